@@ -1,0 +1,19 @@
+"""`python -m bench [name...]`: run benchmarks and print what they measured."""
+
+import importlib
+import sys
+
+NAMES = ("api", "store")
+
+
+def main(names: list[str]) -> None:
+    for name in names or NAMES:
+        rows = importlib.import_module(f"bench.{name}").run()
+        width = max(len(measure) for measure, _, _ in rows)
+        print(f"\n{name}")
+        for measure, value, note in rows:
+            print(f"  {measure:<{width}}  {value:>12}  {note}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

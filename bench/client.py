@@ -1,0 +1,108 @@
+"""A client that costs little: raw HTTP/1.1 over TLS, requests prepared as bytes."""
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from typing import cast
+
+from bench.server import Server
+
+
+def request(server: Server, method: str, path: str, body: bytes = b"") -> bytes:
+    return (
+        f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {server.token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    ).encode() + body
+
+
+class Connection(asyncio.Protocol):
+    """Sends the next request as soon as the last one is answered."""
+
+    def __init__(self, requests: Iterator[bytes], done: "asyncio.Future[None]") -> None:
+        self._requests = requests
+        self._done = done
+        self._buffer = b""
+        self._missing = 0  # bytes of the body still to come
+        self.answered = 0
+        self.refused: list[bytes] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(
+            asyncio.Transport, transport
+        )  # uvloop's TLS transport is no subclass
+        self._next()
+
+    def data_received(self, data: bytes) -> None:
+        if self._missing:
+            self._missing -= len(data)
+            if self._missing > 0:
+                return
+        else:
+            self._buffer += data
+            head, separator, body = self._buffer.partition(b"\r\n\r\n")
+            if not separator:
+                return
+            self._buffer = b""
+            if not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
+                self.refused.append(head + body)
+            length = head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]
+            self._missing = int(length) - len(body)
+            if self._missing > 0:
+                return
+        self._missing = 0
+        self.answered += 1
+        self._next()
+
+    def _next(self) -> None:
+        following = next(self._requests, None)
+        if following is None:
+            self._transport.close()
+            if not self._done.done():
+                self._done.set_result(None)
+        else:
+            self._transport.write(following)
+
+
+async def send_all(server: Server, requests: Iterator[bytes], connections: int) -> int:
+    """Send every request over so many connections; how many were answered well."""
+    loop = asyncio.get_running_loop()
+    opened = []
+    for _ in range(connections):
+        done: asyncio.Future[None] = loop.create_future()
+        _, protocol = await loop.create_connection(
+            partial(Connection, requests, done), server.host, server.port, ssl=server.tls
+        )
+        opened.append((protocol, done))
+    for _, done in opened:
+        await done
+    refused = [answer for protocol, _ in opened for answer in protocol.refused]
+    assert not refused, refused[0]
+    return sum(protocol.answered for protocol, _ in opened)
+
+
+class Watcher(asyncio.Protocol):
+    """Counts the lines of a watch until it has seen so many."""
+
+    def __init__(self, opening: bytes, wanted: int, done: "asyncio.Future[float]") -> None:
+        self._opening = opening
+        self._wanted = wanted
+        self._done = done
+        self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._seen = 0
+        self._head = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.write(self._opening)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.started.done():
+            self._head += data
+            if b"\r\n\r\n" not in self._head:
+                return
+            assert b" 200 " in self._head, self._head
+            data = self._head.partition(b"\r\n\r\n")[2]
+            self.started.set_result(None)
+        self._seen += data.count(b'{"type":"')
+        if self._seen >= self._wanted and not self._done.done():
+            self._done.set_result(asyncio.get_running_loop().time())

@@ -1,0 +1,57 @@
+"""A real `mooring up` in a process of its own, and what the system says of it."""
+
+import asyncio
+import ssl
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import yaml
+
+
+class Server(msgspec.Struct, frozen=True):
+    host: str
+    port: int
+    token: str
+    tls: ssl.SSLContext
+    pid: int
+    ready_seconds: float
+
+    def resident_bytes(self) -> int:
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * 4096
+
+
+@asynccontextmanager
+async def server() -> AsyncIterator[Server]:
+    """A server on an empty data directory; both are gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="mooring-bench-") as directory:
+        began = time.perf_counter()
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "mooring", "up", "--port", "0", "--no-node", "--data-dir", directory),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        line = (await process.stdout.readline()).decode()
+        ready = time.perf_counter() - began
+        assert "ready" in line, line
+        config = yaml.safe_load((Path(directory) / "kubeconfig").read_text())
+        _, host, port = config["clusters"][0]["cluster"]["server"].split(":")
+        tls = ssl.create_default_context(cafile=str(Path(directory) / "pki" / "ca.crt"))
+        try:
+            yield Server(
+                host.removeprefix("//"),
+                int(port),
+                config["users"][0]["user"]["token"],
+                tls,
+                process.pid,
+                ready,
+            )
+        finally:
+            process.terminate()
+            await process.wait()

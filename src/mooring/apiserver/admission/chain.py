@@ -1,0 +1,83 @@
+"""Which rules look at which writes, in order. Most writes are looked at by very few."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from mooring.apiserver.admission import (
+    claim_resize,
+    default_storage_class,
+    in_use_protection,
+    namespace_lifecycle,
+    node_restriction,
+    pod_priority,
+    service_account,
+)
+from mooring.apiserver.admission.contract import Attempt, Objects, Operation, Rule
+from mooring.apiserver.auth.node_authorizer import NodeObjects
+
+CREATE, UPDATE, DELETE = Operation.CREATE, Operation.UPDATE, Operation.DELETE
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A rule and the writes it is about (no resources: all of them; main endpoint only)."""
+
+    rule: Rule
+    operations: frozenset[Operation]
+    resources: frozenset[str] = frozenset()
+
+
+def _on(rule: Rule, operations: Iterable[Operation], *resources: str) -> Placed:
+    return Placed(rule, frozenset(operations), frozenset(resources))
+
+
+MUTATING = (
+    _on(namespace_lifecycle.check_creation, (CREATE,)),
+    _on(default_storage_class.choose, (CREATE,), "persistentvolumeclaims"),
+    _on(
+        in_use_protection.protect,
+        (CREATE,),
+        "persistentvolumes",
+        "persistentvolumeclaims",
+        "volumeattributesclasses.storage.k8s.io",
+    ),
+    _on(service_account.give, (CREATE,), "pods"),
+    _on(pod_priority.give, (CREATE,), "pods"),
+)
+JUDGING = (
+    _on(namespace_lifecycle.check_deletion, (DELETE,), "namespaces"),
+    _on(claim_resize.check, (UPDATE,), "persistentvolumeclaims"),
+)
+
+
+class Chain:
+    """Runs the rules that concern an attempt."""
+
+    def __init__(self, nodes: NodeObjects) -> None:
+        self._nodes = nodes
+        self._placed: dict[tuple[str, Operation, str], tuple[Rule, ...]] = {}
+
+    def mutate(self, attempt: Attempt, objects: Objects) -> None:
+        """Before validation: rules may change `attempt.new` or refuse."""
+        for rule in self._rules("mutating", MUTATING, attempt):
+            rule(attempt, objects)
+
+    def judge(self, attempt: Attempt, objects: Objects) -> None:
+        """After validation: rules may refuse."""
+        for rule in self._rules("judging", JUDGING, attempt):
+            rule(attempt, objects)
+        node_restriction.check_attempt(attempt, self._nodes)
+
+    def _rules(self, stage: str, placed: tuple[Placed, ...], attempt: Attempt) -> tuple[Rule, ...]:
+        if attempt.subresource:
+            return ()
+        key = (stage, attempt.operation, attempt.kind.resource)
+        rules = self._placed.get(key)
+        if rules is None:
+            rules = self._placed[key] = tuple(
+                each.rule
+                for each in placed
+                if attempt.operation in each.operations
+                and (not each.resources or attempt.kind.resource in each.resources)
+            )
+        return rules

@@ -1,0 +1,41 @@
+"""A claim may grow only when it is bound and its class allows expansion."""
+
+from mooring.apiserver.admission.contract import Attempt, Objects
+from mooring.apiserver.admission.default_storage_class import BETA_CLASS
+from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.refusals import forbidden
+from mooring.model.quantity import parse
+
+UNBOUND = "Only bound persistent volume claims can be expanded"
+NOT_EXPANDABLE = (
+    "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc "
+    "must support resize"
+)
+
+
+def check(attempt: Attempt, objects: Objects) -> None:
+    new, old = attempt.new, attempt.old
+    if new is None or old is None or not _grows(new, old):
+        return
+    if old.get("status", {}).get("phase") != "Bound":
+        raise forbidden(attempt.kind, attempt.name, UNBOUND)
+    name = class_name(new)
+    expands = None
+    if name and name == class_name(old):
+        expands = objects.find("storageclasses", "", name, group="storage.k8s.io")
+    if not (expands and expands.get("allowVolumeExpansion")):
+        raise forbidden(attempt.kind, attempt.name, NOT_EXPANDABLE)
+
+
+def _grows(new: Doc, old: Doc) -> bool:
+    wanted, had = _requested(new), _requested(old)
+    return wanted != had and bool(wanted and had) and parse(wanted) > parse(had)
+
+
+def _requested(claim: Doc) -> str:
+    return str(claim["spec"].get("resources", {}).get("requests", {}).get("storage", ""))
+
+
+def class_name(claim: Doc) -> str:
+    annotations = claim["metadata"].get("annotations", {})
+    return str(annotations.get(BETA_CLASS) or claim["spec"].get("storageClassName", ""))

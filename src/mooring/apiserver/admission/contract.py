@@ -1,0 +1,42 @@
+"""What an admission rule is given and may do.
+
+A rule looks at one attempted write. It may change `attempt.new` (mutating rules, before validation)
+or raise `Forbidden`. Rules read other objects through `Objects`; they never write.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+
+from mooring.apiserver.auth.user import User
+from mooring.apiserver.kinds.contract import Doc, Kind
+
+
+class Operation(Enum):
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    operation: Operation
+    kind: Kind
+    user: User
+    namespace: str
+    name: str
+    subresource: str = ""
+    new: Doc | None = None  # None: a deletion
+    old: Doc | None = None  # None: a creation
+
+
+class Objects(Protocol):
+    """The newest readable documents; callers must not change what they get."""
+
+    def find(self, plural: str, namespace: str, name: str, group: str = "") -> Doc | None: ...
+
+    def all(self, plural: str, namespace: str = "", group: str = "") -> Iterable[Doc]: ...
+
+
+Rule = Callable[[Attempt, Objects], None]

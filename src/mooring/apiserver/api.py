@@ -1,0 +1,230 @@
+"""One request from end to end: who, what, may they, do it, say it.
+
+The order decides which refusal wins, as in Kubernetes: 401, 403, 404/405, 406, then whatever the
+verb itself finds wrong.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from mooring import log
+from mooring.apiserver.access import Access
+from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.user import User
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.document import encode
+from mooring.apiserver.http.message import TEXT, Answer, Request, Response, Source, Stream, Writer
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.metrics import Load, Metrics, Target
+from mooring.apiserver.negotiation import negotiate
+from mooring.apiserver.options import first, flag, parse_query
+from mooring.apiserver.pages import Pages
+from mooring.apiserver.refusals import method_not_allowed, unknown_resource
+from mooring.apiserver.routes import Plain, Route, parse
+from mooring.apiserver.verbs.bind import bind
+from mooring.apiserver.verbs.create import create
+from mooring.apiserver.verbs.delete import delete
+from mooring.apiserver.verbs.delete_collection import delete_collection
+from mooring.apiserver.verbs.finalize import finalize
+from mooring.apiserver.verbs.get import get
+from mooring.apiserver.verbs.list import list_objects
+from mooring.apiserver.verbs.patch import patch
+from mooring.apiserver.verbs.update import update
+from mooring.apiserver.verbs.watch import watch
+from mooring.errors import ApiError, ServerError, StoreError
+
+LOG = log.get("mooring.api")
+
+Verb = Callable[[Backend, Call], Awaitable[Answer]]
+
+ON_OBJECT: dict[str, tuple[str, Verb]] = {
+    "GET": ("get", get),
+    "PUT": ("update", update),
+    "PATCH": ("patch", patch),
+    "DELETE": ("delete", delete),
+}
+ON_COLLECTION: dict[str, tuple[str, Verb]] = {
+    "GET": ("list", list_objects),
+    "POST": ("create", create),
+    "DELETE": ("deletecollection", delete_collection),
+}
+ON_STATUS: Mapping[str, Verb] = {"GET": get, "PUT": update, "PATCH": patch}
+ON_PART: Mapping[tuple[str, str], Mapping[str, Verb]] = {
+    ("pods", "binding"): {"POST": bind},
+    ("namespaces", "finalize"): {"PUT": finalize},
+}
+MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+class Api:
+    """Answers requests. Knows nothing of sockets: in-process callers use `call`."""
+
+    def __init__(self, backend: Backend, access: Access, pages: Pages, metrics: Metrics) -> None:
+        self._backend = backend
+        self._access = access
+        self._pages = pages
+        self._metrics = metrics
+        self._targets: dict[tuple[str, Kind | None, str, str], Target] = {}
+
+    async def handle(self, request: Request) -> Answer:
+        """Serve a request from outside: never raises, refusals are answers."""
+        load = Load.MUTATING if request.method in MUTATING else Load.READ_ONLY
+        self._metrics.started(load)
+        began = self._backend.clock.monotonic()
+        target = Target(request.method)
+        try:
+            user = self._access.who(request)
+            route = parse(request.path)
+            if isinstance(route, Plain):
+                answer: Answer = self._page(request, user, route.path)
+            else:
+                word = _word(request, route)
+                target = self._target(word, route)
+                answer = await self._resource(request, user, route, word)
+        except ApiError as error:
+            answer = refused(error)
+        except StoreError as error:
+            LOG.warning("the store refused", because=str(error))
+            answer = refused(ServerError(f"the database refused: {error}"))
+        except Exception:  # the one broad except: a bug in one request stays there
+            LOG.exception("request failed", method=request.method, path=request.path)
+            answer = refused(ServerError("Internal error occurred: see the log of mooring"))
+        if isinstance(answer, Stream):
+            answer.source = _Counted(answer.source, self._metrics, target)
+        seconds = self._backend.clock.monotonic() - began
+        self._metrics.finished(load, target, answer.status, seconds)
+        return answer
+
+    async def call(self, request: Request, user: User) -> Answer:
+        """Serve a caller in this process: known already, and refusals are raised."""
+        route = parse(request.path)
+        if isinstance(route, Plain):
+            return self._page(request, user, route.path)
+        return await self._resource(request, user, route, _word(request, route))
+
+    def _page(self, request: Request, user: User, path: str) -> Response:
+        self._access.check(user, Attempt(request.method.lower(), path=path))
+        answer = self._pages.find(path, request)
+        if answer is None:
+            return self._missing(path)
+        if request.method != "GET":
+            raise method_not_allowed()
+        return answer
+
+    async def _resource(self, request: Request, user: User, route: Route, word: str) -> Answer:
+        self._access.check(user, _attempt(request, route, word))
+        kind = self._backend.kinds.find(route.group, route.version, route.plural)
+        if kind is None:
+            return self._missing(request.path)
+        verb = self._verb(kind, request.method, route, word)
+        form = negotiate(request.header("accept"))
+        return await verb(self._backend, Call(request, route, kind, user, form))
+
+    def _verb(self, kind: Kind, method: str, route: Route, word: str) -> Verb:
+        """What serves this method on this path; raises what is answered when nothing does."""
+        if kind.namespaced != route.collection_in_namespace and (
+            route.collection_in_namespace or route.name
+        ):
+            raise unknown_resource()
+        if route.subresource:
+            return self._part_verb(kind, method, route)
+        if word not in kind.verbs:
+            raise method_not_allowed()
+        if word == "create":
+            if kind.namespaced and not route.collection_in_namespace:
+                raise method_not_allowed()
+            return self._access.review_verbs.get(kind.plural, create)
+        if word == "watch":
+            return watch
+        return (ON_OBJECT if route.name else ON_COLLECTION)[method][1]
+
+    def _part_verb(self, kind: Kind, method: str, route: Route) -> Verb:
+        part = (kind.plural, route.subresource)
+        verbs = ON_PART.get(part) or self._access.part_verbs.get(part)
+        if route.subresource == "status" and kind.status:
+            verbs = ON_STATUS
+        if verbs is None:
+            raise unknown_resource()
+        if method not in verbs:
+            raise method_not_allowed()
+        return verbs[method]
+
+    def _missing(self, path: str) -> Response:
+        """404: a Status under a group that is known, plain text anywhere else."""
+        segments = path[1:].split("/")
+        if len(segments) > 1 and segments[0] in ("api", "apis"):
+            group = "" if segments[0] == "api" else segments[1]
+            if any(known.name == group for known in self._backend.kinds.groups()):
+                raise unknown_resource()
+        return Response(404, b"404 page not found\n", content_type=TEXT)
+
+    def _target(self, word: str, route: Route) -> Target:
+        kind = self._backend.kinds.find(route.group, route.version, route.plural)
+        if kind is None:
+            return Target(word.upper())  # paths that clients make up must not become labels
+        scope = "resource" if route.name else "namespace" if route.namespace else "cluster"
+        key = (word, kind, route.subresource, scope)
+        known = self._targets.get(key)
+        if known is None:
+            known = self._targets[key] = Target(
+                word.upper(), kind.group, kind.version, kind.plural, route.subresource, scope
+            )
+        return known
+
+
+def refused(error: ApiError) -> Response:
+    headers = (("Retry-After", str(error.retry_after)),) if error.retry_after else ()
+    return Response(error.code, encode(error.status()), headers=headers)
+
+
+def _word(request: Request, route: Route) -> str:
+    """The verb, as authorization and metrics call it."""
+    match request.method:
+        case "GET" | "HEAD":
+            if route.watch_prefix:
+                return "watch"
+            if route.name:
+                return "get"
+            return "watch" if flag(parse_query(request.query), "watch") else "list"
+        case "POST":
+            return "create"
+        case "PUT":
+            return "update"
+        case "PATCH":
+            return "patch"
+        case "DELETE":
+            return "delete" if route.name else "deletecollection"
+        case other:
+            return other.lower()
+
+
+def _attempt(request: Request, route: Route, word: str) -> Attempt:
+    query = parse_query(request.query) if request.query else {}
+    return Attempt(
+        word,
+        group=route.group,
+        version=route.version,
+        resource=route.plural,
+        subresource=route.subresource,
+        namespace=route.namespace,
+        name=route.name,
+        field_selector=first(query, "fieldSelector"),
+        label_selector=first(query, "labelSelector"),
+    )
+
+
+class _Counted:
+    """A stream that is counted while it is open."""
+
+    def __init__(self, source: Source, metrics: Metrics, target: Target) -> None:
+        self._source = source
+        self._metrics = metrics
+        self._target = target
+        self.on_ready = source.on_ready
+
+    def start(self, writer: Writer) -> None:
+        self._metrics.stream_opened(self._target)
+        self._source.start(writer)
+
+    def on_closed(self) -> None:
+        self._metrics.stream_closed(self._target)
+        self._source.on_closed()

@@ -1,0 +1,235 @@
+"""What a node may do: only what concerns it.
+
+An object concerns a node when a pod bound to the node leads to it: the pod's secrets, config maps,
+service account and claims, the volumes of these claims, the secrets that a node needs to use those
+volumes; and an attachment that names the node. Names of objects that a node is about to write are
+not known here: `admission/node_restriction.py` checks them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from mooring.apiserver.auth.attempt import ALLOWED, NO_OPINION, Attempt, Verdict, find_required
+from mooring.apiserver.auth.pod_references import References, references, volume_secrets
+from mooring.apiserver.auth.roles import NODE
+from mooring.apiserver.auth.rules import covers_resource
+from mooring.apiserver.kinds.contract import Doc
+
+LEASE_NAMESPACE = "kube-node-lease"
+
+_MOST_REMEMBERED = 20_000  # pods
+
+
+class NodeObjects(Protocol):
+    """The newest readable version of each object; None when there is none."""
+
+    def pods_on_node(self, node: str) -> Iterable[Doc]:
+        """Every pod whose spec.nodeName is `node`; an index, not a search."""
+        ...
+
+    def pod(self, namespace: str, name: str) -> Doc | None: ...
+
+    def claim(self, namespace: str, name: str) -> Doc | None: ...
+
+    def volume(self, name: str) -> Doc | None: ...
+
+    def attachment(self, name: str) -> Doc | None: ...
+
+    def node(self, name: str) -> Doc | None: ...
+
+    def csi_driver(self, name: str) -> Doc | None: ...
+
+
+class NodeAuthorizer:
+    def __init__(self, objects: NodeObjects) -> None:
+        self._objects = objects
+        self._remembered: dict[tuple[str, int], References] = {}
+        self._rules: Mapping[tuple[str, str], Callable[[str, Attempt], Verdict]] = {
+            ("", "secrets"): self._read_namespaced,
+            ("", "configmaps"): self._read_namespaced,
+            ("", "persistentvolumeclaims"): self._claim,
+            ("", "persistentvolumes"): self._get,
+            ("", "serviceaccounts"): self._service_account,
+            ("", "nodes"): _own_node,
+            ("", "pods"): self._pod,
+            ("storage.k8s.io", "volumeattachments"): self._get,
+            ("storage.k8s.io", "csinodes"): _own_csi_node,
+            ("coordination.k8s.io", "leases"): _own_lease,
+        }
+
+    def authorize(self, node: str, attempt: Attempt) -> Verdict:
+        """The verdict on what `node` tries; a refusal says which rule it missed."""
+        rule = self._rules.get((attempt.group, attempt.resource))
+        if rule is not None:
+            return rule(node, attempt)
+        asked = attempt.verb, attempt.group, attempt.resource, attempt.subresource
+        allowed = any(covers_resource(rule, *asked) for rule in NODE.rules)
+        return ALLOWED if allowed else NO_OPINION
+
+    def _read_namespaced(self, node: str, attempt: Attempt) -> Verdict:
+        if attempt.verb not in {"get", "list", "watch"}:
+            return _no("can only read resources of this type")
+        if attempt.subresource:
+            return _no("cannot read subresource")
+        if not attempt.namespace:
+            return _no("can only read namespaced object of this type")
+        return self._related(node, attempt)
+
+    def _get(self, node: str, attempt: Attempt) -> Verdict:
+        if attempt.verb != "get":
+            return _no("can only get individual resources of this type")
+        if attempt.subresource:
+            return _no("cannot get subresource")
+        return self._related(node, attempt)
+
+    def _claim(self, node: str, attempt: Attempt) -> Verdict:
+        if attempt.subresource != "status":
+            return self._get(node, attempt)
+        if attempt.verb not in {"update", "patch"}:
+            return _no("can only get/update/patch this type")
+        return self._related(node, attempt)
+
+    def _service_account(self, node: str, attempt: Attempt) -> Verdict:
+        if attempt.verb == "get" and not attempt.subresource:
+            return self._read_namespaced(node, attempt)
+        if attempt.verb != "create" or not attempt.name:
+            return _no("can only create tokens for individual service accounts")
+        if attempt.subresource != "token":
+            return _no("can only create token subresource of serviceaccount")
+        return self._related(node, attempt)
+
+    def _pod(self, node: str, attempt: Attempt) -> Verdict:
+        # Writes are allowed here; admission limits them to the node's own pods.
+        match attempt.subresource, attempt.verb:
+            case "", "get":
+                return self._get(node, attempt)
+            case "", "list" | "watch":
+                if find_required(attempt.field_selector, "spec.nodeName") == node:
+                    return ALLOWED
+                if attempt.name:
+                    return self._related(node, attempt)
+                return _no("can only list/watch pods with spec.nodeName field selector")
+            case (
+                ("", "create" | "delete") | ("status", "update" | "patch") | ("eviction", "create")
+            ):
+                return ALLOWED
+            case _:
+                return NO_OPINION
+
+    def _related(self, node: str, attempt: Attempt) -> Verdict:
+        if not attempt.name:
+            return _no("No Object name found")
+        if self._leads_to(node, attempt):
+            return ALLOWED
+        return _no(f"no relationship found between node '{node}' and this object")
+
+    def _leads_to(self, node: str, attempt: Attempt) -> bool:
+        namespace, name = attempt.namespace, attempt.name
+        match attempt.resource:
+            case "secrets":
+                return any(
+                    name in found.secrets for found in self._references(node, namespace)
+                ) or self._volume_needs_secret(node, namespace, name)
+            case "configmaps":
+                return any(name in found.config_maps for found in self._references(node, namespace))
+            case "serviceaccounts":
+                return any(
+                    name == found.service_account for found in self._references(node, namespace)
+                )
+            case "persistentvolumeclaims":
+                return self._uses_claim(node, namespace, name)
+            case "persistentvolumes":
+                volume = self._objects.volume(name)
+                return volume is not None and self._uses_claim(node, *_claim_of(volume))
+            case "volumeattachments":
+                attachment = self._objects.attachment(name)
+                return attachment is not None and _spec(attachment).get("nodeName") == node
+            case "pods":
+                pod = self._objects.pod(namespace, name)
+                return pod is not None and _spec(pod).get("nodeName") == node
+            case _:
+                return False
+
+    def _references(self, node: str, namespace: str) -> Iterable[References]:
+        for pod in self._objects.pods_on_node(node):
+            if pod["metadata"]["namespace"] == namespace:
+                yield self._remember(pod)
+
+    def _remember(self, pod: Doc) -> References:
+        """A pod's references; they change only when its generation does."""
+        meta = pod["metadata"]
+        key = meta.get("uid", ""), meta.get("generation", 0)
+        if not all(key):
+            return references(pod)
+        known = self._remembered.get(key)
+        if known is None:
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            known = self._remembered[key] = references(pod)
+        return known
+
+    def _uses_claim(self, node: str, namespace: str, name: str) -> bool:
+        return any(name in found.claims for found in self._references(node, namespace))
+
+    def _volume_needs_secret(self, node: str, namespace: str, name: str) -> bool:
+        """Is it a secret of a volume whose claim some pod on the node uses?"""
+        for pod in self._objects.pods_on_node(node):
+            claim_namespace = pod["metadata"]["namespace"]
+            for claim_name in self._remember(pod).claims:
+                volume = self._volume_of(claim_namespace, claim_name)
+                if volume is not None and (namespace, name) in volume_secrets(volume):
+                    return True
+        return False
+
+    def _volume_of(self, namespace: str, claim_name: str) -> Doc | None:
+        claim = self._objects.claim(namespace, claim_name)
+        volume = self._objects.volume(_spec(claim).get("volumeName") or "") if claim else None
+        # A claim can name any volume; only the volume's own word makes the pair.
+        return volume if volume and _claim_of(volume) == (namespace, claim_name) else None
+
+
+def _own_node(node: str, attempt: Attempt) -> Verdict:
+    match attempt.subresource, attempt.verb:
+        case ("", "create" | "update" | "patch") | ("status", "update" | "patch"):
+            return ALLOWED  # admission limits these to the node's own object
+        case "", "get" | "list" | "watch":
+            # By name, not by what exists: a node looks for itself before it registers.
+            if attempt.name == node:
+                return ALLOWED
+            what = f"'{attempt.name}'" if attempt.name else "all nodes"
+            return _no(f"node '{node}' cannot read {what}, only its own Node object")
+        case _:
+            return NO_OPINION
+
+
+def _own_csi_node(node: str, attempt: Attempt) -> Verdict:
+    if attempt.subresource:
+        return _no("cannot authorize CSINode subresources")
+    if attempt.verb not in {"get", "create", "update", "patch", "delete"}:
+        return _no("can only get, create, update, patch, or delete a CSINode")
+    if attempt.verb != "create" and attempt.name != node:
+        return _no("can only access CSINode with the same name as the requesting node")
+    return ALLOWED
+
+
+def _own_lease(node: str, attempt: Attempt) -> Verdict:
+    if attempt.verb not in {"get", "create", "update", "patch", "delete"}:
+        return _no("can only get, create, update, patch, or delete a node lease")
+    if attempt.namespace != LEASE_NAMESPACE:
+        return _no(f'can only access leases in the "{LEASE_NAMESPACE}" system namespace')
+    if attempt.verb != "create" and attempt.name != node:
+        return _no("can only access node lease with the same name as the requesting node")
+    return ALLOWED
+
+
+def _claim_of(volume: Doc) -> tuple[str, str]:
+    ref = _spec(volume).get("claimRef") or {}
+    return ref.get("namespace", ""), ref.get("name", "")
+
+
+def _spec(document: Doc) -> Doc:
+    return document.get("spec") or {}
+
+
+def _no(reason: str) -> Verdict:
+    return Verdict(allowed=False, reason=reason)

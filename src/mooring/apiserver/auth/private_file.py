@@ -1,0 +1,67 @@
+"""Files that only their owner may read, written so that a crash leaves the old or the new one."""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_OWNER_ONLY_DIRECTORY = 0o700
+_OWNER_ONLY_FILE = 0o600
+
+
+def make_private_directory(path: Path) -> None:
+    """After: `path` is a directory that nobody else can enter."""
+    path.mkdir(mode=_OWNER_ONLY_DIRECTORY, parents=True, exist_ok=True)
+    path.chmod(_OWNER_ONLY_DIRECTORY)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace the file at `path`.
+
+    After: the content is on the disk, readable by its owner alone. A crash midway leaves the file
+    as it was, or whole; never in parts.
+    """
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, _OWNER_ONLY_FILE)
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def find_private(path: Path) -> bytes | None:
+    """The content of the file, None when there is none. Takes away what others may do with it."""
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
+                os.fchmod(file.fileno(), _OWNER_ONLY_FILE)
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def sole_writer(directory: Path) -> Iterator[None]:
+    """While this holds, no other process that asks for it writes to the directory."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sync_directory(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,189 @@
+"""The fixed roles and who has them. Members of `system:masters` need none: they may do everything.
+
+What nodes may do beyond `NODE` depends on the object: see `node_authorizer.py`.
+"""
+
+from mooring.apiserver.auth import user
+from mooring.apiserver.auth.rules import EVERY, Binding, Role, Rule
+
+CORE = ""
+STORAGE = "storage.k8s.io"
+SNAPSHOTS = "snapshot.storage.k8s.io"
+GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
+COORDINATION = "coordination.k8s.io"
+EVENTS = "events.k8s.io"
+AUTHENTICATION = "authentication.k8s.io"
+AUTHORIZATION = "authorization.k8s.io"
+EXTENSIONS = "apiextensions.k8s.io"
+
+_READ = ("get", "list", "watch")
+_READ_WRITE = (*_READ, "create", "update", "patch", "delete")
+_CHANGE = ("update", "patch")
+
+_PUBLIC_PATHS = ("/livez", "/readyz", "/healthz", "/version", "/version/")
+_DISCOVERY_PATHS = (
+    *("/api", "/api/*", "/apis", "/apis/*"),
+    *("/openapi", "/openapi/*"),
+)
+
+_REPORT_EVENTS = Rule(("create", "update", "patch"), (CORE, EVENTS), ("events",))
+
+PUBLIC = Role("public", (Rule(("get",), paths=_PUBLIC_PATHS),))
+
+BASIC = Role(
+    "basic",
+    (
+        Rule(
+            ("create",), (AUTHORIZATION,), ("selfsubjectaccessreviews", "selfsubjectrulesreviews")
+        ),
+        Rule(("create",), (AUTHENTICATION,), ("selfsubjectreviews",)),
+        Rule(("get",), paths=_DISCOVERY_PATHS),
+    ),
+)
+
+READ_ONLY = Role(
+    "read-only",
+    (
+        # Core resources are listed one by one: `*` would show secrets and open `pods/exec`.
+        Rule(
+            _READ,
+            (CORE,),
+            (
+                *("configmaps", "events", "namespaces", "nodes", "persistentvolumeclaims"),
+                *("persistentvolumes", "pods", "pods/log", "serviceaccounts", "*/status"),
+            ),
+        ),
+        Rule(
+            _READ,
+            (STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, COORDINATION, EVENTS, EXTENSIONS),
+            (EVERY,),
+        ),
+        Rule(("get",), paths=("/metrics", "/livez/*", "/readyz/*", "/healthz/*")),
+    ),
+)
+
+SCHEDULER = Role(
+    "scheduler",
+    (
+        _REPORT_EVENTS,
+        Rule(_READ, (CORE,), ("namespaces", "nodes", "pods")),
+        Rule(("create",), (CORE,), ("pods/binding",)),
+        Rule(_CHANGE, (CORE,), ("pods/status",)),
+        Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims", "persistentvolumes")),
+        Rule(
+            _READ,
+            (STORAGE,),
+            (
+                *("csidrivers", "csinodes", "csistoragecapacities"),
+                *("storageclasses", "volumeattachments"),
+            ),
+        ),
+        Rule(("create",), (COORDINATION,), ("leases",)),
+        Rule(
+            (*_READ, *_CHANGE),
+            (COORDINATION,),
+            ("leases",),
+            names=("kube-scheduler", "mooring-scheduler"),
+        ),
+    ),
+)
+
+_VOLUME_CONTROLLERS = (
+    Rule(_READ_WRITE, (CORE,), ("persistentvolumes", "persistentvolumeclaims")),
+    Rule(("get", *_CHANGE), (CORE,), ("persistentvolumes/status", "persistentvolumeclaims/status")),
+    Rule((*_READ, "create", "delete"), (CORE,), ("pods",)),  # recycling creates pods
+    Rule(_READ, (CORE,), ("nodes",)),
+    Rule(_CHANGE, (CORE,), ("nodes/status",)),  # volumesAttached
+    Rule(_READ, (STORAGE,), ("csidrivers", "csinodes", "storageclasses")),
+    Rule((*_READ, *_CHANGE), (STORAGE,), ("volumeattributesclasses",)),  # their finalizer
+    Rule(_READ_WRITE, (STORAGE,), ("volumeattachments", "csistoragecapacities")),
+    Rule(("get", *_CHANGE), (STORAGE,), ("volumeattachments/status",)),
+    Rule(_READ, (SNAPSHOTS,), ("volumesnapshotclasses",)),
+    Rule(_READ_WRITE, (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotcontents")),
+    Rule(
+        ("get", *_CHANGE), (SNAPSHOTS,), ("volumesnapshots/status", "volumesnapshotcontents/status")
+    ),
+    Rule(_READ, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotclasses",)),
+    Rule(_READ_WRITE, (GROUP_SNAPSHOTS,), ("volumegroupsnapshots", "volumegroupsnapshotcontents")),
+    Rule(
+        ("get", *_CHANGE),
+        (GROUP_SNAPSHOTS,),
+        ("volumegroupsnapshots/status", "volumegroupsnapshotcontents/status"),
+    ),
+    Rule(("get", "list"), (CORE,), ("secrets",)),  # what CSI drivers are given
+)
+
+_NAMESPACE_CONTROLLERS = (
+    Rule(_READ, (CORE,), ("namespaces",)),
+    Rule(("update",), (CORE,), ("namespaces/finalize",)),
+    Rule(_CHANGE, (CORE,), ("namespaces/status",)),
+    Rule((*_READ, "create"), (CORE,), ("serviceaccounts",)),  # `default` in every namespace
+    Rule((*_READ, "create", "update"), (CORE,), ("configmaps",)),  # `kube-root-ca.crt`
+)
+
+# Garbage collection follows owners through every kind. No `*`: that would open `pods/exec`.
+_COLLECT = (*_READ, "patch", "delete")
+_EMPTY = "deletecollection"
+_GARBAGE_COLLECTION = (
+    Rule(
+        (*_COLLECT, _EMPTY),
+        (CORE,),
+        (
+            *("configmaps", "events", "persistentvolumeclaims"),
+            *("pods", "secrets", "serviceaccounts"),
+        ),
+    ),
+    Rule(_COLLECT, (CORE,), ("namespaces", "nodes", "persistentvolumes")),
+    Rule((*_COLLECT, _EMPTY), (EVENTS,), ("events",)),
+    Rule((*_COLLECT, _EMPTY), (STORAGE,), ("csistoragecapacities",)),
+    Rule(
+        _COLLECT,
+        (STORAGE,),
+        (
+            *("csidrivers", "csinodes", "storageclasses"),
+            *("volumeattachments", "volumeattributesclasses"),
+        ),
+    ),
+    Rule((*_COLLECT, _EMPTY), (SNAPSHOTS,), ("volumesnapshots",)),
+    Rule(_COLLECT, (SNAPSHOTS,), ("volumesnapshotclasses", "volumesnapshotcontents")),
+    Rule((*_COLLECT, _EMPTY), (GROUP_SNAPSHOTS,), ("volumegroupsnapshots",)),
+    Rule(
+        _COLLECT,
+        (GROUP_SNAPSHOTS,),
+        ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
+    ),
+)
+
+CONTROLLERS = Role(
+    "controllers",
+    (
+        _REPORT_EVENTS,
+        Rule((*_READ_WRITE, _EMPTY), (COORDINATION,), ("leases",)),
+        *_VOLUME_CONTROLLERS,
+        *_NAMESPACE_CONTROLLERS,
+        *_GARBAGE_COLLECTION,
+    ),
+)
+
+NODE = Role(
+    "node",
+    (
+        _REPORT_EVENTS,
+        Rule(("create",), (AUTHENTICATION,), ("tokenreviews",)),
+        Rule(("create",), (AUTHORIZATION,), ("subjectaccessreviews", "localsubjectaccessreviews")),
+        Rule(_READ, (STORAGE,), ("csidrivers",)),
+    ),
+)
+
+EVERYTHING = Role(
+    "everything", (Rule((EVERY,), (EVERY,), (EVERY,)), Rule((EVERY,), paths=(EVERY,)))
+)
+"""What members of `system:masters` may do, for those who ask; nobody is bound to it."""
+
+FIXED_BINDINGS = (
+    Binding(PUBLIC, groups=(user.AUTHENTICATED, user.UNAUTHENTICATED)),
+    Binding(BASIC, groups=(user.AUTHENTICATED,)),
+    Binding(READ_ONLY, users=(user.READ_ONLY.name,)),
+    Binding(SCHEDULER, users=(user.SCHEDULER.name,)),
+    Binding(CONTROLLERS, users=(user.CONTROLLERS.name,)),
+)

@@ -1,0 +1,144 @@
+"""What the API server asks of a kind. A kind is one file that fills in one `Kind`.
+
+All functions here are pure over documents (`Doc`: decoded JSON, `kind` and `apiVersion` included).
+`defaults`, `prepare_*` change the document they are given, which is theirs alone; `validate_*`
+yield complaints; `row` prints. None of them reads a clock or a store: what they need is in `Context`.
+
+The order in which a write calls them:
+create   defaults, prepare_create, (admission), validate, warnings
+update   defaults, prepare_update(new, old), (admission), validate, validate_update(new, old)
+status   defaults, prepare_status(new, old), (admission), validate_status(new, old)
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from mooring.model.field_error import FieldError
+from mooring.model.names import dns_subdomain
+
+Doc = dict[str, Any]
+
+READ_WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+class Context(msgspec.Struct, frozen=True):
+    """What a write knows beyond its documents."""
+
+    now: str  # RFC 3339, whole seconds
+    user: str = ""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of a Table. `wide` ones show with `kubectl get -o wide`."""
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    wide: bool = False
+
+
+class Subresource(msgspec.Struct, frozen=True):
+    """A part of an object with its own path, apart from `status`, which `Kind.status` declares."""
+
+    name: str
+    verbs: tuple[str, ...]
+    kind: str
+    group: str = ""
+    version: str = ""
+
+
+NAME = Column("Name", format="name")
+AGE = Column("Age")
+
+Row = Callable[[Doc, str], list[Any]]
+"""(document, now) -> the cells, one per column."""
+
+
+def _nothing(*_: Any) -> None:
+    return None
+
+
+def _never(_: Doc) -> bool:
+    return False
+
+
+def _no_complaints(*_: Any) -> Iterable[FieldError]:
+    return ()
+
+
+def _no_warnings(*_: Any) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Kind:
+    """Compared by identity: there is one value per served kind and version."""
+
+    # identity
+    group: str
+    version: str
+    kind: str
+    plural: str
+    message: str  # its message in `apiserver.schema`, e.g. "core.v1.PersistentVolume"
+    namespaced: bool
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = READ_WRITE
+    status: bool = False
+    subresources: tuple[Subresource, ...] = ()
+    table: str = ""  # the store's table, when shared with another kind (events)
+
+    # printing
+    columns: tuple[Column, ...] = (NAME, AGE)
+    row: Row | None = None  # None: name and age
+    row_conditions: Callable[[Doc], list[Doc]] | None = None
+
+    # writing
+    defaults: Callable[[Doc], None] = _nothing
+    prepare_create: Callable[[Doc, Context], None] = _nothing
+    prepare_update: Callable[[Doc, Doc, Context], None] = _nothing
+    prepare_status: Callable[[Doc, Doc, Context], None] = _nothing
+    validate: Callable[[Doc], Iterable[FieldError]] = _no_complaints
+    validate_update: Callable[[Doc, Doc], Iterable[FieldError]] = _no_complaints
+    validate_status: Callable[[Doc, Doc], Iterable[FieldError]] = _no_complaints
+    warnings: Callable[[Doc], Iterable[str]] = _no_warnings
+    name_rule: Callable[[str], Iterable[str]] = dns_subdomain
+
+    # selecting: further fields for fieldSelector, beyond metadata.name and metadata.namespace
+    fields: Mapping[str, Callable[[Doc], str]] = field(default_factory=dict)
+
+    # manners
+    custom: bool = False  # served upstream from a CRD: stricter decode, no strategic patches
+    generation: bool = False  # metadata.generation counts changes of anything but metadata/status
+    update_needs_version: bool = False  # a PUT must carry resourceVersion
+    update_creates: bool = False  # a PUT of what is absent creates it
+    deleted_as_status: bool = False  # DELETE answers a Status, not the object
+    status_keeps_metadata: bool = False  # a status write may not touch metadata
+    grace: Callable[[Doc, int | None], int] | None = None  # graceful deletion, in seconds
+    also_held: Callable[[Doc], bool] = _never  # by more than metadata.finalizers (Namespace)
+    begin_deletion: Callable[[Doc], None] = _nothing  # mark the document as going (Namespace)
+
+    # views: a kind that shows another kind's stored documents in other words (events)
+    to_stored: Callable[[Doc], Doc] | None = None
+    from_stored: Callable[[Doc], Doc] | None = None
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """`storageclasses.storage.k8s.io`: how messages name it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def store_table(self) -> str:
+        return self.table or (f"{self.group}/{self.plural}" if self.group else self.plural)
+
+    @property
+    def singular(self) -> str:
+        return self.kind.lower()

@@ -1,0 +1,84 @@
+"""CSINode: the drivers on a node, what they call it and how much it can take."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from mooring.apiserver.kinds.cells import age_of, name_of
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.immutability import IMMUTABLE, same
+from mooring.model.field_error import FieldError, duplicate, invalid, required
+from mooring.model.names import csi_driver_name_errors, qualified_name
+
+_MOST_NODE_ID_BYTES = 256
+
+
+def _defaults(doc: Doc) -> None:
+    doc.setdefault("spec", {}).setdefault("drivers", [])
+
+
+def _validate(doc: Doc) -> Iterable[FieldError]:
+    names: set[str] = set()
+    for index, driver in enumerate(doc["spec"]["drivers"]):
+        path = f"spec.drivers[{index}]"
+        name = driver.get("name", "")
+        yield from csi_driver_name_errors(f"{path}.name", name)
+        yield from _validate_node_id(driver.get("nodeID", ""), f"{path}.nodeID")
+        if (count := (driver.get("allocatable") or {}).get("count", 0)) < 0:
+            yield invalid(f"{path}.allocatable.count", count, "must be greater than or equal to 0")
+        if name in names:
+            yield duplicate(f"{path}.name", name)
+        names.add(name)
+        yield from _validate_topology_keys(driver.get("topologyKeys") or (), path)
+
+
+def _validate_node_id(node_id: str, field: str) -> Iterable[FieldError]:
+    if not node_id:
+        yield required(field)
+    if len(node_id.encode()) > _MOST_NODE_ID_BYTES:
+        yield invalid(field, node_id, f"must be {_MOST_NODE_ID_BYTES} characters or less")
+
+
+def _validate_topology_keys(keys: Iterable[str], path: str) -> Iterable[FieldError]:
+    """Complaints about keys; they are told at the driver, without the key's own place."""
+    seen: set[str] = set()
+    for key in keys:
+        if not key:
+            yield required(path)
+        if key in seen:
+            yield duplicate(path, key)
+        seen.add(key)
+        for problem in qualified_name(key):
+            yield invalid(path, key, problem)
+
+
+def _validate_update(new: Doc, old: Doc) -> Iterable[FieldError]:
+    """Drivers come and go as a whole; of one that stays, only the limit may change."""
+    known = {driver.get("name"): driver for driver in old["spec"]["drivers"]}
+    for driver in new["spec"]["drivers"]:
+        before = known.get(driver.get("name"))
+        if before is not None and not same(_without_limit(driver), _without_limit(before)):
+            yield invalid("spec.drivers", _without_limit(driver), IMMUTABLE)
+
+
+def _without_limit(driver: Doc) -> Doc:
+    return {field: value for field, value in driver.items() if field != "allocatable"}
+
+
+def _row(doc: Doc, now: str) -> list[Any]:
+    return [name_of(doc), len(doc["spec"]["drivers"]), age_of(doc, now)]
+
+
+CSI_NODE = Kind(
+    group="storage.k8s.io",
+    version="v1",
+    kind="CSINode",
+    plural="csinodes",
+    message="storage.v1.CSINode",
+    namespaced=False,
+    columns=(NAME, Column("Drivers", type="integer"), AGE),
+    row=_row,
+    defaults=_defaults,
+    validate=_validate,
+    validate_update=_validate_update,
+    update_needs_version=True,
+)

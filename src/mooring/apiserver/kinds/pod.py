@@ -1,0 +1,139 @@
+"""Pod: containers that run together on one node. The rules are in the `pod_*` files beside this."""
+
+from collections.abc import Iterable
+
+from mooring.apiserver.kinds.contract import Context, Doc, Kind, Subresource
+from mooring.apiserver.kinds.pod_defaults import defaults
+from mooring.apiserver.kinds.pod_row import COLUMNS, row, row_conditions
+from mooring.apiserver.kinds.pod_update import validate_pod_status, validate_pod_update
+from mooring.apiserver.kinds.pod_validation import validate_pod
+from mooring.apiserver.kinds.selectable import flag_in, text_in
+from mooring.apiserver.kinds.separation import keep, keep_status
+from mooring.model.names import dns_label
+from mooring.model.quantity import ZERO, Quantity, parse
+
+_READ_WRITE = ("get", "patch", "update")
+_STREAM = ("create", "get")
+_ENDED = ("Succeeded", "Failed")
+_QUALITY_RESOURCES = ("cpu", "memory")
+
+
+def grace(doc: Doc, asked: int | None) -> int:
+    """How many seconds a pod gets to end by itself, when a delete asked for so many (or did not).
+
+    One that never reached a node, or has ended, needs none.
+    """
+    spec = doc.get("spec", {})
+    if not spec.get("nodeName") or doc.get("status", {}).get("phase") in _ENDED:
+        return 0
+    seconds: int = spec.get("terminationGracePeriodSeconds", 0) if asked is None else asked
+    return seconds if seconds >= 0 else 1
+
+
+def quality_of_service(spec: Doc) -> str:
+    """How safe its resources are: all guaranteed, some promised, or none at all."""
+    if resources := spec.get("resources"):
+        return _quality(resources)
+    containers = [*spec.get("initContainers", ()), *spec.get("containers", ())]
+    classes = {_quality(container.get("resources", {})) for container in containers}
+    return classes.pop() if len(classes) == 1 else "Burstable" if classes else "BestEffort"
+
+
+def _quality(resources: Doc) -> str:
+    requests, limits = resources.get("requests"), resources.get("limits")
+    if not requests and not limits:
+        return "BestEffort"
+    classes = set()
+    for name in _QUALITY_RESOURCES:
+        request, limit = _amount(requests, name), _amount(limits, name)
+        if request == limit:
+            classes.add("BestEffort" if request == ZERO else "Guaranteed")
+        else:
+            return "Burstable"
+    return classes.pop() if len(classes) == 1 else "Burstable"
+
+
+def _amount(amounts: dict[str, str] | None, name: str) -> Quantity:
+    text = (amounts or {}).get(name)
+    return parse(text) if text else ZERO
+
+
+def _prepare_create(doc: Doc, context: Context) -> None:
+    spec = doc["spec"]
+    spec.pop("ephemeralContainers", None)  # those join a running pod, by a path of their own
+    status: Doc = {"phase": "Pending", "qosClass": quality_of_service(spec)}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastTransitionTime": context.now,
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+        ]
+    doc["status"] = status
+
+
+def _prepare_status(new: Doc, old: Doc, _: Context) -> None:
+    keep(new, old, "spec")
+    # Old node agents garble the owners they send back; believing them would orphan pods.
+    keep(new["metadata"], old["metadata"], "ownerReferences")
+    quality = old.get("status", {}).get("qosClass")
+    if quality and not new.get("status", {}).get("qosClass"):
+        new.setdefault("status", {})["qosClass"] = quality
+
+
+def _warnings(doc: Doc) -> Iterable[str]:
+    if problems := dns_label(doc["metadata"].get("name", "")):
+        listed = " ".join(problems)
+        yield (
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising "
+            f"behavior; a DNS label is recommended: [{listed}]"
+        )
+
+
+POD = Kind(
+    group="",
+    version="v1",
+    kind="Pod",
+    plural="pods",
+    message="core.v1.Pod",
+    namespaced=True,
+    short_names=("po",),
+    categories=("all",),
+    status=True,
+    subresources=(
+        Subresource("attach", _STREAM, "PodAttachOptions"),
+        Subresource("binding", ("create",), "Binding"),
+        Subresource("ephemeralcontainers", _READ_WRITE, "Pod"),
+        Subresource("eviction", ("create",), "Eviction", "policy", "v1"),
+        Subresource("exec", _STREAM, "PodExecOptions"),
+        Subresource("log", ("get",), "Pod"),
+        Subresource("portforward", _STREAM, "PodPortForwardOptions"),
+        Subresource("resize", _READ_WRITE, "Pod"),
+    ),
+    columns=COLUMNS,
+    row=row,
+    row_conditions=row_conditions,
+    defaults=defaults,
+    prepare_create=_prepare_create,
+    prepare_update=keep_status,
+    prepare_status=_prepare_status,
+    validate=validate_pod,
+    validate_update=validate_pod_update,
+    validate_status=validate_pod_status,
+    warnings=_warnings,
+    fields={
+        "spec.nodeName": text_in("spec", "nodeName"),
+        "spec.restartPolicy": text_in("spec", "restartPolicy"),
+        "spec.schedulerName": text_in("spec", "schedulerName"),
+        "spec.serviceAccountName": text_in("spec", "serviceAccountName"),
+        "spec.hostNetwork": flag_in("spec", "hostNetwork"),
+        "status.phase": text_in("status", "phase"),
+        "status.podIP": text_in("status", "podIP"),
+        "status.nominatedNodeName": text_in("status", "nominatedNodeName"),
+    },
+    generation=True,
+    grace=grace,
+)

@@ -1,0 +1,189 @@
+"""Garbage collection by owner references: follows every table, decides, acts.
+
+Keeps an index of dependents by owner uid, and nothing of the objects that have no owners, which is
+nearly all of them: an object without the words `ownerReferences` in it is not even decoded.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
+
+from mooring import log
+from mooring.apiserver.backend import Backend
+from mooring.apiserver.document import decode
+from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.lifecycle.following import Follower
+from mooring.apiserver.lifecycle.garbage_decide import (
+    FOREGROUND,
+    ORPHAN,
+    Delete,
+    Dependent,
+    DropFinalizer,
+    DropReferences,
+    Place,
+    Reference,
+    Step,
+    decide_dependent,
+    decide_owner,
+    without_finalizer,
+    without_references,
+)
+from mooring.apiserver.lifecycle.local import Local
+from mooring.apiserver.lifecycle.worklist import Worklist
+from mooring.apiserver.objects import store_name
+from mooring.apiserver.store.contract import Entry, Event
+from mooring.errors import Conflict, NotFound
+
+LOG = log.get("mooring.garbage")
+
+OWNED = b'"ownerReferences":['
+HELD = (f'"{ORPHAN}"'.encode(), f'"{FOREGROUND}"'.encode())
+
+
+class GarbageCollector:
+    def __init__(self, backend: Backend, local: Local) -> None:
+        self._backend = backend
+        self._local = local
+        self._work: Worklist[Place] = Worklist(backend.clock)
+        self._owners: dict[Place, frozenset[str]] = {}  # of each dependent
+        self._dependents: defaultdict[str, set[Place]] = defaultdict(set)  # by owner uid
+        self._kinds: dict[str, Kind] = {}  # by table
+
+    async def run(self) -> None:
+        """Collect until cancelled."""
+        with Follower(self._backend.store, self._backend.kinds, self._see, self._change):
+            await self._work.serve(self._reconcile)
+
+    # what has been seen
+
+    def _see(self, kind: Kind, entry: Entry) -> None:
+        self._kinds[entry.table] = kind
+        place = Place(entry.table, entry.name)
+        is_owned = OWNED in entry.value
+        if is_owned or place in self._owners:
+            owners = frozenset(self._owner_uids(kind, entry)) if is_owned else frozenset()
+            self._index(place, owners)
+            self._work.add(place)
+        elif any(word in entry.value for word in HELD):
+            self._work.add(place)
+
+    def _change(self, kind: Kind, event: Event) -> None:
+        if not event.deleted:
+            self._see(kind, event.entry)
+            return
+        place = Place(event.entry.table, event.entry.name)
+        owners = self._owners.get(place, frozenset())
+        self._index(place, frozenset())
+        if self._dependents:
+            for dependent in self._dependents.get(_uid(kind, event.entry), ()):
+                self._work.add(dependent)
+        for owner in owners:  # it may have been what a foreground deletion waits for
+            self._wake_owner(kind, event.entry, owner)
+
+    def _index(self, place: Place, owners: frozenset[str]) -> None:
+        for uid in self._owners.pop(place, frozenset()) - owners:
+            self._dependents[uid].discard(place)
+            if not self._dependents[uid]:
+                del self._dependents[uid]
+        if owners:
+            self._owners[place] = owners
+            for uid in owners:
+                self._dependents[uid].add(place)
+
+    def _wake_owner(self, kind: Kind, entry: Entry, owner: str) -> None:
+        doc = decode(kind, entry)
+        for reference in doc["metadata"].get("ownerReferences", ()):
+            found = self._owner_place(doc, reference)
+            if reference["uid"] == owner and found is not None:
+                self._work.add(found)
+
+    # reconciling
+
+    async def _reconcile(self, place: Place) -> None:
+        kind = self._kinds[place.table]
+        entry = self._backend.store.get(place.table, place.name)
+        if entry is None:
+            return
+        doc = decode(kind, entry)
+        metadata = doc["metadata"]
+        steps: tuple[Step, ...] = decide_dependent(self._dependent(place, doc))
+        if "deletionTimestamp" in metadata:
+            dependents = list(self._dependents_of(metadata["uid"]))
+            steps += decide_owner(
+                place, metadata["uid"], metadata.get("finalizers", ()), dependents
+            )
+        for step in steps:
+            await self._act(step)
+
+    async def _act(self, step: Step) -> None:
+        kind = self._kinds[step.place.table]
+        namespace, _, name = step.place.name.rpartition("/")
+        match step:
+            case Delete(_, uid, because):
+                LOG.info("collected", table=step.place.table, name=step.place.name, because=because)
+                policy = "Foreground" if self._blocking(uid) else "Background"
+                try:
+                    await self._local.delete(kind, namespace, name, uid=uid, policy=policy)
+                except (NotFound, Conflict):
+                    return  # gone, or another object of that name: both fine
+            case DropReferences(_, owners, _):
+                edit = partial(without_references, owners=owners)
+                await self._local.change(kind, namespace, name, edit)
+            case DropFinalizer(_, finalizer, _):
+                drop = partial(without_finalizer, finalizer=finalizer)
+                await self._local.change(kind, namespace, name, drop)
+
+    def _blocking(self, uid: str) -> bool:
+        return any(d.blocks(uid) for d in self._dependents_of(uid))
+
+    # the picture that is decided on
+
+    def _dependents_of(self, uid: str) -> Iterator[Dependent]:
+        for place in sorted(self._dependents.get(uid, ()), key=lambda p: (p.table, p.name)):
+            kind = self._kinds[place.table]
+            entry = self._backend.store.get(place.table, place.name)
+            if entry is not None:
+                yield self._dependent(place, decode(kind, entry))
+
+    def _dependent(self, place: Place, doc: Doc) -> Dependent:
+        metadata = doc["metadata"]
+        return Dependent(
+            place,
+            metadata["uid"],
+            deleting="deletionTimestamp" in metadata,
+            references=tuple(self._reference(doc, r) for r in metadata.get("ownerReferences", ())),
+        )
+
+    def _reference(self, doc: Doc, reference: Doc) -> Reference:
+        uid, blocks = reference["uid"], bool(reference.get("blockOwnerDeletion"))
+        kind = self._owner_kind(reference)
+        if kind is None:
+            return Reference(uid, exists=True, blocks=blocks)
+        place = self._owner_place(doc, reference)
+        entry = self._backend.store.get(place.table, place.name) if place else None
+        owner = decode(kind, entry)["metadata"] if entry is not None else {}
+        if owner.get("uid") != uid:
+            return Reference(uid, exists=False, blocks=blocks)
+        goes_first = "deletionTimestamp" in owner and FOREGROUND in owner.get("finalizers", ())
+        return Reference(uid, exists=True, blocks=blocks, foreground=goes_first)
+
+    def _owner_kind(self, reference: Doc) -> Kind | None:
+        group, _, version = reference["apiVersion"].rpartition("/")
+        return self._backend.kinds.by_kind(group, version, reference["kind"])
+
+    def _owner_place(self, doc: Doc, reference: Doc) -> Place | None:
+        """None: a namespaced owner of a cluster-wide object, which cannot be."""
+        kind = self._owner_kind(reference)
+        namespace = doc["metadata"].get("namespace", "")
+        if kind is None or (kind.namespaced and not namespace):
+            return None
+        self._kinds.setdefault(kind.store_table, kind)
+        return Place(kind.store_table, store_name(kind, namespace, reference["name"]))
+
+    def _owner_uids(self, kind: Kind, entry: Entry) -> Iterator[str]:
+        for reference in decode(kind, entry)["metadata"].get("ownerReferences", ()):
+            yield reference["uid"]
+
+
+def _uid(kind: Kind, entry: Entry) -> str:
+    return str(decode(kind, entry)["metadata"]["uid"])

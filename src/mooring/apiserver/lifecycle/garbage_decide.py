@@ -1,0 +1,115 @@
+"""What owner references ask for: pure decisions over what exists.
+
+A dependent goes when none of its owners exists any more. An owner that is deleted in the foreground
+waits for the dependents that block it; one that orphans lets go of them first.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mooring.apiserver.kinds.contract import Doc
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where an object is stored."""
+
+    table: str
+    name: str  # `namespace/name`, or `name`
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """One owner reference of an object, and what was found at its end."""
+
+    uid: str
+    exists: bool  # also when it cannot be known: an unknown kind is never taken for gone
+    blocks: bool = False  # blockOwnerDeletion
+    foreground: bool = False  # that owner is being deleted in the foreground
+
+
+class Dependent(msgspec.Struct, frozen=True):
+    place: Place
+    uid: str
+    deleting: bool
+    references: tuple[Reference, ...]
+
+    def blocks(self, owner: str) -> bool:
+        return any(r.uid == owner and r.blocks for r in self.references)
+
+
+class Delete(msgspec.Struct, frozen=True):
+    place: Place
+    uid: str
+    because: str
+
+
+class DropReferences(msgspec.Struct, frozen=True):
+    """Take these owners out of the object's owner references."""
+
+    place: Place
+    owners: frozenset[str]
+    because: str
+
+
+class DropFinalizer(msgspec.Struct, frozen=True):
+    place: Place
+    finalizer: str
+    because: str
+
+
+Step = Delete | DropReferences | DropFinalizer
+
+
+def decide_dependent(dependent: Dependent) -> tuple[Step, ...]:
+    """What becomes of an object, seen from its owners."""
+    if dependent.deleting or not dependent.references:
+        return ()
+    gone = [r for r in dependent.references if not r.exists]
+    staying = [r for r in dependent.references if r.exists and not r.foreground]
+    if gone and staying:
+        owners = frozenset(r.uid for r in gone)
+        return (DropReferences(dependent.place, owners, "other owners remain"),)
+    if gone and len(gone) == len(dependent.references):
+        return (Delete(dependent.place, dependent.uid, "none of its owners exists"),)
+    if not staying:
+        return (Delete(dependent.place, dependent.uid, "its owner goes, dependents first"),)
+    return ()
+
+
+def decide_owner(
+    place: Place, uid: str, finalizers: Sequence[str], dependents: Sequence[Dependent]
+) -> tuple[Step, ...]:
+    """What a terminating owner waits for."""
+    if ORPHAN in finalizers:
+        drops = [
+            DropReferences(d.place, frozenset({uid}), "its owner lets go of it") for d in dependents
+        ]
+        return (*drops, DropFinalizer(place, ORPHAN, "no dependent refers to it any more"))
+    if FOREGROUND in finalizers:
+        steps = [step for d in dependents for step in decide_dependent(d)]
+        if not any(d.blocks(uid) for d in dependents):
+            steps.append(DropFinalizer(place, FOREGROUND, "no dependent blocks it"))
+        return tuple(steps)
+    return ()
+
+
+def without_references(doc: Doc, owners: frozenset[str]) -> Doc:
+    metadata = dict(doc["metadata"])
+    kept = [r for r in metadata.get("ownerReferences", ()) if r["uid"] not in owners]
+    if kept:
+        metadata["ownerReferences"] = kept
+    else:
+        metadata.pop("ownerReferences", None)
+    return {**doc, "metadata": metadata}
+
+
+def without_finalizer(doc: Doc, finalizer: str) -> Doc:
+    metadata = dict(doc["metadata"])
+    kept = [f for f in metadata.get("finalizers", ()) if f != finalizer]
+    if kept:
+        metadata["finalizers"] = kept
+    else:
+        metadata.pop("finalizers", None)
+    return {**doc, "metadata": metadata}

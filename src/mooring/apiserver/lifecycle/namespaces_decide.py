@@ -1,0 +1,82 @@
+"""What a namespace needs: its furniture while it lives, emptying when it goes. Pure."""
+
+from collections.abc import Mapping
+
+from mooring.apiserver.kinds.contract import Doc
+
+FINALIZER = "kubernetes"
+ROOT_CA = "kube-root-ca.crt"
+ACCOUNT = "default"
+
+
+def furniture(authority: str) -> tuple[tuple[str, Doc], ...]:
+    """(plural, document) of what every namespace has."""
+    return (
+        ("serviceaccounts", {"metadata": {"name": ACCOUNT}}),
+        (
+            "configmaps",
+            {
+                "metadata": {
+                    "name": ROOT_CA,
+                    "annotations": {
+                        "kubernetes.io/description": "Contains a CA bundle that can be used to "
+                        "verify the API server from inside the cluster."
+                    },
+                },
+                "data": {"ca.crt": authority},
+            },
+        ),
+    )
+
+
+def emptied(namespace: Doc) -> Doc:
+    """The namespace, no longer held by the server."""
+    spec = dict(namespace.get("spec", {}))
+    kept = [f for f in spec.get("finalizers", ()) if f != FINALIZER]
+    spec["finalizers"] = kept
+    if not kept:
+        del spec["finalizers"]
+    return {**namespace, "spec": spec}
+
+
+def with_progress(
+    namespace: Doc, remaining: Mapping[str, int], held: Mapping[str, int], now: str
+) -> Doc:
+    """The namespace with conditions that say what is still in it (resource -> count) and which
+    finalizers (finalizer -> count) keep that from going."""
+    content = ", ".join(f"{r} has {n} resource instances" for r, n in sorted(remaining.items()))
+    holders = ", ".join(f"{f} in {n} resource instances" for f, n in sorted(held.items()))
+    wanted = (
+        _condition(
+            "NamespaceContentRemaining",
+            f"Some resources are remaining: {content}" if content else "",
+            ("SomeResourcesRemain", "ContentRemoved"),
+            "All content successfully removed",
+        ),
+        _condition(
+            "NamespaceFinalizersRemaining",
+            f"Some content in the namespace has finalizers remaining: {holders}" if holders else "",
+            ("SomeFinalizersRemain", "ContentHasNoFinalizers"),
+            "All content-preserving finalizers finished",
+        ),
+    )
+    status = dict(namespace.get("status", {}))
+    known = {c["type"]: c for c in status.get("conditions", ())}
+    for condition in wanted:
+        before = known.get(condition["type"])
+        changed_at = (
+            before["lastTransitionTime"]
+            if before and before["status"] == condition["status"]
+            else now
+        )
+        known[condition["type"]] = {**condition, "lastTransitionTime": changed_at}
+    return {**namespace, "status": {**status, "conditions": list(known.values())}}
+
+
+def _condition(kind: str, problem: str, reasons: tuple[str, str], fine: str) -> Doc:
+    return {
+        "type": kind,
+        "status": "True" if problem else "False",
+        "reason": reasons[0] if problem else reasons[1],
+        "message": problem or fine,
+    }

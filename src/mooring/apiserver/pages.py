@@ -1,0 +1,86 @@
+"""What the server says of itself: version, health, metrics, discovery, OpenAPI."""
+
+import platform
+
+from mooring import __version__
+from mooring.apiserver.discovery import Discovery
+from mooring.apiserver.document import encode
+from mooring.apiserver.health import Health
+from mooring.apiserver.http.message import TEXT, Request, Response
+from mooring.apiserver.metrics import Metrics
+from mooring.apiserver.negotiation import discovery_form, swagger_form
+from mooring.apiserver.openapi.serving import OpenApi
+from mooring.apiserver.options import check_timeout, first, parse_query
+from mooring.apiserver.published import Published
+
+KUBERNETES = ("1", "35")  # the version whose behaviour is followed
+
+
+class Pages:
+    def __init__(
+        self, discovery: Discovery, openapi: OpenApi, health: Health, metrics: Metrics
+    ) -> None:
+        self._discovery = discovery
+        self._openapi = openapi
+        self._health = health
+        self._metrics = metrics
+        self._version = encode(version())
+
+    def find(self, path: str, request: Request) -> Response | None:
+        """The page at `path` (no trailing slash); None: there is none."""
+        check_timeout(parse_query(request.query))
+        match path[1:].split("/"):
+            case ["version"]:
+                return Response(200, self._version)
+            case ["healthz" | "livez" | "readyz", *_]:
+                code, text = self._health.answer(path, parse_query(request.query))
+                return Response(code, text.encode(), content_type=TEXT)
+            case ["metrics"]:
+                return Response(200, self._metrics.render(), self._metrics.content_type)
+            case ["openapi", "v2"]:
+                form = swagger_form(request.header("accept"))
+                return published(self._openapi.swagger(form), request, vary=True)
+            case ["openapi", "v3"]:
+                return published(self._openapi.index(), request)
+            case ["openapi", "v3", *rest]:
+                return self._group_version("/".join(rest), request)
+            case ["api" | "apis", *_]:
+                page = self._discovery.find(path, discovery_form(request.header("accept")))
+                return None if page is None else published(page, request, vary=True)
+            case _:
+                return None
+
+    def _group_version(self, name: str, request: Request) -> Response | None:
+        page = self._openapi.group_version(name)
+        if page is None:
+            return None
+        asked = first(parse_query(request.query), "hash")
+        if asked and asked != page.digest:
+            right = f"/openapi/v3/{name}?hash={page.digest}"
+            return Response(301, headers=(("Location", right),))
+        return published(page, request)
+
+
+def published(page: Published, request: Request, *, vary: bool = False) -> Response:
+    """A page that clients may keep and revalidate."""
+    headers = [("Cache-Control", "public"), ("ETag", page.etag)]
+    if vary:
+        headers.append(("Vary", "Accept"))
+    if request.header("if-none-match") == page.etag:
+        return Response(304, content_type=page.content_type, headers=tuple(headers))
+    return Response(200, page.body, page.content_type, tuple(headers))
+
+
+def version() -> dict[str, str]:
+    major, minor = KUBERNETES
+    return {
+        "major": major,
+        "minor": minor,
+        "gitVersion": f"v{major}.{minor}.0+mooring-{__version__}",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "go0",
+        "compiler": "cpython",
+        "platform": f"{platform.system().lower()}/{platform.machine()}",
+    }

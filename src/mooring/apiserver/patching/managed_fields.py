@@ -1,0 +1,247 @@
+"""`metadata.managedFields`: who owns which field, and how a write changes that.
+
+Entries of one document are told apart by manager, operation and subresource and, unless they come
+from server-side apply, by API version. Lists made here may share entries with the ones they were
+made from; nobody changes an entry in place.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.patching.changes import Changes, compare, created
+from mooring.apiserver.patching.field_set import (
+    FieldSet,
+    difference,
+    intersection,
+    ordered,
+    parse,
+    union,
+)
+from mooring.apiserver.patching.shape import shape_of
+from mooring.apiserver.schema.contract import Schema
+
+APPLY = "Apply"
+UPDATE = "Update"
+
+MOST_UPDATERS = 10
+LONGEST_MANAGER = 128  # bytes
+ANCIENT = "ancient-changes"
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """Who an entry belongs to."""
+
+    manager: str
+    operation: str
+    api_version: str  # "" of appliers: they keep their entry over versions
+    subresource: str
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What an owner owns, since when."""
+
+    owner: Owner
+    api_version: str
+    time: str  # "": unknown
+    fields: FieldSet
+
+    def doc(self) -> Doc:
+        owner = self.owner
+        out: Doc = {"manager": owner.manager} if owner.manager else {}
+        out["operation"] = owner.operation
+        out["apiVersion"] = self.api_version
+        if self.time:
+            out["time"] = self.time
+        out["fieldsType"] = "FieldsV1"
+        out["fieldsV1"] = self.fields
+        if owner.subresource:
+            out["subresource"] = owner.subresource
+        return out
+
+
+Entries = dict[Owner, Entry]
+
+
+def manager_name(field_manager: str, user_agent: str) -> str:
+    """Who writes: as the request says or, when it does not, as the client calls itself."""
+    if field_manager:
+        return field_manager
+    product = user_agent.partition("/")[0]
+    if product.isascii() and product.isprintable() and len(product) <= LONGEST_MANAGER:
+        return product or "unknown"
+    name = ""
+    size = 0
+    for character in product:
+        if not character.isprintable():
+            continue
+        size += len(character.encode("utf-8", "replace"))
+        if size > LONGEST_MANAGER:
+            break
+        name += character
+    return name or "unknown"
+
+
+def after_update(  # noqa: PLR0913 -- each is a fact of the request, and said by name
+    old: Doc | None,
+    new: Doc,
+    *,
+    manager: str,
+    api_version: str,
+    now: str,
+    subresource: str,
+    message: str,
+    schema: Schema,
+) -> list[Doc]:
+    """The managedFields of `new`, which a create (no `old`), update or patch is about to store.
+
+    What the write changed belongs to the writer alone; what it removed, to nobody; the rest stays
+    as it was. Documents that nobody tracks stay so, until they are applied.
+    """
+    shape = shape_of(message, schema)
+    given = new["metadata"].get("managedFields")
+    if old is None and not given:
+        fields = created(new, shape, subresource)
+        owner = Owner(manager, UPDATE, api_version, subresource)
+        return [Entry(owner, api_version, now, fields).doc()] if fields else []
+
+    stored = (old or {}).get("metadata", {}).get("managedFields") or []
+    entries = _known_entries(stored, given, subresource)
+    if not entries and old is not None:
+        return []
+    changes = compare(old or {}, new, shape, subresource)
+    if not changes.written and not changes.removed:
+        return encoded(entries.values()) if given and given != stored else stored
+    owner = Owner(manager, UPDATE, api_version, subresource)
+    entries = moved(entries, changes)
+    if changes.written:
+        fields = ordered(changes.written)
+        if owner in entries:
+            fields = union(entries[owner].fields, fields)
+        entries[owner] = Entry(owner, api_version, now, fields)
+    return encoded(_folded(entries).values())
+
+
+def moved(entries: Entries, changes: Changes) -> Entries:
+    """The entries of everybody after somebody else wrote and removed these fields."""
+    out: Entries = {}
+    for owner, entry in entries.items():
+        lost = intersection(entry.fields, changes.written)
+        fields = difference(entry.fields, lost) if lost else entry.fields
+        fields = difference(fields, changes.removed) if changes.removed else fields
+        if fields:
+            out[owner] = Entry(owner, entry.api_version, entry.time, fields)
+    return out
+
+
+def _known_entries(stored: list[Doc], given: Any, subresource: str) -> Entries:
+    """What is known of the owners before the write: by the writer's account, or by the stored one.
+
+    `[{}]` and `[]` forget them all. Clients that do not know managedFields cannot lose them, and
+    nobody can set them through a subresource.
+    """
+    if not subresource and given is not None and given != stored:
+        if given in ([], [{}]):
+            return {}
+        try:
+            entries = decoded(given)
+        except ValueError:
+            entries = {}
+        if entries:
+            return entries
+    return {entry.owner: entry for entry in map(_entry, stored)}
+
+
+def decoded(given: Any) -> Entries:
+    """The entries of a client's managedFields, brought into their usual form.
+
+    Raises: ValueError when they are not managedFields.
+    """
+    try:
+        raws = msgspec.convert(given, list[_GivenEntry])
+        entries = [_entry(raw.usual()) for raw in raws]
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+    return {entry.owner: entry for entry in entries}
+
+
+class _GivenEntry(msgspec.Struct, rename="camel", omit_defaults=True):
+    """An entry as a client sent it."""
+
+    operation: Literal["Apply", "Update"]
+    api_version: Annotated[str, msgspec.Meta(min_length=1)]
+    fields_type: Literal["FieldsV1"]
+    manager: str = ""
+    time: str | None = None
+    subresource: str = ""
+    fields_v1: dict[str, Any] | None = None
+
+    def usual(self) -> Doc:
+        self.fields_v1 = ordered(parse(self.fields_v1 or {}))
+        usual: Doc = msgspec.to_builtins(self)
+        return usual
+
+
+def _entry(raw: Doc) -> Entry:
+    operation = raw["operation"]
+    api_version = raw["apiVersion"]
+    return Entry(
+        Owner(
+            raw.get("manager", ""),
+            operation,
+            api_version if operation == UPDATE else "",
+            raw.get("subresource", ""),
+        ),
+        api_version,
+        raw.get("time", ""),
+        raw.get("fieldsV1", {}),
+    )
+
+
+def encoded(entries: Iterable[Entry]) -> list[Doc]:
+    """The list as it is stored: appliers first, then the oldest first."""
+    return [entry.doc() for entry in sorted(entries, key=_place)]
+
+
+def _place(entry: Entry) -> tuple[str, ...]:
+    owner = entry.owner
+    return (owner.operation, entry.time, owner.manager, entry.api_version, owner.subresource)
+
+
+def _folded(entries: Entries) -> Entries:
+    """At most ten entries of updates: the oldest of a version fold into one."""
+    updaters = [entry for entry in entries.values() if entry.owner.operation == UPDATE]
+    surplus = len(updaters) - MOST_UPDATERS
+    if surplus <= 0:
+        return entries
+    out = dict(entries)
+    firsts: dict[str, Owner] = {}
+    for entry in sorted(updaters, key=_place):
+        if surplus == 0:
+            break
+        version = entry.api_version
+        first = firsts.setdefault(version, entry.owner)
+        if first == entry.owner:
+            continue
+        bucket = Owner(ANCIENT, UPDATE, version, "")
+        older = out[bucket] if bucket in out and bucket != entry.owner else out.pop(first)
+        del out[entry.owner]
+        fields = union(older.fields, entry.fields)
+        out[bucket] = Entry(bucket, version, entry.time, fields)
+        surplus -= 1
+    return out
+
+
+def differs_only_in_times(old: Doc, new: Doc) -> bool:
+    """Whether a write changes nothing, or nothing but the times of owners: not worth storing."""
+    before, after = old["metadata"], new["metadata"]
+    return {**old, "metadata": {**before, "managedFields": None}} == {
+        **new,
+        "metadata": {**after, "managedFields": None},
+    } and _timeless(before.get("managedFields")) == _timeless(after.get("managedFields"))
+
+
+def _timeless(entries: list[Doc] | None) -> list[Doc]:
+    return [{**entry, "time": ""} for entry in entries or []]

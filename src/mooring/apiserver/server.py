@@ -1,0 +1,156 @@
+"""The API server put together: store, kinds, access, HTTP, and what keeps order among objects."""
+
+import asyncio
+import random
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from mooring.apiserver.access import Access
+from mooring.apiserver.admission.chain import Chain
+from mooring.apiserver.api import Api
+from mooring.apiserver.auth.authenticate import Authenticator
+from mooring.apiserver.auth.authorize import Authorizer
+from mooring.apiserver.auth.pki import Pki, open_pki, server_context
+from mooring.apiserver.auth.service_account_tokens import ServiceAccountTokens
+from mooring.apiserver.auth.tokens import RoleTokens, open_role_tokens
+from mooring.apiserver.backend import Backend
+from mooring.apiserver.discovery import Discovery
+from mooring.apiserver.frames import Frames
+from mooring.apiserver.health import Health
+from mooring.apiserver.http.server import Server
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.registry import Kinds, builtin
+from mooring.apiserver.lifecycle.event_expiry import EventExpiry
+from mooring.apiserver.lifecycle.garbage import GarbageCollector
+from mooring.apiserver.lifecycle.local import Local
+from mooring.apiserver.lifecycle.namespaces import Namespaces
+from mooring.apiserver.metrics import Metrics
+from mooring.apiserver.node_index import NodeIndex
+from mooring.apiserver.objects import Objects
+from mooring.apiserver.openapi.serving import OpenApi
+from mooring.apiserver.pages import Pages
+from mooring.apiserver.schema.parse import load
+from mooring.apiserver.store.contract import Store
+from mooring.apiserver.store.sqlite import SqliteStore
+from mooring.clock import Clock
+
+ISSUER = "https://kubernetes.default.svc.cluster.local"
+
+
+class Address(msgspec.Struct, frozen=True):
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"https://{host}:{self.port}"
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """An API without sockets: what tests and in-process callers talk to."""
+
+    api: Api
+    backend: Backend
+    nodes: NodeIndex
+    namespaces: Namespaces
+    garbage: GarbageCollector
+    events: EventExpiry
+
+
+def assemble(
+    store: Store,
+    clock: Clock,
+    chance: random.Random,
+    pki: Pki,
+    tokens: RoleTokens,
+    address: str,
+    kinds: Kinds | None = None,
+) -> Parts:
+    """Build an API over an open store. Nothing runs yet."""
+    kinds = kinds or builtin()
+    schema = load()
+    objects = Objects(store, kinds)
+    nodes = NodeIndex(store, kinds, objects)
+    metrics = Metrics(lambda: store.revision, lambda: _counts(store, kinds))
+
+    def count_events(kind: Kind, events: int) -> None:
+        metrics.events_sent(kind.group, kind.version, kind.plural, events)
+
+    backend = Backend(
+        store, kinds, schema, objects, Chain(nodes), clock, chance, Frames(), count_events
+    )
+    account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
+    authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
+    access = Access(authenticator, Authorizer(nodes), account_tokens)
+    health = Health(live={}, ready={"store": lambda: None})
+    pages = Pages(Discovery(kinds, address), OpenApi(kinds, schema), health, metrics)
+    local = Local(backend)
+    return Parts(
+        api=Api(backend, access, pages, metrics),
+        backend=backend,
+        nodes=nodes,
+        namespaces=Namespaces(backend, local, pki.ca_certificate.decode()),
+        garbage=GarbageCollector(backend, local),
+        events=EventExpiry(backend),
+    )
+
+
+def _counts(store: Store, kinds: Kinds) -> dict[str, int]:
+    return {k.resource: store.count(k.store_table) for k in kinds.all() if "get" in k.verbs}
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A server that answers."""
+
+    address: Address
+    pki: Pki
+    tokens: RoleTokens
+    parts: Parts
+
+
+@asynccontextmanager
+async def running(
+    data_dir: Path, address: Address, clock: Clock, names: tuple[str, ...] = ()
+) -> AsyncIterator[Running]:
+    """Run an API server on `data_dir` for as long as the context is entered.
+
+    `names` are further names and addresses that clients reach it by. Raises UsageError when the
+    directory or the port cannot be had, Damaged when the database cannot be trusted.
+    """
+    store = SqliteStore.open(data_dir / "mooring.db", clock)
+    try:
+        pki = open_pki(
+            data_dir / "pki",
+            now=clock.now(),
+            host_name=socket.gethostname(),
+            extra_names=_names(address, names),
+        )
+        tokens = open_role_tokens(data_dir / "tokens.json")
+        parts = assemble(
+            store, clock, random.SystemRandom(), pki, tokens, f"{address.host}:{address.port}"
+        )
+        server = Server(parts.api.handle, clock, server_context(pki))
+        await server.listen(address.host, address.port)
+        parts.nodes.start()
+        await parts.namespaces.create_first()
+        async with asyncio.TaskGroup() as tasks:
+            owned = [
+                tasks.create_task(part.run())
+                for part in (parts.namespaces, parts.garbage, parts.events, server)
+            ]
+            await server.serving.wait()
+            yield Running(Address(address.host, server.port), pki, tokens, parts)
+            for task in reversed(owned):
+                task.cancel()
+    finally:
+        await store.close()
+
+
+def _names(address: Address, names: tuple[str, ...]) -> tuple[str, ...]:
+    unspecified = address.host in ("0.0.0.0", "::", "")  # noqa: S104  compared, not bound
+    return names if unspecified else (address.host, *names)

@@ -1,0 +1,265 @@
+"""The state in memory that both engines serve reads and watches from.
+
+Per table: the newest version of every object in name order, and its recent changes. A read at an
+older revision takes the newest state and undoes the changes since. A watch is a position in the
+changes: a slow watcher costs nothing, and learns with Compacted when it was overtaken.
+
+Names sort by code point, which is the byte order of their UTF-8, as etcd sorts keys.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import islice
+
+from sortedcontainers import SortedDict
+
+from mooring.apiserver.store.contract import Entry, Event, Page
+from mooring.apiserver.store.history import Changes, Limits, Retention
+from mooring.clock import Clock
+from mooring.errors import Compacted, FutureRevision, StoreError
+from mooring.log import get
+
+log = get("mooring.store")
+
+FIRST_REVISION = 1
+"""Of an empty store; 0 means "any" on the wire, so no state may have it."""
+
+
+class _Table:
+    __slots__ = ("changes", "entries", "watches")
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self.entries = SortedDict(entries)
+        self.changes = Changes()
+        self.watches: dict[TableWatch, None] = {}  # in order of arrival
+
+    def bounds(self, prefix: str, after: str) -> tuple[int, int]:
+        """The slice of the names that start with `prefix` and sort behind `after`."""
+        entries = self.entries
+        low = entries.bisect_right(after) if after else 0
+        if not prefix:
+            return low, len(entries)
+        high = entries.bisect_left(_behind(prefix))
+        return min(max(low, entries.bisect_left(prefix)), high), high
+
+    def notify(self) -> None:
+        for watch in tuple(self.watches):  # a callback may close watches
+            try:
+                watch.on_change()
+            except Exception:  # one watcher's bug must not starve the others
+                log.exception("a watcher failed to take notice of a change")
+
+
+class TableWatch:
+    """A position in a table's changes."""
+
+    def __init__(
+        self, timeline: "Timeline", table: _Table, after: int, on_change: Callable[[], None]
+    ) -> None:
+        self._timeline = timeline
+        self._table = table
+        self._seen = after
+        self._position = table.changes.position_after(after)
+        self.on_change = on_change
+        table.watches[self] = None
+
+    @property
+    def revision(self) -> int:
+        changes = self._table.changes
+        if self._position >= changes.end:
+            return max(self._seen, self._timeline.revision)
+        if self._position < changes.first:
+            return self._seen
+        return max(self._seen, changes.slice(self._position, 1)[0].revision - 1)
+
+    def poll(self, most: int = 1000) -> Sequence[Event]:
+        changes = self._table.changes
+        if self._position < changes.first:
+            raise Compacted(self._seen, self._timeline.oldest)
+        events = changes.slice(self._position, most)
+        if events and events[0].revision <= self._seen:  # the watch began in the future
+            self._position = changes.position_after(self._seen)
+            events = changes.slice(self._position, most)
+        self._position += len(events)
+        self._seen = self.revision
+        return events
+
+    def close(self) -> None:
+        self._table.watches.pop(self, None)
+
+
+class Timeline:
+    """All tables, and the one revision they share. An engine derives from it and adds `write`."""
+
+    def __init__(self, clock: Clock, limits: Limits) -> None:
+        self._clock = clock
+        self._tables: dict[str, _Table] = {}
+        self._revision = FIRST_REVISION
+        self._oldest = FIRST_REVISION
+        self._retention = Retention(limits)
+        self._waiting: dict[asyncio.Future[None], int] = {}
+        self._open = True
+
+    def load(self, tables: Mapping[str, Mapping[str, Entry]], revision: int) -> None:
+        """Begin with this state and no history."""
+        self._tables = {table: _Table(entries) for table, entries in tables.items()}
+        self._revision = self._oldest = revision
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Make the changes of one commit readable, and tell whoever waits for them."""
+        touched: dict[str, _Table] = {}
+        size = 0
+        for event in events:
+            entry = event.entry
+            table = touched.get(entry.table)
+            if table is None:
+                table = touched[entry.table] = self._table(entry.table)
+            table.changes.append(event)
+            if event.previous is not None:
+                size += len(event.previous.value)
+            if event.deleted:
+                size += len(entry.value)
+                del table.entries[entry.name]
+            else:
+                table.entries[entry.name] = entry
+        self._revision = events[-1].revision
+        now = self._clock.monotonic()
+        self._retention.add(self._revision, len(events), size, now)
+        if horizon := self._retention.horizon(now):
+            self._forget(horizon)
+        self._wake()
+        for table in touched.values():
+            table.notify()
+
+    @property
+    def revision(self) -> int:
+        return self._revision
+
+    @property
+    def oldest(self) -> int:
+        return self._oldest
+
+    def get(self, table: str, name: str) -> Entry | None:
+        known = self._tables.get(table)
+        entry: Entry | None = None if known is None else known.entries.get(name)
+        return entry
+
+    def range(
+        self, table: str, prefix: str = "", *, after: str = "", limit: int = 0, revision: int = 0
+    ) -> Page:
+        if revision:
+            self._check(revision)
+        known = self._tables.get(table)
+        as_of = revision or self._revision
+        if known is None:
+            return Page([], as_of, more=False, remaining=0)
+        low, high = known.bounds(prefix, after)
+        if as_of == self._revision:
+            stop = min(high, low + limit) if limit else high
+            entries = list(map(known.entries.__getitem__, known.entries.islice(low, stop)))
+            return Page(entries, as_of, more=stop < high, remaining=high - stop)
+        past = _Past(known, as_of, lambda name: name.startswith(prefix) and name > after)
+        total = past.total(high - low)
+        entries = list(islice(past.entries(known.entries.islice(low, high)), limit or None))
+        remaining = total - len(entries)
+        return Page(entries, as_of, more=remaining > 0, remaining=remaining)
+
+    def count(self, table: str) -> int:
+        known = self._tables.get(table)
+        return 0 if known is None else len(known.entries)
+
+    def tables(self) -> Sequence[str]:
+        return sorted(name for name, table in self._tables.items() if table.entries)
+
+    def watch(self, table: str, after: int, on_change: Callable[[], None]) -> TableWatch:
+        if after < self._oldest:
+            raise Compacted(after, self._oldest)
+        return TableWatch(self, self._table(table), after, on_change)
+
+    async def catch_up(self) -> None:
+        """Nothing is acknowledged before it is readable here."""
+
+    async def wait_for(self, revision: int) -> None:
+        if self._revision >= revision:
+            return
+        self.check_open()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[future] = revision
+        try:
+            await future
+        finally:
+            self._waiting.pop(future, None)
+
+    async def compact(self, revision: int) -> None:
+        if revision > self._revision:
+            raise FutureRevision(revision, self._revision)
+        if revision > self._oldest:
+            self._retention.forget(revision)
+            self._forget(revision)
+
+    async def close(self) -> None:
+        self._open = False
+        for future in self._waiting:
+            if not future.done():
+                future.set_exception(_closed())
+
+    def check_open(self) -> None:
+        if not self._open:
+            raise _closed()
+
+    def _table(self, name: str) -> _Table:
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = _Table({})
+        return table
+
+    def _check(self, revision: int) -> None:
+        if revision < self._oldest:
+            raise Compacted(revision, self._oldest)
+        if revision > self._revision:
+            raise FutureRevision(revision, self._revision)
+
+    def _forget(self, revision: int) -> None:
+        self._oldest = revision
+        for table in self._tables.values():
+            table.changes.forget(revision)
+
+    def _wake(self) -> None:
+        for future, revision in self._waiting.items():
+            if revision <= self._revision and not future.done():
+                future.set_result(None)
+
+
+class _Past:
+    """A table as it was: the newest state with the changes since `revision` undone."""
+
+    def __init__(self, table: _Table, revision: int, in_range: Callable[[str], bool]) -> None:
+        self._newest = table.entries
+        self._undone: dict[str, Entry | None] = {}
+        for event in table.changes.after(revision):
+            if in_range(event.entry.name):
+                self._undone.setdefault(event.entry.name, event.previous)
+
+    def total(self, newest: int) -> int:
+        """How many there were, when there are `newest` now."""
+        for name, entry in self._undone.items():
+            newest += (entry is not None) - (name in self._newest)
+        return newest
+
+    def entries(self, names: Iterable[str]) -> Iterator[Entry]:
+        """What `names`, the newest in range, and those deleted since were then; in name order."""
+        gone = sorted(name for name in self._undone if name not in self._newest)
+        for name in merge(names, gone):
+            entry = self._undone[name] if name in self._undone else self._newest[name]
+            if entry is not None:
+                yield entry
+
+
+def _behind(prefix: str) -> str:
+    """The least text that sorts behind everything that starts with `prefix`."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+def _closed() -> StoreError:
+    return StoreError("the store is closed")

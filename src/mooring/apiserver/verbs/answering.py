@@ -1,0 +1,161 @@
+"""From an entry or a document to the answer, in the form the client asked for."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.document import decode, encode, wire
+from mooring.apiserver.http.message import Response
+from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.negotiation import What
+from mooring.apiserver.options import first, parse_query
+from mooring.apiserver.partial import partial, partial_list
+from mooring.apiserver.store.contract import Entry
+from mooring.apiserver.table import Include, TableWatch, include, table, table_of_one
+from mooring.errors import NotAcceptable
+
+
+def answer_entry(
+    backend: Backend, call: Call, status: int, entry: Entry, warnings: Iterable[str]
+) -> Response:
+    """A stored object: its bytes go out as they are."""
+    if call.form.what is What.OBJECT:
+        return Response(status, wire(call.kind, entry), headers=warning_headers(warnings))
+    return answer_doc(backend, call, status, decode(call.kind, entry), warnings)
+
+
+def answer_doc(
+    backend: Backend, call: Call, status: int, doc: Doc, warnings: Iterable[str]
+) -> Response:
+    """A document that is not in the store, as after a dry run."""
+    shown = _shown(backend, call, doc)
+    return Response(status, encode(shown), headers=warning_headers(warnings))
+
+
+def _shown(backend: Backend, call: Call, doc: Doc) -> Doc:
+    version = call.form.api_version
+    match call.form.what:
+        case What.OBJECT:
+            return doc
+        case What.TABLE:
+            return table_of_one(call.kind, doc, backend.now(), _include(call), version)
+        case What.PARTIAL:
+            return partial(doc, version)
+        case What.PARTIAL_LIST:
+            raise NotAcceptable("a single object cannot be shown as PartialObjectMetadataList")
+
+
+def answer_status(kind: Kind, name: str, uid: str) -> Response:
+    """`Success`, for deletions that do not return the object."""
+    details = {"name": name, "group": kind.group, "kind": kind.plural, "uid": uid}
+    return Response(200, encode(success({k: v for k, v in details.items() if v})))
+
+
+def success(details: Mapping[str, str] | None = None, code: int | None = None) -> Doc:
+    doc: Doc = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    if details:
+        doc["details"] = details
+    if code:
+        doc["code"] = code
+    return doc
+
+
+def list_in_form(
+    backend: Backend, call: Call, entries: Iterable[Entry], metadata: dict[str, Any]
+) -> Response:
+    """A list as a Table or as metadata only."""
+    docs = (decode(call.kind, entry) for entry in entries)
+    version = call.form.api_version
+    if call.form.what is What.TABLE:
+        shown = table(call.kind, docs, metadata, backend.now(), _include(call), version)
+    else:
+        shown = partial_list(docs, metadata, version)
+    return Response(200, encode(shown))
+
+
+def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    return tuple(("Warning", f'299 - "{_quoted(text)}"') for text in warnings)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _include(call: Call) -> Include:
+    return include(first(parse_query(call.request.query), "includeObject"))
+
+
+class WatchForm(Protocol):
+    """How a watcher sees events."""
+
+    is_shared: bool  # every watcher of the kind gets the same bytes
+
+    def line(self, event_type: str, entry: Entry) -> bytes: ...
+
+    def bookmark(self, revision: int, annotations: Mapping[str, str]) -> bytes: ...
+
+
+def watch_form(backend: Backend, call: Call) -> WatchForm:
+    if call.form.what is What.TABLE:
+        watch = TableWatch(call.kind, _include(call), call.form.api_version)
+        return _Tables(backend, call.kind, watch)
+    if call.form.what is What.OBJECT:
+        return _Objects(call.kind)
+    return _Partials(call.kind, call.form.api_version)
+
+
+class _Objects:
+    is_shared = True
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+
+    def line(self, event_type: str, entry: Entry) -> bytes:
+        return b'{"type":"%b","object":%b}\n' % (event_type.encode(), wire(self._kind, entry))
+
+    def bookmark(self, revision: int, annotations: Mapping[str, str]) -> bytes:
+        return _event("BOOKMARK", bookmark_doc(self._kind, revision, annotations))
+
+
+class _Partials:
+    is_shared = False
+
+    def __init__(self, kind: Kind, api_version: str) -> None:
+        self._kind = kind
+        self._api_version = api_version
+
+    def line(self, event_type: str, entry: Entry) -> bytes:
+        return _event(event_type, partial(decode(self._kind, entry), self._api_version))
+
+    def bookmark(self, revision: int, annotations: Mapping[str, str]) -> bytes:
+        doc = bookmark_doc(self._kind, revision, annotations)
+        return _event("BOOKMARK", partial(doc, self._api_version))
+
+
+class _Tables:
+    is_shared = False
+
+    def __init__(self, backend: Backend, kind: Kind, tables: TableWatch) -> None:
+        self._backend = backend
+        self._kind = kind
+        self._tables = tables
+
+    def line(self, event_type: str, entry: Entry) -> bytes:
+        now = self._backend.now()
+        return _event(event_type, self._tables.changed(decode(self._kind, entry), now))
+
+    def bookmark(self, revision: int, annotations: Mapping[str, str]) -> bytes:
+        return _event(
+            "BOOKMARK", self._tables.bookmark(bookmark_doc(self._kind, revision, annotations))
+        )
+
+
+def bookmark_doc(kind: Kind, revision: int, annotations: Mapping[str, str]) -> Doc:
+    metadata: Doc = {"resourceVersion": str(revision), "creationTimestamp": None}
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+
+
+def _event(event_type: str, shown: Doc) -> bytes:
+    return encode({"type": event_type, "object": shown}) + b"\n"

@@ -1,0 +1,77 @@
+"""POST pods/<p>/binding: put a pod on a node."""
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.document import decode, encode
+from mooring.apiserver.http.message import Response
+from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.options import write_options
+from mooring.apiserver.refusals import conflict, invalid_as, not_found
+from mooring.apiserver.store.contract import Change, Entry
+from mooring.apiserver.verbs.answering import success
+from mooring.apiserver.verbs.changing import change_of
+from mooring.apiserver.verbs.decoding import decode_body
+from mooring.model.field_error import FieldError, not_supported, required
+
+
+async def bind(backend: Backend, call: Call) -> Response:
+    options = write_options(call.request.query, "CreateOptions")
+    binding, _ = decode_body(
+        call, options.validation, message="core.v1.Binding", kind="Binding", api_version="v1"
+    )
+    node = _target(call, binding)
+
+    def decide(entry: Entry | None) -> Change:
+        if entry is None:
+            raise not_found(call.kind, call.name)
+        pod = decode(call.kind, entry)
+        _assign(call, pod, node, binding, backend.now())
+        return change_of(call.kind, pod)
+
+    if options.dry_run:
+        decide(backend.store.get(call.kind.store_table, call.store_name))
+    else:
+        await backend.store.write(call.kind.store_table, call.store_name, decide)
+    return Response(201, encode(success(code=201)))
+
+
+def _target(call: Call, binding: Doc) -> str:
+    target = binding.get("target", {})
+    errors: list[FieldError] = []
+    if target.get("kind") not in (None, "", "Node"):
+        errors.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
+    if not target.get("name"):
+        errors.append(required("target.name"))
+    if errors:
+        raise invalid_as("Binding", "", call.name, errors)
+    return str(target["name"])
+
+
+def _assign(call: Call, pod: Doc, node: str, binding: Doc, now: str) -> None:
+    spec, metadata = pod["spec"], pod["metadata"]
+    if "deletionTimestamp" in metadata:
+        why = f"pod {call.name} is being deleted, cannot be assigned to a host"
+        raise conflict(call.kind, call.name, why)
+    if spec.get("nodeName"):
+        raise conflict(
+            call.kind,
+            call.name,
+            f'pod {call.name} is already assigned to node "{spec["nodeName"]}"',
+        )
+    if spec.get("schedulingGates"):
+        raise conflict(call.kind, call.name, f"pod {call.name} has non-empty .spec.schedulingGates")
+    uid = binding.get("metadata", {}).get("uid", "")
+    if uid and uid != metadata["uid"]:
+        raise conflict(
+            call.kind,
+            call.name,
+            f"Precondition failed: UID in precondition: {uid}, "
+            f"UID in object meta: {metadata['uid']}",
+        )
+    spec["nodeName"] = node
+    annotations = binding.get("metadata", {}).get("annotations")
+    if annotations:
+        metadata["annotations"] = {**metadata.get("annotations", {}), **annotations}
+    status = pod.setdefault("status", {})
+    others = [c for c in status.get("conditions", ()) if c.get("type") != "PodScheduled"]
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
+    status["conditions"] = [*others, scheduled]

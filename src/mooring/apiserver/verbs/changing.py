@@ -1,0 +1,66 @@
+"""The end that update, patch and apply share: write a changed document, or remove it when its
+last finalizer is gone."""
+
+from collections.abc import Callable
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.document import decode, to_put
+from mooring.apiserver.http.message import Response
+from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.refusals import not_found
+from mooring.apiserver.store.contract import Change, Entry, Put, Remove
+from mooring.apiserver.verbs.answering import answer_doc, answer_entry
+
+Prepare = Callable[[Doc], Doc | None]
+"""(the stored document) -> the one to replace it, or None to leave it."""
+
+
+async def change(
+    backend: Backend, call: Call, prepare: Prepare, *, dry_run: bool, warnings: list[str]
+) -> Response:
+    """Change the object the call names. Raises NotFound when there is none."""
+    kind = call.kind
+
+    def decide(entry: Entry | None) -> Change:
+        if entry is None:
+            raise not_found(kind, call.name)
+        new = prepare(decode(kind, entry))
+        return None if new is None else change_of(kind, new)
+
+    if dry_run:
+        return answer_doc(backend, call, 200, _dry(backend, call, prepare), warnings)
+    entry = await backend.store.write(kind.store_table, call.store_name, decide)
+    assert entry is not None  # noqa: S101  decide refuses what is absent
+    return answer_entry(backend, call, 200, entry, warnings)
+
+
+def _dry(backend: Backend, call: Call, prepare: Prepare) -> Doc:
+    entry = backend.store.get(call.kind.store_table, call.store_name)
+    if entry is None:
+        raise not_found(call.kind, call.name)
+    old = decode(call.kind, entry)
+    return prepare(decode(call.kind, entry)) or old
+
+
+def change_of(kind: Kind, doc: Doc) -> Change:
+    """What to write so that the store holds `doc`: nothing at all, once a deletion is complete."""
+    stored = stored_form(kind, doc)
+    return Remove(stored) if is_gone(kind, doc) else stored
+
+
+def stored_form(kind: Kind, doc: Doc) -> Put:
+    return to_put(kind.to_stored(doc) if kind.to_stored else doc)
+
+
+def is_gone(kind: Kind, doc: Doc) -> bool:
+    """A deletion was asked for, its grace is over, and nobody holds the object any more."""
+    metadata = doc["metadata"]
+    return (
+        "deletionTimestamp" in metadata
+        and not metadata.get("deletionGracePeriodSeconds")
+        and not is_held(kind, doc)
+    )
+
+
+def is_held(kind: Kind, doc: Doc) -> bool:
+    return bool(doc["metadata"].get("finalizers")) or kind.also_held(doc)

@@ -1,0 +1,75 @@
+"""POST: create an object."""
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.document import decode, to_put
+from mooring.apiserver.http.message import Response
+from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.objects import store_name
+from mooring.apiserver.options import WriteOptions, write_options
+from mooring.apiserver.refusals import already_exists, name_space_exhausted
+from mooring.apiserver.store.contract import Decide, Entry, Put
+from mooring.apiserver.verbs.answering import answer_doc, answer_entry
+from mooring.apiserver.verbs.decoding import decode_body
+from mooring.apiserver.verbs.preparing import generated_name, manager_of, new_warnings, prepare_new
+from mooring.errors import AlreadyExists
+
+MOST_NAME_TRIES = 8
+
+
+async def create(backend: Backend, call: Call) -> Response:
+    options = write_options(call.request.query, "CreateOptions")
+    doc, warnings = decode_body(call, options.validation)
+    return await create_document(backend, call, doc, options, warnings)
+
+
+async def create_document(
+    backend: Backend,
+    call: Call,
+    doc: Doc,
+    options: WriteOptions,
+    warnings: list[str],
+    *,
+    managed: list[Doc] | None = None,
+) -> Response:
+    """Create what was decoded; also the end of an apply or PUT that found nothing to change."""
+    kind = call.kind
+    manager = manager_of(call, options.manager)
+    is_generated = not doc.get("metadata", {}).get("name")
+    doc = prepare_new(backend, call, doc, manager=manager, managed=managed)
+    warnings = [*warnings, *new_warnings(kind, doc)]
+    if options.dry_run:
+        name = store_name(kind, call.namespace, doc["metadata"]["name"])
+        refuse_existing(kind, backend.store.get(kind.store_table, name))
+        return answer_doc(backend, call, 201, doc, warnings)
+    for _ in range(MOST_NAME_TRIES if is_generated else 1):
+        try:
+            entry = await store_new(backend, kind, call.namespace, doc)
+            return answer_entry(backend, call, 201, entry, warnings)
+        except AlreadyExists:
+            if not is_generated:
+                raise
+            doc["metadata"]["name"] = generated_name(backend, doc["metadata"])
+            kind.defaults(doc)  # what follows from the name (a namespace's label)
+    raise name_space_exhausted(kind, doc["metadata"]["name"])
+
+
+async def store_new(backend: Backend, kind: Kind, namespace: str, doc: Doc) -> Entry:
+    stored = to_put(kind.to_stored(doc) if kind.to_stored else doc)
+    name = store_name(kind, namespace, doc["metadata"]["name"])
+    entry = await backend.store.write(kind.store_table, name, _only_new(kind, stored))
+    assert entry is not None  # noqa: S101  a Put always leaves an entry
+    return entry
+
+
+def _only_new(kind: Kind, stored: Put) -> Decide:
+    def decide(existing: Entry | None) -> Put:
+        refuse_existing(kind, existing)
+        return stored
+
+    return decide
+
+
+def refuse_existing(kind: Kind, entry: Entry | None) -> None:
+    if entry is not None:
+        metadata = decode(kind, entry)["metadata"]
+        raise already_exists(kind, metadata["name"], terminating="deletionTimestamp" in metadata)

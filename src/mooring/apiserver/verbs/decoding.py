@@ -1,0 +1,42 @@
+"""From a request's body to a document of the kind, and what to say about its oddities."""
+
+from collections.abc import Sequence
+
+from mooring.apiserver.backend import Call
+from mooring.apiserver.codec.body import decode_document
+from mooring.apiserver.http.connection import MOST_BODY
+from mooring.apiserver.kinds.contract import Doc
+from mooring.errors import BadRequest, TooLarge
+
+
+def check_size(call: Call) -> None:
+    if call.request.too_large:
+        raise TooLarge(f"Request entity too large: limit is {MOST_BODY}")
+
+
+def decode_body(
+    call: Call, validation: str, *, message: str = "", kind: str = "", api_version: str = ""
+) -> tuple[Doc, list[str]]:
+    """The document, and the warnings that go with it. By default, of the call's own kind."""
+    check_size(call)
+    decoded = decode_document(
+        call.request.body,
+        call.request.header("content-type"),
+        message or call.kind.message,
+        kind=kind or call.kind.kind,
+        api_version=api_version or call.kind.api_version,
+        custom=call.kind.custom,
+    )
+    return decoded.doc, judge(call, decoded.findings, validation)
+
+
+def judge(call: Call, findings: Sequence[str], validation: str) -> list[str]:
+    """Unknown and duplicate fields: an error, warnings, or nothing, as `fieldValidation` asks."""
+    if not findings or validation == "Ignore":
+        return []
+    if validation == "Strict":
+        raise BadRequest(
+            f'{call.kind.kind} in version "{call.kind.version}" cannot be handled as a '
+            f"{call.kind.kind}: strict decoding error: {', '.join(findings)}"
+        )
+    return list(findings)

@@ -1,0 +1,30 @@
+"""PUT namespaces/<n>/finalize: say who still holds a namespace; nobody, and it goes."""
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.http.message import Response
+from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.options import write_options
+from mooring.apiserver.refusals import check
+from mooring.apiserver.verbs.changing import change
+from mooring.apiserver.verbs.decoding import decode_body
+from mooring.apiserver.verbs.preparing import check_version
+from mooring.apiserver.verbs.update import check_name
+
+
+async def finalize(backend: Backend, call: Call) -> Response:
+    options = write_options(call.request.query, "UpdateOptions")
+    doc, warnings = decode_body(call, options.validation)
+    metadata = doc.setdefault("metadata", {})
+    check_name(call, metadata.get("name", ""))
+
+    def prepare(old: Doc) -> Doc | None:
+        new = {"metadata": {**metadata}}
+        check_version(call.kind, old, new, is_put=True)
+        finalizers = doc.get("spec", {}).get("finalizers", [])
+        changed = {**old, "spec": {**old.get("spec", {}), "finalizers": finalizers}}
+        if not finalizers:
+            del changed["spec"]["finalizers"]
+        check(call.kind, call.name, call.kind.validate(changed))
+        return None if changed == old else changed
+
+    return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)

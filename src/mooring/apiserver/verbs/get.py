@@ -1,0 +1,16 @@
+"""GET of one object (or of its status, which is the same document)."""
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.http.message import Response
+from mooring.apiserver.options import first, parse_query
+from mooring.apiserver.refusals import not_found
+from mooring.apiserver.verbs.answering import answer_entry
+from mooring.apiserver.verbs.reading import catch_up
+
+
+async def get(backend: Backend, call: Call) -> Response:
+    await catch_up(backend, first(parse_query(call.request.query), "resourceVersion"))
+    entry = backend.store.get(call.kind.store_table, call.store_name)
+    if entry is None:
+        raise not_found(call.kind, call.name)
+    return answer_entry(backend, call, 200, entry, [])

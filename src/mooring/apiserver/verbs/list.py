@@ -1,0 +1,123 @@
+"""GET of a collection: selectors, pages, consistent snapshots."""
+
+import base64
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.document import encode, facts, list_item
+from mooring.apiserver.http.message import Answer, Response, in_blocks
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.negotiation import What
+from mooring.apiserver.objects import store_prefix
+from mooring.apiserver.options import ListOptions, list_options
+from mooring.apiserver.store.contract import Entry
+from mooring.apiserver.verbs.answering import list_in_form
+from mooring.apiserver.verbs.reading import catch_up
+from mooring.apiserver.verbs.selecting import Selection, selection
+from mooring.errors import BadRequest, Compacted, Expired, FutureRevision
+
+PAGE = 2000  # entries looked at per step when a selector thins them out
+
+
+class Continue(msgspec.Struct, frozen=True, array_like=True):
+    """Where a page ended: behind which name, in which snapshot."""
+
+    after: str
+    revision: int
+
+    def token(self) -> str:
+        return base64.urlsafe_b64encode(encode(self)).decode()
+
+
+class Found(msgspec.Struct, frozen=True):
+    entries: list[Entry]
+    revision: int
+    next: str = ""  # the token of the next page
+    remaining: int = 0  # behind this page; 0 when a selector makes it unknown
+
+
+async def list_objects(backend: Backend, call: Call) -> Answer:
+    options = list_options(call.request.query)
+    wanted = await catch_up(backend, options.version)
+    found = find_page(backend, call, options, wanted)
+    metadata: dict[str, Any] = {"resourceVersion": str(found.revision)}
+    if call.kind.custom or found.next:
+        metadata["continue"] = found.next
+    if found.remaining:
+        metadata["remainingItemCount"] = found.remaining
+    if call.form.what is not What.OBJECT:
+        return list_in_form(backend, call, found.entries, metadata)
+    items = [list_item(call.kind, entry) for entry in found.entries]
+    blocks = [list_head(call.kind, metadata), *in_blocks(items, b","), b"]}"]
+    return Response(200, b"".join(blocks) if len(blocks) == 3 else blocks)
+
+
+def find_page(backend: Backend, call: Call, options: ListOptions, wanted: int) -> Found:
+    """The entries that answer the list, as of one revision."""
+    chosen = selection(call.kind, options)
+    after, revision = "", wanted if options.match == "Exact" else 0
+    if options.token:
+        if options.version not in ("", "0"):
+            raise BadRequest("specifying resource version is not allowed when using continue")
+        after, revision = read_token(options.token)
+    try:
+        return _page(backend, call, chosen, after, options.limit, revision)
+    except Compacted as error:
+        raise Expired(
+            "The provided continue parameter is too old to display a consistent list result. "
+            "You must start a new list without the continue parameter."
+            if options.token
+            else str(error)
+        ) from error
+    except FutureRevision as error:
+        raise BadRequest(f"invalid continue token: {error}") from error
+
+
+def _page(
+    backend: Backend, call: Call, chosen: Selection, after: str, limit: int, revision: int
+) -> Found:
+    table, prefix = call.kind.store_table, store_prefix(call.kind, call.namespace)
+    if chosen.is_all:
+        page = backend.store.range(table, prefix, after=after, limit=limit, revision=revision)
+        token = Continue(page.entries[-1].name, page.revision).token() if page.more else ""
+        return Found(page.entries, page.revision, token, page.remaining)
+    entries: list[Entry] = []
+    while True:
+        page = backend.store.range(
+            table, prefix, after=after, limit=PAGE if limit else 0, revision=revision
+        )
+        revision = page.revision
+        for entry in page.entries:
+            if chosen.picks(facts(call.kind, entry)):
+                if limit and len(entries) == limit:
+                    return Found(entries, revision, Continue(entries[-1].name, revision).token())
+                entries.append(entry)
+        if not page.more:
+            return Found(entries, revision)
+        after = page.entries[-1].name
+
+
+def matching(backend: Backend, call: Call, options: ListOptions) -> list[Entry]:
+    """Everything in the collection that the selectors pick, now."""
+    return _page(backend, call, selection(call.kind, options), "", options.limit, 0).entries
+
+
+def read_token(text: str) -> tuple[str, int]:
+    try:
+        token = msgspec.json.decode(base64.urlsafe_b64decode(text), type=Continue)
+    except (ValueError, msgspec.DecodeError) as error:
+        raise BadRequest(f"invalid continue token: {error}") from error
+    return token.after, token.revision
+
+
+def list_head(kind: Kind, metadata: dict[str, Any]) -> bytes:
+    return _opening(kind) + encode(metadata) + b',"items":['
+
+
+@lru_cache(maxsize=256)
+def _opening(kind: Kind) -> bytes:
+    head = encode({"kind": f"{kind.kind}List", "apiVersion": kind.api_version})
+    return head[:-1] + b',"metadata":'

@@ -1,0 +1,211 @@
+"""PATCH: JSON patch, merge patch, strategic merge patch, and server-side apply."""
+
+import json
+from collections.abc import Callable
+
+import msgspec
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.codec.yaml_body import read_yaml
+from mooring.apiserver.http.message import Response
+from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.options import WriteOptions, check_patch, write_options
+from mooring.apiserver.patching.apply import apply, check_applied, check_declared
+from mooring.apiserver.patching.json_patch import json_patch
+from mooring.apiserver.patching.merge import merge_patch
+from mooring.apiserver.patching.strategic import strategic
+from mooring.apiserver.refusals import conflict, invalid_as
+from mooring.apiserver.schema.check import WrongType, conform
+from mooring.apiserver.verbs.changing import change
+from mooring.apiserver.verbs.create import create_document
+from mooring.apiserver.verbs.decoding import check_size
+from mooring.apiserver.verbs.preparing import (
+    check_version,
+    manager_of,
+    match_namespace,
+    new_warnings,
+    prepare_change,
+)
+from mooring.errors import AlreadyExists, BadRequest, NotFound, ServerError, UnsupportedMedia
+from mooring.model.field_error import invalid
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY_YAML = "application/apply-patch+yaml"
+MOST_TRIES = 5
+
+Patch = Callable[[Doc], Doc]
+
+
+async def patch(backend: Backend, call: Call) -> Response:
+    media = (call.request.header("content-type") or "").partition(";")[0].strip().lower()
+    accepted = [JSON_PATCH, MERGE_PATCH, APPLY_YAML]
+    if not call.kind.custom:
+        accepted.insert(2, STRATEGIC)
+    if media not in accepted:
+        raise UnsupportedMedia(
+            "the body of the request was in an unknown format - "
+            f"accepted media types include: {', '.join(accepted)}"
+        )
+    check_size(call)
+    options = write_options(call.request.query, "PatchOptions")
+    check_patch(options, is_apply=media == APPLY_YAML)
+    if media == APPLY_YAML:
+        return await _apply(backend, call, options)
+    return await _patch(backend, call, options, _reader(backend, call, media))
+
+
+def _reader(backend: Backend, call: Call, media: str) -> Patch:
+    """The patch as a function; its body is read once, however often it is tried."""
+    try:
+        body = msgspec.json.decode(call.request.body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadRequest(f"error decoding patch: {error}") from error
+    if media == JSON_PATCH:
+        return lambda doc: json_patch(doc, body)
+    if media == MERGE_PATCH:
+        return lambda doc: merge_patch(doc, body)
+    return lambda doc: strategic(doc, body, call.kind.message, backend.schema)
+
+
+async def _patch(backend: Backend, call: Call, options: WriteOptions, patched: Patch) -> Response:
+    manager = manager_of(call, options.manager)
+    warnings: list[str] = []
+
+    def prepare(old: Doc) -> Doc | None:
+        new = patched(old)
+        warnings[:] = _conformed(call, new, options.validation)
+        _check_identity(call, old, new)
+        check_version(call.kind, old, new, is_put=False)
+        prepared = prepare_change(backend, call, old, new, manager=manager)
+        warnings.extend(new_warnings(call.kind, new))
+        return prepared
+
+    return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)
+
+
+def _conformed(call: Call, new: Doc, validation: str) -> list[str]:
+    """Check the patched document against the schema; what is wrong is wrong with the patch."""
+    kind = call.kind
+    try:
+        unknown = conform(new, kind.message)
+    except WrongType as error:
+        raise _bad_patch(kind, call.name, new, str(error)) from error
+    findings = [f'unknown field "{path}"' for path in unknown]
+    if not findings or validation == "Ignore":
+        return []
+    if validation == "Strict":
+        said = f"strict decoding error: {', '.join(findings)}"
+        raise _bad_patch(kind, call.name, new, said)
+    return findings
+
+
+def _bad_patch(kind: Kind, name: str, new: Doc, why: str) -> Exception:
+    shown = json.dumps(new, separators=(",", ":"))[:1024]
+    error = invalid("patch", shown, why)
+    return invalid_as(kind.kind, kind.group, name, [error])
+
+
+def _check_identity(call: Call, old: Doc, new: Doc) -> None:
+    """A patch changes an object; it does not turn it into another one."""
+    metadata = new.setdefault("metadata", {})
+    name = metadata.get("name", "")
+    if name != old["metadata"]["name"]:
+        raise BadRequest(
+            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        )
+    match_namespace(call, metadata)
+    if new.get("kind") != old["kind"] or new.get("apiVersion") != old["apiVersion"]:
+        raise BadRequest(
+            f'{new.get("kind")} in version "{new.get("apiVersion")}" cannot be handled as a '
+            f"{call.kind.kind}"
+        )
+
+
+async def _apply(backend: Backend, call: Call, options: WriteOptions) -> Response:
+    applied = _read_applied(backend, call, options)
+    for _ in range(MOST_TRIES):
+        try:
+            return await _apply_to_existing(backend, call, options, applied)
+        except NotFound:
+            if call.route.subresource:
+                raise
+        try:
+            return await _apply_as_new(backend, call, options, applied)
+        except AlreadyExists:
+            continue  # somebody created it in between: apply to that
+    raise conflict(call.kind, call.name)
+
+
+def _read_applied(backend: Backend, call: Call, options: WriteOptions) -> Doc:
+    """The applied configuration, checked and in canonical spelling."""
+    kind = call.kind
+    try:
+        applied = read_yaml(call.request.body).value
+    except ValueError as error:
+        raise BadRequest(f"error decoding YAML: {error}") from error
+    check_applied(applied, manager=options.manager, api_version=kind.api_version, kind=kind.kind)
+    check_declared(applied, kind.message, backend.schema)
+    try:
+        conform(applied, kind.message)
+    except WrongType as error:
+        raise ServerError(f"failed to create typed patch object: {error}") from error
+    metadata = applied.setdefault("metadata", {})
+    if metadata.setdefault("name", call.name) != call.name:
+        raise BadRequest(
+            f"the name of the object ({metadata['name']}) does not match "
+            f"the name on the URL ({call.name})"
+        )
+    match_namespace(call, metadata)
+    return dict(applied)
+
+
+async def _apply_to_existing(
+    backend: Backend, call: Call, options: WriteOptions, applied: Doc
+) -> Response:
+    warnings: list[str] = []
+
+    def prepare(old: Doc) -> Doc | None:
+        asked = applied["metadata"].get("resourceVersion")
+        if asked and asked != old["metadata"]["resourceVersion"]:
+            raise conflict(call.kind, call.name)
+        new = _applied_to(backend, call, options, old, applied)
+        managed = new["metadata"].get("managedFields", [])
+        check_version(call.kind, old, new, is_put=False)
+        prepared = prepare_change(backend, call, old, new, manager=options.manager, managed=managed)
+        warnings[:] = new_warnings(call.kind, new)
+        return prepared
+
+    return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)
+
+
+async def _apply_as_new(
+    backend: Backend, call: Call, options: WriteOptions, applied: Doc
+) -> Response:
+    if applied["metadata"].get("uid"):
+        raise conflict(
+            call.kind,
+            call.name,
+            "uid mismatch: the provided object specified uid "
+            f"{applied['metadata']['uid']}, and no existing object was found",
+        )
+    new = _applied_to(backend, call, options, None, applied)
+    managed = new["metadata"].pop("managedFields", [])
+    return await create_document(backend, call, new, options, [], managed=managed)
+
+
+def _applied_to(
+    backend: Backend, call: Call, options: WriteOptions, live: Doc | None, applied: Doc
+) -> Doc:
+    return apply(
+        live,
+        applied,
+        manager=options.manager,
+        api_version=call.kind.api_version,
+        now=backend.now(),
+        subresource=call.route.subresource,
+        force=bool(options.force),
+        message=call.kind.message,
+        schema=backend.schema,
+    )

@@ -1,0 +1,228 @@
+"""What every write does to a document between decoding and storing.
+
+Pure but for the admission rules' reads: called again by the store when another writer was faster.
+"""
+
+from typing import Any
+
+from mooring.apiserver.admission.contract import Attempt, Operation
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.metadata import (
+    drop_duplicate_owners,
+    validate_metadata,
+    validate_metadata_update,
+)
+from mooring.apiserver.patching.managed_fields import after_update, manager_name
+from mooring.apiserver.refusals import check, conflict, invalid_as
+from mooring.errors import BadRequest, ServerError
+from mooring.model.field_error import invalid
+
+SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+MOST_PREFIX = 58
+SYSTEM_FIELDS = (
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+)
+NOT_COUNTED = frozenset({"metadata", "status", "kind", "apiVersion"})  # for metadata.generation
+
+
+def manager_of(call: Call, given: str) -> str:
+    return manager_name(given, call.request.header("user-agent") or "")
+
+
+def match_namespace(call: Call, metadata: dict[str, Any]) -> None:
+    """The URL names the namespace; the body may repeat it, not contradict it."""
+    given = metadata.get("namespace", "")
+    if not call.kind.namespaced:
+        metadata.pop("namespace", None)
+    elif given and given != call.namespace:
+        raise BadRequest(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    else:
+        metadata["namespace"] = call.namespace
+
+
+def prepare_new(
+    backend: Backend, call: Call, doc: Doc, *, manager: str, managed: list[Doc] | None = None
+) -> Doc:
+    """A decoded document made ready to be created; refused with what is wrong with it.
+
+    `managed` is given by server-side apply, which knows the owners of fields itself.
+    """
+    kind = call.kind
+    context = backend.context(call.user)
+    metadata = _fresh_metadata(backend, call, doc, context.now)
+    kind.defaults(doc)
+    kind.prepare_create(doc, context)
+    if kind.generation:
+        metadata["generation"] = 1
+    attempt = Attempt(
+        Operation.CREATE, kind, call.user, call.namespace, metadata.get("name", ""), new=doc
+    )
+    backend.admission.mutate(attempt, backend.objects)
+    check(kind, metadata.get("name", ""), (*validate_metadata(doc, kind), *kind.validate(doc)))
+    backend.admission.judge(attempt, backend.objects)
+    metadata["managedFields"] = (
+        after_update(
+            None,
+            doc,
+            manager=manager,
+            api_version=kind.api_version,
+            now=context.now,
+            subresource="",
+            message=kind.message,
+            schema=backend.schema,
+        )
+        if managed is None
+        else managed
+    )
+    return doc
+
+
+def new_warnings(kind: Kind, doc: Doc) -> list[str]:
+    """What to tell the client about a document that is fine, but odd."""
+    doubled = drop_duplicate_owners(doc)
+    return [*([doubled] if doubled else ()), *kind.warnings(doc)]
+
+
+def _fresh_metadata(backend: Backend, call: Call, doc: Doc, now: str) -> dict[str, Any]:
+    """Metadata of a new object: what the server decides replaces what the client sent."""
+    given = doc.get("metadata") or {}
+    match_namespace(call, given)
+    if given.get("resourceVersion"):
+        raise ServerError("resourceVersion should not be set on objects to be created")
+    metadata = {}
+    if name := given.pop("name", "") or generated_name(backend, given):
+        metadata["name"] = name
+    if prefix := given.pop("generateName", ""):
+        metadata["generateName"] = prefix
+    if namespace := given.pop("namespace", ""):
+        metadata["namespace"] = namespace
+    metadata["uid"] = backend.new_uid()
+    metadata["creationTimestamp"] = now
+    for field in (
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+    ):
+        given.pop(field, None)
+    metadata.update(given)
+    doc["metadata"] = metadata
+    return metadata
+
+
+def generated_name(backend: Backend, metadata: dict[str, Any]) -> str:
+    prefix = metadata.get("generateName", "")
+    if not prefix:
+        return ""
+    return str(prefix)[:MOST_PREFIX] + "".join(backend.chance.choices(SUFFIX_LETTERS, k=5))
+
+
+def prepare_change(
+    backend: Backend,
+    call: Call,
+    old: Doc,
+    new: Doc,
+    *,
+    manager: str,
+    managed: list[Doc] | None = None,
+) -> Doc | None:
+    """The document that replaces `old`, or None when that would change nothing.
+
+    Before: resourceVersion and uid of `new` have been checked (`check_version`).
+    """
+    kind, subresource = call.kind, call.route.subresource
+    context = backend.context(call.user)
+    _restore_system_fields(new["metadata"], old["metadata"])
+    kind.defaults(new)
+    if subresource == "status":
+        kind.prepare_status(new, old, context)
+        if kind.status_keeps_metadata:
+            new["metadata"] = {
+                **old["metadata"],
+                "managedFields": new["metadata"].get("managedFields", []),
+            }
+    else:
+        kind.prepare_update(new, old, context)
+        _count_generation(kind, new, old)
+    attempt = Attempt(
+        Operation.UPDATE, kind, call.user, call.namespace, call.name, subresource, new, old
+    )
+    backend.admission.mutate(attempt, backend.objects)
+    problems = [*validate_metadata_update(new, old, kind)]
+    if subresource == "status":
+        problems += kind.validate_status(new, old)
+    else:
+        problems += [*kind.validate(new), *kind.validate_update(new, old)]
+    check(kind, call.name, problems)
+    backend.admission.judge(attempt, backend.objects)
+    owners = managed
+    if owners is None:
+        owners = after_update(
+            old,
+            new,
+            manager=manager,
+            api_version=kind.api_version,
+            now=context.now,
+            subresource=subresource,
+            message=kind.message,
+            schema=backend.schema,
+        )
+    _set_or_drop(new["metadata"], "managedFields", owners)
+    return None if new == old else new
+
+
+def check_version(kind: Kind, old: Doc, new: Doc, *, is_put: bool) -> None:
+    """Refuse a write that was decided on another version of the object than the stored one."""
+    name = old["metadata"]["name"]
+    metadata = new.get("metadata")
+    if metadata is None:
+        metadata = new["metadata"] = {}
+    version = metadata.get("resourceVersion", "")
+    if version in ("", "0"):
+        if is_put and kind.update_needs_version:
+            error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid_as(kind.plural, kind.group, name, [error])
+    elif not version.isdecimal():
+        raise ServerError(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    elif version != old["metadata"]["resourceVersion"]:
+        raise conflict(kind, name)
+    metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
+    uid = metadata.get("uid", "")
+    stored = old["metadata"]["uid"]
+    if uid and uid != stored and is_put:
+        raise conflict(
+            kind,
+            name,
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}",
+        )
+
+
+def _restore_system_fields(metadata: dict[str, Any], stored: dict[str, Any]) -> None:
+    metadata.setdefault("uid", stored["uid"])
+    for field in SYSTEM_FIELDS:
+        _set_or_drop(metadata, field, stored.get(field))
+
+
+def _count_generation(kind: Kind, new: Doc, old: Doc) -> None:
+    if kind.generation and any(
+        new.get(part) != old.get(part)
+        for part in (new.keys() | old.keys())
+        if part not in NOT_COUNTED
+    ):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _set_or_drop(metadata: dict[str, Any], field: str, value: Any) -> None:
+    if value is None or value == []:
+        metadata.pop(field, None)
+    else:
+        metadata[field] = value

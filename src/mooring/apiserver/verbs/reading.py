@@ -1,0 +1,39 @@
+"""How new a read must be: what `resourceVersion` asks for."""
+
+import asyncio
+
+from mooring.apiserver.backend import Backend
+from mooring.errors import BadRequest, ServerTimeout
+
+LONGEST_WAIT = 3.0  # seconds for a revision that has not happened yet
+
+
+def parse_version(text: str) -> int:
+    """A resourceVersion from a query. Empty and "0" are 0: whatever is current."""
+    if not text:
+        return 0
+    if not text.isdecimal():
+        raise BadRequest(
+            f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+    return int(text)
+
+
+async def catch_up(backend: Backend, version: str) -> int:
+    """Wait until reads are at least as new as `version`; returns it as a number."""
+    wanted = parse_version(version)
+    if wanted <= backend.store.revision:
+        if not wanted and version != "0":
+            await backend.store.catch_up()
+        return wanted
+    try:
+        async with asyncio.timeout(LONGEST_WAIT):
+            await backend.store.wait_for(wanted)
+    except TimeoutError:
+        current = backend.store.revision
+        raise ServerTimeout(
+            f"Timeout: Too large resource version: {wanted}, current: {current}",
+            causes=[{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+            retry_after=1,
+        ) from None
+    return wanted

@@ -1,0 +1,53 @@
+"""PUT: replace an object, or its status."""
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.http.message import Response
+from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.options import write_options
+from mooring.apiserver.verbs.changing import change
+from mooring.apiserver.verbs.create import create_document
+from mooring.apiserver.verbs.decoding import decode_body
+from mooring.apiserver.verbs.preparing import (
+    check_version,
+    manager_of,
+    match_namespace,
+    new_warnings,
+    prepare_change,
+)
+from mooring.errors import BadRequest
+
+
+async def update(backend: Backend, call: Call) -> Response:
+    options = write_options(call.request.query, "UpdateOptions")
+    doc, warnings = decode_body(call, options.validation)
+    metadata = doc.setdefault("metadata", {})
+    check_name(call, metadata.get("name", ""))
+    match_namespace(call, metadata)
+    manager = manager_of(call, options.manager)
+    found = tuple(warnings)
+    if call.kind.update_creates and not call.route.subresource:
+        stored = backend.store.get(call.kind.store_table, call.store_name)
+        if stored is None:
+            metadata.pop("resourceVersion", None)
+            return await create_document(backend, call, doc, options, warnings)
+
+    def prepare(old: Doc) -> Doc | None:
+        new = {**doc, "metadata": {**metadata}}
+        check_version(call.kind, old, new, is_put=True)
+        prepared = prepare_change(backend, call, old, new, manager=manager)
+        warnings[:] = [*found, *new_warnings(call.kind, new)]
+        return prepared
+
+    return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)
+
+
+def check_name(call: Call, name: str) -> None:
+    if not name:
+        raise BadRequest(
+            f"the name of the object ({call.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if name != call.name:
+        raise BadRequest(
+            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        )

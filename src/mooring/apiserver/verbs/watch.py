@@ -1,0 +1,197 @@
+"""GET of a collection with `watch`: every change, in order, none twice, none missed.
+
+A watcher is a cursor into the store's log, so a slow one costs no memory: while the client does not
+read, nothing is prepared for it, and when it falls behind what is retained it is told so (410) and
+ends. The lines of an event are encoded once and shared by all watchers that see it alike.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.document import encode, facts
+from mooring.apiserver.http.message import Answer, Stream, Writer
+from mooring.apiserver.objects import store_prefix
+from mooring.apiserver.options import ListOptions, list_options
+from mooring.apiserver.store.contract import Entry, Event, Watch
+from mooring.apiserver.verbs.answering import WatchForm, watch_form
+from mooring.apiserver.verbs.selecting import Selection, selection
+from mooring.errors import Compacted, Expired, ServerError
+
+SHORTEST, LONGEST = 1800, 3600  # seconds a watch lasts when the client does not say
+BOOKMARK_EVERY = 60.0
+BOOKMARK_BEFORE_END = 2.0
+MOST_PER_TURN = 500  # events sent to one watcher before others get their turn
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+async def watch(backend: Backend, call: Call) -> Answer:
+    options = list_options(call.request.query)
+    if options.version and not options.version.isdecimal():
+        raise ServerError(f'strconv.ParseUint: parsing "{options.version}": invalid syntax')
+    await backend.store.catch_up()
+    return Stream(WatchSource(backend, call, options))
+
+
+class WatchSource:
+    """Feeds one watcher."""
+
+    def __init__(self, backend: Backend, call: Call, options: ListOptions) -> None:
+        self._backend = backend
+        self._kind = call.kind
+        self._prefix = store_prefix(call.kind, call.namespace)
+        self._selection: Selection = selection(call.kind, options)
+        self._form: WatchForm = watch_form(backend, call)
+        self._options = options
+        self._is_plain = not self._prefix and self._selection.is_all and self._form.is_shared
+        self._initial: Iterator[Entry] = iter(())
+        self._initial_revision = 0
+        self._is_listing = False
+        self._watch: Watch | None = None
+        self._writer: Writer | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+
+    # Source
+
+    def start(self, writer: Writer) -> None:
+        self._writer = writer
+        try:
+            self._open()
+        except Compacted as error:
+            self._fail(Expired(str(error)).status())
+            return
+        self._set_timers()
+        self.on_ready()
+
+    def on_ready(self) -> None:
+        writer = self._writer
+        if writer is None or not writer.ready:
+            return
+        try:
+            if self._is_listing:
+                self._send_initial(writer)
+            if not self._is_listing:
+                self._send_changes(writer)
+        except Compacted as error:
+            self._fail(Expired(str(error)).status())
+
+    def on_closed(self) -> None:
+        self._writer = None
+        if self._watch is not None:
+            self._watch.close()
+        for timer in self._timers:
+            timer.cancel()
+
+    # starting
+
+    def _open(self) -> None:
+        store, options = self._backend.store, self._options
+        after = int(options.version or 0)
+        if options.initial_events or (after == 0 and options.initial_events is None):
+            page = store.range(self._kind.store_table, self._prefix)
+            self._initial = iter(page.entries)
+            self._initial_revision = after = page.revision
+            self._is_listing = True
+        elif after == 0:
+            after = store.revision
+        self._watch = store.watch(self._kind.store_table, after, self.on_ready)
+
+    def _set_timers(self) -> None:
+        loop = asyncio.get_running_loop()
+        lasts = self._options.timeout
+        if not lasts or lasts < 0:
+            lasts = self._backend.chance.randint(SHORTEST, LONGEST)
+        self._timers.append(loop.call_later(lasts, self._finish))
+        if self._options.bookmarks:
+            soon = max(lasts - BOOKMARK_BEFORE_END, lasts / 2)
+            self._timers.append(loop.call_later(soon, self._bookmark))
+            self._timers.append(loop.call_later(BOOKMARK_EVERY, self._bookmark_again))
+
+    # sending
+
+    def _send_initial(self, writer: Writer) -> None:
+        """Synthetic ADDED events for what exists, as fast as the client reads them."""
+        lines: list[bytes] = []
+        for entry in self._initial:
+            if self._selection.picks(facts(self._kind, entry)):
+                lines.append(self._form.line("ADDED", entry))
+                if len(lines) == MOST_PER_TURN:
+                    self._send(writer, lines)
+                    lines = []
+                    if not writer.ready:
+                        return
+        self._send(writer, lines)
+        self._is_listing = False
+        if self._options.initial_events:
+            annotations = {INITIAL_EVENTS_END: "true"}
+            writer.write(self._form.bookmark(self._initial_revision, annotations))
+
+    def _send_changes(self, writer: Writer) -> None:
+        watch = self._watch
+        while watch is not None and writer.ready:
+            events = watch.poll(MOST_PER_TURN)
+            if not events:
+                return
+            if self._is_plain:
+                writer.write_framed(self._backend.frames.of(self._kind, events, self._line))
+                self._backend.watch_events(self._kind, len(events))
+            else:
+                self._send(writer, list(self._lines(events)))
+
+    def _send(self, writer: Writer, lines: list[bytes]) -> None:
+        if lines:
+            writer.write(b"".join(lines))
+            self._backend.watch_events(self._kind, len(lines))
+
+    def _line(self, event: Event) -> bytes:
+        return self._form.line(_type_of(event), event.entry)
+
+    def _lines(self, events: Iterable[Event]) -> Iterator[bytes]:
+        """The events this watcher is to see. An object that begins or ceases to match the selector
+        appears or disappears."""
+        for event in events:
+            entry, previous = event.entry, event.previous
+            if self._prefix and not entry.name.startswith(self._prefix):
+                continue
+            if self._selection.is_all:
+                yield self._line(event)
+                continue
+            was = previous is not None and self._selection.picks(facts(self._kind, previous))
+            now = not event.deleted and self._selection.picks(facts(self._kind, entry))
+            if now:
+                yield self._form.line("MODIFIED" if was else "ADDED", entry)
+            elif was and previous is not None:
+                last = entry if event.deleted else _restamped(previous, event.revision)
+                yield self._form.line("DELETED", last)
+
+    # timers and ends
+
+    def _bookmark(self) -> None:
+        if self._writer is not None and self._writer.ready and self._watch and not self._is_listing:
+            self._writer.write(self._form.bookmark(self._watch.revision, {}))
+
+    def _bookmark_again(self) -> None:
+        self._bookmark()
+        loop = asyncio.get_running_loop()
+        self._timers[-1] = loop.call_later(BOOKMARK_EVERY, self._bookmark_again)
+
+    def _finish(self) -> None:
+        if self._writer is not None:
+            self._writer.end()
+
+    def _fail(self, status: dict[str, object]) -> None:
+        if self._writer is not None:
+            self._writer.write(b'{"type":"ERROR","object":%b}\n' % encode(status))
+            self._writer.end()
+
+
+def _type_of(event: Event) -> str:
+    if event.deleted:
+        return "DELETED"
+    return "ADDED" if event.previous is None else "MODIFIED"
+
+
+def _restamped(entry: Entry, revision: int) -> Entry:
+    """The last matching state, told with the revision of the change that ended the match."""
+    head, _, tail = entry.value.partition(b"%d" % entry.revision)
+    return Entry(entry.table, entry.name, b"%b%d%b" % (head, revision, tail), revision)

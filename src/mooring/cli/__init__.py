@@ -1,0 +1,43 @@
+"""The `mooring` command: one command per file. May import `stack`, `model` and below.
+
+A command imports what it runs when it runs, so that `--help` is instant.
+"""
+
+import sys
+from collections.abc import Iterator
+
+import typer
+
+from mooring.cli import apiserver, kubeconfig, up, version
+from mooring.errors import MooringError
+
+app = typer.Typer(
+    name="mooring",
+    help="The Kubernetes storage stack in one process: volumes, claims, classes, CSI.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("up")(up.up)
+app.command("apiserver")(apiserver.apiserver)
+app.command("kubeconfig")(kubeconfig.kubeconfig)
+app.command("version")(version.version)
+
+
+def main() -> None:
+    """Run a command; what Mooring raises on purpose becomes one line and exit code 1."""
+    try:
+        app()
+    except* MooringError as errors:
+        for error in _flat(errors):
+            sys.stderr.write(f"mooring: {error}\n")
+        sys.exit(1)
+
+
+def _flat(errors: BaseExceptionGroup[MooringError]) -> Iterator[BaseException]:
+    for error in errors.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _flat(error)
+        else:
+            yield error

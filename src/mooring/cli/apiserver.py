@@ -1,0 +1,30 @@
+"""`mooring apiserver`: the API server alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mooring.cli.flags import HOST, PORT, DataDir, Host, LogLevel, Names, Port
+
+
+def apiserver(
+    data_dir: DataDir,
+    names: Names,
+    port: Port = PORT,
+    host: Host = HOST,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
+    ] = None,
+    log_level: LogLevel = "info",
+) -> None:
+    """Run the Kubernetes-compatible API server on its embedded SQLite database.
+
+    Other roles reach it with a kubeconfig of their own: see `mooring kubeconfig --help`.
+    """
+    from mooring import log
+    from mooring.stack.config import Config
+    from mooring.stack.wiring import run_apiserver
+
+    log.to_stderr(log_level)
+    run_apiserver(Config(data_dir, host, port, tuple(names), kubeconfig), typer.echo)

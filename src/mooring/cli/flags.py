@@ -1,0 +1,34 @@
+"""Flags that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mooring.stack.config import DEFAULT_PORT, LOOPBACK, default_data_dir
+
+DataDir = Annotated[
+    Path,
+    typer.Option(
+        help="Where everything is kept: database, keys, tokens, kubeconfig.",
+        default_factory=default_data_dir,
+        show_default="/var/lib/mooring for root, else ~/.local/share/mooring",
+    ),
+]
+Port = Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)]
+Host = Annotated[
+    str, typer.Option(help="Address to listen on. Others than loopback let other machines in.")
+]
+Names = Annotated[
+    list[str],
+    typer.Option(
+        "--name",
+        help="A further host name or IP address that clients reach the server by (repeatable); "
+        "goes into its certificate.",
+        default_factory=list,
+        show_default=False,
+    ),
+]
+LogLevel = Annotated[str, typer.Option(help="debug, info, warning or error.")]
+
+PORT, HOST = DEFAULT_PORT, LOOPBACK

@@ -1,0 +1,12 @@
+"""`mooring version`: what runs here."""
+
+import platform
+
+import typer
+
+from mooring import __version__
+
+
+def version() -> None:
+    """Print the versions of Mooring, of the Kubernetes API it follows, and of Python."""
+    typer.echo(f"mooring {__version__} (Kubernetes API 1.35, Python {platform.python_version()})")

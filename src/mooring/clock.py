@@ -1,0 +1,46 @@
+"""Time, injected: the only module that reads the real clock.
+
+Everything else takes a `Clock`, so that tests and whole simulated clusters run in virtual time.
+"""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The wall clock, in UTC; for what people read."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back; for arithmetic."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return `seconds` later."""
+        ...
+
+
+class RealClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def to_seconds(moment: datetime) -> str:
+    """RFC 3339 in UTC, whole seconds: `metav1.Time` on the wire."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def to_micros(moment: datetime) -> str:
+    """RFC 3339 in UTC with six fraction digits: `metav1.MicroTime` on the wire."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,159 @@
+"""Everything Mooring raises on purpose; anything else that escapes is a bug.
+
+MooringError
+├── UsageError            a command cannot run as asked; one line that names the remedy
+├── ApiError              the API server refused; carries what its Status says
+│   ├── BadRequest        400  the request itself cannot be understood
+│   ├── Unauthorized      401  who are you?
+│   ├── Forbidden         403  known, but not allowed
+│   ├── NotFound          404  already gone, often the wished end
+│   ├── MethodNotAllowed  405
+│   ├── NotAcceptable     406
+│   ├── Conflict          409  someone wrote first: read again, decide again
+│   ├── AlreadyExists     409
+│   ├── Expired           410  the watch or page fell behind: list again
+│   ├── TooLarge          413
+│   ├── UnsupportedMedia  415
+│   ├── Invalid           422  retrying cannot help: tell the user
+│   ├── TooManyRequests   429
+│   ├── ServerError       500
+│   └── ServerTimeout     504  try again after `retry_after` seconds
+└── StoreError            the database refused
+    ├── Compacted         that revision is gone
+    ├── FutureRevision    that revision has not happened yet
+    └── Damaged           the database cannot be trusted; nothing was changed
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class MooringError(Exception):
+    """The root of all that Mooring raises on purpose."""
+
+
+class UsageError(MooringError):
+    """A command cannot run as asked; the text is one line and names the remedy."""
+
+
+class ApiError(MooringError):
+    """A refusal by the API server, in the words of a Kubernetes `Status`."""
+
+    code: ClassVar[int] = 500
+    reason: ClassVar[str] = "InternalError"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        details: Mapping[str, Any] | None = None,
+        causes: Sequence[Mapping[str, str]] = (),
+        retry_after: int = 0,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details: dict[str, Any] = dict(details or {})
+        if causes:
+            self.details["causes"] = list(causes)
+        self.retry_after = retry_after
+        if retry_after:
+            self.details["retryAfterSeconds"] = retry_after
+
+    def status(self) -> dict[str, Any]:
+        """The `Status` document that tells a client of this refusal."""
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "details": self.details,
+            "code": self.code,
+        }
+
+
+class BadRequest(ApiError):
+    code, reason = 400, "BadRequest"
+
+
+class Unauthorized(ApiError):
+    code, reason = 401, "Unauthorized"
+
+
+class Forbidden(ApiError):
+    code, reason = 403, "Forbidden"
+
+
+class NotFound(ApiError):
+    code, reason = 404, "NotFound"
+
+
+class MethodNotAllowed(ApiError):
+    code, reason = 405, "MethodNotAllowed"
+
+
+class NotAcceptable(ApiError):
+    code, reason = 406, "NotAcceptable"
+
+
+class Conflict(ApiError):
+    code, reason = 409, "Conflict"
+
+
+class AlreadyExists(ApiError):
+    code, reason = 409, "AlreadyExists"
+
+
+class Expired(ApiError):
+    code, reason = 410, "Expired"
+
+
+class TooLarge(ApiError):
+    code, reason = 413, "RequestEntityTooLarge"
+
+
+class UnsupportedMedia(ApiError):
+    code, reason = 415, "UnsupportedMediaType"
+
+
+class Invalid(ApiError):
+    code, reason = 422, "Invalid"
+
+
+class TooManyRequests(ApiError):
+    code, reason = 429, "TooManyRequests"
+
+
+class ServerError(ApiError):
+    code, reason = 500, "InternalError"
+
+
+class ServerTimeout(ApiError):
+    code, reason = 504, "Timeout"
+
+
+class StoreError(MooringError):
+    """The database refused."""
+
+
+class Compacted(StoreError):
+    """The revision asked for is older than what is retained."""
+
+    def __init__(self, asked: int, oldest: int) -> None:
+        super().__init__(f"too old resource version: {asked} ({oldest})")
+        self.asked = asked
+        self.oldest = oldest
+
+
+class FutureRevision(StoreError):
+    """The revision asked for has not happened yet."""
+
+    def __init__(self, asked: int, current: int) -> None:
+        super().__init__(f"Too large resource version: {asked}, current: {current}")
+        self.asked = asked
+        self.current = current
+
+
+class Damaged(StoreError):
+    """The database cannot be trusted; it was left as it is."""

@@ -1,0 +1,137 @@
+"""Rules for names, label keys and label values; each returns what is wrong, empty when all is well.
+
+The texts are wire literals. The two words for one limit are upstream's: names say `characters`,
+label keys and values say `bytes`. Lengths are counted in UTF-8 bytes either way.
+"""
+
+import re
+from collections.abc import Iterable
+
+from mooring.model.field_error import FieldError, invalid, required, too_long
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_KEY_NAME})?"
+
+_is_label = re.compile(_LABEL).fullmatch
+_is_subdomain = re.compile(_SUBDOMAIN).fullmatch
+_is_key_name = re.compile(_KEY_NAME).fullmatch
+_is_key = re.compile(f"({_SUBDOMAIN}/)?{_KEY_NAME}").fullmatch
+_is_value = re.compile(_VALUE).fullmatch
+
+_LABEL_TEXT = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', "
+    f"regex used for validation is '{_LABEL}')"
+)
+_SUBDOMAIN_TEXT = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', "
+    f"regex used for validation is '{_SUBDOMAIN}')"
+)
+_KEY_NAME_TEXT = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "
+    f"regex used for validation is '{_KEY_NAME}')"
+)
+_VALUE_TEXT = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+    f"'12345', regex used for validation is '{_VALUE}')"
+)
+
+_MOST_IN_LABEL = 63
+_MOST_IN_SUBDOMAIN = 253
+_MOST_IN_DRIVER_NAME = 63
+
+
+def dns_subdomain(name: str) -> Iterable[str]:
+    """The name of nearly every object."""
+    if len(name) <= _MOST_IN_SUBDOMAIN and _is_subdomain(name):
+        return ()
+    return _subdomain_problems(name, "characters")
+
+
+def dns_label(name: str) -> Iterable[str]:
+    """The name of a namespace, a container, a pod's volume."""
+    if len(name) <= _MOST_IN_LABEL and _is_label(name):
+        return ()
+    problems = _longer_than(_MOST_IN_LABEL, name, "characters")
+    if not _is_label(name):
+        problems.append("must not contain dots" if _is_subdomain(name) else _LABEL_TEXT)
+    return problems
+
+
+def path_segment(name: str) -> Iterable[str]:
+    """The least that a name in a URL must keep to; core events ask no more."""
+    if name in {".", ".."}:
+        return (f"may not be '{name}'",)
+    return [f"may not contain '{char}'" for char in "/%" if char in name]
+
+
+def qualified_name(key: str) -> Iterable[str]:
+    """`name` or `example.com/name`: label and annotation keys, finalizers, provisioners."""
+    if len(key) <= _MOST_IN_LABEL and _is_key(key):
+        return ()
+    prefix, slash, name = key.partition("/")
+    if "/" in name:
+        return (
+            f"a valid label key {_KEY_NAME_TEXT}"
+            " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
+    problems: list[str] = []
+    if not slash:
+        name = prefix
+    elif not prefix:
+        problems.append("prefix part must be non-empty")
+    elif not (len(prefix) <= _MOST_IN_SUBDOMAIN and _is_subdomain(prefix)):
+        problems += (f"prefix part {text}" for text in _subdomain_problems(prefix, "bytes"))
+    if not name:
+        problems.append("name part must be non-empty")
+    problems += (f"name part {text}" for text in _longer_than(_MOST_IN_LABEL, name, "bytes"))
+    if not _is_key_name(name):
+        problems.append(f"name part {_KEY_NAME_TEXT}")
+    return problems
+
+
+def label_value(value: str) -> Iterable[str]:
+    if len(value) <= _MOST_IN_LABEL and _is_value(value):
+        return ()
+    problems = _longer_than(_MOST_IN_LABEL, value, "bytes")
+    if not _is_value(value):
+        problems.append(_VALUE_TEXT)
+    return problems
+
+
+def csi_driver_name(name: str) -> Iterable[str]:
+    """A DNS subdomain in any case, short enough for a label value."""
+    problems = _longer_than(_MOST_IN_DRIVER_NAME, name, "bytes")
+    problems += dns_subdomain(name.lower())
+    return problems
+
+
+def csi_driver_name_errors(field: str, name: str) -> Iterable[FieldError]:
+    """The same rule as complaints about `field`, where length and absence have their own sort."""
+    if not name:
+        yield required(field)
+        return
+    if _bytes_in(name) > _MOST_IN_DRIVER_NAME:
+        yield too_long(field, _MOST_IN_DRIVER_NAME)
+    for problem in dns_subdomain(name.lower()):
+        yield invalid(field, name, problem)
+
+
+def _subdomain_problems(name: str, unit: str) -> list[str]:
+    problems = _longer_than(_MOST_IN_SUBDOMAIN, name, unit)
+    if not _is_subdomain(name):
+        problems.append(_SUBDOMAIN_TEXT)
+    return problems
+
+
+def _longer_than(most: int, text: str, unit: str) -> list[str]:
+    return [f"must be no more than {most} {unit}"] if _bytes_in(text) > most else []
+
+
+def _bytes_in(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

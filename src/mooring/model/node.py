@@ -1,0 +1,55 @@
+"""Node: a machine that runs pods, and the volumes it has."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import msgspec
+
+from mooring.model.condition import Condition, is_condition_true
+from mooring.model.meta import ApiObject, Resource
+from mooring.model.taint import Taint
+from mooring.model.wellknown import Annotation, TaintKey
+from mooring.model.wire import Wire
+
+
+class NodeSpec(Wire, frozen=True):
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class AttachedVolume(Wire, frozen=True):
+    name: str
+    device_path: str = ""
+
+
+class NodeStatus(Wire, frozen=True):
+    capacity: Mapping[str, str] = msgspec.field(default_factory=dict)
+    allocatable: Mapping[str, str] = msgspec.field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+    volumes_in_use: tuple[str, ...] = ()
+    volumes_attached: tuple[AttachedVolume, ...] = ()
+
+
+class Node(ApiObject, frozen=True):
+    resource: ClassVar = Resource("", "v1", "Node", "nodes", namespaced=False)
+
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def selectable_fields(self) -> Mapping[str, str]:
+        """What node selectors may ask for beyond labels."""
+        return {"metadata.name": self.name}
+
+    @property
+    def is_ready(self) -> bool:
+        return is_condition_true(self.status.conditions, "Ready")
+
+    @property
+    def is_out_of_service(self) -> bool:
+        """Someone vouches that it is off, so its volumes may be taken away; any effect says so."""
+        return any(taint.key == TaintKey.OUT_OF_SERVICE for taint in self.spec.taints)
+
+    @property
+    def leaves_attaching_to_controller(self) -> bool:
+        return Annotation.CONTROLLER_ATTACHES in self.metadata.annotations

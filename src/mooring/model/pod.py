@@ -1,0 +1,133 @@
+"""Pod: containers that run together on one node, as far as storage is concerned."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import ClassVar
+
+import msgspec
+
+from mooring.model.condition import Condition
+from mooring.model.meta import ApiObject, Resource
+from mooring.model.node_selector import NodeSelector, NodeSelectorTerm
+from mooring.model.pod_volume import PodVolume, VolumeDevice, VolumeMount
+from mooring.model.taint import Toleration
+from mooring.model.wire import Wire
+
+
+class PodPhase(StrEnum):
+    PENDING = "Pending"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    UNKNOWN = "Unknown"
+
+
+class SeLinuxOptions(Wire, frozen=True):
+    user: str = ""
+    role: str = ""
+    type: str = ""
+    level: str = ""
+
+
+class ContainerSecurity(Wire, frozen=True):
+    privileged: bool | None = None
+    run_as_user: int | None = None
+    run_as_group: int | None = None
+    se_linux_options: SeLinuxOptions | None = None
+
+
+class Container(Wire, frozen=True):
+    name: str
+    image: str = ""
+    volume_mounts: tuple[VolumeMount, ...] = ()
+    volume_devices: tuple[VolumeDevice, ...] = ()
+    security_context: ContainerSecurity | None = None
+
+
+class PodSecurity(Wire, frozen=True):
+    run_as_user: int | None = None
+    run_as_group: int | None = None
+    supplemental_groups: tuple[int, ...] = ()
+    fs_group: int | None = None
+    fs_group_change_policy: str | None = None
+    se_linux_options: SeLinuxOptions | None = None
+    se_linux_change_policy: str | None = None
+
+
+class PreferredTerm(Wire, frozen=True):
+    weight: int
+    preference: NodeSelectorTerm
+
+
+class NodeAffinity(Wire, frozen=True):
+    required: NodeSelector | None = msgspec.field(
+        name="requiredDuringSchedulingIgnoredDuringExecution", default=None
+    )
+    preferred: tuple[PreferredTerm, ...] = msgspec.field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+
+
+class Affinity(Wire, frozen=True):
+    node_affinity: NodeAffinity | None = None
+
+
+class SchedulingGate(Wire, frozen=True):
+    name: str
+
+
+class PodSpec(Wire, frozen=True):
+    volumes: tuple[PodVolume, ...] = ()
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    ephemeral_containers: tuple[Container, ...] = ()
+    node_name: str = ""
+    node_selector: Mapping[str, str] = msgspec.field(default_factory=dict)
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    scheduler_name: str = ""
+    service_account_name: str = ""
+    restart_policy: str = ""
+    termination_grace_period_seconds: int | None = None
+    security_context: PodSecurity = PodSecurity()
+    host_users: bool | None = None
+
+
+class PodStatus(Wire, frozen=True):
+    phase: PodPhase = PodPhase.PENDING
+    conditions: tuple[Condition, ...] = ()
+    reason: str = ""
+    message: str = ""
+    nominated_node_name: str = ""
+    pod_ip: str = msgspec.field(name="podIP", default="")
+    host_ip: str = msgspec.field(name="hostIP", default="")
+
+
+class Pod(ApiObject, frozen=True):
+    resource: ClassVar = Resource("", "v1", "Pod", "pods", namespaced=True)
+
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def is_scheduled(self) -> bool:
+        return bool(self.spec.node_name)
+
+    @property
+    def is_finished(self) -> bool:
+        """Its containers have ended for good, though the node may still have its mounts."""
+        return self.status.phase in {PodPhase.SUCCEEDED, PodPhase.FAILED}
+
+    def find_claim_name(self, volume: PodVolume) -> str | None:
+        """The claim behind a volume of this pod: named in it, or made for it."""
+        if volume.persistent_volume_claim is not None:
+            return volume.persistent_volume_claim.claim_name
+        if volume.ephemeral is not None:
+            return f"{self.name}-{volume.name}"
+        return None
+
+    def claim_names(self) -> Iterator[str]:
+        for volume in self.spec.volumes:
+            if (name := self.find_claim_name(volume)) is not None:
+                yield name

@@ -1,0 +1,48 @@
+"""How one object points at another."""
+
+from mooring.model.keys import Key
+from mooring.model.wire import Wire
+
+
+class ObjectReference(Wire, frozen=True):
+    """The widest kind of pointer; any part may be missing."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    resource_version: str = ""
+    field_path: str = ""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.namespace, self.name)
+
+
+class ClaimRef(ObjectReference, frozen=True):
+    """A volume's pointer at its claim. Without a uid it is a reservation by name."""
+
+    def points_at(self, claim: Key, uid: str) -> bool:
+        """Whether this is that claim, or would be once the binding is finished."""
+        return self.key == claim and self.uid in {"", uid}
+
+
+class SecretReference(Wire, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class LocalObjectReference(Wire, frozen=True):
+    """A name in the namespace of whoever holds this."""
+
+    name: str = ""
+
+
+class TypedObjectReference(Wire, frozen=True):
+    """A claim's data source. No group: the core group; no namespace: the claim's own."""
+
+    kind: str
+    name: str
+    api_group: str | None = None
+    namespace: str | None = None

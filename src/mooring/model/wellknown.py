@@ -1,0 +1,165 @@
+"""Names with a meaning in Kubernetes storage: annotations, labels, finalizers, taints, plugins.
+
+Each is a wire literal. "Present" says that only the key counts, whatever its value.
+"""
+
+from typing import Final
+
+
+class Annotation:
+    # binding
+    BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"  # claim; present
+    BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"  # both; present
+    STORAGE_CLASS_BETA: Final = "volume.beta.kubernetes.io/storage-class"  # both; beats the spec
+    DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"  # class; "true"
+    DEFAULT_CLASS_BETA: Final = "storageclass.beta.kubernetes.io/is-default-class"
+
+    # provisioning
+    PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"  # volume; provisioner
+    MIGRATED_TO: Final = "pv.kubernetes.io/migrated-to"  # both; CSI driver
+    PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"  # claim; provisioner
+    PROVISIONER_BETA: Final = "volume.beta.kubernetes.io/storage-provisioner"
+    SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"  # claim; node
+    CREATED_BY: Final = "kubernetes.io/createdby"  # volume; in-tree provisioner
+    OWNER_GROUP: Final = "pv.beta.kubernetes.io/gid"  # volume; group id
+    DELETION_SECRET_NAME: Final = "volume.kubernetes.io/provisioner-deletion-secret-name"  # noqa: S105 - an annotation's name
+    DELETION_SECRET_NAMESPACE: Final = "volume.kubernetes.io/provisioner-deletion-secret-namespace"  # noqa: S105 - an annotation's name
+    MODIFY_SECRET_NAME: Final = "volume.kubernetes.io/controller-modify-secret-name"  # noqa: S105 - an annotation's name
+    MODIFY_SECRET_NAMESPACE: Final = "volume.kubernetes.io/controller-modify-secret-namespace"  # noqa: S105 - an annotation's name
+
+    # expansion
+    PRE_RESIZE_CAPACITY: Final = "volume.alpha.kubernetes.io/pre-resize-capacity"  # volume
+    RESIZER: Final = "volume.kubernetes.io/storage-resizer"  # claim; resizer
+    NODE_EXPANSION_NOT_REQUIRED: Final = "volume.kubernetes.io/node-expansion-not-required"  # claim
+
+    # mounting and attaching
+    MOUNT_OPTIONS_BETA: Final = "volume.beta.kubernetes.io/mount-options"  # volume
+    # node; present
+    CONTROLLER_ATTACHES: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
+    NODE_ID: Final = "csi.volume.kubernetes.io/nodeid"  # node; JSON object of driver to id
+    NODE_ID_AT_ATTACH: Final = "csi.alpha.kubernetes.io/node-id"  # attachment
+    MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"  # CSI node; a,b
+
+    # snapshots
+    DEFAULT_SNAPSHOT_CLASS: Final = "snapshot.storage.kubernetes.io/is-default-class"  # class
+    SNAPSHOT_BEING_CREATED: Final = "snapshot.storage.kubernetes.io/volumesnapshot-being-created"
+    SNAPSHOT_BEING_DELETED: Final = "snapshot.storage.kubernetes.io/volumesnapshot-being-deleted"
+    SNAPSHOT_SECRET_NAME: Final = "snapshot.storage.kubernetes.io/deletion-secret-name"  # noqa: S105 - an annotation's name
+    SNAPSHOT_SECRET_NAMESPACE: Final = "snapshot.storage.kubernetes.io/deletion-secret-namespace"  # noqa: S105 - an annotation's name
+    ALLOW_MODE_CHANGE: Final = "snapshot.storage.kubernetes.io/allow-volume-mode-change"  # "true"
+    DEFAULT_GROUP_SNAPSHOT_CLASS: Final = "groupsnapshot.storage.kubernetes.io/is-default-class"
+    GROUP_SNAPSHOT_BEING_CREATED: Final = (
+        "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-created"
+    )
+    GROUP_SNAPSHOT_BEING_DELETED: Final = (
+        "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-deleted"
+    )
+    GROUP_SNAPSHOT_HANDLE: Final = "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle"
+
+    # written by kubectl
+    LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class Label:
+    NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"  # every namespace carries its own name
+    HOSTNAME: Final = "kubernetes.io/hostname"
+    ZONE: Final = "topology.kubernetes.io/zone"
+    REGION: Final = "topology.kubernetes.io/region"
+    ZONE_BETA: Final = "failure-domain.beta.kubernetes.io/zone"
+    REGION_BETA: Final = "failure-domain.beta.kubernetes.io/region"
+    NODE_ROLE_PREFIX: Final = "node-role.kubernetes.io/"  # the role is what follows
+    NODE_ROLE: Final = "kubernetes.io/role"  # the role is the value
+    CAPACITY_DRIVER: Final = "csi.storage.k8s.io/drivername"  # storage capacity
+    CAPACITY_MANAGED_BY: Final = "csi.storage.k8s.io/managed-by"  # storage capacity
+    SNAPSHOT_MANAGED_BY: Final = "snapshot.storage.kubernetes.io/managed-by"  # content; node
+
+
+class Finalizer:
+    # protection, added when the object is created
+    CLAIM_PROTECTION: Final = "kubernetes.io/pvc-protection"
+    VOLUME_PROTECTION: Final = "kubernetes.io/pv-protection"
+    ATTRIBUTES_CLASS_PROTECTION: Final = "kubernetes.io/vac-protection"
+
+    # volumes that someone must delete outside the API first
+    IN_TREE_PROVISIONER: Final = "kubernetes.io/pv-controller"
+    EXTERNAL_PROVISIONER: Final = "external-provisioner.volume.kubernetes.io/finalizer"
+    ATTACHER_PREFIX: Final = "external-attacher/"  # volume and attachment; a driver follows
+
+    # data sources in use
+    CLONE_SOURCE: Final = "provisioner.storage.kubernetes.io/cloning-protection"
+    RESTORE_SOURCE: Final = "provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection"
+
+    # snapshots
+    SNAPSHOT_CONTENT: Final = (
+        "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection"
+    )
+    SNAPSHOT_BOUND: Final = "snapshot.storage.kubernetes.io/volumesnapshot-bound-protection"
+    SNAPSHOT_AS_SOURCE: Final = "snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection"
+    SNAPSHOT_IN_GROUP: Final = "snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection"
+    CLAIM_AS_SOURCE: Final = "snapshot.storage.kubernetes.io/pvc-as-source-protection"
+    GROUP_SNAPSHOT_CONTENT: Final = (
+        "groupsnapshot.storage.kubernetes.io/volumegroupsnapshotcontent-bound-protection"
+    )
+    GROUP_SNAPSHOT_BOUND: Final = (
+        "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-bound-protection"
+    )
+
+    # of the API itself
+    FOREGROUND: Final = "foregroundDeletion"
+    ORPHAN: Final = "orphan"
+    NAMESPACE_CONTENT: Final = "kubernetes"  # in spec.finalizers of a namespace
+
+
+class TaintKey:
+    NOT_READY: Final = "node.kubernetes.io/not-ready"
+    OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
+
+
+class Plugin:
+    """Names of volume plugins; those of in-tree provisioners are the same."""
+
+    PREFIX: Final = "kubernetes.io/"
+
+    NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"  # a class of hand-made volumes
+    CSI: Final = "kubernetes.io/csi"
+    HOST_PATH: Final = "kubernetes.io/host-path"
+    LOCAL: Final = "kubernetes.io/local-volume"
+    NFS: Final = "kubernetes.io/nfs"
+    ISCSI: Final = "kubernetes.io/iscsi"
+    FC: Final = "kubernetes.io/fc"
+    EMPTY_DIR: Final = "kubernetes.io/empty-dir"
+    CONFIG_MAP: Final = "kubernetes.io/configmap"
+    SECRET: Final = "kubernetes.io/secret"  # noqa: S105 - a plugin's name
+    DOWNWARD_API: Final = "kubernetes.io/downward-api"
+    PROJECTED: Final = "kubernetes.io/projected"
+    IMAGE: Final = "kubernetes.io/image"
+    GIT_REPO: Final = "kubernetes.io/git-repo"
+
+    # those that a CSI driver has taken over
+    AWS_EBS: Final = "kubernetes.io/aws-ebs"
+    AZURE_DISK: Final = "kubernetes.io/azure-disk"
+    AZURE_FILE: Final = "kubernetes.io/azure-file"
+    CINDER: Final = "kubernetes.io/cinder"
+    GCE_PD: Final = "kubernetes.io/gce-pd"
+    PORTWORX: Final = "kubernetes.io/portworx-volume"
+    VSPHERE: Final = "kubernetes.io/vsphere-volume"
+
+
+class Parameter:
+    """Keys that sidecars and the node pass to a driver, and their reserved prefix."""
+
+    CSI_PREFIX: Final = "csi.storage.k8s.io/"
+    FS_TYPE: Final = "csi.storage.k8s.io/fstype"
+    CLAIM_NAME: Final = "csi.storage.k8s.io/pvc/name"
+    CLAIM_NAMESPACE: Final = "csi.storage.k8s.io/pvc/namespace"
+    VOLUME_NAME: Final = "csi.storage.k8s.io/pv/name"
+    SNAPSHOT_NAME: Final = "csi.storage.k8s.io/volumesnapshot/name"
+    SNAPSHOT_NAMESPACE: Final = "csi.storage.k8s.io/volumesnapshot/namespace"
+    SNAPSHOT_CONTENT_NAME: Final = "csi.storage.k8s.io/volumesnapshotcontent/name"
+    POD_NAME: Final = "csi.storage.k8s.io/pod.name"
+    POD_NAMESPACE: Final = "csi.storage.k8s.io/pod.namespace"
+    POD_UID: Final = "csi.storage.k8s.io/pod.uid"
+    SERVICE_ACCOUNT: Final = "csi.storage.k8s.io/serviceAccount.name"
+    SERVICE_ACCOUNT_TOKENS: Final = "csi.storage.k8s.io/serviceAccount.tokens"
+    EPHEMERAL: Final = "csi.storage.k8s.io/ephemeral"
+    PROVISIONER_IDENTITY: Final = "storage.kubernetes.io/csiProvisionerIdentity"

@@ -1,0 +1,34 @@
+"""The base of everything typed that crosses the API, and how to read it."""
+
+import base64
+from typing import Any, TypeVar
+
+import msgspec
+
+from mooring.model.secret_value import SecretValue
+
+
+class Wire(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Immutable in Python, camelCase on the wire; unknown fields are skipped when reading.
+
+    Read through these, write by patch: a whole one written back would erase what it does not know.
+    """
+
+
+W = TypeVar("W", bound=Wire)
+
+
+def read_document(document: object, kind: type[W]) -> W:
+    """See a decoded JSON document as `kind`. Raises: msgspec.ValidationError, naming the path."""
+    return msgspec.convert(document, kind, dec_hook=_read_special)
+
+
+def json_decoder(kind: type[W]) -> msgspec.json.Decoder[W]:
+    """A reusable reader of `kind` from JSON bytes. Its `decode` raises msgspec.ValidationError."""
+    return msgspec.json.Decoder(kind, dec_hook=_read_special)
+
+
+def _read_special(wanted: type, value: Any) -> Any:
+    if wanted is SecretValue and isinstance(value, str):
+        return SecretValue(base64.b64decode(value, validate=True))
+    raise NotImplementedError(f"no way to read {wanted.__name__}")

@@ -1,0 +1,44 @@
+"""Kubeconfigs for the roles of a server, made from its data directory."""
+
+from pathlib import Path
+
+import yaml
+
+from mooring.apiserver.auth.kubeconfig import Kubeconfig
+from mooring.apiserver.auth.private_file import find_private
+from mooring.apiserver.auth.tokens import FIXED_ROLES, NODE_PREFIX, Token, open_role_tokens
+from mooring.errors import UsageError
+
+
+def kubeconfig_for(data_dir: Path, role: str, server: str = "") -> Kubeconfig:
+    """A kubeconfig with the token of `role`; the server's URL is the one it last ran at.
+
+    A running server accepts the token of a new node at once. Raises UsageError.
+    """
+    try:
+        authority = find_private(data_dir / "pki" / "ca.crt")
+        token = _token(data_dir, role) if authority else None
+    except OSError as error:
+        raise UsageError(f"cannot read {data_dir}: {error.strerror}") from error
+    if authority is None or token is None:
+        raise UsageError(
+            f"{data_dir} holds no keys of a server: run `mooring up --data-dir {data_dir}` first"
+        )
+    return Kubeconfig(server or _last_url(data_dir), authority, token, context=f"mooring-{role}")
+
+
+def _token(data_dir: Path, role: str) -> Token:
+    tokens = open_role_tokens(data_dir / "tokens.json")
+    if role.startswith(NODE_PREFIX):
+        return tokens.node_token(role.removeprefix(NODE_PREFIX))
+    if role not in FIXED_ROLES:
+        known = ", ".join((*FIXED_ROLES, f"{NODE_PREFIX}<name>"))
+        raise UsageError(f"there is no role {role!r}; choose one of {known}")
+    return tokens.token(role)
+
+
+def _last_url(data_dir: Path) -> str:
+    content = find_private(data_dir / "kubeconfig")
+    if content is None:
+        raise UsageError("the server's URL is not known yet: give it with --server")
+    return str(yaml.safe_load(content)["clusters"][0]["cluster"]["server"])
