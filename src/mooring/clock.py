@@ -38,9 +38,9 @@ class RealClock:
 
 def to_seconds(moment: datetime) -> str:
     """RFC 3339 in UTC, whole seconds: `metav1.Time` on the wire."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.isoformat(timespec="seconds")[:19] + "Z"
 
 
 def to_micros(moment: datetime) -> str:
     """RFC 3339 in UTC with six fraction digits: `metav1.MicroTime` on the wire."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.isoformat(timespec="microseconds")[:26] + "Z"

@@ -1,7 +1,6 @@
 """What every verb works with: the store, the kinds, time and chance. Built once, never changed."""
 
 import random
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,6 +18,9 @@ from mooring.apiserver.routes import Route
 from mooring.apiserver.schema.contract import Schema
 from mooring.apiserver.store.contract import Store
 from mooring.clock import Clock, to_seconds
+
+_UUID_MASK = (0xF000 << 64) | (0xC000 << 48)  # the bits that say version and variant
+_UUID_4 = (0x4000 << 64) | (0x8000 << 48)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,10 @@ class Backend:
         return Context(now=self.now(), user=user.name)
 
     def new_uid(self) -> str:
-        return str(uuid.UUID(int=self.chance.getrandbits(128), version=4))
+        """A random UUID (version 4)."""
+        bits = self.chance.getrandbits(128) & ~_UUID_MASK | _UUID_4
+        text = f"{bits:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 class Call(msgspec.Struct, frozen=True):

@@ -1,8 +1,9 @@
 """What the API server asks of a kind. A kind is one file that fills in one `Kind`.
 
-All functions here are pure over documents (`Doc`: decoded JSON, `kind` and `apiVersion` included).
+All functions are pure over documents (`Doc`: decoded JSON, `kind` and `apiVersion` included).
 `defaults`, `prepare_*` change the document they are given, which is theirs alone; `validate_*`
-yield complaints; `row` prints. None of them reads a clock or a store: what they need is in `Context`.
+yield complaints; `row` prints. None of them reads a clock or a store: what they need beyond their
+documents is in `Context`.
 
 The order in which a write calls them:
 create   defaults, prepare_create, (admission), validate, warnings

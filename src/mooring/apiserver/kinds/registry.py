@@ -14,9 +14,15 @@ from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
 from mooring.apiserver.kinds.event import EVENT
 from mooring.apiserver.kinds.event_v1 import EVENT_V1
-from mooring.apiserver.kinds.group_snapshot import GROUP_SNAPSHOT
-from mooring.apiserver.kinds.group_snapshot_class import GROUP_SNAPSHOT_CLASS
-from mooring.apiserver.kinds.group_snapshot_content import GROUP_SNAPSHOT_CONTENT
+from mooring.apiserver.kinds.group_snapshot import GROUP_SNAPSHOT, GROUP_SNAPSHOT_V1
+from mooring.apiserver.kinds.group_snapshot_class import (
+    GROUP_SNAPSHOT_CLASS,
+    GROUP_SNAPSHOT_CLASS_V1,
+)
+from mooring.apiserver.kinds.group_snapshot_content import (
+    GROUP_SNAPSHOT_CONTENT,
+    GROUP_SNAPSHOT_CONTENT_V1,
+)
 from mooring.apiserver.kinds.lease import LEASE
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.node import NODE
@@ -140,8 +146,11 @@ def builtin() -> Kinds:
             SNAPSHOT_CONTENT,
             SNAPSHOT_CLASS,
             GROUP_SNAPSHOT,
+            GROUP_SNAPSHOT_V1,
             GROUP_SNAPSHOT_CONTENT,
+            GROUP_SNAPSHOT_CONTENT_V1,
             GROUP_SNAPSHOT_CLASS,
+            GROUP_SNAPSHOT_CLASS_V1,
             LEASE,
             EVENT_V1,
             TOKEN_REVIEW,

@@ -8,6 +8,8 @@ from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.store.contract import Entry, Event, Store, Watch
 from mooring.errors import Compacted
 
+MOST_AT_ONCE = 1000
+
 See = Callable[[Kind, Entry], None]
 Change = Callable[[Kind, Event], None]
 
@@ -71,9 +73,11 @@ class Follower:
         if watch is None:
             return
         try:
-            while events := watch.poll():
+            while events := watch.poll(MOST_AT_ONCE):
                 for event in events:
                     self._change(kind, event)
+                if len(events) < MOST_AT_ONCE:
+                    return
         except Compacted:
             watch.close()
             self._start(kind)

@@ -29,7 +29,9 @@ class Namespaces:
 
     async def run(self) -> None:
         """Look after namespaces until cancelled."""
-        with Follower(self._backend.store, self._backend.kinds, self._see, self._change):
+        with Follower(
+            self._backend.store, self._backend.kinds, self._see, self._change, _concerns_namespaces
+        ):
             await self._work.serve(self._reconcile)
 
     async def create_first(self) -> None:
@@ -112,3 +114,7 @@ class Namespaces:
         if found is None:
             raise LookupError(f"no kind {plural}")
         return found
+
+
+def _concerns_namespaces(kind: Kind) -> bool:
+    return kind.namespaced or kind.plural == "namespaces"

@@ -1,6 +1,7 @@
 """JSON bodies: what is read, what is refused and in which words, which keys came twice."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -144,7 +145,5 @@ def test_any_repetition_is_noticed_and_nothing_else(written: Any) -> None:
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
-    try:
+    with suppress(ValueError):  # anything else would escape
         read_json(body)
-    except ValueError as error:
-        assert str(error)

@@ -1,5 +1,7 @@
 """Protobuf bodies, there and back."""
 
+import copy
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -261,21 +263,18 @@ def test_damaged_bytes_are_read_or_refused(sample: tuple[str, Doc], data: st.Dat
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(raw)))
         raw[place : place + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
-    try:
+    with suppress(ValueError):  # anything else would escape
         kept = decode_message(bytes(raw), message)
-    except ValueError as error:
-        assert str(error)
-    else:
-        assert conform(kept, message) == []  # whatever was read is a document
+        before = copy.deepcopy(kept)
+        assert conform(kept, message) == []
+        assert kept == before  # whatever was read is a document in its one spelling
 
 
 @given(st.sampled_from(ON_PROTOBUF), st.binary(max_size=80))
 def test_any_bytes_are_read_or_refused(message: str, raw: bytes) -> None:
     for body in (raw, MAGIC + raw, MAGIC + write_chunk(2, raw)):
-        try:
+        with suppress(ValueError):  # anything else would escape
             decode(body, message)
-        except ValueError as error:
-            assert str(error)
 
 
 @given(st.integers(-(2**63), 2**64 - 1))

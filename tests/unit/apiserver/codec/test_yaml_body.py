@@ -1,5 +1,6 @@
 """YAML bodies: as JSON in other clothes, and harmless."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -148,7 +149,5 @@ def test_what_is_no_utf_8_is_refused() -> None:
 
 @given(st.binary(max_size=60) | st.text("ab:-{}[]&*<>!|'\",# \n01.~?", max_size=60).map(str.encode))
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
-    try:
+    with suppress(ValueError):  # anything else would escape
         read_yaml(body)
-    except ValueError as error:
-        assert str(error)

@@ -69,15 +69,12 @@ def test_the_creator_owns_all() -> None:
 
 
 def test_members_of_an_entry_are_in_their_usual_order() -> None:
-    created = a_thing(status={"phase": "x"})
-    (entry,) = _after(
-        _owned(a_thing(), _entry("x", {"f:data": {}})), created, subresource="status"
-    )[1:]
-    assert list(entry) == ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1"]
-    (entry,) = _after(
-        _owned(a_thing(), _entry("x", {"f:data": {}})), created, subresource="status"
-    )[:1]
-    assert list(entry)[-1] == "subresource"
+    old = _stored(None, a_thing(data={"a": "1"}), "one")
+    new = a_thing(data={"a": "1"}, status={"phase": "x"})
+    first, second = _after(old, new, "two", now=LATER, subresource="status")
+    usual = ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1"]
+    assert list(first) == usual
+    assert list(second) == [*usual, "subresource"]
 
 
 def test_who_says_nothing_owns_nothing() -> None:

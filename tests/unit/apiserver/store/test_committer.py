@@ -44,19 +44,27 @@ async def test_what_a_call_raises_is_reported_and_the_next_call_runs() -> None:
 
 
 async def test_calls_get_their_turn_beside_a_loop_that_never_rests() -> None:
-    """Without standing aside this takes minutes: each call waits for seconds."""
+    """Measured: some 400 turns of the loop; when it does not stand aside, 15,000 to 90,000."""
     committer = Committer()
-    busy = True
+    never = threading.Lock()
+    turns, busy = 0, True
+
+    def wait_like_a_disk() -> None:
+        never.acquire(timeout=0.0005)
 
     def spin() -> None:
+        nonlocal turns
+        turns += 1
         sum(range(10_000))
         if busy:
             asyncio.get_running_loop().call_soon(spin)
 
-    spin()
-    for _ in range(100):
-        assert await run(committer) is None
-    busy = False
+    with never:
+        spin()
+        for _ in range(50):
+            assert await run(committer, wait_like_a_disk) is None
+        busy = False
+    assert turns < 5000
     committer.stop()
 
 

@@ -325,6 +325,19 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
     assert set(on_disk(tmp_path)) == {"mooring.db"}
 
 
+def test_a_rollback_leaves_nothing_in_the_log_that_could_pass_for_a_commit(closed: Path) -> None:
+    database, _ = open_database(closed)
+    database.stage([], [], 1000)
+    database.commit()
+    database.stage([], [], 1001)
+    database.rollback()
+    assert log_of(closed).read_bytes() == b""
+    database.stage([], [], 1002)
+    database.commit()
+    database.close()
+    assert contents(closed)[""] == (1002, b"")
+
+
 def test_closing_leaves_one_file(closed: Path) -> None:
     database, _ = open_database(closed)
     database.stage([], [], 1000)
