@@ -21,6 +21,8 @@ Query = dict[str, list[str]]
 
 MOST_MANAGER_BYTES = 128
 VALIDATIONS = ("Ignore", "Warn", "Strict")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_MOST_DIGITS = 19  # of what fits an int64
 _GO_DURATION = re.compile(r"^[+-]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+$|^0$")
 
 
@@ -182,7 +184,8 @@ def _integer(parameters: Query, name: str) -> int | None:
     text = first(parameters, name)
     if not text:
         return None
-    try:
-        return int(text)
-    except ValueError:
-        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    if not _INTEGER.fullmatch(text):
+        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    if len(text) > _MOST_DIGITS:
+        raise BadRequest(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return int(text)

@@ -1,32 +1,68 @@
-"""Refusals that name a kind, in the words clients match on."""
+"""Refusals that name what they are about, in the words clients match on.
+
+Those ending in `_as` take plain words, for what may not be served at all.
+"""
 
 from collections.abc import Iterable, Sequence
 
 from mooring.apiserver.kinds.contract import Kind
 from mooring.errors import AlreadyExists, Conflict, Forbidden, Invalid, MethodNotAllowed, NotFound
-from mooring.model.field_error import FieldError
+from mooring.model.field_error import FieldError, show
 
 MODIFIED = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
 
 
-def _named(kind: Kind, name: str) -> dict[str, str]:
-    details = {"name": name}
-    if kind.group:
-        details["group"] = kind.group
-    details["kind"] = kind.plural
-    return details
+def not_found_as(group: str, resource: str, name: str) -> NotFound:
+    """404 for what is named by its words alone."""
+    return NotFound(
+        f"{_qualified(group, resource)} {show(name)} not found",
+        details=_details(group, resource, name),
+    )
+
+
+def conflict_as(group: str, resource: str, name: str, why: str) -> Conflict:
+    what = f"{_qualified(group, resource)} {show(name)}"
+    return Conflict(
+        f"Operation cannot be fulfilled on {what}: {why}", details=_details(group, resource, name)
+    )
+
+
+def forbidden_as(group: str, resource: str, name: str, why: str) -> Forbidden:
+    """403; an empty resource is a path."""
+    if not resource:
+        return Forbidden(f"forbidden: {why}")
+    what = f"{_qualified(group, resource)} {show(name)}" if name else _qualified(group, resource)
+    return Forbidden(f"{what} is forbidden: {why}", details=_details(group, resource, name))
+
+
+def replaced(uid: str) -> str:
+    """Why a reference with a uid does not hold: its name is now another object's."""
+    return (
+        f"the UID in the bound object reference ({uid}) does not match the UID in record. "
+        "The object might have been deleted and then recreated"
+    )
+
+
+def _qualified(group: str, resource: str) -> str:
+    """`storageclasses.storage.k8s.io`; core resources stand alone."""
+    return f"{resource}.{group}" if group else resource
+
+
+def _details(group: str, kind: str, name: str) -> dict[str, str]:
+    return {key: v for key, v in (("name", name), ("group", group), ("kind", kind)) if v}
 
 
 def not_found(kind: Kind, name: str) -> NotFound:
-    return NotFound(f'{kind.resource} "{name}" not found', details=_named(kind, name))
+    return not_found_as(kind.group, kind.plural, name)
 
 
 def already_exists(kind: Kind, name: str, *, terminating: bool = False) -> AlreadyExists:
     start = "object is being deleted: " if terminating else ""
     return AlreadyExists(
-        f'{start}{kind.resource} "{name}" already exists', details=_named(kind, name)
+        f'{start}{kind.resource} "{name}" already exists',
+        details=_details(kind.group, kind.plural, name),
     )
 
 
@@ -34,20 +70,17 @@ def name_space_exhausted(kind: Kind, name: str) -> AlreadyExists:
     return AlreadyExists(
         f'{kind.resource} "{name}" already exists, the server was not able to generate '
         "a unique name for the object",
-        details=_named(kind, name),
+        details=_details(kind.group, kind.plural, name),
         retry_after=1,
     )
 
 
 def conflict(kind: Kind, name: str, why: str = MODIFIED) -> Conflict:
-    return Conflict(
-        f'Operation cannot be fulfilled on {kind.resource} "{name}": {why}',
-        details=_named(kind, name),
-    )
+    return conflict_as(kind.group, kind.plural, name, why)
 
 
 def forbidden(kind: Kind, name: str, why: str) -> Forbidden:
-    return Forbidden(f'{kind.resource} "{name}" is forbidden: {why}', details=_named(kind, name))
+    return forbidden_as(kind.group, kind.plural, name, why)
 
 
 def invalid(kind: Kind, name: str, errors: Sequence[FieldError]) -> Invalid:
@@ -58,14 +91,9 @@ def invalid_as(word: str, group: str, name: str, errors: Sequence[FieldError]) -
     """422: equal errors are said once in the message, but each has its cause."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     said = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    details = {"name": name} if name else {}
-    if group:
-        details["group"] = group
-    details["kind"] = word
-    shown = f"{word}.{group}" if group else word
     return Invalid(
-        f'{shown} "{name}" is invalid: {said}',
-        details=details,
+        f"{_qualified(group, word)} {show(name)} is invalid: {said}",
+        details=_details(group, word, name),
         causes=[error.cause() for error in errors],
     )
 

@@ -14,10 +14,9 @@ from mooring.apiserver.auth.pod_references import (
     find_api_reference,
     is_mirror,
 )
-from mooring.apiserver.auth.refusals import not_found, replaced
 from mooring.apiserver.auth.user import find_node
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.refusals import forbidden
+from mooring.apiserver.refusals import forbidden, not_found_as, replaced
 from mooring.errors import Forbidden
 from mooring.model.field_error import show
 
@@ -127,7 +126,7 @@ def _check_new_pod(who: str, node: str, attempt: Attempt, nodes: NodeObjects) ->
         raise _refused(attempt, f"{who} must not set blockOwnerDeletion on an owner reference")
     known = nodes.node(node)
     if known is None:
-        raise not_found("", "nodes", node)
+        raise not_found_as("", "nodes", node)
     given, recorded = owner.get("uid", ""), _meta(known).get("uid", "")
     if given != recorded:
         raise _refused(attempt, f"node {node} UID mismatch: expected {given} got {recorded}")
@@ -273,7 +272,7 @@ def _audiences(pod: Doc, nodes: NodeObjects) -> Iterator[str]:
 def _get_pod(namespace: str, name: str, nodes: NodeObjects) -> Doc:
     pod = nodes.pod(namespace, name)
     if pod is None:
-        raise not_found("", "pods", name)
+        raise not_found_as("", "pods", name)
     return pod
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from mooring.apiserver.auth.attempt import ALLOWED, NO_OPINION, Attempt, Verdict, with_name
 from mooring.apiserver.auth.node_authorizer import NodeAuthorizer, NodeObjects
-from mooring.apiserver.auth.refusals import forbidden
 from mooring.apiserver.auth.roles import EVERYTHING, FIXED_BINDINGS
 from mooring.apiserver.auth.rules import (
     Binding,
@@ -19,6 +18,7 @@ from mooring.apiserver.auth.rules import (
     covers_resource,
 )
 from mooring.apiserver.auth.user import ANONYMOUS, MASTERS, User, find_node
+from mooring.apiserver.refusals import forbidden_as
 from mooring.errors import Forbidden, Unauthorized
 from mooring.model.field_error import show
 
@@ -118,7 +118,7 @@ def refusal(user: User, attempt: Attempt, verdict: Verdict) -> Forbidden | Unaut
     attempt = with_name(attempt)
     text = _in_html(_sentence(user, attempt))
     why = f"{text}: {verdict.reason}" if verdict.reason else text
-    return forbidden(attempt.group, attempt.resource, attempt.name, why)
+    return forbidden_as(attempt.group, attempt.resource, attempt.name, why)
 
 
 def _sentence(user: User, attempt: Attempt) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from mooring.apiserver.auth.refusals import conflict, not_found, replaced
 from mooring.apiserver.auth.roles import AUTHENTICATION
 from mooring.apiserver.auth.service_account_tokens import (
     FindObject,
@@ -12,7 +11,7 @@ from mooring.apiserver.auth.service_account_tokens import (
     Subject,
 )
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.refusals import invalid_as
+from mooring.apiserver.refusals import conflict_as, invalid_as, not_found_as, replaced
 from mooring.clock import to_seconds
 from mooring.errors import BadRequest
 from mooring.model import field_error
@@ -42,7 +41,7 @@ def prepare(document: Doc, account: Doc, tokens: ServiceAccountTokens) -> Doc:
             f"the UID in the token request ({asked['uid']}) does not match "
             f"the UID of the service account ({own['uid']})"
         )
-        raise conflict(AUTHENTICATION, _KIND, own["name"], why)
+        raise conflict_as(AUTHENTICATION, _KIND, own["name"], why)
     given = document.get("spec") or {}
     seconds, audiences = given.get("expirationSeconds"), given.get("audiences") or []
     spec = {
@@ -122,14 +121,14 @@ def _get_bound(plural: str, namespace: str, ref: Doc, find: FindObject) -> Doc:
     name = ref.get("name") or ""
     document = find(plural, namespace, name)
     if document is None:
-        raise not_found("", plural, name)
+        raise not_found_as("", plural, name)
     return document
 
 
 def _checked(document: Doc, ref: Doc) -> Named:
     meta = document["metadata"]
     if ref.get("uid") and ref["uid"] != meta["uid"]:
-        raise conflict("", ref["kind"], ref["name"], replaced(ref["uid"]))
+        raise conflict_as("", ref["kind"], ref["name"], replaced(ref["uid"]))
     return Named(meta["name"], meta["uid"])
 
 

@@ -8,6 +8,8 @@ _2_63, _2_64 = 2**63, 2**64
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     """The unsigned number at `at`, and the place behind it."""
+    if at < end and data[at] < 0x80:
+        return data[at], at + 1  # as most are
     value = shift = 0
     while at < end:
         byte = data[at]
@@ -25,7 +27,10 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 def read_chunk(data: bytes, at: int, end: int) -> tuple[int, int]:
     """Where the bytes behind the length at `at` begin and stop."""
-    length, at = read_varint(data, at, end)
+    if at < end and data[at] < 0x80:
+        length, at = data[at], at + 1
+    else:
+        length, at = read_varint(data, at, end)
     stop = at + length
     if stop > end:
         raise ValueError("unexpected EOF")
@@ -34,6 +39,8 @@ def read_chunk(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 def read_tag(data: bytes, at: int, end: int) -> tuple[int, int, int]:
     """The number and wire type of a field, and the place behind."""
+    if at < end and 8 <= data[at] < 0x80:
+        return data[at] >> 3, data[at] & 7, at + 1
     tag, at = read_varint(data, at, end)
     number, wire = tag >> 3, tag & 7
     if number == 0 or number > 2**29 - 1:

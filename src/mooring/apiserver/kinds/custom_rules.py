@@ -4,9 +4,11 @@ The schema comes first; as long as it is not met, the rules are not asked, and t
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
-from mooring.apiserver.kinds.contract import Column, Context, Doc
+from mooring.apiserver.kinds.contract import Column, Context, Doc, Kind
+from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.model.age import age
 from mooring.model.field_error import FieldError, invalid, not_supported, required
 
@@ -82,3 +84,18 @@ def changed(
 
 def date_cell(since: str | None, now: str) -> str | None:
     return None if since is None else age(since, now)
+
+
+custom_kind = partial(
+    Kind, custom=True, generation=True, update_needs_version=True, deleted_as_status=True
+)
+"""A `Kind` with the manners of all that is served from a CRD."""
+
+custom_kind_with_status = partial(
+    custom_kind,
+    status=True,
+    status_keeps_metadata=True,
+    prepare_create=drop_status,
+    prepare_update=keep_status,
+    prepare_status=keep_all_but_status,
+)

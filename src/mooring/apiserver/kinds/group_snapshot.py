@@ -5,19 +5,18 @@ from dataclasses import replace
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import NAME, Column, Doc
 from mooring.apiserver.kinds.custom_rules import (
     CUSTOM_AGE,
     changed,
+    custom_kind_with_status,
     date_cell,
-    drop_status,
     empty_when_set,
     missing,
     not_exactly_one,
     schema_then_rules,
     taken_away,
 )
-from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.model.field_error import FieldError
 
 _SELECTOR, _CONTENT = "selector", "volumeGroupSnapshotContentName"
@@ -74,7 +73,7 @@ def _row(doc: Doc, now: str) -> list[Any]:
     ]
 
 
-GROUP_SNAPSHOT = Kind(
+GROUP_SNAPSHOT = custom_kind_with_status(
     group="groupsnapshot.storage.k8s.io",
     version="v1beta2",
     kind="VolumeGroupSnapshot",
@@ -82,7 +81,6 @@ GROUP_SNAPSHOT = Kind(
     message="groupsnapshot.v1beta2.VolumeGroupSnapshot",
     namespaced=True,
     short_names=("vgs",),
-    status=True,
     columns=(
         NAME,
         Column("ReadyToUse", type="boolean"),
@@ -92,17 +90,9 @@ GROUP_SNAPSHOT = Kind(
         CUSTOM_AGE,
     ),
     row=_row,
-    prepare_create=drop_status,
-    prepare_update=keep_status,
-    prepare_status=keep_all_but_status,
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,
-    custom=True,
-    generation=True,
-    update_needs_version=True,
-    deleted_as_status=True,
-    status_keeps_metadata=True,
 )
 
 # The same objects, as snapshotters from 8.6 on ask for them.

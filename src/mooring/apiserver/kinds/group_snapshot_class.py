@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import NAME, Column, Doc
 from mooring.apiserver.kinds.custom_rules import (
     CUSTOM_AGE,
     changed,
+    custom_kind_with_status,
     missing,
     policy_unknown,
     schema_then_rules,
@@ -34,7 +35,7 @@ def _row(doc: Doc, now: str) -> list[Any]:
     return [name_of(doc), doc.get("driver"), doc.get("deletionPolicy"), age_of(doc, now)]
 
 
-GROUP_SNAPSHOT_CLASS = Kind(
+GROUP_SNAPSHOT_CLASS = custom_kind_with_status(
     group="groupsnapshot.storage.k8s.io",
     version="v1beta2",
     kind="VolumeGroupSnapshotClass",
@@ -46,10 +47,6 @@ GROUP_SNAPSHOT_CLASS = Kind(
     row=_row,
     validate=_validate,
     validate_update=_validate_update,
-    custom=True,
-    generation=True,
-    update_needs_version=True,
-    deleted_as_status=True,
 )
 
 # The same objects, as snapshotters from 8.6 on ask for them.

@@ -5,19 +5,18 @@ from dataclasses import replace
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import NAME, Column, Doc
 from mooring.apiserver.kinds.custom_rules import (
     CUSTOM_AGE,
     broken,
     changed,
-    drop_status,
+    custom_kind_with_status,
     missing,
     not_exactly_one,
     policy_unknown,
     schema_then_rules,
     taken_away,
 )
-from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.model.field_error import FieldError
 
 _VOLUMES, _GROUP = "volumeHandles", "groupSnapshotHandles"
@@ -107,7 +106,7 @@ def _row(doc: Doc, now: str) -> list[Any]:
     ]
 
 
-GROUP_SNAPSHOT_CONTENT = Kind(
+GROUP_SNAPSHOT_CONTENT = custom_kind_with_status(
     group="groupsnapshot.storage.k8s.io",
     version="v1beta2",
     kind="VolumeGroupSnapshotContent",
@@ -115,7 +114,6 @@ GROUP_SNAPSHOT_CONTENT = Kind(
     message="groupsnapshot.v1beta2.VolumeGroupSnapshotContent",
     namespaced=False,
     short_names=("vgsc", "vgscs"),
-    status=True,
     columns=(
         NAME,
         Column("ReadyToUse", type="boolean"),
@@ -127,17 +125,9 @@ GROUP_SNAPSHOT_CONTENT = Kind(
         CUSTOM_AGE,
     ),
     row=_row,
-    prepare_create=drop_status,
-    prepare_update=keep_status,
-    prepare_status=keep_all_but_status,
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,
-    custom=True,
-    generation=True,
-    update_needs_version=True,
-    deleted_as_status=True,
-    status_keeps_metadata=True,
 )
 
 # The same objects, as snapshotters from 8.6 on ask for them.

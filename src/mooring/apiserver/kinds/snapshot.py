@@ -5,19 +5,18 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import NAME, Column, Doc
 from mooring.apiserver.kinds.custom_rules import (
     CUSTOM_AGE,
     changed,
+    custom_kind_with_status,
     date_cell,
-    drop_status,
     empty_when_set,
     missing,
     not_exactly_one,
     schema_then_rules,
     taken_away,
 )
-from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.model.field_error import FieldError, invalid
 
 _CLAIM, _CONTENT = "persistentVolumeClaimName", "volumeSnapshotContentName"
@@ -75,7 +74,7 @@ def _row(doc: Doc, now: str) -> list[Any]:
     ]
 
 
-SNAPSHOT = Kind(
+SNAPSHOT = custom_kind_with_status(
     group="snapshot.storage.k8s.io",
     version="v1",
     kind="VolumeSnapshot",
@@ -83,7 +82,6 @@ SNAPSHOT = Kind(
     message="snapshot.v1.VolumeSnapshot",
     namespaced=True,
     short_names=("vs",),
-    status=True,
     columns=(
         NAME,
         Column("ReadyToUse", type="boolean"),
@@ -96,15 +94,7 @@ SNAPSHOT = Kind(
         CUSTOM_AGE,
     ),
     row=_row,
-    prepare_create=drop_status,
-    prepare_update=keep_status,
-    prepare_status=keep_all_but_status,
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,
-    custom=True,
-    generation=True,
-    update_needs_version=True,
-    deleted_as_status=True,
-    status_keeps_metadata=True,
 )

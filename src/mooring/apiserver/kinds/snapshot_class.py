@@ -4,8 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc, Kind
-from mooring.apiserver.kinds.custom_rules import CUSTOM_AGE, missing, policy_unknown
+from mooring.apiserver.kinds.contract import NAME, Column, Doc
+from mooring.apiserver.kinds.custom_rules import (
+    CUSTOM_AGE,
+    custom_kind,
+    missing,
+    policy_unknown,
+)
 from mooring.model.field_error import FieldError
 
 
@@ -18,7 +23,7 @@ def _row(doc: Doc, now: str) -> list[Any]:
     return [name_of(doc), doc.get("driver"), doc.get("deletionPolicy"), age_of(doc, now)]
 
 
-SNAPSHOT_CLASS = Kind(
+SNAPSHOT_CLASS = custom_kind(
     group="snapshot.storage.k8s.io",
     version="v1",
     kind="VolumeSnapshotClass",
@@ -29,8 +34,4 @@ SNAPSHOT_CLASS = Kind(
     columns=(NAME, Column("Driver"), Column("DeletionPolicy"), CUSTOM_AGE),
     row=_row,
     validate=_validate,
-    custom=True,
-    generation=True,
-    update_needs_version=True,
-    deleted_as_status=True,
 )

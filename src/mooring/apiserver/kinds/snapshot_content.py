@@ -4,19 +4,18 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import NAME, Column, Doc
 from mooring.apiserver.kinds.custom_rules import (
     CUSTOM_AGE,
     broken,
     changed,
-    drop_status,
+    custom_kind_with_status,
     missing,
     not_exactly_one,
     policy_unknown,
     schema_then_rules,
     taken_away,
 )
-from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.model.field_error import FieldError, invalid
 
 _VOLUME, _SNAPSHOT = "volumeHandle", "snapshotHandle"
@@ -79,7 +78,7 @@ def _row(doc: Doc, now: str) -> list[Any]:
     ]
 
 
-SNAPSHOT_CONTENT = Kind(
+SNAPSHOT_CONTENT = custom_kind_with_status(
     group="snapshot.storage.k8s.io",
     version="v1",
     kind="VolumeSnapshotContent",
@@ -87,7 +86,6 @@ SNAPSHOT_CONTENT = Kind(
     message="snapshot.v1.VolumeSnapshotContent",
     namespaced=False,
     short_names=("vsc", "vscs"),
-    status=True,
     columns=(
         NAME,
         Column("ReadyToUse", type="boolean"),
@@ -100,15 +98,7 @@ SNAPSHOT_CONTENT = Kind(
         CUSTOM_AGE,
     ),
     row=_row,
-    prepare_create=drop_status,
-    prepare_update=keep_status,
-    prepare_status=keep_all_but_status,
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,
-    custom=True,
-    generation=True,
-    update_needs_version=True,
-    deleted_as_status=True,
-    status_keeps_metadata=True,
 )

@@ -232,16 +232,3 @@ def _folded(entries: Entries) -> Entries:
         out[bucket] = Entry(bucket, version, entry.time, fields)
         surplus -= 1
     return out
-
-
-def differs_only_in_times(old: Doc, new: Doc) -> bool:
-    """Whether a write changes nothing, or nothing but the times of owners: not worth storing."""
-    before, after = old["metadata"], new["metadata"]
-    return {**old, "metadata": {**before, "managedFields": None}} == {
-        **new,
-        "metadata": {**after, "managedFields": None},
-    } and _timeless(before.get("managedFields")) == _timeless(after.get("managedFields"))
-
-
-def _timeless(entries: list[Doc] | None) -> list[Doc]:
-    return [{**entry, "time": ""} for entry in entries or []]

@@ -10,6 +10,7 @@ import sqlite3
 import sys
 import zlib
 from collections.abc import Iterable
+from errno import EACCES
 from pathlib import Path
 
 import msgspec
@@ -23,11 +24,15 @@ from mooring.errors import Damaged, UsageError
 _FORMAT = 1
 
 _SCHEMA = (
+    "PRAGMA journal_mode = WAL",
+    "BEGIN",
     "CREATE TABLE meta(id INTEGER PRIMARY KEY, format INTEGER NOT NULL, revision INTEGER NOT NULL,"
     " checksum INTEGER NOT NULL)",
     "CREATE TABLE objects(created INTEGER PRIMARY KEY, tbl TEXT NOT NULL, name TEXT NOT NULL,"
     " revision INTEGER NOT NULL, checksum INTEGER NOT NULL, value BLOB NOT NULL)",
 )
+
+_NOTE_REVISION = "INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?)"
 
 _LOG_PAGES = 1000  # the log is copied into the database when it is this long: 4 MB
 
@@ -69,7 +74,7 @@ class Database:
             "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?)", map(_to_columns, puts)
         )
         self._connection.executemany("DELETE FROM objects WHERE created = ?", removed)
-        execute("INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?)", _to_meta(_FORMAT, revision))
+        execute(_NOTE_REVISION, _to_meta(_FORMAT, revision))
 
     def commit(self) -> None:
         """Return when the staged transaction is on disk. May be called from another thread."""
@@ -95,6 +100,8 @@ def open_database(path: Path) -> tuple[Database, Contents]:
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(path.parent, os.W_OK):  # the log is a new file at every start
+            raise PermissionError(EACCES, os.strerror(EACCES))
         lock = DirectoryLock.take(path.with_name(path.name + ".lock"))
     except OSError as error:
         raise _unusable(path, error) from error
@@ -119,17 +126,15 @@ def _create(path: Path) -> None:
     if log.exists() and log.stat().st_size:
         raise _damaged(path, f"{path.name} is missing, but its log {log.name} is there")
     unfinished = path.with_name(path.name + ".new")
-    for leftover in (unfinished, _log_of(unfinished)):
-        leftover.unlink(missing_ok=True)
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
     os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     connection = sqlite3.connect(unfinished, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
         for statement in _SCHEMA:
             connection.execute(statement)
-        connection.execute(
-            "INSERT INTO meta VALUES (1, ?, ?, ?)", _to_meta(_FORMAT, FIRST_REVISION)
-        )
+        connection.execute(_NOTE_REVISION, _to_meta(_FORMAT, FIRST_REVISION))
+        connection.execute("COMMIT")
     except sqlite3.Error as error:
         raise UsageError(f"{path.parent} cannot be written: {error}; free some space") from error
     finally:
@@ -164,11 +169,8 @@ def _read(path: Path) -> Contents:
             "SELECT tbl, name, value, revision, created, checksum FROM objects"
         )
         return Contents(_to_tables(path, rows, revision), revision)
-    except (
-        sqlite3.Error,
-        TypeError,
-        ValueError,
-    ) as error:  # values of other types, texts not UTF-8
+    except (sqlite3.Error, TypeError, ValueError) as error:
+        # Rot may also turn up as a value of another type, or as a text that is not UTF-8.
         raise _damaged(path, str(error)) from error
     finally:
         connection.close()

@@ -44,7 +44,9 @@ class _Table:
         return min(max(low, entries.bisect_left(prefix)), high), high
 
     def notify(self) -> None:
-        for watch in tuple(self.watches):  # a callback may close watches
+        for watch in tuple(self.watches):
+            if watch not in self.watches:  # closed by a callback before this one
+                continue
             try:
                 watch.on_change()
             except Exception:  # one watcher's bug must not starve the others

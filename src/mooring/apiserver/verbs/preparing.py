@@ -61,27 +61,31 @@ def prepare_new(
     kind.prepare_create(doc, context)
     if kind.generation:
         metadata["generation"] = 1
+    owners = owners_after(backend, call, None, doc, manager) if managed is None else managed
+    _set_or_drop(metadata, "managedFields", owners)
     attempt = Attempt(
         Operation.CREATE, kind, call.user, call.namespace, metadata.get("name", ""), new=doc
     )
     backend.admission.mutate(attempt, backend.objects)
     check(kind, metadata.get("name", ""), (*validate_metadata(doc, kind), *kind.validate(doc)))
     backend.admission.judge(attempt, backend.objects)
-    metadata["managedFields"] = (
-        after_update(
-            None,
-            doc,
-            manager=manager,
-            api_version=kind.api_version,
-            now=context.now,
-            subresource="",
-            message=kind.message,
-            schema=backend.schema,
-        )
-        if managed is None
-        else managed
-    )
     return doc
+
+
+def owners_after(
+    backend: Backend, call: Call, old: Doc | None, new: Doc, manager: str
+) -> list[Doc]:
+    """The managedFields after this write, admission aside: what it adds has no owner."""
+    return after_update(
+        old,
+        new,
+        manager=manager,
+        api_version=call.kind.api_version,
+        now=backend.now(),
+        subresource=call.route.subresource,
+        message=call.kind.message,
+        schema=backend.schema,
+    )
 
 
 def new_warnings(kind: Kind, doc: Doc) -> list[str]:
@@ -146,13 +150,12 @@ def prepare_change(
     if subresource == "status":
         kind.prepare_status(new, old, context)
         if kind.status_keeps_metadata:
-            new["metadata"] = {
-                **old["metadata"],
-                "managedFields": new["metadata"].get("managedFields", []),
-            }
+            new["metadata"] = _only_owners_from(new["metadata"], old["metadata"])
     else:
         kind.prepare_update(new, old, context)
         _count_generation(kind, new, old)
+    owners = owners_after(backend, call, old, new, manager) if managed is None else managed
+    _set_or_drop(new["metadata"], "managedFields", owners)
     attempt = Attempt(
         Operation.UPDATE, kind, call.user, call.namespace, call.name, subresource, new, old
     )
@@ -164,19 +167,6 @@ def prepare_change(
         problems += [*kind.validate(new), *kind.validate_update(new, old)]
     check(kind, call.name, problems)
     backend.admission.judge(attempt, backend.objects)
-    owners = managed
-    if owners is None:
-        owners = after_update(
-            old,
-            new,
-            manager=manager,
-            api_version=kind.api_version,
-            now=context.now,
-            subresource=subresource,
-            message=kind.message,
-            schema=backend.schema,
-        )
-    _set_or_drop(new["metadata"], "managedFields", owners)
     return None if new == old else new
 
 
@@ -204,6 +194,14 @@ def check_version(kind: Kind, old: Doc, new: Doc, *, is_put: bool) -> None:
             name,
             f"Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}",
         )
+
+
+def _only_owners_from(metadata: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+    """The stored metadata; of what the client sent only managedFields counts, if it sent them."""
+    kept = {key: value for key, value in stored.items() if key != "managedFields"}
+    if "managedFields" in metadata:
+        kept["managedFields"] = metadata["managedFields"]
+    return kept
 
 
 def _restore_system_fields(metadata: dict[str, Any], stored: dict[str, Any]) -> None:

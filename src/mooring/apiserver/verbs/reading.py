@@ -5,18 +5,24 @@ import asyncio
 from mooring.apiserver.backend import Backend
 from mooring.errors import BadRequest, ServerTimeout
 
+MOST_DIGITS = 20  # of what fits a uint64
 LONGEST_WAIT = 3.0  # seconds for a revision that has not happened yet
 
 
 def parse_version(text: str) -> int:
     """A resourceVersion from a query. Empty and "0" are 0: whatever is current."""
-    if not text:
-        return 0
-    if not text.isdecimal():
-        raise BadRequest(
-            f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
-    return int(text)
+    if flaw := version_flaw(text):
+        raise BadRequest(f'Invalid value: "{text}": {flaw}')
+    return int(text or 0)
+
+
+def version_flaw(text: str) -> str | None:
+    """Why a text is no resourceVersion; None when it is one (or empty)."""
+    if text and not (text.isascii() and text.isdecimal()):
+        return f'strconv.ParseUint: parsing "{text}": invalid syntax'
+    if len(text) > MOST_DIGITS:
+        return f'strconv.ParseUint: parsing "{text}": value out of range'
+    return None
 
 
 async def catch_up(backend: Backend, version: str) -> int:

@@ -15,8 +15,9 @@ from mooring.apiserver.objects import store_prefix
 from mooring.apiserver.options import ListOptions, list_options
 from mooring.apiserver.store.contract import Entry, Event, Watch
 from mooring.apiserver.verbs.answering import WatchForm, watch_form
+from mooring.apiserver.verbs.reading import catch_up, version_flaw
 from mooring.apiserver.verbs.selecting import Selection, selection
-from mooring.errors import Compacted, Expired, ServerError
+from mooring.errors import ApiError, Compacted, Expired, ServerError, ServerTimeout
 
 SHORTEST, LONGEST = 1800, 3600  # seconds a watch lasts when the client does not say
 BOOKMARK_EVERY = 60.0
@@ -27,10 +28,31 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 async def watch(backend: Backend, call: Call) -> Answer:
     options = list_options(call.request.query)
-    if options.version and not options.version.isdecimal():
-        raise ServerError(f'strconv.ParseUint: parsing "{options.version}": invalid syntax')
-    await backend.store.catch_up()
-    return Stream(WatchSource(backend, call, options))
+    if flaw := version_flaw(options.version):
+        raise ServerError(flaw)
+    source = WatchSource(backend, call, options)
+    try:
+        await catch_up(backend, options.version if options.initial_events else "")
+    except ServerTimeout as error:
+        return Stream(RefusedSource(error))
+    return Stream(source)
+
+
+class RefusedSource:
+    """A watch that ends with the error it begins with; an HTTP error clients would try again."""
+
+    def __init__(self, error: ApiError) -> None:
+        self._error = error
+
+    def start(self, writer: Writer) -> None:
+        writer.write(error_line(self._error))
+        writer.end()
+
+    def on_ready(self) -> None:
+        """There is nothing more to send."""
+
+    def on_closed(self) -> None:
+        """There is nothing to release."""
 
 
 class WatchSource:
@@ -58,7 +80,7 @@ class WatchSource:
         try:
             self._open()
         except Compacted as error:
-            self._fail(Expired(str(error)).status())
+            self._fail(Expired(str(error)))
             return
         self._set_timers()
         self.on_ready()
@@ -73,7 +95,7 @@ class WatchSource:
             if not self._is_listing:
                 self._send_changes(writer)
         except Compacted as error:
-            self._fail(Expired(str(error)).status())
+            self._fail(Expired(str(error)))
 
     def on_closed(self) -> None:
         self._writer = None
@@ -179,10 +201,14 @@ class WatchSource:
         if self._writer is not None:
             self._writer.end()
 
-    def _fail(self, status: dict[str, object]) -> None:
+    def _fail(self, error: ApiError) -> None:
         if self._writer is not None:
-            self._writer.write(b'{"type":"ERROR","object":%b}\n' % encode(status))
+            self._writer.write(error_line(error))
             self._writer.end()
+
+
+def error_line(error: ApiError) -> bytes:
+    return b'{"type":"ERROR","object":%b}\n' % encode(error.status())
 
 
 def _type_of(event: Event) -> str:

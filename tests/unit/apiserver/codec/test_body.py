@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.apiserver.codec.body import Decoded, decode_document, decode_options
@@ -346,6 +346,7 @@ def test_options_in_other_media_types_are_not_supported() -> None:
         decode_options(b"{}", "text/plain")
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(
     st.sampled_from(ON_PROTOBUF).flatmap(lambda kind: st.tuples(st.just(kind), documents(kind))),
 )
@@ -361,6 +362,7 @@ def test_all_media_types_carry_the_same_document(sample: tuple[str, Doc]) -> Non
         assert decoded == Decoded(named)
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.sampled_from([JSON, YAML, PROTOBUF]), st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(media: str, body: bytes) -> None:
     with suppress(ApiError):  # anything else would escape

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.apiserver.codec.json_body import read_json
@@ -132,6 +132,7 @@ def _has_repeated(written: Any) -> bool:
     return isinstance(written, list) and any(map(_has_repeated, written))
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(_written)
 def test_any_repetition_is_noticed_and_nothing_else(written: Any) -> None:
     body = _text(written).encode()
@@ -143,6 +144,7 @@ def test_any_repetition_is_noticed_and_nothing_else(written: Any) -> None:
         assert list(repeated(read.written, read.value)) == []
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
     with suppress(ValueError):  # anything else would escape

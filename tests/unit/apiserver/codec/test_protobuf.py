@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.apiserver.codec.protobuf import MAGIC, decode, decode_message, open_envelope
@@ -248,6 +248,7 @@ def _samples() -> st.SearchStrategy[tuple[str, Doc]]:
     )
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(_samples())
 def test_a_document_survives_the_round_trip(sample: tuple[str, Doc]) -> None:
     message, doc = sample
@@ -256,6 +257,7 @@ def test_a_document_survives_the_round_trip(sample: tuple[str, Doc]) -> None:
     assert decode(encode({**named, **rest}, message), message) == ("v1", "Thing", rest)
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(_samples(), st.data())
 def test_damaged_bytes_are_read_or_refused(sample: tuple[str, Doc], data: st.DataObject) -> None:
     message, doc = sample
@@ -270,6 +272,7 @@ def test_damaged_bytes_are_read_or_refused(sample: tuple[str, Doc], data: st.Dat
         assert kept == before  # whatever was read is a document in its one spelling
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.sampled_from(ON_PROTOBUF), st.binary(max_size=80))
 def test_any_bytes_are_read_or_refused(message: str, raw: bytes) -> None:
     for body in (raw, MAGIC + raw, MAGIC + write_chunk(2, raw)):
@@ -277,6 +280,7 @@ def test_any_bytes_are_read_or_refused(message: str, raw: bytes) -> None:
             decode(body, message)
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.integers(-(2**63), 2**64 - 1))
 def test_varints_survive_the_round_trip(value: int) -> None:
     written = write_varint(value)

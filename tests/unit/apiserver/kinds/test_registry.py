@@ -193,13 +193,19 @@ def test_manners_of_put_and_delete() -> None:
     }
 
 
-def test_no_two_stored_kinds_share_a_table_but_the_events() -> None:
+def test_only_events_and_versions_of_one_kind_share_a_table() -> None:
     tables: dict[str, list[str]] = {}
     for kind in builtin().all():
         if "get" in kind.verbs:
             tables.setdefault(kind.store_table, []).append(kind.api_version)
     shared = {table: versions for table, versions in tables.items() if len(versions) > 1}
-    assert shared == {"events": ["v1", "events.k8s.io/v1"]}
+    both = [f"groupsnapshot.storage.k8s.io/{version}" for version in ("v1beta2", "v1")]
+    assert shared == {
+        "events": ["v1", "events.k8s.io/v1"],
+        "groupsnapshot.storage.k8s.io/volumegroupsnapshots": both,
+        "groupsnapshot.storage.k8s.io/volumegroupsnapshotcontents": both,
+        "groupsnapshot.storage.k8s.io/volumegroupsnapshotclasses": both,
+    }
 
 
 def test_every_kind_has_a_message() -> None:

@@ -1,4 +1,4 @@
-"""Server-side apply: who owns what, who is in conflict with whom, and what happens to the document."""
+"""Server-side apply: who owns what, who is in conflict, and what becomes of the document."""
 
 import copy
 import json

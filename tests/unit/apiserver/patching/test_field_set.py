@@ -1,4 +1,4 @@
-"""Sets of fields: their algebra against plain sets of paths, their JSON form, what a document says."""
+"""Sets of fields: their algebra against sets of paths, their JSON form, what a document says."""
 
 import json
 from typing import Any

@@ -124,7 +124,8 @@ def test_ten_thousand_operations_are_the_most() -> None:
     with pytest.raises(errors.TooLarge) as refusal:
         json_patch({}, [_op("add", "/a", value=1)] * 10_001)
     assert refusal.value.message == (
-        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+        "Request entity too large: "
+        "The allowed maximum operations in a JSON patch is 10000, got 10001"
     )
 
 

@@ -12,7 +12,6 @@ from mooring.apiserver.patching.field_set import FieldSet, fields_of, paths, uni
 from mooring.apiserver.patching.managed_fields import (
     after_update,
     decoded,
-    differs_only_in_times,
     manager_name,
 )
 from tests.unit.apiserver.patching.things import LATER, NOW, SCHEMA, THING, a_thing, things
@@ -282,14 +281,6 @@ NAMES: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize(("given_name", "agent", "then"), NAMES.values(), ids=NAMES)
 def test_manager_name(given_name: str, agent: str, then: str) -> None:
     assert manager_name(given_name, agent) == then
-
-
-def test_a_write_that_moves_nothing_but_times_is_none() -> None:
-    old = _owned(DATA, _entry("m", AB))
-    assert differs_only_in_times(old, _owned(DATA, _entry("m", AB, time=LATER)))
-    assert differs_only_in_times(DATA, copy.deepcopy(DATA))
-    assert not differs_only_in_times(old, _owned(DATA, _entry("n", AB)))
-    assert not differs_only_in_times(old, _owned(a_thing(), _entry("m", AB)))
 
 
 _WRITES = st.lists(

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.apiserver.schema.check import WrongType, conform
@@ -255,6 +255,7 @@ def test_wrong_types_are_told_as_openapi_tells_them(doc: Doc, told: tuple[str, s
     assert (caught.value.path, caught.value.found, caught.value.wanted) == told
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.sampled_from(KINDS).flatmap(lambda kind: st.tuples(st.just(kind), documents(kind))))
 def test_a_document_that_conforms_is_left_alone(sample: tuple[str, Doc]) -> None:
     message, doc = sample
@@ -286,6 +287,7 @@ def disturbed(draw: st.DrawFn) -> tuple[str, Doc]:
     return message, doc
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(disturbed())
 def test_conforming_twice_changes_nothing(sample: tuple[str, Doc]) -> None:
     message, doc = sample

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.apiserver.schema.check import WrongType, conform
@@ -73,6 +73,7 @@ def test_a_right_body_is_read(message: str, body: bytes, doc: Doc) -> None:
     assert read_exact(body, message) == doc
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.sampled_from(KINDS).flatmap(lambda kind: st.tuples(st.just(kind), documents(kind))))
 def test_every_document_that_conforms_is_read(sample: tuple[str, Doc]) -> None:
     message, doc = sample
@@ -80,6 +81,7 @@ def test_every_document_that_conforms_is_read(sample: tuple[str, Doc]) -> None:
     assert read_exact(body, message) == doc
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(disturbed())
 def test_what_is_read_is_what_conforming_leaves(sample: tuple[str, Doc]) -> None:
     message, doc = sample

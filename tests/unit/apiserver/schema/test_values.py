@@ -3,7 +3,7 @@
 import base64
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.apiserver.schema.values import base64_text, microseconds, whole_seconds
@@ -61,6 +61,7 @@ def test_what_is_no_time_is_refused(given: str, why: str) -> None:
             spell(given)
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(
     st.text(max_size=30) | st.from_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+\d\d:\d\d)")
 )
@@ -73,6 +74,7 @@ def test_spelling_a_time_twice_changes_nothing(text: str) -> None:
         assert kept is None or spell(kept) == kept
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.binary(max_size=40))
 def test_base64_that_is_right_stays(data: bytes) -> None:
     text = base64.b64encode(data).decode()

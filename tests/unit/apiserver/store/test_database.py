@@ -317,12 +317,23 @@ def test_all_is_private_to_the_user(tmp_path: Path) -> None:
 
 
 def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
-    for name in ("mooring.db.new", "mooring.db.new-wal"):
-        (tmp_path / name).write_bytes(b"half a database")
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        (tmp_path / f"mooring.db.new{suffix}").write_bytes(b"half a database")
     database, found = open_database(tmp_path / "mooring.db")
     database.close()
     assert found.tables == {}
     assert set(on_disk(tmp_path)) == {"mooring.db"}
+
+
+def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    """No test can pull the plug; this one sees to it that the setting that matters stays."""
+    database, _ = open_database(tmp_path / "mooring.db")
+    settings = [
+        database._connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("journal_mode", "synchronous", "locking_mode")
+    ]
+    database.close()
+    assert settings == ["wal", 2, "exclusive"]
 
 
 def test_a_rollback_leaves_nothing_in_the_log_that_could_pass_for_a_commit(closed: Path) -> None:

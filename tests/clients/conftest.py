@@ -1,0 +1,66 @@
+"""Real clients against a real server process: TLS, tokens, sockets, disk."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.find_kubectl import Age, Missing, find_kubectl
+from tests.clients.kubectl import OLDEST, Kubectl
+from tests.fakes.real_server import RealServer
+
+FETCHING_SECONDS = 300  # a kubectl may have to be downloaded by the test that needs it first
+
+_numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "kubectl" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(FETCHING_SECONDS))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+    """One for all tests here; each works in a namespace of its own, or with names of its own."""
+    running = RealServer(tmp_path_factory.mktemp("server") / "data").start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def unique() -> str:
+    """A name that no other test uses: for a namespace, or before the names of cluster objects."""
+    return f"t{os.getpid()}-{next(_numbers)}"
+
+
+@pytest.fixture
+def namespace(server: RealServer, unique: str) -> str:
+    created = server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": unique}})
+    assert created.code == 201
+    return unique
+
+
+@pytest.fixture(scope="session")
+def kubectl_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where kubectl keeps its cache of discovery: ports are reused, so never the user's."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def kubectl(
+    request: pytest.FixtureRequest, server: RealServer, kubectl_home: Path, namespace: str
+) -> Kubectl:
+    """The usual kubectl, or those that `kubectls` asks for; the admin's, in `namespace`."""
+    age, since = getattr(request, "param", (Age.USUAL, OLDEST))
+    try:
+        binary = find_kubectl(age)
+    except Missing as reason:
+        pytest.skip(f"no {age.value} kubectl: {reason}")
+    if binary.version < since:
+        pytest.skip(f"{binary.path} is {binary.version}, and this is for {since} and later")
+    home = kubectl_home / age.value
+    home.mkdir(exist_ok=True)
+    return Kubectl(binary.path, binary.version, server.kubeconfig, home, namespace)

@@ -1,0 +1,229 @@
+"""Documents of every kind as clients write them: legal, small, each call a fresh one."""
+
+from collections.abc import Callable
+from typing import Any
+
+Doc = dict[str, Any]
+
+DEFAULT = "/api/v1/namespaces/default"
+CONFIG_MAPS = f"{DEFAULT}/configmaps"
+CLAIMS = f"{DEFAULT}/persistentvolumeclaims"
+PODS = f"{DEFAULT}/pods"
+SECRETS = f"{DEFAULT}/secrets"
+EVENTS = f"{DEFAULT}/events"
+SERVICE_ACCOUNTS = f"{DEFAULT}/serviceaccounts"
+NAMESPACES = "/api/v1/namespaces"
+NODES = "/api/v1/nodes"
+VOLUMES = "/api/v1/persistentvolumes"
+STORAGE = "/apis/storage.k8s.io/v1"
+CLASSES = f"{STORAGE}/storageclasses"
+ATTACHMENTS = f"{STORAGE}/volumeattachments"
+DRIVERS = f"{STORAGE}/csidrivers"
+CSI_NODES = f"{STORAGE}/csinodes"
+ATTRIBUTES_CLASSES = f"{STORAGE}/volumeattributesclasses"
+CAPACITIES = f"{STORAGE}/namespaces/default/csistoragecapacities"
+SNAPSHOT_GROUP = "/apis/snapshot.storage.k8s.io/v1"
+SNAPSHOTS = f"{SNAPSHOT_GROUP}/namespaces/default/volumesnapshots"
+SNAPSHOT_CONTENTS = f"{SNAPSHOT_GROUP}/volumesnapshotcontents"
+SNAPSHOT_CLASSES = f"{SNAPSHOT_GROUP}/volumesnapshotclasses"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+
+def _an_object(kind: str, api_version: str, name: str, **body: Any) -> Doc:
+    return {"kind": kind, "apiVersion": api_version, "metadata": {"name": name}, **body}
+
+
+def a_config_map(name: str = "settings", **data: str) -> Doc:
+    return _an_object("ConfigMap", "v1", name, data=data or {"colour": "blue"})
+
+
+def a_labelled(name: str, **labels: str) -> Doc:
+    """A config map with labels."""
+    doc = a_config_map(name)
+    doc["metadata"]["labels"] = labels
+    return doc
+
+
+def a_secret(name: str = "password") -> Doc:
+    return _an_object("Secret", "v1", name, type="Opaque", data={"key": "dmFsdWU="})
+
+
+def a_service_account(name: str = "robot") -> Doc:
+    return _an_object("ServiceAccount", "v1", name)
+
+
+def a_namespace(name: str = "team") -> Doc:
+    return _an_object("Namespace", "v1", name)
+
+
+def a_node(name: str = "n1") -> Doc:
+    return _an_object("Node", "v1", name)
+
+
+def a_pod(name: str = "web", node: str = "", claim: str = "") -> Doc:
+    spec: Doc = {"containers": [{"name": "main", "image": "busybox:1"}]}
+    if node:
+        spec["nodeName"] = node
+    if claim:
+        spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
+    return _an_object("Pod", "v1", name, spec=spec)
+
+
+def a_claim(name: str = "data", storage: Any = "1Gi", **spec: Any) -> Doc:
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}}
+    return _an_object("PersistentVolumeClaim", "v1", name, spec=wanted | spec)
+
+
+def a_volume(name: str = "disk", storage: Any = "5Gi", **spec: Any) -> Doc:
+    """A CSI volume, unless `spec` names another source and sets `csi` to None."""
+    has = {
+        "capacity": {"storage": storage},
+        "accessModes": ["ReadWriteOnce"],
+        "csi": {"driver": "d.example.com", "volumeHandle": "h1"},
+    }
+    chosen = {key: value for key, value in (has | spec).items() if value is not None}
+    return _an_object("PersistentVolume", "v1", name, spec=chosen)
+
+
+def a_class(name: str = "fast", *, is_default: bool = False, **body: Any) -> Doc:
+    doc = _an_object("StorageClass", "storage.k8s.io/v1", name, provisioner="d.example.com", **body)
+    if is_default:
+        doc["metadata"]["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
+    return doc
+
+
+def an_attachment(name: str = "link", node: str = "n1", volume: str = "disk") -> Doc:
+    spec = {
+        "attacher": "d.example.com",
+        "nodeName": node,
+        "source": {"persistentVolumeName": volume},
+    }
+    return _an_object("VolumeAttachment", "storage.k8s.io/v1", name, spec=spec)
+
+
+def a_driver(name: str = "d.example.com", **spec: Any) -> Doc:
+    return _an_object("CSIDriver", "storage.k8s.io/v1", name, spec=spec)
+
+
+def a_csi_node(name: str = "n1", *drivers: str) -> Doc:
+    entries = [{"name": driver, "nodeID": f"id-of-{driver}"} for driver in drivers]
+    return _an_object("CSINode", "storage.k8s.io/v1", name, spec={"drivers": entries})
+
+
+def an_attributes_class(name: str = "gold") -> Doc:
+    return _an_object(
+        "VolumeAttributesClass",
+        "storage.k8s.io/v1",
+        name,
+        driverName="d.example.com",
+        parameters={"iops": "100"},
+    )
+
+
+def a_capacity(name: str = "room") -> Doc:
+    return _an_object(
+        "CSIStorageCapacity",
+        "storage.k8s.io/v1",
+        name,
+        storageClassName="fast",
+        capacity="10Gi",
+    )
+
+
+def a_snapshot(name: str = "snap", claim: str = "data") -> Doc:
+    return _an_object(
+        "VolumeSnapshot",
+        "snapshot.storage.k8s.io/v1",
+        name,
+        spec={
+            "source": {"persistentVolumeClaimName": claim},
+            "volumeSnapshotClassName": "snappy",
+        },
+    )
+
+
+def a_snapshot_content(name: str = "content") -> Doc:
+    return _an_object(
+        "VolumeSnapshotContent",
+        "snapshot.storage.k8s.io/v1",
+        name,
+        spec={
+            "deletionPolicy": "Delete",
+            "driver": "d.example.com",
+            "source": {"volumeHandle": "h1"},
+            "volumeSnapshotClassName": "snappy",
+            "volumeSnapshotRef": {"name": "snap", "namespace": "default"},
+        },
+    )
+
+
+def a_snapshot_class(name: str = "snappy") -> Doc:
+    return _an_object(
+        "VolumeSnapshotClass",
+        "snapshot.storage.k8s.io/v1",
+        name,
+        driver="d.example.com",
+        deletionPolicy="Retain",
+    )
+
+
+def a_lease(name: str = "leader", holder: str = "me", **spec: Any) -> Doc:
+    held = {"holderIdentity": holder, "leaseDurationSeconds": 15}
+    return _an_object("Lease", "coordination.k8s.io/v1", name, spec=held | spec)
+
+
+def an_event(name: str = "data.1", **body: Any) -> Doc:
+    """A core event about the claim `data`."""
+    about = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data", "uid": "u1"}
+    told: Doc = {
+        "involvedObject": about,
+        "reason": "ProvisioningFailed",
+        "message": "no room",
+        "type": "Warning",
+        "source": {"component": "binder", "host": "n1"},
+        "firstTimestamp": "2026-01-02T03:00:05Z",
+        "lastTimestamp": "2026-01-02T03:03:05Z",
+        "count": 3,
+    }
+    return _an_object("Event", "v1", name, **(told | body))
+
+
+def a_new_event(name: str = "data.2", **body: Any) -> Doc:
+    """An events.k8s.io event about the claim `data`."""
+    told: Doc = {
+        "eventTime": "2026-01-02T03:04:00.000000Z",
+        "reportingController": "example.com/binder",
+        "reportingInstance": "binder-0",
+        "action": "Binding",
+        "reason": "Bound",
+        "type": "Normal",
+        "note": "it fits",
+        "regarding": {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data"},
+    }
+    return _an_object("Event", "events.k8s.io/v1", name, **(told | body))
+
+
+STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
+    "Namespace": (NAMESPACES, a_namespace),
+    "Node": (NODES, a_node),
+    "Pod": (PODS, a_pod),
+    "Secret": (SECRETS, a_secret),
+    "ConfigMap": (CONFIG_MAPS, a_config_map),
+    "ServiceAccount": (SERVICE_ACCOUNTS, a_service_account),
+    "Event": (EVENTS, an_event),
+    "PersistentVolume": (VOLUMES, a_volume),
+    "PersistentVolumeClaim": (CLAIMS, a_claim),
+    "StorageClass": (CLASSES, a_class),
+    "VolumeAttachment": (ATTACHMENTS, an_attachment),
+    "CSIDriver": (DRIVERS, a_driver),
+    "CSINode": (CSI_NODES, a_csi_node),
+    "VolumeAttributesClass": (ATTRIBUTES_CLASSES, an_attributes_class),
+    "CSIStorageCapacity": (CAPACITIES, a_capacity),
+    "VolumeSnapshot": (SNAPSHOTS, a_snapshot),
+    "VolumeSnapshotContent": (SNAPSHOT_CONTENTS, a_snapshot_content),
+    "VolumeSnapshotClass": (SNAPSHOT_CLASSES, a_snapshot_class),
+    "Lease": (LEASES, a_lease),
+    "Event of events.k8s.io": (NEW_EVENTS, a_new_event),
+}
+"""Every kind that is stored (group snapshots aside): its collection, and a document of it."""
