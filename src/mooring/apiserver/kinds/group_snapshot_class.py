@@ -9,7 +9,7 @@ from mooring.apiserver.kinds.contract import NAME, Column, Doc
 from mooring.apiserver.kinds.custom_rules import (
     CUSTOM_AGE,
     changed,
-    custom_kind_with_status,
+    custom_kind,
     missing,
     policy_unknown,
     schema_then_rules,
@@ -35,7 +35,7 @@ def _row(doc: Doc, now: str) -> list[Any]:
     return [name_of(doc), doc.get("driver"), doc.get("deletionPolicy"), age_of(doc, now)]
 
 
-GROUP_SNAPSHOT_CLASS = custom_kind_with_status(
+GROUP_SNAPSHOT_CLASS = custom_kind(
     group="groupsnapshot.storage.k8s.io",
     version="v1beta2",
     kind="VolumeGroupSnapshotClass",

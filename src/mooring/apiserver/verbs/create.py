@@ -10,7 +10,7 @@ from mooring.apiserver.refusals import already_exists, name_space_exhausted
 from mooring.apiserver.store.contract import Decide, Entry, Put
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
 from mooring.apiserver.verbs.decoding import decode_body
-from mooring.apiserver.verbs.preparing import generated_name, manager_of, new_warnings, prepare_new
+from mooring.apiserver.verbs.preparing import generated_name, manager_of, prepare_new, single_owners
 from mooring.errors import AlreadyExists
 
 MOST_NAME_TRIES = 8
@@ -35,8 +35,9 @@ async def create_document(
     kind = call.kind
     manager = manager_of(call, options.manager)
     is_generated = not doc.get("metadata", {}).get("name")
+    warnings = [*warnings, *single_owners(doc)]
     doc = prepare_new(backend, call, doc, manager=manager, managed=managed)
-    warnings = [*warnings, *new_warnings(kind, doc)]
+    warnings += kind.warnings(doc)
     if options.dry_run:
         name = store_name(kind, call.namespace, doc["metadata"]["name"])
         refuse_existing(kind, backend.store.get(kind.store_table, name))

@@ -23,8 +23,8 @@ from mooring.apiserver.verbs.preparing import (
     check_version,
     manager_of,
     match_namespace,
-    new_warnings,
     prepare_change,
+    single_owners,
 )
 from mooring.errors import AlreadyExists, BadRequest, NotFound, ServerError, UnsupportedMedia
 from mooring.model.field_error import invalid
@@ -75,11 +75,12 @@ async def _patch(backend: Backend, call: Call, options: WriteOptions, patched: P
 
     def prepare(old: Doc) -> Doc | None:
         new = patched(old)
-        warnings[:] = _conformed(call, new, options.validation)
+        found = _conformed(call, new, options.validation)
         _check_identity(call, old, new)
         check_version(call.kind, old, new, is_put=False)
+        warnings[:] = [*found, *single_owners(new)]
         prepared = prepare_change(backend, call, old, new, manager=manager)
-        warnings.extend(new_warnings(call.kind, new))
+        warnings.extend(call.kind.warnings(new))
         return prepared
 
     return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)
@@ -173,8 +174,9 @@ async def _apply_to_existing(
         new = _applied_to(backend, call, options, old, applied)
         managed = new["metadata"].get("managedFields", [])
         check_version(call.kind, old, new, is_put=False)
+        warnings[:] = single_owners(new)
         prepared = prepare_change(backend, call, old, new, manager=options.manager, managed=managed)
-        warnings[:] = new_warnings(call.kind, new)
+        warnings.extend(call.kind.warnings(new))
         return prepared
 
     return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)

@@ -88,10 +88,10 @@ def owners_after(
     )
 
 
-def new_warnings(kind: Kind, doc: Doc) -> list[str]:
-    """What to tell the client about a document that is fine, but odd."""
+def single_owners(doc: Doc) -> list[str]:
+    """Drop owners that are named twice, before anything else looks; returns what to say of it."""
     doubled = drop_duplicate_owners(doc)
-    return [*([doubled] if doubled else ()), *kind.warnings(doc)]
+    return [doubled] if doubled else []
 
 
 def _fresh_metadata(backend: Backend, call: Call, doc: Doc, now: str) -> dict[str, Any]:

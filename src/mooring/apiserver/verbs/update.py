@@ -11,8 +11,8 @@ from mooring.apiserver.verbs.preparing import (
     check_version,
     manager_of,
     match_namespace,
-    new_warnings,
     prepare_change,
+    single_owners,
 )
 from mooring.errors import BadRequest
 
@@ -34,8 +34,9 @@ async def update(backend: Backend, call: Call) -> Response:
     def prepare(old: Doc) -> Doc | None:
         new = {**doc, "metadata": {**metadata}}
         check_version(call.kind, old, new, is_put=True)
+        warnings[:] = [*found, *single_owners(new)]
         prepared = prepare_change(backend, call, old, new, manager=manager)
-        warnings[:] = [*found, *new_warnings(call.kind, new)]
+        warnings.extend(call.kind.warnings(new))
         return prepared
 
     return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)
