@@ -54,7 +54,7 @@ bench: $(DEV_STAMP) ## measure, and print a table (BENCH=name for one of them)
 	$(BIN)/python -m bench $(BENCH)
 
 conformance: $(DEV_STAMP) ## against heavy peers, fetched once into .cache
-	$(BIN)/python -m pytest -n 0 tests/conformance -m conformance
+	MOORING_CONFORMANCE=1 $(BIN)/python -m pytest -n 0 --timeout=1800 tests/conformance -m conformance
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -214,7 +214,13 @@ async def test_bad_metadata_is_refused(
 
 
 async def test_owners_named_twice_are_dropped_with_a_warning(api: ApiUnderTest) -> None:
-    owner = {"apiVersion": "example.com/v1", "kind": "Thing", "name": "t", "uid": "u"}
+    owner = {
+        "apiVersion": "example.com/v1",
+        "kind": "Thing",
+        "name": "t",
+        "uid": "u",
+        "controller": True,
+    }
     doc = with_metadata(a_config_map(), ownerReferences=[owner, owner])
     answer = await api.post(CONFIG_MAPS, doc)
     assert answer.doc["metadata"]["ownerReferences"] == [owner]

@@ -117,9 +117,7 @@ GENERATED = {
 
 
 @pytest.mark.parametrize(("prefix", "pattern"), GENERATED.values(), ids=GENERATED)
-async def test_the_server_completes_a_prefix(
-    api: ApiUnderTest, prefix: str, pattern: str
-) -> None:
+async def test_the_server_completes_a_prefix(api: ApiUnderTest, prefix: str, pattern: str) -> None:
     metadata = (await api.post(CONFIG_MAPS, a_prefix(prefix))).doc["metadata"]
     assert re.fullmatch(pattern, metadata["name"])
     assert metadata["generateName"] == prefix

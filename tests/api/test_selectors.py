@@ -165,6 +165,7 @@ EVENT_FIELDS = {
     "by type": ("type=Normal", ["of-node"]),
     "by reason": ("reason=ProvisioningFailed", ["of-claim"]),
     "by source": ("source=binder", ["of-claim"]),
+    "by the reporter in want of a source": ("source=kubelet", ["of-node"]),
     "by reporter": ("reportingComponent=kubelet", ["of-node"]),
     "by version of the object": ("involvedObject.apiVersion=v1", ["of-node"]),
     "by part of the object": ("involvedObject.fieldPath!=spec", ["of-claim", "of-node"]),
@@ -190,7 +191,7 @@ async def test_79_fields_of_events(api: ApiUnderTest, selector: str, names: list
 
 
 async def test_the_new_view_of_events_selects_in_its_own_words(api: ApiUnderTest) -> None:
-    await api.post(EVENTS, an_event("of-claim"))
+    await api.post(EVENTS, an_event("of-claim", reportingComponent="binder"))
     assert await found(api, NEW_EVENTS, fieldSelector="regarding.name=data") == ["of-claim"]
     assert await found(api, NEW_EVENTS, fieldSelector="regarding.name=other") == []
     assert await found(api, NEW_EVENTS, fieldSelector="reportingController=binder") == ["of-claim"]

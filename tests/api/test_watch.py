@@ -232,6 +232,17 @@ async def test_the_old_watch_prefix_watches(api: ApiUnderTest) -> None:
     assert watching.names == [("ADDED", "v")]
 
 
+async def test_the_old_watch_prefix_watches_one_object(api: ApiUnderTest) -> None:
+    for name in ("a", "b", "c"):
+        await api.post(CONFIG_MAPS, a_labelled(name, x=name))
+    old = "/api/v1/watch/namespaces/default/configmaps"
+    assert (await api.watch(f"{old}/b")).names == [("ADDED", "b")]
+    assert (await api.watch(f"{old}/b?labelSelector=x%3Da")).names == []
+    assert (await api.watch(f"{old}/b?fieldSelector=metadata.name%3Da")).names == []
+    assert (await api.watch(f"{old}/b,metadata.name=b")).names == []
+    assert (await api.get(f"{old}/b/status")).code == 404
+
+
 async def test_a_version_of_the_future_is_silence_until_then(api: ApiUnderTest) -> None:
     version = int(await current(api)) + 2
     watching = await api.watch(f"{VOLUMES}?watch=true&resourceVersion={version}")

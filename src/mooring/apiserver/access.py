@@ -15,9 +15,8 @@ from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.document import decode, encode
 from mooring.apiserver.http.message import Answer, Request, Response
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.options import write_options
 from mooring.apiserver.refusals import not_found
-from mooring.apiserver.verbs.decoding import decode_body
+from mooring.apiserver.verbs.decoding import body_options, decode_body
 
 Verb = Callable[[Backend, Call], Awaitable[Answer]]
 Review = Callable[[Doc, Call, str], Doc]
@@ -70,7 +69,7 @@ class Access:
 
     async def _token(self, backend: Backend, call: Call) -> Answer:
         """POST serviceaccounts/<name>/token."""
-        options = write_options(call.request.query, "CreateOptions")
+        options = body_options(call, "CreateOptions")
         asked, _ = decode_body(
             call,
             options.validation,
@@ -94,7 +93,7 @@ class Access:
 
 def _answering(review: Review) -> Verb:
     async def verb(backend: Backend, call: Call) -> Answer:
-        options = write_options(call.request.query, "CreateOptions")
+        options = body_options(call, "CreateOptions")
         doc, _ = decode_body(call, options.validation)
         return Response(201, encode(review(doc, call, backend.now())))
 

@@ -127,7 +127,8 @@ class Api:
             raise unknown_resource()
         if route.subresource:
             return self._part_verb(kind, method, route)
-        if word not in kind.verbs:
+        by_method = ON_OBJECT if route.name else ON_COLLECTION
+        if method not in by_method or word not in kind.verbs:
             raise method_not_allowed()
         if word == "create":
             if kind.namespaced and not route.collection_in_namespace:
@@ -135,14 +136,14 @@ class Api:
             return self._access.review_verbs.get(kind.plural, create)
         if word == "watch":
             return watch
-        return (ON_OBJECT if route.name else ON_COLLECTION)[method][1]
+        return by_method[method][1]
 
     def _part_verb(self, kind: Kind, method: str, route: Route) -> Verb:
         part = (kind.plural, route.subresource)
         verbs = ON_PART.get(part) or self._access.part_verbs.get(part)
         if route.subresource == "status" and kind.status:
             verbs = ON_STATUS
-        if verbs is None:
+        if verbs is None or route.watch_prefix:
             raise unknown_resource()
         if method not in verbs:
             raise method_not_allowed()

@@ -5,6 +5,7 @@ the resourceVersion first. So a list is a join, a watch event a prefix, and the 
 in when it is known, all without encoding anything twice.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -44,15 +45,18 @@ def wire(kind: Kind, entry: Entry) -> bytes:
     return _prefix(kind) + entry.value[1:]
 
 
-def list_item(kind: Kind, entry: Entry) -> bytes:
-    """The object as an item of a list: built-in kinds leave out `kind` and `apiVersion`."""
+def list_items(kind: Kind, entries: Iterable[Entry]) -> list[bytes]:
+    """The objects as items of a list: built-in kinds leave out `kind` and `apiVersion`."""
     if kind.from_stored:
-        doc = decode(kind, entry)
-        del doc["kind"], doc["apiVersion"]
-        return _encode(doc)
+        return [_encode(_without_kind(decode(kind, entry))) for entry in entries]
     if kind.custom:
-        return _prefix(kind) + entry.value[1:]
-    return entry.value
+        prefix = _prefix(kind)
+        return [prefix + entry.value[1:] for entry in entries]
+    return [entry.value for entry in entries]
+
+
+def _without_kind(doc: Doc) -> Doc:
+    return {key: value for key, value in doc.items() if key not in ("kind", "apiVersion")}
 
 
 def encode(value: Any) -> bytes:

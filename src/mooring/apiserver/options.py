@@ -1,6 +1,7 @@
 """Query parameters, typed and checked: what a read, a list, a write was asked to do."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import parse_qs
 
@@ -20,7 +21,7 @@ from mooring.model.field_error import (
 Query = dict[str, list[str]]
 
 MOST_MANAGER_BYTES = 128
-VALIDATIONS = ("Ignore", "Warn", "Strict")
+VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _MOST_DIGITS = 19  # of what fits an int64
 _GO_DURATION = re.compile(r"^[+-]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+$|^0$")
@@ -59,21 +60,29 @@ def write_options(query: str, word: str) -> WriteOptions:
     parameters = parse_query(query)
     check_timeout(parameters)
     errors: list[FieldError] = []
-    dry_run = parameters.get("dryRun", [])
-    if any(value != "All" for value in dry_run if value):
-        errors.append(not_supported("dryRun", dry_run, ("All",)))
     manager = first(parameters, "fieldManager")
-    if len(manager.encode()) > MOST_MANAGER_BYTES:
-        errors.append(too_long("fieldManager", MOST_MANAGER_BYTES))
-    elif not manager.isprintable():
-        errors.append(invalid("fieldManager", manager, "should only contain printable characters"))
-    validation = first(parameters, "fieldValidation") or "Warn"
+    errors += _manager_complaints(manager)
+    dry_run = parameters.get("dryRun", [])
+    if any(value != "All" for value in dry_run):
+        errors.append(not_supported("dryRun", dry_run, ("All",)))
+    validation = first(parameters, "fieldValidation")
     if validation not in VALIDATIONS:
-        errors.append(not_supported("fieldValidation", validation, ("", *VALIDATIONS)))
+        errors.append(not_supported("fieldValidation", validation, VALIDATIONS))
     force = flag(parameters, "force") if "force" in parameters else None
     if errors:
         raise invalid_as(word, "meta.k8s.io", "", errors)
-    return WriteOptions(bool([v for v in dry_run if v]), manager, validation, force)
+    return WriteOptions(bool(dry_run), manager, validation or "Warn", force)
+
+
+def _manager_complaints(manager: str) -> Iterator[FieldError]:
+    if len(manager.encode()) > MOST_MANAGER_BYTES:
+        yield too_long("fieldManager", MOST_MANAGER_BYTES)
+    if not manager.isprintable():
+        for place, character in enumerate(manager):
+            if not character.isprintable():
+                at = len(manager[:place].encode())
+                found = f"invalid character U+{ord(character):04X} (at position {at})"
+                yield invalid("fieldManager", manager, found)
 
 
 def check_patch(options: WriteOptions, *, is_apply: bool) -> None:
@@ -107,14 +116,14 @@ def list_options(query: str) -> ListOptions:
     options = ListOptions(
         labels=first(parameters, "labelSelector"),
         fields=first(parameters, "fieldSelector"),
-        limit=max(_integer(parameters, "limit") or 0, 0),
+        limit=max(integer(parameters, "limit") or 0, 0),
         token=first(parameters, "continue"),
         version=first(parameters, "resourceVersion"),
         match=first(parameters, "resourceVersionMatch"),
         watch=flag(parameters, "watch"),
         bookmarks=flag(parameters, "allowWatchBookmarks"),
         initial_events=initial,
-        timeout=_integer(parameters, "timeoutSeconds"),
+        timeout=integer(parameters, "timeoutSeconds"),
     )
     errors = list(_list_complaints(options))
     if errors:
@@ -180,7 +189,8 @@ def check_timeout(parameters: Query) -> None:
         )
 
 
-def _integer(parameters: Query, name: str) -> int | None:
+def integer(parameters: Query, name: str) -> int | None:
+    """None when it is absent. Raises: BadRequest when it is no integer."""
     text = first(parameters, name)
     if not text:
         return None

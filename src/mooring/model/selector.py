@@ -335,6 +335,11 @@ def parse_fields(text: str) -> FieldSelector:
     return FieldSelector(tuple(terms))
 
 
+def escape_field(text: str) -> str:
+    """A text as the value of a field selector's term; `parse_fields` reads it back."""
+    return text.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
+
+
 def _unescape(found: re.Match[str]) -> str:
     if bare := found[2]:
         raise ValueError(f"invalid field selector: unescaped character in value: {ord(bare)}")

@@ -17,6 +17,7 @@ from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.refusals import invalid_as
 from mooring.errors import BadRequest
 from mooring.model.field_error import FieldError, invalid, required
+from mooring.model.selector import escape_field
 
 _ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 _UNREADABLE = "spec.resourceAttributes.fieldSelector {} due to parse error"
@@ -154,14 +155,12 @@ def _field_selector(selector: Doc) -> tuple[str, str]:
         values: Sequence[str] = requirement.get("values") or ()
         sign = {"In": "=", "NotIn": "!="}.get(requirement.get("operator", ""))
         if sign and len(values) == 1:
-            terms.append(f"{_escaped(requirement.get('key') or '')}{sign}{_escaped(values[0])}")
+            terms.append(
+                f"{escape_field(requirement.get('key') or '')}{sign}{escape_field(values[0])}"
+            )
     if len(terms) == len(requirements):
         return ",".join(terms) or selector.get("rawSelector") or "", ""
     return ",".join(terms), _UNREADABLE.format("partially ignored" if terms else "ignored")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
 
 
 def _subject(spec: Doc) -> User:

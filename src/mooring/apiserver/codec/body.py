@@ -54,7 +54,7 @@ def decode_document(
     Raises: UnsupportedMedia, BadRequest; Invalid for a value of the wrong type in a custom kind.
     """
     wanted = Identity(kind, api_version, custom)
-    media = _accepted(content_type, ACCEPTED_CUSTOM if custom else ACCEPTED)
+    media = accepted_media(content_type, custom=custom)
     if media == PROTOBUF:
         return Decoded(_decode_protobuf(body, message, wanted))
     if media == JSON or body.startswith(b"{"):
@@ -82,7 +82,7 @@ def decode_options(body: bytes, content_type: str | None) -> Doc:
     """
     if not body:
         return {}
-    media = _accepted(content_type, ACCEPTED)
+    media = accepted_media(content_type, custom=False)
     try:
         if media == PROTOBUF:
             envelope = open_envelope(body)
@@ -100,8 +100,10 @@ def decode_options(body: bytes, content_type: str | None) -> Doc:
     return doc
 
 
-def _accepted(content_type: str | None, accepted: Sequence[str]) -> str:
+def accepted_media(content_type: str | None, *, custom: bool) -> str:
+    """The media type of a body. Raises: UnsupportedMedia."""
     media = media_type(content_type)
+    accepted = ACCEPTED_CUSTOM if custom else ACCEPTED
     if media not in accepted:
         raise UnsupportedMedia(
             "the body of the request was in an unknown format - "

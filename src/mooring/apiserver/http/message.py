@@ -1,6 +1,6 @@
 """What a handler is given and what it answers."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -85,15 +85,10 @@ def frame(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-def in_blocks(parts: Iterable[bytes], separator: bytes, per_block: int = 256) -> list[bytes]:
+def in_blocks(parts: Sequence[bytes], separator: bytes, per_block: int = 256) -> list[bytes]:
     """Join many small parts into few blocks, separators in between, so that sending can pause."""
-    blocks: list[bytes] = []
-    block: list[bytes] = []
-    for part in parts:
-        block.append(part)
-        if len(block) == per_block:
-            blocks.append(separator.join(block))
-            block = []
-    if block:
-        blocks.append(separator.join(block))
-    return [b + separator for b in blocks[:-1]] + blocks[-1:]
+    blocks = [
+        separator.join(parts[start : start + per_block])
+        for start in range(0, len(parts), per_block)
+    ]
+    return [block + separator for block in blocks[:-1]] + blocks[-1:]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
-from mooring.apiserver.schema.json_fields import json_fields, list_form
+from mooring.apiserver.schema.json_fields import json_fields, left_out_when_empty, list_form
 from mooring.apiserver.schema.values import base64_text, microseconds, whole_seconds
 from mooring.apiserver.schema.wrong_type import (
     Trail,
@@ -23,19 +23,21 @@ _LEAST_32, _MOST_32 = -(2**31), 2**31 - 1
 _LEAST_64, _MOST_64 = -(2**63), 2**63 - 1
 
 
-def conform(doc: Doc, message: str, *, at: str = "") -> list[str]:
+def conform(doc: Doc, message: str, *, at: str = "", keep_empty: bool = False) -> list[str]:
     """Prune `doc` in place to the fields of `message`; the paths of what was unknown.
 
-    After: no unknown field, no null; quantities, times and base64 in their one spelling.
+    After: no unknown field, no null, and unless `keep_empty` no empty value where that means the
+    same as none; quantities, times and base64 in their one spelling.
     Repeated: changes nothing.
     Raises: WrongType at the first value that does not fit, the document then half done.
     """
-    return [spell_path(trail, at=at) for trail in prune(doc, message, at=at)]
+    found = prune(doc, message, at=at, keep_empty=keep_empty)
+    return [spell_path(trail, at=at) for trail in found]
 
 
-def prune(doc: Doc, message: str, *, at: str = "") -> list[Trail]:
+def prune(doc: Doc, message: str, *, at: str = "", keep_empty: bool = False) -> list[Trail]:
     """As `conform`, with the ways to what was unknown."""
-    walk = _Walk(message, at)
+    walk = _Walk(message, at, keep_empty)
     walk.message(doc, message)
     return walk.unknown
 
@@ -54,9 +56,10 @@ def spell_path(trail: Sequence[str | int], *, at: str = "") -> str:
 class _Walk:
     """One pass over a document; `trail` leads from its root to the value at hand."""
 
-    def __init__(self, root: str, at: str) -> None:
+    def __init__(self, root: str, at: str, keep_empty: bool) -> None:  # noqa: FBT001  one caller
         self.root = root
         self.at = at
+        self.keep_empty = keep_empty
         self.trail: Trail = []
         self.unknown: list[Trail] = []
 
@@ -71,7 +74,9 @@ class _Walk:
                 del doc[key]
             else:
                 kept = None if value is None else self.field(value, field)
-                if kept is None:
+                if kept is None or (
+                    not kept and not self.keep_empty and key in left_out_when_empty(name)
+                ):
                     del doc[key]
                 elif kept is not value:
                     doc[key] = kept

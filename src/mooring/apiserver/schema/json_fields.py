@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from mooring.apiserver.schema.contract import Field, Shape
+from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.parse import load
 
 
@@ -17,6 +17,23 @@ def json_fields(message: str) -> Mapping[str, Field]:
         else:
             fields[field.name] = field
     return fields
+
+
+@cache
+def left_out_when_empty(message: str) -> frozenset[str]:
+    """The fields whose empty value (no items, no text, zero, false) says the same as none.
+
+    Not so in custom kinds (number 0), whose documents are kept as they came.
+    """
+    return frozenset(
+        name
+        for name, field in json_fields(message).items()
+        if field.number
+        and not field.required
+        and not field.pointer
+        and field.type is not Scalar.INT_OR_STRING
+        and (field.shape is not Shape.ONE or isinstance(field.type, Scalar))
+    )
 
 
 @cache

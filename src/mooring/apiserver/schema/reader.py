@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypedDict
 import msgspec
 
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
-from mooring.apiserver.schema.json_fields import json_fields, list_form
+from mooring.apiserver.schema.json_fields import json_fields, left_out_when_empty, list_form
 from mooring.apiserver.schema.values import base64_text, microseconds, whole_seconds
 from mooring.model.quantity import canonical, canonical_resource
 
@@ -47,6 +47,9 @@ _SPELLINGS: dict[Scalar, Spell] = {
     Scalar.TIME: whole_seconds,
     Scalar.MICRO_TIME: microseconds,
 }
+
+_NOT_EMPTY = msgspec.Meta(min_length=1)
+_ZEROES = (Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, Scalar.BOOL)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -87,6 +90,10 @@ def _typed(message: str) -> Any:
     if inner is not None:
         return _shaped(inner)
     fields = {name: _shaped(field) for name, field in json_fields(message).items()}
+    for name in left_out_when_empty(message):
+        field = json_fields(message)[name]
+        if field.shape is not Shape.ONE or field.type in (Scalar.STRING, Scalar.BYTES):
+            fields[name] = Annotated[fields[name], _NOT_EMPTY]
     return _typed_dict(message, fields, total=False)
 
 
@@ -99,10 +106,14 @@ def _shaped(field: Field) -> Any:
 
 @cache
 def _tidier(message: str) -> Tidy | None:
-    """Spells the values of a message; None when none of its fields needs it."""
+    """Spells the values of a message and drops its zeroes; None when no field of it needs that."""
     if list_form(message) is not None:
         return None
-    found = ((name, _step(field)) for name, field in json_fields(message).items())
+    optional = left_out_when_empty(message)
+    found = (
+        (name, _drop_zero if name in optional and field.type in _ZEROES else _step(field))
+        for name, field in json_fields(message).items()
+    )
     steps = [(name, step) for name, step in found if step is not None]
     if not steps:
         return None
@@ -113,6 +124,11 @@ def _tidier(message: str) -> Tidy | None:
                 step(doc, name)
 
     return tidy
+
+
+def _drop_zero(doc: Doc, name: str) -> None:
+    if not doc[name]:
+        del doc[name]
 
 
 def _step(field: Field) -> Step | None:

@@ -4,17 +4,17 @@ from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.document import decode, encode
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.options import write_options
 from mooring.apiserver.refusals import conflict, invalid_as, not_found
 from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.answering import success
 from mooring.apiserver.verbs.changing import change_of
-from mooring.apiserver.verbs.decoding import decode_body
+from mooring.apiserver.verbs.decoding import body_options, decode_body
+from mooring.apiserver.verbs.preparing import check_uid
 from mooring.model.field_error import FieldError, not_supported, required
 
 
 async def bind(backend: Backend, call: Call) -> Response:
-    options = write_options(call.request.query, "CreateOptions")
+    options = body_options(call, "CreateOptions")
     binding, _ = decode_body(
         call, options.validation, message="core.v1.Binding", kind="Binding", api_version="v1"
     )
@@ -59,14 +59,8 @@ def _assign(call: Call, pod: Doc, node: str, binding: Doc, now: str) -> None:
         )
     if spec.get("schedulingGates"):
         raise conflict(call.kind, call.name, f"pod {call.name} has non-empty .spec.schedulingGates")
-    uid = binding.get("metadata", {}).get("uid", "")
-    if uid and uid != metadata["uid"]:
-        raise conflict(
-            call.kind,
-            call.name,
-            f"Precondition failed: UID in precondition: {uid}, "
-            f"UID in object meta: {metadata['uid']}",
-        )
+    meant = binding.get("metadata", {}).get("uid", "")
+    check_uid(call.kind, call.name, meant, metadata["uid"])
     spec["nodeName"] = node
     annotations = binding.get("metadata", {}).get("annotations")
     if annotations:

@@ -5,11 +5,11 @@ from mooring.apiserver.document import decode, to_put
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.objects import store_name
-from mooring.apiserver.options import WriteOptions, write_options
+from mooring.apiserver.options import WriteOptions
 from mooring.apiserver.refusals import already_exists, name_space_exhausted
 from mooring.apiserver.store.contract import Decide, Entry, Put
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
-from mooring.apiserver.verbs.decoding import decode_body
+from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.preparing import generated_name, manager_of, prepare_new, single_owners
 from mooring.errors import AlreadyExists
 
@@ -17,7 +17,7 @@ MOST_NAME_TRIES = 8
 
 
 async def create(backend: Backend, call: Call) -> Response:
-    options = write_options(call.request.query, "CreateOptions")
+    options = body_options(call, "CreateOptions")
     doc, warnings = decode_body(call, options.validation)
     return await create_document(backend, call, doc, options, warnings)
 

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from mooring.apiserver.backend import Call
-from mooring.apiserver.codec.body import decode_document
+from mooring.apiserver.codec.body import accepted_media, decode_document
 from mooring.apiserver.http.connection import MOST_BODY
 from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.options import WriteOptions, write_options
 from mooring.errors import BadRequest, TooLarge
 
 
@@ -14,11 +15,21 @@ def check_size(call: Call) -> None:
         raise TooLarge(f"Request entity too large: limit is {MOST_BODY}")
 
 
+def body_options(call: Call, word: str) -> WriteOptions:
+    """The options of a write that brings a document; what is wrong with the body's form or size
+    is told before what is wrong with them."""
+    accepted_media(call.request.header("content-type"), custom=call.kind.custom)
+    check_size(call)
+    return write_options(call.request.query, word)
+
+
 def decode_body(
     call: Call, validation: str, *, message: str = "", kind: str = "", api_version: str = ""
 ) -> tuple[Doc, list[str]]:
-    """The document, and the warnings that go with it. By default, of the call's own kind."""
-    check_size(call)
+    """The document, and the warnings that go with it. By default, of the call's own kind.
+
+    Before: `body_options` was called.
+    """
     decoded = decode_document(
         call.request.body,
         call.request.header("content-type"),

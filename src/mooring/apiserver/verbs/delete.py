@@ -11,24 +11,24 @@ from mooring.apiserver.codec.body import decode_options
 from mooring.apiserver.document import decode
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc, Kind
-from mooring.apiserver.options import first, flag, parse_query, write_options
-from mooring.apiserver.refusals import conflict, invalid_as, not_found
-from mooring.apiserver.store.contract import Change, Entry, Remove
-from mooring.apiserver.verbs.answering import answer_doc, answer_entry, answer_status
-from mooring.apiserver.verbs.changing import change_of, is_gone, is_held, stored_form
+from mooring.apiserver.options import first, flag, integer, parse_query, write_options
+from mooring.apiserver.refusals import conflict_as, invalid_as, not_found
+from mooring.apiserver.store.contract import Change, Entry, Put, Remove
+from mooring.apiserver.verbs.answering import answer_entry, answer_status
+from mooring.apiserver.verbs.changing import change_of, is_held, stored_form
 from mooring.apiserver.verbs.decoding import check_size
 from mooring.clock import to_seconds
 from mooring.model.field_error import invalid, not_supported
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
-POLICIES = {"Foreground": FOREGROUND, "Orphan": ORPHAN, "Background": ""}
+POLICIES = {"Foreground": FOREGROUND, "Background": "", "Orphan": ORPHAN}
 
 
 class DeleteOptions(msgspec.Struct, frozen=True):
     grace: int | None = None
     uid: str = ""
     version: str = ""
-    policy: str = ""  # "": Background
+    policy: str = ""  # "": as the object's finalizers say, else Background
     orphan_dependents: bool | None = None
     dry_run: bool = False
 
@@ -36,8 +36,6 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 async def delete(backend: Backend, call: Call) -> Response:
     options = read_options(call)
     entry, is_removed = await delete_object(backend, call, options)
-    if options.dry_run:
-        return answer_doc(backend, call, 200, decode(call.kind, entry), [])
     if is_removed and call.kind.deleted_as_status:
         metadata = decode(call.kind, entry)["metadata"]
         return answer_status(call.kind, call.name, metadata["uid"])
@@ -60,12 +58,19 @@ async def delete_object(backend: Backend, call: Call, options: DeleteOptions) ->
     table = call.kind.store_table
     if options.dry_run:
         current = backend.store.get(table, call.store_name)
-        decide(current)
+        change = decide(current)
         assert current is not None  # noqa: S101  decide refuses what is absent
-        return current, is_removed
+        return _as_if(current, change), is_removed
     entry = await backend.store.write(table, call.store_name, decide)
     assert entry is not None  # noqa: S101  decide refuses what is absent
     return entry, is_removed
+
+
+def _as_if(entry: Entry, change: Change) -> Entry:
+    """What a dry run shows: the object with its change, at the revision it has."""
+    if not isinstance(change, Put):
+        return entry
+    return Entry(entry.table, entry.name, change.stamp(entry.revision), entry.revision)
 
 
 def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> Change:
@@ -73,28 +78,46 @@ def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> C
     _check_preconditions(kind, doc, options)
     attempt = Attempt(Operation.DELETE, kind, call.user, call.namespace, call.name, old=doc)
     backend.admission.judge(attempt, backend.objects)
-    last = stored_form(kind, doc)
     metadata = doc["metadata"]
-    grace = kind.grace(doc, options.grace) if kind.grace else 0
+    now = backend.clock.now()
+    if metadata.get("deletionGracePeriodSeconds"):
+        return _shorten(kind, doc, options.grace, now)
+    last = stored_form(kind, doc)
+    is_changed = _treat_dependents(metadata, options.policy)
     if "deletionTimestamp" in metadata:
-        return _delete_again(kind, doc, grace)
-    if finalizer := POLICIES.get(options.policy, ""):
-        metadata["finalizers"] = [*metadata.get("finalizers", ()), finalizer]
+        return change_of(kind, doc) if is_changed else None
+    grace = kind.grace(doc, options.grace) if kind.grace else 0
     if grace == 0 and not is_held(kind, doc):
         return Remove(last)
-    _mark(kind, doc, backend.clock.now(), grace)
+    _mark(kind, doc, now, grace)
     return change_of(kind, doc)
 
 
-def _delete_again(kind: Kind, doc: Doc, grace: int) -> Change:
+def _treat_dependents(metadata: Doc, policy: str) -> bool:
+    """Let the finalizers say what becomes of dependents, if the policy says so; are they new?"""
+    before = metadata.get("finalizers", [])
+    if not policy:
+        return False
+    after = [name for name in before if name not in (ORPHAN, FOREGROUND)]
+    if finalizer := POLICIES[policy]:
+        after.append(finalizer)
+    if set(after) == set(before):
+        return False
+    metadata["finalizers"] = after
+    return True
+
+
+def _shorten(kind: Kind, doc: Doc, asked: int | None, now: datetime) -> Change:
     """A second deletion may only shorten the grace that the first one gave."""
     metadata = doc["metadata"]
-    given = metadata.get("deletionGracePeriodSeconds") or 0
-    if grace >= given:
-        return stored_form(kind, doc) if is_gone(kind, doc) else None
-    end = datetime.fromisoformat(metadata["deletionTimestamp"]) - timedelta(seconds=given - grace)
+    given = metadata["deletionGracePeriodSeconds"]
+    if asked is None or asked >= given:
+        return None
+    end = datetime.fromisoformat(metadata["deletionTimestamp"]) - timedelta(seconds=given - asked)
+    if end < now:  # a grace that is over already still ends with a deletion of its own
+        end, asked = now, min(asked, 1)
     metadata["deletionTimestamp"] = to_seconds(end)
-    metadata["deletionGracePeriodSeconds"] = grace
+    metadata["deletionGracePeriodSeconds"] = asked
     return change_of(kind, doc)
 
 
@@ -102,26 +125,23 @@ def _mark(kind: Kind, doc: Doc, now: datetime, grace: int) -> None:
     metadata = doc["metadata"]
     metadata["deletionTimestamp"] = to_seconds(now + timedelta(seconds=grace))
     metadata["deletionGracePeriodSeconds"] = grace
-    if kind.generation:
-        metadata["generation"] = metadata.get("generation", 0) + 1
+    if metadata.get("generation"):
+        metadata["generation"] += 1
     kind.begin_deletion(doc)
 
 
 def _check_preconditions(kind: Kind, doc: Doc, options: DeleteOptions) -> None:
     metadata = doc["metadata"]
-    for word, asked, stored in (
-        ("UID", options.uid, metadata["uid"]),
-        ("ResourceVersion", options.version, metadata["resourceVersion"]),
+    for word, asked, stored, maybe in (
+        ("UID", options.uid, metadata["uid"], "deleted and then recreated"),
+        ("ResourceVersion", options.version, metadata["resourceVersion"], "modified"),
     ):
         if asked and asked != stored:
-            refusal = conflict(
-                kind,
-                metadata["name"],
-                f"Precondition failed: {word} in precondition: {asked}, "
-                f"{word} in object meta: {stored}",
+            why = (
+                f"the {word} in the precondition ({asked}) does not match the {word} in record "
+                f"({stored}). The object might have been {maybe}"
             )
-            refusal.details["kind"] = kind.kind
-            raise refusal
+            raise conflict_as(kind.group, kind.kind, metadata["name"], why)
 
 
 def read_options(call: Call) -> DeleteOptions:
@@ -129,10 +149,10 @@ def read_options(call: Call) -> DeleteOptions:
     check_size(call)
     query = write_options(call.request.query, "DeleteOptions")
     body = decode_options(call.request.body, call.request.header("content-type"))
-    if not body:
+    if not call.request.body:
         parameters = parse_query(call.request.query)
         body = {
-            "gracePeriodSeconds": _seconds(first(parameters, "gracePeriodSeconds")),
+            "gracePeriodSeconds": integer(parameters, "gracePeriodSeconds"),
             "propagationPolicy": first(parameters, "propagationPolicy"),
             "orphanDependents": flag(parameters, "orphanDependents")
             if "orphanDependents" in parameters
@@ -166,11 +186,7 @@ def _checked(body: dict[str, Any], *, dry_run: bool) -> DeleteOptions:
         grace=1 if grace is not None and grace < 0 else grace,
         uid=preconditions.get("uid", ""),
         version=preconditions.get("resourceVersion", ""),
-        policy=policy or ("Orphan" if orphan else ""),
+        policy=policy or {None: "", True: "Orphan", False: "Background"}[orphan],
         orphan_dependents=orphan,
         dry_run=dry_run or bool(asked_dry),
     )
-
-
-def _seconds(text: str) -> int | None:
-    return int(text) if text.lstrip("-").isdecimal() else None

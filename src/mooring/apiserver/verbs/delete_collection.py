@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import list_item
+from mooring.apiserver.document import list_items
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.options import list_options
 from mooring.apiserver.store.contract import Entry
@@ -32,4 +32,4 @@ async def delete_collection(backend: Backend, call: Call) -> Response:
 
     deleted = [e for e in await asyncio.gather(*map(delete_one, entries)) if e is not None]
     head = list_head(call.kind, {"resourceVersion": str(backend.store.revision)})
-    return Response(200, head + b",".join(list_item(call.kind, e) for e in deleted) + b"]}")
+    return Response(200, head + b",".join(list_items(call.kind, deleted)) + b"]}")

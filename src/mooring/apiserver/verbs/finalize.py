@@ -3,16 +3,15 @@
 from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.options import write_options
 from mooring.apiserver.refusals import check
 from mooring.apiserver.verbs.changing import change
-from mooring.apiserver.verbs.decoding import decode_body
+from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.preparing import check_version
 from mooring.apiserver.verbs.update import check_name
 
 
 async def finalize(backend: Backend, call: Call) -> Response:
-    options = write_options(call.request.query, "UpdateOptions")
+    options = body_options(call, "UpdateOptions")
     doc, warnings = decode_body(call, options.validation)
     metadata = doc.setdefault("metadata", {})
     check_name(call, metadata.get("name", ""))

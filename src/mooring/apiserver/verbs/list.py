@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import encode, facts, list_item
+from mooring.apiserver.document import encode, facts, list_items
 from mooring.apiserver.http.message import Answer, Response, in_blocks
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.negotiation import What
@@ -50,7 +50,7 @@ async def list_objects(backend: Backend, call: Call) -> Answer:
         metadata["remainingItemCount"] = found.remaining
     if call.form.what is not What.OBJECT:
         return list_in_form(backend, call, found.entries, metadata)
-    items = [list_item(call.kind, entry) for entry in found.entries]
+    items = list_items(call.kind, found.entries)
     blocks = [list_head(call.kind, metadata), *in_blocks(items, b","), b"]}"]
     return Response(200, b"".join(blocks) if len(blocks) == 3 else blocks)
 

@@ -149,7 +149,7 @@ def _read_applied(backend: Backend, call: Call, options: WriteOptions) -> Doc:
     check_applied(applied, manager=options.manager, api_version=kind.api_version, kind=kind.kind)
     check_declared(applied, kind.message, backend.schema)
     try:
-        conform(applied, kind.message)
+        conform(applied, kind.message, keep_empty=True)  # who applies a [] owns the field
     except WrongType as error:
         raise ServerError(f"failed to create typed patch object: {error}") from error
     metadata = applied.setdefault("metadata", {})
@@ -200,7 +200,7 @@ async def _apply_as_new(
 def _applied_to(
     backend: Backend, call: Call, options: WriteOptions, live: Doc | None, applied: Doc
 ) -> Doc:
-    return apply(
+    new = apply(
         live,
         applied,
         manager=options.manager,
@@ -211,3 +211,5 @@ def _applied_to(
         message=call.kind.message,
         schema=backend.schema,
     )
+    conform(new, call.kind.message)
+    return new

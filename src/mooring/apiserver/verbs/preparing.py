@@ -186,13 +186,17 @@ def check_version(kind: Kind, old: Doc, new: Doc, *, is_put: bool) -> None:
     elif version != old["metadata"]["resourceVersion"]:
         raise conflict(kind, name)
     metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
-    uid = metadata.get("uid", "")
-    stored = old["metadata"]["uid"]
-    if uid and uid != stored and is_put:
+    if is_put:
+        check_uid(kind, name, metadata.get("uid", ""), old["metadata"]["uid"])
+
+
+def check_uid(kind: Kind, name: str, meant: str, stored: str) -> None:
+    """Refuse a write that means another object of that name; none is stored: an empty uid."""
+    if meant and meant != stored:
         raise conflict(
             kind,
             name,
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}",
+            f"Precondition failed: UID in precondition: {meant}, UID in object meta: {stored}",
         )
 
 

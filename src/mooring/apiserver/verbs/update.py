@@ -3,11 +3,11 @@
 from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.options import write_options
 from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.create import create_document
-from mooring.apiserver.verbs.decoding import decode_body
+from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.preparing import (
+    check_uid,
     check_version,
     manager_of,
     match_namespace,
@@ -18,7 +18,7 @@ from mooring.errors import BadRequest
 
 
 async def update(backend: Backend, call: Call) -> Response:
-    options = write_options(call.request.query, "UpdateOptions")
+    options = body_options(call, "UpdateOptions")
     doc, warnings = decode_body(call, options.validation)
     metadata = doc.setdefault("metadata", {})
     check_name(call, metadata.get("name", ""))
@@ -28,6 +28,7 @@ async def update(backend: Backend, call: Call) -> Response:
     if call.kind.update_creates and not call.route.subresource:
         stored = backend.store.get(call.kind.store_table, call.store_name)
         if stored is None:
+            check_uid(call.kind, call.name, metadata.get("uid", ""), "")
             metadata.pop("resourceVersion", None)
             return await create_document(backend, call, doc, options, warnings)
 

@@ -8,6 +8,8 @@ ends. The lines of an event are encoded once and shared by all watchers that see
 import asyncio
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.document import encode, facts
 from mooring.apiserver.http.message import Answer, Stream, Writer
@@ -18,6 +20,7 @@ from mooring.apiserver.verbs.answering import WatchForm, watch_form
 from mooring.apiserver.verbs.reading import catch_up, version_flaw
 from mooring.apiserver.verbs.selecting import Selection, selection
 from mooring.errors import ApiError, Compacted, Expired, ServerError, ServerTimeout
+from mooring.model.selector import escape_field
 
 SHORTEST, LONGEST = 1800, 3600  # seconds a watch lasts when the client does not say
 BOOKMARK_EVERY = 60.0
@@ -28,6 +31,10 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 async def watch(backend: Backend, call: Call) -> Answer:
     options = list_options(call.request.query)
+    if call.name:  # by the old /watch/ form: whoever may watch one object gets that one alone
+        fields = f"metadata.name={escape_field(call.name)}"
+        fields = f"{options.fields},{fields}" if options.fields else fields
+        options = msgspec.structs.replace(options, fields=fields)
     if flaw := version_flaw(options.version):
         raise ServerError(flaw)
     source = WatchSource(backend, call, options)

@@ -35,6 +35,31 @@ KEPT: dict[str, tuple[str, Doc, Doc]] = {
         {"spec": {"containers": [None, {"command": [None]}]}},
         {"spec": {"containers": [{}, {"command": [""]}]}},
     ),
+    "what is empty and might as well be absent is dropped": (
+        CONFIG,
+        {"metadata": {"name": "", "labels": {}, "finalizers": [], "generation": 0}, "data": {}},
+        {"metadata": {}},
+    ),
+    "a false that means nothing is dropped": (
+        VOLUME,
+        {"spec": {"csi": {"driver": "d", "readOnly": False}}},
+        {"spec": {"csi": {"driver": "d"}}},
+    ),
+    "what is empty and means something stays": (
+        "core.v1.PersistentVolumeClaim",
+        {"spec": {"storageClassName": "", "selector": {}}},
+        {"spec": {"storageClassName": "", "selector": {}}},
+    ),
+    "what is always told stays": (
+        "storage.v1.CSINode",
+        {"spec": {"drivers": []}},
+        {"spec": {"drivers": []}},
+    ),
+    "custom kinds keep what came, but for metadata": (
+        "snapshot.v1.VolumeSnapshotClass",
+        {"metadata": {"labels": {}}, "driver": "", "parameters": {}},
+        {"metadata": {}, "driver": "", "parameters": {}},
+    ),
     "a quantity gets its one spelling": (
         VOLUME,
         {"spec": {"capacity": {"storage": "1024Mi"}}},
@@ -107,6 +132,12 @@ KEPT: dict[str, tuple[str, Doc, Doc]] = {
 def test_conform_keeps(message: str, doc: Doc, kept: Doc) -> None:
     assert conform(doc, message) == []
     assert doc == kept
+
+
+def test_what_is_empty_stays_when_it_is_to_be_owned() -> None:
+    doc: Doc = {"metadata": {"labels": {}}, "data": None}
+    assert conform(doc, CONFIG, keep_empty=True) == []
+    assert doc == {"metadata": {"labels": {}}}
 
 
 UNKNOWN: dict[str, tuple[str, Doc, list[str]]] = {

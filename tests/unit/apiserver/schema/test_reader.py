@@ -32,6 +32,8 @@ LEFT_TO_OTHERS = {
     "a bad quantity": (VOLUME, b'{"spec":{"capacity":{"storage":"x"}}}'),
     "bad base64": (CONFIG, b'{"binaryData":{"a":"x"}}'),
     "a null that has to go": (CONFIG, b'{"data":null}'),
+    "an empty map that has to go": (CONFIG, b'{"data":{}}'),
+    "an empty text that has to go": (CONFIG, b'{"metadata":{"generateName":""}}'),
     "no JSON": (CONFIG, b"{"),
     "no object": (CONFIG, b"[]"),
     "no UTF-8": (CONFIG, b'{"data":{"a":"\xff"}}'),
@@ -48,8 +50,13 @@ def test_a_body_with_something_odd_is_left_to_others(message: str, body: bytes) 
 READ: dict[str, tuple[str, bytes, Doc]] = {
     "the null time that Go clients send": (
         CONFIG,
-        b'{"metadata":{"name":"a","creationTimestamp":null},"data":{}}',
-        {"metadata": {"name": "a"}, "data": {}},
+        b'{"metadata":{"name":"a","creationTimestamp":null}}',
+        {"metadata": {"name": "a"}},
+    ),
+    "zeroes that mean nothing": (
+        VOLUME,
+        b'{"metadata":{"generation":0},"spec":{"csi":{"driver":"d","readOnly":false}}}',
+        {"metadata": {}, "spec": {"csi": {"driver": "d"}}},
     ),
     "spaces and colons in texts": (
         CONFIG,

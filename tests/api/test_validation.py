@@ -1,0 +1,496 @@
+"""What the storage kinds take and refuse. Numbers are those of the scenario list (82 to 92)."""
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.api import ApiUnderTest
+from tests.fakes.objects import (
+    ATTACHMENTS,
+    CLAIMS,
+    CLASSES,
+    CSI_NODES,
+    DRIVERS,
+    NODES,
+    PODS,
+    VOLUMES,
+    a_claim,
+    a_class,
+    a_csi_node,
+    a_driver,
+    a_node,
+    a_pod,
+    a_volume,
+    an_attachment,
+)
+
+Doc = dict[str, Any]
+
+NEW_CLAIMS: dict[str, tuple[Doc, int, str]] = {
+    "82 no access mode": (
+        a_claim(accessModes=[]),
+        422,
+        "spec.accessModes: Required value: at least 1 access mode is required",
+    ),
+    "82 an abbreviation is no access mode": (
+        a_claim(accessModes=["RWO"]),
+        422,
+        'spec.accessModes: Unsupported value: "RWO"',
+    ),
+    "82 once per pod, and more": (
+        a_claim(accessModes=["ReadWriteOncePod", "ReadWriteOnce"]),
+        422,
+        "spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes",
+    ),
+    "82 no storage": (
+        a_claim(storage="0"),
+        422,
+        'spec.resources[storage]: Invalid value: "0": must be greater than zero',
+    ),
+    "82 less than no storage": (
+        a_claim(storage="-1Gi"),
+        422,
+        'spec.resources[storage]: Invalid value: "-1Gi": must be greater than zero',
+    ),
+    "82 storage not asked for": (
+        a_claim(resources={}),
+        422,
+        "spec.resources[storage]: Required value",
+    ),
+    "82 storage that is no quantity": (
+        a_claim(storage="abc"),
+        400,
+        'PersistentVolumeClaim in version "v1" cannot be handled as a PersistentVolumeClaim: '
+        "quantities must match the regular expression",
+    ),
+    "a mode that is none": (
+        a_claim(volumeMode="Tape"),
+        422,
+        'spec.volumeMode: Unsupported value: "Tape": supported values: "Block", "Filesystem"',
+    ),
+    "a class that cannot be one": (
+        a_claim(storageClassName="Fast_Class"),
+        422,
+        'spec.storageClassName: Invalid value: "Fast_Class"',
+    ),
+}
+
+
+@pytest.mark.parametrize(("claim", "code", "message"), NEW_CLAIMS.values(), ids=NEW_CLAIMS)
+async def test_refused_claims(api: ApiUnderTest, claim: Doc, code: int, message: str) -> None:
+    answer = await api.post(CLAIMS, claim)
+    assert answer.code == code, answer.text
+    assert message in answer.doc["message"]
+    if code == 422:
+        prefix = 'PersistentVolumeClaim "data" is invalid: '
+        assert answer.doc["message"].startswith(prefix)
+        assert answer.doc["details"]["kind"] == "PersistentVolumeClaim"
+        assert answer.doc["details"]["causes"][0]["field"].startswith("spec.")
+    assert (await api.get(f"{CLAIMS}/data")).code == 404
+
+
+async def test_82_fractions_of_a_byte_are_warned_of(api: ApiUnderTest) -> None:
+    answer = await api.post(CLAIMS, a_claim(storage="1.5"))
+    assert answer.code == 201
+    (warning,) = answer.warnings
+    assert "fractional byte value" in warning
+    assert "1500m" in warning
+
+
+def resized(claim: Doc, storage: Any) -> Doc:
+    claim["spec"]["resources"] = {"requests": {"storage": storage}}
+    return claim
+
+
+QUANTITIES = {
+    "89 binary": ("1024Mi", "1Gi"),
+    "89 a fraction": ("1.5Gi", "1536Mi"),
+    "89 decimal": ("1000M", "1G"),
+    "89 a number": (10_000_000_000, "10G"),
+    "89 an exponent": ("1e3", "1e3"),
+    "89 plain": ("1024", "1024"),
+}
+
+
+@pytest.mark.parametrize(("given", "shown"), QUANTITIES.values(), ids=QUANTITIES)
+async def test_89_amounts_read_back_in_one_spelling(
+    api: ApiUnderTest, given: Any, shown: str
+) -> None:
+    created = (await api.post(CLAIMS, a_claim(storage=given))).doc
+    assert created["spec"]["resources"]["requests"]["storage"] == shown
+    for spelling in (shown, given):
+        again = await api.put(f"{CLAIMS}/data", resized(created, spelling))
+        assert again.code == 200, again.text
+        assert again.doc["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
+
+
+CLASS_CHOICES: dict[str, tuple[Doc, str | None]] = {
+    "90 none named: the newest default": (a_claim(), "newer"),
+    "90 the empty name stays": (a_claim(storageClassName=""), ""),
+    "90 a named one stays": (a_claim(storageClassName="older"), "older"),
+}
+
+
+@pytest.mark.parametrize(("claim", "chosen"), CLASS_CHOICES.values(), ids=CLASS_CHOICES)
+async def test_90_the_default_class(api: ApiUnderTest, claim: Doc, chosen: str | None) -> None:
+    await api.post(CLASSES, a_class("older", is_default=True))
+    await api.clock.advance(60)
+    await api.post(CLASSES, a_class("newer", is_default=True))
+    await api.clock.advance(60)
+    await api.post(CLASSES, a_class("newest-but-no-default"))
+    created = (await api.post(CLAIMS, claim)).doc
+    assert created["spec"].get("storageClassName") == chosen
+
+
+async def test_90_of_default_classes_of_one_age_the_first_name_counts(api: ApiUnderTest) -> None:
+    for name in ("b", "a", "c"):
+        await api.post(CLASSES, a_class(name, is_default=True))
+    created = (await api.post(CLAIMS, a_claim())).doc
+    assert created["spec"]["storageClassName"] == "a"
+
+
+async def test_90_without_a_default_class_none_is_chosen(api: ApiUnderTest) -> None:
+    await api.post(CLASSES, a_class("fast"))
+    created = (await api.post(CLAIMS, a_claim())).doc
+    assert "storageClassName" not in created["spec"]
+
+
+async def bound_claim(api: ApiUnderTest, *, expandable: bool) -> Doc:
+    await api.post(CLASSES, a_class("fast", allowVolumeExpansion=expandable))
+    await api.post(CLAIMS, a_claim(storage="4Gi", storageClassName="fast", volumeName="disk"))
+    status = {"phase": "Bound", "capacity": {"storage": "2Gi"}}
+    answer = await api.patch(f"{CLAIMS}/data/status", {"status": status})
+    assert answer.code == 200
+    return answer.doc
+
+
+async def test_83_an_unbound_claim_s_spec_is_fixed(api: ApiUnderTest) -> None:
+    claim = (await api.post(CLAIMS, a_claim())).doc
+    answer = await api.put(f"{CLAIMS}/data", resized(claim, "2Gi"))
+    assert answer.code == 422
+    message = (
+        "spec: Forbidden: spec is immutable after creation except resources.requests and "
+        "volumeAttributesClassName for bound claims"
+    )
+    assert message in answer.doc["message"]
+
+
+RESIZES = {
+    "83 growth of what can grow": (True, "8Gi", 200, ""),
+    "83 growth of what cannot": (
+        False,
+        "8Gi",
+        403,
+        'persistentvolumeclaims "data" is forbidden: only dynamically provisioned pvc can be '
+        "resized and the storageclass that provisions the pvc must support resize",
+    ),
+    "83 back to more than there is": (True, "3Gi", 200, ""),
+    "83 less than there is": (
+        True,
+        "1Gi",
+        422,
+        "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
+    ),
+    "83 just what there is": (
+        True,
+        "2Gi",
+        422,
+        "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
+    ),
+    "83 the same in other words": (False, "4096Mi", 200, ""),
+}
+
+
+@pytest.mark.parametrize(
+    ("expandable", "storage", "code", "message"), RESIZES.values(), ids=RESIZES
+)
+async def test_83_a_bound_claim_is_resized(
+    api: ApiUnderTest, storage: str, code: int, message: str, *, expandable: bool
+) -> None:
+    claim = await bound_claim(api, expandable=expandable)
+    answer = await api.put(f"{CLAIMS}/data", resized(claim, storage))
+    assert answer.code == code, answer.text
+    if message:
+        assert message in answer.doc["message"]
+
+
+async def test_83_a_volume_is_named_once(api: ApiUnderTest) -> None:
+    await api.post(CLAIMS, a_claim())
+    assert (await api.patch(f"{CLAIMS}/data", {"spec": {"volumeName": "a"}})).code == 200
+    assert (await api.patch(f"{CLAIMS}/data", {"spec": {"volumeName": "b"}})).code == 422
+
+
+async def test_83_a_class_is_named_once(api: ApiUnderTest) -> None:
+    await api.post(CLAIMS, a_claim())
+    assert (await api.patch(f"{CLAIMS}/data", {"spec": {"storageClassName": "a"}})).code == 200
+    assert (await api.patch(f"{CLAIMS}/data", {"spec": {"storageClassName": "b"}})).code == 422
+
+
+LOCAL = {"path": "/mnt/disk"}
+ON_NODE = {
+    "required": {
+        "nodeSelectorTerms": [
+            {
+                "matchExpressions": [
+                    {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}
+                ]
+            }
+        ]
+    }
+}
+
+NEW_VOLUMES: dict[str, tuple[Doc, str]] = {
+    "84 two sources": (
+        a_volume(hostPath={"path": "/x"}),
+        "spec.csi: Forbidden: may not specify more than 1 volume type",
+    ),
+    "84 no source": (a_volume(csi=None), "spec: Required value: must specify a volume type"),
+    "84 local, and nobody knows where": (
+        a_volume(csi=None, local=LOCAL),
+        "spec.nodeAffinity: Required value: Local volume requires node affinity",
+    ),
+    "no capacity": (a_volume(capacity={}), "spec.capacity: "),
+    "capacity of something else": (
+        a_volume(capacity={"storage": "1Gi", "cpu": "1"}),
+        'supported values: "storage"',
+    ),
+    "an empty capacity": (
+        a_volume("disk", "0"),
+        'spec.capacity[storage]: Invalid value: "0": must be greater than zero',
+    ),
+    "no driver": (a_volume(csi={"volumeHandle": "h"}), "spec.csi.driver: Required value"),
+    "no handle": (
+        a_volume(csi={"driver": "d.example.com"}),
+        "spec.csi.volumeHandle: Required value",
+    ),
+    "a policy that is none": (
+        a_volume(persistentVolumeReclaimPolicy="Burn"),
+        'spec.persistentVolumeReclaimPolicy: Unsupported value: "Burn"',
+    ),
+}
+
+
+@pytest.mark.parametrize(("volume", "message"), NEW_VOLUMES.values(), ids=NEW_VOLUMES)
+async def test_refused_volumes(api: ApiUnderTest, volume: Doc, message: str) -> None:
+    answer = await api.post(VOLUMES, volume)
+    assert answer.code == 422, answer.text
+    assert message in answer.doc["message"]
+    assert answer.doc["details"]["kind"] == "PersistentVolume"
+
+
+async def test_84_a_local_volume_with_its_node(api: ApiUnderTest) -> None:
+    answer = await api.post(VOLUMES, a_volume(csi=None, local=LOCAL, nodeAffinity=ON_NODE))
+    assert answer.code == 201, answer.text
+
+
+VOLUME_CHANGES: dict[str, tuple[Doc, int, str]] = {
+    "84 another handle": (
+        {"csi": {"volumeHandle": "h2"}},
+        422,
+        "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after "
+        "creation",
+    ),
+    "84 more capacity": ({"capacity": {"storage": "9Gi"}}, 200, ""),
+    "84 less capacity": ({"capacity": {"storage": "1Gi"}}, 200, ""),
+    "84 a claim": ({"claimRef": {"namespace": "default", "name": "data"}}, 200, ""),
+    "another policy": ({"persistentVolumeReclaimPolicy": "Delete"}, 200, ""),
+    "another class": ({"storageClassName": "slow"}, 200, ""),
+    "other access modes": ({"accessModes": ["ReadWriteMany"]}, 200, ""),
+    "another mode": ({"volumeMode": "Block"}, 422, "field is immutable"),
+    "a node, once": ({"nodeAffinity": ON_NODE}, 200, ""),
+}
+
+
+@pytest.mark.parametrize(("spec", "code", "message"), VOLUME_CHANGES.values(), ids=VOLUME_CHANGES)
+async def test_84_changes_of_a_volume(
+    api: ApiUnderTest, spec: Doc, code: int, message: str
+) -> None:
+    await api.post(VOLUMES, a_volume())
+    answer = await api.patch(f"{VOLUMES}/disk", {"spec": spec})
+    assert answer.code == code, answer.text
+    if message:
+        assert message in answer.doc["message"]
+
+
+async def test_84_a_volume_s_node_stays(api: ApiUnderTest) -> None:
+    await api.post(VOLUMES, a_volume(nodeAffinity=ON_NODE))
+    answer = await api.patch(f"{VOLUMES}/disk", {"spec": {"nodeAffinity": None}})
+    assert answer.code == 422
+
+
+CLASS_CHANGES: dict[str, tuple[Doc, int, str]] = {
+    "85 parameters": (
+        {"parameters": {"a": "c"}},
+        422,
+        "parameters: Forbidden: updates to parameters are forbidden.",
+    ),
+    "85 the provisioner": (
+        {"provisioner": "e.example.com"},
+        422,
+        "provisioner: Forbidden: updates to provisioner are forbidden.",
+    ),
+    "85 the policy": (
+        {"reclaimPolicy": "Retain"},
+        422,
+        "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.",
+    ),
+    "85 when it binds": ({"volumeBindingMode": "WaitForFirstConsumer"}, 422, "field is immutable"),
+    "85 whether it grows": ({"allowVolumeExpansion": True}, 200, ""),
+    "85 how it is mounted": ({"mountOptions": ["ro"]}, 200, ""),
+}
+
+
+@pytest.mark.parametrize(("change", "code", "message"), CLASS_CHANGES.values(), ids=CLASS_CHANGES)
+async def test_85_changes_of_a_class(
+    api: ApiUnderTest, change: Doc, code: int, message: str
+) -> None:
+    await api.post(CLASSES, a_class(parameters={"a": "b"}))
+    answer = await api.patch(f"{CLASSES}/fast", change)
+    assert answer.code == code, answer.text
+    if message:
+        assert message in answer.doc["message"]
+        assert answer.doc["message"].startswith('StorageClass.storage.k8s.io "fast" is invalid: ')
+
+
+async def test_85_a_class_cannot_recycle(api: ApiUnderTest) -> None:
+    answer = await api.post(CLASSES, a_class(reclaimPolicy="Recycle"))
+    assert answer.code == 422
+    assert (
+        'reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"'
+        in (answer.doc["message"])
+    )
+
+
+async def test_85_a_class_needs_a_provisioner(api: ApiUnderTest) -> None:
+    answer = await api.post(CLASSES, a_class() | {"provisioner": ""})
+    assert answer.code == 422
+    assert "provisioner: Required value" in answer.doc["message"]
+
+
+async def test_86_an_attachment_s_spec_is_fixed(api: ApiUnderTest) -> None:
+    link = (await api.post(ATTACHMENTS, an_attachment())).doc
+    link["spec"]["nodeName"] = "n2"
+    answer = await api.put(f"{ATTACHMENTS}/link", link)
+    assert answer.code == 422
+    assert "spec: Invalid value" in answer.doc["message"]
+    assert "field is immutable" in answer.doc["message"]
+
+
+async def test_86_a_status_write_is_about_the_status_alone(api: ApiUnderTest) -> None:
+    link = (await api.post(ATTACHMENTS, an_attachment() | {"status": {"attached": True}})).doc
+    assert link["status"] == {"attached": False}
+    link["status"] = {"attached": True, "attachmentMetadata": {"device": "sda"}}
+    link["metadata"]["labels"] = {"a": "b"}
+    answer = await api.put(f"{ATTACHMENTS}/link/status", link)
+    assert answer.code == 200, answer.text
+    assert answer.doc["status"]["attached"] is True
+    assert "labels" not in answer.doc["metadata"]
+
+
+async def test_86_a_spec_write_leaves_the_status(api: ApiUnderTest) -> None:
+    await api.post(ATTACHMENTS, an_attachment())
+    await api.patch(f"{ATTACHMENTS}/link/status", {"status": {"attached": True}})
+    change = {"metadata": {"labels": {"a": "b"}}, "status": {"attached": False}}
+    answer = await api.patch(f"{ATTACHMENTS}/link", change)
+    assert answer.doc["status"]["attached"] is True
+    assert answer.doc["metadata"]["labels"] == {"a": "b"}
+
+
+async def test_87_whether_a_driver_attaches_is_fixed(api: ApiUnderTest) -> None:
+    await api.post(DRIVERS, a_driver())
+    path = f"{DRIVERS}/d.example.com"
+    answer = await api.patch(path, {"spec": {"attachRequired": False}})
+    assert answer.code == 422
+    assert (
+        "spec.attachedRequired: Invalid value: false: field is immutable" in (answer.doc["message"])
+    )
+
+
+async def test_87_what_a_driver_is_told_may_change_and_is_counted(api: ApiUnderTest) -> None:
+    made = (await api.post(DRIVERS, a_driver())).doc
+    assert "generation" not in made["metadata"]
+    path = f"{DRIVERS}/d.example.com"
+    for generation, value in ((1, True), (2, False)):
+        answer = await api.patch(path, {"spec": {"podInfoOnMount": value}})
+        assert answer.code == 200, answer.text
+        assert answer.doc["metadata"]["generation"] == generation
+    labelled = await api.patch(path, {"metadata": {"labels": {"a": "b"}}})
+    assert labelled.doc["metadata"]["generation"] == 2
+
+
+@pytest.mark.parametrize("spec", [{}, {"drivers": []}, {"drivers": None}, None])
+async def test_88_a_node_without_drivers_has_an_empty_list(
+    api: ApiUnderTest, spec: Doc | None
+) -> None:
+    created = await api.post(CSI_NODES, a_csi_node() | {"spec": spec})
+    assert created.code == 201, created.text
+    assert (await api.get(f"{CSI_NODES}/n1")).doc["spec"] == {"drivers": []}
+    assert (await api.get(CSI_NODES)).doc["items"][0]["spec"] == {"drivers": []}
+
+
+async def test_88_drivers_come_and_go_but_do_not_change(api: ApiUnderTest) -> None:
+    node = (await api.post(CSI_NODES, a_csi_node("n1", "a", "b"))).doc
+    node["spec"]["drivers"] = [node["spec"]["drivers"][0], {"name": "c", "nodeID": "x"}]
+    node = (await api.put(f"{CSI_NODES}/n1", node)).doc
+    assert [driver["name"] for driver in node["spec"]["drivers"]] == ["a", "c"]
+    node["spec"]["drivers"][0]["nodeID"] = "other"
+    assert (await api.put(f"{CSI_NODES}/n1", node)).code == 422
+
+
+def binding(node: str, **target: str) -> Doc:
+    return {
+        "kind": "Binding",
+        "apiVersion": "v1",
+        "metadata": {"name": "web"},
+        "target": {"kind": "Node", "name": node, **target},
+    }
+
+
+async def test_91_a_pod_is_bound_once(api: ApiUnderTest) -> None:
+    await api.post(NODES, a_node())
+    await api.post(PODS, a_pod())
+    first = await api.post(f"{PODS}/web/binding", binding("n1"))
+    assert first.code == 201
+    assert (first.doc["kind"], first.doc["status"]) == ("Status", "Success")
+    pod = (await api.get(f"{PODS}/web")).doc
+    assert pod["spec"]["nodeName"] == "n1"
+    (condition,) = (c for c in pod["status"]["conditions"] if c["type"] == "PodScheduled")
+    assert condition["status"] == "True"
+    second = await api.post(f"{PODS}/web/binding", binding("n2"))
+    assert (second.code, second.doc["reason"]) == (409, "Conflict")
+    assert 'pod web is already assigned to node "n1"' in second.doc["message"]
+    assert (await api.get(f"{PODS}/web")).doc["spec"]["nodeName"] == "n1"
+
+
+BINDINGS = {
+    "91 of a pod that is not there": ("gone", binding("n1"), 404),
+    "91 to nowhere": ("web", {"metadata": {"name": "web"}, "target": {"kind": "Node"}}, 422),
+    "91 to another kind": ("web", binding("n1", kind="Pod"), 422),
+}
+
+
+@pytest.mark.parametrize(("pod", "body", "code"), BINDINGS.values(), ids=BINDINGS)
+async def test_91_refused_bindings(api: ApiUnderTest, pod: str, body: Doc, code: int) -> None:
+    await api.post(PODS, a_pod())
+    answer = await api.post(f"{PODS}/{pod}/binding", body | {"metadata": {"name": pod}})
+    assert answer.code == code, answer.text
+
+
+POD_CHANGES: dict[str, tuple[Doc, int]] = {
+    "92 its node": ({"spec": {"nodeName": "n1"}}, 422),
+    "92 its restart policy": ({"spec": {"restartPolicy": "Never"}}, 422),
+    "its deadline": ({"spec": {"activeDeadlineSeconds": 5}}, 200),
+    "a label": ({"metadata": {"labels": {"a": "b"}}}, 200),
+}
+
+
+@pytest.mark.parametrize(("change", "code"), POD_CHANGES.values(), ids=POD_CHANGES)
+async def test_92_changes_of_a_pod(api: ApiUnderTest, change: Doc, code: int) -> None:
+    await api.post(PODS, a_pod())
+    answer = await api.patch(f"{PODS}/web", change)
+    assert answer.code == code, answer.text
+    if code == 422:
+        assert (
+            "spec: Forbidden: pod updates may not change fields other than"
+            in (answer.doc["message"])
+        )
