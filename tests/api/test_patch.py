@@ -61,7 +61,11 @@ CHANGES: dict[str, tuple[str, Any, Doc]] = {
         {"data": {"$retainKeys": ["b"], "b": "2"}},
         {"b": "2"},
     ),
-    "JSON: add": (JSON_PATCH, [{"op": "add", "path": "/data/b", "value": "2"}], {"a": "1", "b": "2"}),
+    "JSON: add": (
+        JSON_PATCH,
+        [{"op": "add", "path": "/data/b", "value": "2"}],
+        {"a": "1", "b": "2"},
+    ),
     "JSON: replace": (JSON_PATCH, [{"op": "replace", "path": "/data/a", "value": "2"}], {"a": "2"}),
     "JSON: move": (JSON_PATCH, [{"op": "move", "from": "/data/a", "path": "/data/b"}], {"b": "1"}),
     "JSON: copy": (
@@ -348,7 +352,8 @@ async def test_conditions_are_merged_by_type(api: ApiUnderTest) -> None:
         patch = {"status": {"conditions": [condition, other]}}
         answer = await api.patch(f"{NODES}/n1/status", patch, STRATEGIC)
         assert answer.code == 200, answer.text
-    found = {c["type"]: c["status"] for c in answer.doc["status"]["conditions"]}
+    stored = (await api.get(f"{NODES}/n1")).doc
+    found = {c["type"]: c["status"] for c in stored["status"]["conditions"]}
     assert found == {"Ready": "True", "WasFalse": "True", "WasTrue": "True"}
 
 

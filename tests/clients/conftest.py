@@ -9,7 +9,8 @@ import pytest
 
 from tests.clients.find_kubectl import Age, Missing, find_kubectl
 from tests.clients.kubectl import OLDEST, Kubectl
-from tests.fakes.real_server import RealServer
+from tests.clients.manifests import Doc, an_event, one_of_each
+from tests.fakes.real_server import RealServer, own_server  # noqa: F401  a fixture
 
 FETCHING_SECONDS = 300  # a kubectl may have to be downloaded by the test that needs it first
 
@@ -41,6 +42,24 @@ def namespace(server: RealServer, unique: str) -> str:
     created = server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": unique}})
     assert created.code == 201
     return unique
+
+
+@pytest.fixture
+def everything(server: RealServer, unique: str) -> dict[str, Doc]:
+    """One stored object of each kind, by its plural; the namespaced ones are in `default`."""
+    stored: dict[str, Doc] = {}
+    for plural, doc in one_of_each(f"{unique}-each").items():
+        version = doc["apiVersion"]
+        base = f"/api/{version}" if version == "v1" else f"/apis/{version}"
+        answer = server.ask("POST", f"{base}/{plural}", doc)
+        if answer.code == 405:
+            answer = server.ask("POST", f"{base}/namespaces/default/{plural}", doc)
+        assert answer.code == 201, answer.body
+        stored[plural] = answer.doc
+    about = stored["persistentvolumeclaims"]
+    event = an_event(f"{unique}-each", about, "default", "Seen", "by a test")
+    answer = server.ask("POST", "/api/v1/namespaces/default/events", event)
+    return stored | {"events": answer.doc}
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """kubectl edit, patch, label, annotate, replace, taint, cordon."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.clients.kubectl import Kubectl, kubectls
@@ -57,13 +58,19 @@ def test_edit_without_a_change_is_cancelled(kubectl: Kubectl) -> None:
 
 
 @kubectls()
-def test_edit_that_the_server_refuses_is_offered_again(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_edit_that_the_server_refuses_is_kept_with_the_reason(
+    kubectl: Kubectl, tmp_path: Path
+) -> None:
     kubectl("create", "-f", "-", given=a_claim())
+    editor = an_editor(tmp_path, "s/1Gi/2Gi/")
 
-    ran = kubectl.run("edit", "pvc", "data", EDITOR=an_editor(tmp_path, "s/1Gi/2Gi/"))
+    ran = kubectl.run("edit", "pvc", "data", EDITOR=editor, TMPDIR=str(tmp_path))
 
     assert ran.code != 0
-    assert "spec is immutable after creation" in ran.err
+    assert 'error: persistentvolumeclaims "data" is invalid' in ran.err
+    kept = re.search(r'has been stored to "(.+)"', ran.err)
+    assert kept is not None
+    assert "# * spec: Forbidden: spec is immutable after creation" in Path(kept[1]).read_text()
     assert kubectl.field(".spec.resources.requests.storage", "pvc", "data") == "1Gi"
 
 

@@ -43,6 +43,7 @@ MUTATING = (
     ),
     _on(service_account.give, (CREATE,), "pods"),
     _on(pod_priority.give, (CREATE,), "pods"),
+    _on(pod_priority.keep, (UPDATE,), "pods"),
 )
 JUDGING = (
     _on(namespace_lifecycle.check_deletion, (DELETE,), "namespaces"),

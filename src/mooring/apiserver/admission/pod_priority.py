@@ -4,14 +4,36 @@ from mooring.apiserver.admission.contract import Attempt, Objects
 from mooring.apiserver.refusals import forbidden
 
 BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+POLICY = "PreemptLowerPriority"
 
 
 def give(attempt: Attempt, objects: Objects) -> None:
+    """On create: the class decides; what the pod says itself may only repeat it."""
     if attempt.new is None:
         return
     spec = attempt.new["spec"]
     name = spec.get("priorityClassName", "")
     if name and name not in BUILT_IN:
         raise forbidden(attempt.kind, attempt.name, f"no PriorityClass with name {name} was found")
-    spec["priority"] = BUILT_IN.get(name, 0)
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    computed = BUILT_IN.get(name, 0)
+    for field, what, wanted in (
+        ("priority", "integer value of priority", computed),
+        ("preemptionPolicy", "string value of PreemptionPolicy", POLICY),
+    ):
+        said = spec.setdefault(field, wanted)
+        if said != wanted:
+            raise forbidden(
+                attempt.kind,
+                attempt.name,
+                f"the {what} ({said}) must not be provided in pod spec; priority admission "
+                f"controller computed {wanted} from the given PriorityClass name",
+            )
+
+
+def keep(attempt: Attempt, objects: Objects) -> None:
+    """On update: a client that left them out did not mean to change them."""
+    if attempt.new is None or attempt.old is None:
+        return
+    for field in ("priority", "preemptionPolicy"):
+        if field in attempt.old["spec"]:
+            attempt.new["spec"].setdefault(field, attempt.old["spec"][field])

@@ -9,6 +9,7 @@ from mooring.apiserver.refusals import forbidden
 
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_SECONDS = 3607  # upstream's mark: asks for an hour, tells the kubelet that it is extendable
+DEFAULT = "default"
 VOLUME_PREFIX = "kube-api-access-"
 MIRROR = "kubernetes.io/config.mirror"
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -16,12 +17,19 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 def give(attempt: Attempt, objects: Objects) -> None:
     pod = attempt.new
-    if pod is None or MIRROR in pod["metadata"].get("annotations", {}):
+    if pod is None:
         return
     spec = pod["spec"]
-    name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
+    if MIRROR in pod["metadata"].get("annotations", {}):
+        if spec.get("serviceAccountName"):
+            why = "a mirror pod may not reference service accounts"
+            raise forbidden(attempt.kind, attempt.name, why)
+        return
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount") or DEFAULT
     spec["serviceAccountName"] = spec["serviceAccount"] = name
     account = objects.find("serviceaccounts", attempt.namespace, name)
+    if account is None and name == DEFAULT:
+        account = {}  # the server gives one to every namespace: it is about to appear
     if account is None:
         raise forbidden(
             attempt.kind,

@@ -71,7 +71,7 @@ def decode_document(
     try:
         unknown = prune(doc, message)
     except WrongType as error:
-        raise _wrong_type(error, doc, wanted) from error
+        raise wrong_type(error, doc, wanted) from error
     return Decoded(doc, _findings(unknown, read, doc))
 
 
@@ -147,7 +147,8 @@ def _as_object(value: Any) -> Doc:
     raise ValueError(_NO_OBJECT.format(found))
 
 
-def _wrong_type(error: WrongType, doc: Doc, wanted: Identity) -> ApiError:
+def wrong_type(error: WrongType, doc: Doc, wanted: Identity) -> ApiError:
+    """How a value that does not fit is told of: in custom kinds, as a complaint about its field."""
     if not wanted.custom:
         return not_handled(wanted, str(error))
     detail = f'{error.path} in body must be of type {error.wanted}: "{error.found}"'

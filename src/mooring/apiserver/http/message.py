@@ -85,10 +85,15 @@ def frame(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-def in_blocks(parts: Sequence[bytes], separator: bytes, per_block: int = 256) -> list[bytes]:
-    """Join many small parts into few blocks, separators in between, so that sending can pause."""
-    blocks = [
-        separator.join(parts[start : start + per_block])
-        for start in range(0, len(parts), per_block)
-    ]
-    return [block + separator for block in blocks[:-1]] + blocks[-1:]
+def in_blocks(parts: Sequence[bytes], separator: bytes, size: int = 1 << 18) -> list[bytes]:
+    """Join parts into blocks of about `size` bytes, separators in between.
+
+    Sending can pause between blocks; parts that are large by themselves are not copied.
+    """
+    per_block = max(1, len(parts) * size // max(1, sum(map(len, parts))))
+    blocks: list[bytes] = []
+    for start in range(0, len(parts), per_block):
+        if start:
+            blocks.append(separator)
+        blocks.append(separator.join(parts[start : start + per_block]))
+    return blocks

@@ -16,6 +16,8 @@ from mooring.errors import UsageError
 
 LOG = log.get("mooring.http")
 
+SLOWEST_HANDSHAKE = 10.0  # seconds a client may take to agree on keys
+SLOWEST_GOODBYE = 1.0  # and to agree that the connection is over: idle ones never do
 SLOWEST_REQUEST = 60.0  # seconds a client may take to send one request
 SWEEP_EVERY = 10.0
 GRACE = 5.0  # seconds given to requests under way when the server stops
@@ -47,6 +49,8 @@ class Server:
                 host,
                 port,
                 ssl=self._tls,
+                ssl_handshake_timeout=SLOWEST_HANDSHAKE,
+                ssl_shutdown_timeout=SLOWEST_GOODBYE,
                 backlog=4096,
                 start_serving=False,
             )

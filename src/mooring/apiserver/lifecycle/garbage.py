@@ -37,6 +37,7 @@ from mooring.errors import Conflict, NotFound
 LOG = log.get("mooring.garbage")
 
 OWNED = b'"ownerReferences":['
+DELETING = b'"deletionTimestamp":'
 HELD = (f'"{ORPHAN}"'.encode(), f'"{FOREGROUND}"'.encode())
 
 
@@ -68,17 +69,15 @@ class GarbageCollector:
             self._work.add(place)
 
     def _change(self, kind: Kind, event: Event) -> None:
-        if not event.deleted:
+        if event.deleted:
+            self._index(Place(event.entry.table, event.entry.name), frozenset())
+            if self._dependents:
+                for dependent in self._dependents.get(_uid(kind, event.entry), ()):
+                    self._work.add(dependent)
+        else:
             self._see(kind, event.entry)
-            return
-        place = Place(event.entry.table, event.entry.name)
-        owners = self._owners.get(place, frozenset())
-        self._index(place, frozenset())
-        if self._dependents:
-            for dependent in self._dependents.get(_uid(kind, event.entry), ()):
-                self._work.add(dependent)
-        for owner in owners:  # it may have been what a foreground deletion waits for
-            self._wake_owner(kind, event.entry, owner)
+        if event.previous is not None and OWNED in event.previous.value:
+            self._wake_owners(kind, event.previous)
 
     def _index(self, place: Place, owners: frozenset[str]) -> None:
         for uid in self._owners.pop(place, frozenset()) - owners:
@@ -90,12 +89,14 @@ class GarbageCollector:
             for uid in owners:
                 self._dependents[uid].add(place)
 
-    def _wake_owner(self, kind: Kind, entry: Entry, owner: str) -> None:
+    def _wake_owners(self, kind: Kind, entry: Entry) -> None:
+        """It was perhaps what the deletion of an owner waited for, and is no more."""
         doc = decode(kind, entry)
         for reference in doc["metadata"].get("ownerReferences", ()):
-            found = self._owner_place(doc, reference)
-            if reference["uid"] == owner and found is not None:
-                self._work.add(found)
+            place = self._owner_place(doc, reference)
+            owner = self._backend.store.get(place.table, place.name) if place else None
+            if place and owner and DELETING in owner.value:
+                self._work.add(place)
 
     # reconciling
 
@@ -121,7 +122,7 @@ class GarbageCollector:
         match step:
             case Delete(_, uid, because):
                 LOG.info("collected", table=step.place.table, name=step.place.name, because=because)
-                policy = "Foreground" if self._blocking(uid) else "Background"
+                policy = "Foreground" if step.foreground and self._must_wait(uid) else ""
                 try:
                     await self._local.delete(kind, namespace, name, uid=uid, policy=policy)
                 except (NotFound, Conflict):
@@ -133,8 +134,10 @@ class GarbageCollector:
                 drop = partial(without_finalizer, finalizer=finalizer)
                 await self._local.change(kind, namespace, name, drop)
 
-    def _blocking(self, uid: str) -> bool:
-        return any(d.blocks(uid) for d in self._dependents_of(uid))
+    def _must_wait(self, uid: str) -> bool:
+        """Whether it has dependents to wait for, and none that waits for it: a circle would."""
+        dependents = list(self._dependents_of(uid))
+        return any(d.blocks(uid) for d in dependents) and not any(d.foreground for d in dependents)
 
     # the picture that is decided on
 
@@ -152,27 +155,27 @@ class GarbageCollector:
             metadata["uid"],
             deleting="deletionTimestamp" in metadata,
             references=tuple(self._reference(doc, r) for r in metadata.get("ownerReferences", ())),
+            foreground=_goes_after_dependents(metadata),
         )
 
     def _reference(self, doc: Doc, reference: Doc) -> Reference:
         uid, blocks = reference["uid"], bool(reference.get("blockOwnerDeletion"))
-        kind = self._owner_kind(reference)
-        if kind is None:
-            return Reference(uid, exists=True, blocks=blocks)
-        place = self._owner_place(doc, reference)
-        entry = self._backend.store.get(place.table, place.name) if place else None
+        kind, place = self._owner_kind(reference), self._owner_place(doc, reference)
+        if kind is None or place is None:
+            return Reference(uid, exists=True)
+        entry = self._backend.store.get(place.table, place.name)
         owner = decode(kind, entry)["metadata"] if entry is not None else {}
         if owner.get("uid") != uid:
             return Reference(uid, exists=False, blocks=blocks)
-        goes_first = "deletionTimestamp" in owner and FOREGROUND in owner.get("finalizers", ())
-        return Reference(uid, exists=True, blocks=blocks, foreground=goes_first)
+        return Reference(uid, exists=True, blocks=blocks, foreground=_goes_after_dependents(owner))
 
     def _owner_kind(self, reference: Doc) -> Kind | None:
         group, _, version = reference["apiVersion"].rpartition("/")
         return self._backend.kinds.by_kind(group, version, reference["kind"])
 
     def _owner_place(self, doc: Doc, reference: Doc) -> Place | None:
-        """None: a namespaced owner of a cluster-wide object, which cannot be."""
+        """None when it cannot be looked up: its kind is not served, or it is a namespaced owner of
+        a cluster-wide object."""
         kind = self._owner_kind(reference)
         namespace = doc["metadata"].get("namespace", "")
         if kind is None or (kind.namespaced and not namespace):
@@ -183,6 +186,10 @@ class GarbageCollector:
     def _owner_uids(self, kind: Kind, entry: Entry) -> Iterator[str]:
         for reference in decode(kind, entry)["metadata"].get("ownerReferences", ()):
             yield reference["uid"]
+
+
+def _goes_after_dependents(metadata: Doc) -> bool:
+    return "deletionTimestamp" in metadata and FOREGROUND in metadata.get("finalizers", ())
 
 
 def _uid(kind: Kind, entry: Entry) -> str:

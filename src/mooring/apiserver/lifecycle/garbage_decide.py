@@ -24,7 +24,7 @@ class Reference(msgspec.Struct, frozen=True):
     """One owner reference of an object, and what was found at its end."""
 
     uid: str
-    exists: bool  # also when it cannot be known: an unknown kind is never taken for gone
+    exists: bool  # also when it cannot be known: what cannot be looked up is never taken for gone
     blocks: bool = False  # blockOwnerDeletion
     foreground: bool = False  # that owner is being deleted in the foreground
 
@@ -34,6 +34,7 @@ class Dependent(msgspec.Struct, frozen=True):
     uid: str
     deleting: bool
     references: tuple[Reference, ...]
+    foreground: bool = False  # it waits for dependents of its own
 
     def blocks(self, owner: str) -> bool:
         return any(r.uid == owner and r.blocks for r in self.references)
@@ -43,6 +44,7 @@ class Delete(msgspec.Struct, frozen=True):
     place: Place
     uid: str
     because: str
+    foreground: bool = False  # an owner waits: its own dependents go before it
 
 
 class DropReferences(msgspec.Struct, frozen=True):
@@ -66,16 +68,16 @@ def decide_dependent(dependent: Dependent) -> tuple[Step, ...]:
     """What becomes of an object, seen from its owners."""
     if dependent.deleting or not dependent.references:
         return ()
-    gone = [r for r in dependent.references if not r.exists]
-    staying = [r for r in dependent.references if r.exists and not r.foreground]
-    if gone and staying:
-        owners = frozenset(r.uid for r in gone)
-        return (DropReferences(dependent.place, owners, "other owners remain"),)
-    if gone and len(gone) == len(dependent.references):
-        return (Delete(dependent.place, dependent.uid, "none of its owners exists"),)
-    if not staying:
-        return (Delete(dependent.place, dependent.uid, "its owner goes, dependents first"),)
-    return ()
+    place, uid = dependent.place, dependent.uid
+    leaving = [r for r in dependent.references if r.foreground or not r.exists]
+    if not leaving:
+        return ()
+    if len(leaving) < len(dependent.references):
+        owners = frozenset(r.uid for r in leaving)
+        return (DropReferences(place, owners, "other owners remain"),)
+    if any(r.foreground for r in leaving):
+        return (Delete(place, uid, "its owner goes, dependents first", foreground=True),)
+    return (Delete(place, uid, "none of its owners exists"),)
 
 
 def decide_owner(

@@ -31,7 +31,10 @@ class Local:
     async def delete(
         self, kind: Kind, namespace: str, name: str, *, uid: str, policy: str = "Background"
     ) -> None:
-        """Raises NotFound when it is gone, Conflict when another has taken its name."""
+        """Raises NotFound when it is gone, Conflict when another has taken its name.
+
+        An empty policy is the object's own.
+        """
         call = self._call("DELETE", kind, namespace, name)
         await delete_object(self._backend, call, DeleteOptions(uid=uid, policy=policy))
 

@@ -84,7 +84,7 @@ class Namespaces:
         held: Counter[str] = Counter()
         for kind in stored.values():
             for entry in self._backend.store.range(kind.store_table, f"{name}/").entries:
-                remaining[f"{kind.plural}."] += 1
+                remaining[f"{kind.plural}.{kind.group}"] += 1
                 held.update(decode(kind, entry)["metadata"].get("finalizers", ()))
         now = self._backend.now()
         namespaces = self._kind("namespaces")

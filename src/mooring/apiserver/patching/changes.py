@@ -129,6 +129,8 @@ def _within(before: Any, after: Any, shape: Shape) -> Changes:
 
 def _note(changes: Changes, label: str, was: Any, now: Any, shape: Shape | None) -> None:
     """Record how one member went from `was` to `now`, which differ. None: it is not there."""
+    if not was and not now and _may_be_empty(shape):
+        return
     if shape is None or shape.part is _LEAF:
         (changes.removed if now is None else changes.written)[label] = {}
         return
@@ -147,6 +149,11 @@ def _note(changes: Changes, label: str, was: Any, now: Any, shape: Shape | None)
             changes.written[label] = written
         if removed:
             changes.removed[label] = removed
+
+
+def _may_be_empty(shape: Shape | None) -> bool:
+    """Whether none and an empty one say the same: of lists and maps, but not of messages."""
+    return shape is not None and (shape.is_list or shape.part is _MAP)
 
 
 def _compare_items(changes: Changes, before: list[Any], after: list[Any], shape: Shape) -> None:

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Callable
 
-import msgspec
-
 from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.codec.body import wrong_type
+from mooring.apiserver.codec.identity import Identity
+from mooring.apiserver.codec.json_body import read_json
+from mooring.apiserver.codec.pairs import Read, repeated
 from mooring.apiserver.codec.yaml_body import read_yaml
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc, Kind
@@ -15,7 +17,7 @@ from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.patching.merge import merge_patch
 from mooring.apiserver.patching.strategic import strategic
 from mooring.apiserver.refusals import conflict, invalid_as
-from mooring.apiserver.schema.check import WrongType, conform
+from mooring.apiserver.schema.check import WrongType, conform, spell_path
 from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.decoding import check_size
@@ -53,29 +55,33 @@ async def patch(backend: Backend, call: Call) -> Response:
     check_patch(options, is_apply=media == APPLY_YAML)
     if media == APPLY_YAML:
         return await _apply(backend, call, options)
-    return await _patch(backend, call, options, _reader(backend, call, media))
-
-
-def _reader(backend: Backend, call: Call, media: str) -> Patch:
-    """The patch as a function; its body is read once, however often it is tried."""
     try:
-        body = msgspec.json.decode(call.request.body)
-    except (msgspec.DecodeError, RecursionError) as error:
+        read = read_json(call.request.body)
+    except ValueError as error:
         raise BadRequest(f"error decoding patch: {error}") from error
+    return await _patch(backend, call, options, read, _patch_by(backend, call.kind, media, read))
+
+
+def _patch_by(backend: Backend, kind: Kind, media: str, read: Read) -> Patch:
+    """The patch as a function; its body is read once, however often it is tried."""
+    body = read.value
     if media == JSON_PATCH:
         return lambda doc: json_patch(doc, body)
     if media == MERGE_PATCH:
         return lambda doc: merge_patch(doc, body)
-    return lambda doc: strategic(doc, body, call.kind.message, backend.schema)
+    return lambda doc: strategic(doc, body, kind.message, backend.schema)
 
 
-async def _patch(backend: Backend, call: Call, options: WriteOptions, patched: Patch) -> Response:
+async def _patch(
+    backend: Backend, call: Call, options: WriteOptions, read: Read, patched: Patch
+) -> Response:
     manager = manager_of(call, options.manager)
+    doubled = _doubled(read)
     warnings: list[str] = []
 
     def prepare(old: Doc) -> Doc | None:
         new = patched(old)
-        found = _conformed(call, new, options.validation)
+        found = _conformed(call, new, doubled, options.validation)
         _check_identity(call, old, new)
         check_version(call.kind, old, new, is_put=False)
         warnings[:] = [*found, *single_owners(new)]
@@ -86,14 +92,26 @@ async def _patch(backend: Backend, call: Call, options: WriteOptions, patched: P
     return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)
 
 
-def _conformed(call: Call, new: Doc, validation: str) -> list[str]:
+def _doubled(read: Read) -> list[str]:
+    """What to say of the keys that a body has twice."""
+    if read.written is None:
+        return []
+    trails = (trail for _, trail in repeated(read.written, read.value))
+    return [f'duplicate field "{spell_path(trail)}"' for trail in trails]
+
+
+def _conformed(call: Call, new: Doc, doubled: list[str], validation: str) -> list[str]:
     """Check the patched document against the schema; what is wrong is wrong with the patch."""
     kind = call.kind
     try:
         unknown = conform(new, kind.message)
     except WrongType as error:
+        if kind.custom:
+            raise wrong_type(
+                error, new, Identity(kind.kind, kind.api_version, custom=True)
+            ) from error
         raise _bad_patch(kind, call.name, new, str(error)) from error
-    findings = [f'unknown field "{path}"' for path in unknown]
+    findings = [*doubled, *(f'unknown field "{path}"' for path in unknown)]
     if not findings or validation == "Ignore":
         return []
     if validation == "Strict":
@@ -125,27 +143,31 @@ def _check_identity(call: Call, old: Doc, new: Doc) -> None:
 
 
 async def _apply(backend: Backend, call: Call, options: WriteOptions) -> Response:
-    applied = _read_applied(backend, call, options)
+    try:
+        read = read_yaml(call.request.body)
+    except ValueError as error:
+        raise BadRequest(f"error decoding YAML: {error}") from error
+    applied = _checked(backend, call, options, read)
+    warnings = _doubled(read) if options.validation != "Ignore" else []
+    if warnings and options.validation == "Strict":
+        raise BadRequest(f"error strict decoding YAML: {', '.join(warnings)}")
     for _ in range(MOST_TRIES):
         try:
-            return await _apply_to_existing(backend, call, options, applied)
+            return await _apply_to_existing(backend, call, options, applied, warnings)
         except NotFound:
             if call.route.subresource:
                 raise
         try:
-            return await _apply_as_new(backend, call, options, applied)
+            return await _apply_as_new(backend, call, options, applied, warnings)
         except AlreadyExists:
             continue  # somebody created it in between: apply to that
     raise conflict(call.kind, call.name)
 
 
-def _read_applied(backend: Backend, call: Call, options: WriteOptions) -> Doc:
+def _checked(backend: Backend, call: Call, options: WriteOptions, read: Read) -> Doc:
     """The applied configuration, checked and in canonical spelling."""
     kind = call.kind
-    try:
-        applied = read_yaml(call.request.body).value
-    except ValueError as error:
-        raise BadRequest(f"error decoding YAML: {error}") from error
+    applied = read.value
     check_applied(applied, manager=options.manager, api_version=kind.api_version, kind=kind.kind)
     check_declared(applied, kind.message, backend.schema)
     try:
@@ -163,7 +185,7 @@ def _read_applied(backend: Backend, call: Call, options: WriteOptions) -> Doc:
 
 
 async def _apply_to_existing(
-    backend: Backend, call: Call, options: WriteOptions, applied: Doc
+    backend: Backend, call: Call, options: WriteOptions, applied: Doc, doubled: list[str]
 ) -> Response:
     warnings: list[str] = []
 
@@ -174,7 +196,7 @@ async def _apply_to_existing(
         new = _applied_to(backend, call, options, old, applied)
         managed = new["metadata"].get("managedFields", [])
         check_version(call.kind, old, new, is_put=False)
-        warnings[:] = single_owners(new)
+        warnings[:] = [*doubled, *single_owners(new)]
         prepared = prepare_change(backend, call, old, new, manager=options.manager, managed=managed)
         warnings.extend(call.kind.warnings(new))
         return prepared
@@ -183,7 +205,7 @@ async def _apply_to_existing(
 
 
 async def _apply_as_new(
-    backend: Backend, call: Call, options: WriteOptions, applied: Doc
+    backend: Backend, call: Call, options: WriteOptions, applied: Doc, doubled: list[str]
 ) -> Response:
     if applied["metadata"].get("uid"):
         raise conflict(
@@ -194,7 +216,7 @@ async def _apply_as_new(
         )
     new = _applied_to(backend, call, options, None, applied)
     managed = new["metadata"].pop("managedFields", [])
-    return await create_document(backend, call, new, options, [], managed=managed)
+    return await create_document(backend, call, new, options, doubled, managed=managed)
 
 
 def _applied_to(

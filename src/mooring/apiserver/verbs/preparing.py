@@ -153,13 +153,14 @@ def prepare_change(
             new["metadata"] = _only_owners_from(new["metadata"], old["metadata"])
     else:
         kind.prepare_update(new, old, context)
-        _count_generation(kind, new, old)
     owners = owners_after(backend, call, old, new, manager) if managed is None else managed
     _set_or_drop(new["metadata"], "managedFields", owners)
     attempt = Attempt(
         Operation.UPDATE, kind, call.user, call.namespace, call.name, subresource, new, old
     )
     backend.admission.mutate(attempt, backend.objects)
+    if not subresource:
+        _count_generation(kind, new, old)
     problems = [*validate_metadata_update(new, old, kind)]
     if subresource == "status":
         problems += kind.validate_status(new, old)
@@ -167,7 +168,22 @@ def prepare_change(
         problems += [*kind.validate(new), *kind.validate_update(new, old)]
     check(kind, call.name, problems)
     backend.admission.judge(attempt, backend.objects)
-    return None if new == old else new
+    return new if _differs(new, old) else None
+
+
+def _differs(new: Doc, old: Doc) -> bool:
+    """Whether there is more between them than the times at which owners last wrote."""
+    if new == old:
+        return False
+    parts = (new.keys() | old.keys()) - {"metadata"}
+    if any(new.get(part) != old.get(part) for part in parts):
+        return True
+    return _without_times(new["metadata"]) != _without_times(old["metadata"])
+
+
+def _without_times(metadata: Doc) -> Doc:
+    entries = metadata.get("managedFields", ())
+    return {**metadata, "managedFields": [{**entry, "time": None} for entry in entries]}
 
 
 def check_version(kind: Kind, old: Doc, new: Doc, *, is_put: bool) -> None:
