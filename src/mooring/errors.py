@@ -16,8 +16,10 @@ MooringError
 │   ├── UnsupportedMedia  415
 │   ├── Invalid           422  retrying cannot help: tell the user
 │   ├── TooManyRequests   429
-│   ├── ServerError       500
+│   ├── ServerError       500  the request makes no sense to the server
+│   │   └── InternalError      a bug, or the database refused
 │   └── ServerTimeout     504  try again after `retry_after` seconds
+├── ConnectionLost        the API server cannot be reached, or the stream broke: try again
 └── StoreError            the database refused
     ├── Compacted         that revision is gone
     ├── FutureRevision    that revision has not happened yet
@@ -40,7 +42,7 @@ class ApiError(MooringError):
     """A refusal by the API server, in the words of a Kubernetes `Status`."""
 
     code: ClassVar[int] = 500
-    reason: ClassVar[str] = "InternalError"
+    reason: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -53,6 +55,8 @@ class ApiError(MooringError):
         super().__init__(message)
         self.message = message
         self.details: dict[str, Any] = dict(details or {})
+        self._tells_details = details is not None  # even when there is nothing in them
+        self.warnings: tuple[str, ...] = ()  # what the client is told beside the refusal
         if causes:
             self.details["causes"] = list(causes)
         self.retry_after = retry_after
@@ -61,16 +65,19 @@ class ApiError(MooringError):
 
     def status(self) -> dict[str, Any]:
         """The `Status` document that tells a client of this refusal."""
-        return {
+        status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
-            "details": self.details,
-            "code": self.code,
         }
+        if self.reason:
+            status["reason"] = self.reason
+        if self.details or self._tells_details:
+            status["details"] = self.details
+        status["code"] = self.code
+        return status
 
 
 class BadRequest(ApiError):
@@ -126,11 +133,19 @@ class TooManyRequests(ApiError):
 
 
 class ServerError(ApiError):
-    code, reason = 500, "InternalError"
+    code = 500  # without a reason: upstream gives none to what it did not foresee
+
+
+class InternalError(ServerError):
+    reason = "InternalError"
 
 
 class ServerTimeout(ApiError):
     code, reason = 504, "Timeout"
+
+
+class ConnectionLost(MooringError):
+    """The API server cannot be reached, or a stream broke. What was asked may have happened."""
 
 
 class StoreError(MooringError):

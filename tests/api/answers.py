@@ -9,7 +9,7 @@ def refusal(answer: Answered) -> tuple[int, str]:
     assert (status["kind"], status["apiVersion"]) == ("Status", "v1"), status
     assert status["status"] == "Failure", status
     assert status["code"] == answer.code, status
-    return answer.code, status["reason"]
+    return answer.code, status.get("reason", "")
 
 
 def message(answer: Answered) -> str:

@@ -201,6 +201,11 @@ REFUSED: dict[str, tuple[Doc | bytes, tuple[int, str], str]] = {
         (400, "BadRequest"),
         "metadata.managedFields must be nil",
     ),
+    "a version that is no text": (
+        a_configuration() | {"apiVersion": 1},
+        (400, "BadRequest"),
+        "invalid object type: /, Kind=ConfigMap",
+    ),
     "no kind": (
         {"apiVersion": "v1", "metadata": {"name": "x"}},
         (400, "BadRequest"),
@@ -230,12 +235,12 @@ REFUSED: dict[str, tuple[Doc | bytes, tuple[int, str], str]] = {
     "broken YAML": (b"a: [", (400, "BadRequest"), "error decoding YAML: "),
     "a field that is not declared": (
         a_configuration() | {"dat": {}},
-        (500, "InternalError"),
+        (500, ""),
         ".dat: field not declared in schema",
     ),
     "a wrong type": (
         a_configuration() | {"data": {"a": 1}},
-        (500, "InternalError"),
+        (500, ""),
         "failed to create typed patch object",
     ),
     "an invalid result": (

@@ -1,8 +1,7 @@
-"""Who may do what, through the API. Numbers are those of the scenario list (95 to 98)."""
+"""Who may do what, through the API. Numbers are those of the scenario list (95, 96, 98)."""
 
 from typing import Any
 
-import jwt
 import pytest
 
 from mooring.apiserver.auth.tokens import CONTROLLERS, READ_ONLY, SCHEDULER
@@ -32,7 +31,6 @@ from tests.fakes.objects import (
     a_node,
     a_pod,
     a_secret,
-    a_service_account,
     a_volume,
     an_attachment,
     an_event,
@@ -118,8 +116,6 @@ async def test_95_a_limited_user_learns_nothing_of_what_exists(api: ApiUnderTest
     )
     assert told["details"] == {"name": "some", "kind": "secrets"}
 
-
-LEASE_OF_SCHEDULER = f"{LEASES}/mooring-scheduler"
 
 # role, method, path, body, allowed
 RIGHTS: dict[str, tuple[str, str, str, Any, bool]] = {
@@ -223,99 +219,15 @@ RIGHTS: dict[str, tuple[str, str, str, Any, bool]] = {
 }
 
 
-def token_of(api: ApiUnderTest, role: str) -> str:
-    if role.startswith("node:"):
-        return api.tokens.node_token(role.removeprefix("node:")).reveal()
-    return api.tokens.token(role).reveal()
-
-
 @pytest.mark.parametrize(("role", "method", "path", "body", "allowed"), RIGHTS.values(), ids=RIGHTS)
 async def test_rights_of_roles(
     api: ApiUnderTest, role: str, method: str, path: str, body: Any, *, allowed: bool
 ) -> None:
-    answer = await api.ask(method, path, body, token=token_of(api, role))
+    answer = await api.ask(method, path, body, token=api.token_of(role))
     if allowed:
         assert answer.code in {200, 201}, answer.text
     else:
         assert (answer.code, answer.doc["reason"]) == (403, "Forbidden"), answer.text
-
-
-async def test_98_a_node_reads_what_its_pods_lead_to(api: ApiUnderTest) -> None:
-    node = token_of(api, "node:n1")
-    reference = {"namespace": "default", "name": "data"}
-    secret_ref = {"namespace": "default", "name": "password"}
-    source = {"driver": "d.example.com", "volumeHandle": "h", "nodePublishSecretRef": secret_ref}
-    await api.post(VOLUMES, a_volume("disk", claimRef=reference, csi=source))
-    await api.post(VOLUMES, a_volume("other"))
-    await api.post(CLAIMS, a_claim("data", volumeName="disk"))
-    await api.post(SECRETS, a_secret("password"))
-    await api.post(ATTACHMENTS, an_attachment("link", "n1"))
-    await api.post(ATTACHMENTS, an_attachment("link2", "n2"))
-    reachable = [
-        f"{VOLUMES}/disk",
-        f"{CLAIMS}/data",
-        f"{SECRETS}/password",
-        f"{CONFIG_MAPS}/kube-root-ca.crt",
-        f"{PODS}/web",
-    ]
-    for path in reachable:
-        answer = await api.ask("GET", path, token=node)
-        assert answer.code == 403, path
-        assert answer.doc["message"].endswith(
-            ": no relationship found between node 'n1' and this object"
-        )
-    await api.post(PODS, a_pod("web", node="n1", claim="data"))
-    for path in (*reachable, f"{ATTACHMENTS}/link"):
-        assert (await api.ask("GET", path, token=node)).code == 200, path
-    for path in (f"{VOLUMES}/other", f"{ATTACHMENTS}/link2"):
-        assert (await api.ask("GET", path, token=node)).code == 403, path
-    assert (await api.ask("GET", f"{VOLUMES}/disk", token=token_of(api, "node:n2"))).code == 403
-
-
-async def test_98_a_node_loses_sight_of_what_its_pods_no_longer_need(api: ApiUnderTest) -> None:
-    node = token_of(api, "node:n1")
-    await api.post(CLAIMS, a_claim("data"))
-    await api.post(PODS, a_pod("web", node="n1", claim="data"))
-    assert (await api.ask("GET", f"{CLAIMS}/data", token=node)).code == 200
-    await api.delete(f"{PODS}/web", {"gracePeriodSeconds": 0})
-    assert (await api.ask("GET", f"{CLAIMS}/data", token=node)).code == 403
-
-
-async def test_98_a_node_watches_what_it_may_read_and_nothing_beside(api: ApiUnderTest) -> None:
-    pod = a_pod("web", node="n1")
-    pod["spec"]["volumes"] = [{"name": "s", "secret": {"secretName": "mine"}}]
-    for name in ("mine", "other"):
-        await api.post(SECRETS, a_secret(name))
-    await api.post(PODS, pod)
-    api.token = token_of(api, "node:n1")
-    for url in (
-        f"{SECRETS}?watch=true&fieldSelector=metadata.name%3Dmine",
-        "/api/v1/watch/namespaces/default/secrets/mine",
-    ):
-        watching = await api.watch(url)
-        assert watching.names == [("ADDED", "mine")]
-    for url in (
-        f"{SECRETS}?watch=true",
-        f"{SECRETS}?watch=true&fieldSelector=metadata.name%3Dother",
-        f"{SECRETS}?watch=true&fieldSelector=metadata.name!%3Dmine",
-        "/api/v1/watch/namespaces/default/secrets",
-        "/api/v1/watch/namespaces/default/secrets/other",
-        "/api/v1/watch/secrets",
-    ):
-        assert (await api.get(url)).code == 403, url
-
-
-async def test_98_a_node_reports_the_size_of_a_claim_and_nothing_else(api: ApiUnderTest) -> None:
-    node = token_of(api, "node:n1")
-    await api.post(CLAIMS, a_claim("data"))
-    await api.post(PODS, a_pod("web", node="n1", claim="data"))
-    merge = {"content-type": "application/merge-patch+json"}
-    url = f"{CLAIMS}/data/status"
-    size = {"status": {"capacity": {"storage": "2Gi"}}}
-    assert (await api.ask("PATCH", url, size, merge, token=node)).code == 200
-    phase = {"status": {"phase": "Bound"}}
-    assert (await api.ask("PATCH", url, phase, merge, token=node)).code == 403
-    assert (await api.ask("PATCH", f"{CLAIMS}/data", {"spec": {}}, merge, token=node)).code == 403
 
 
 QUESTIONS: dict[str, tuple[str, Doc, bool]] = {
@@ -370,7 +282,7 @@ async def test_96_may_i(api: ApiUnderTest, role: str, spec: Doc, *, allowed: boo
         "POST",
         f"{AUTHORIZATION}/selfsubjectaccessreviews",
         {"spec": spec},
-        token=token_of(api, role),
+        token=api.token_of(role),
     )
     assert answer.code == 201, answer.text
     assert answer.doc["kind"] == "SelfSubjectAccessReview"
@@ -390,7 +302,7 @@ async def test_96_a_question_is_about_one_thing(api: ApiUnderTest, spec: Doc) ->
 
 async def test_who_am_i(api: ApiUnderTest) -> None:
     answer = await api.ask(
-        "POST", f"{AUTHENTICATION}/selfsubjectreviews", {}, token=token_of(api, "node:n1")
+        "POST", f"{AUTHENTICATION}/selfsubjectreviews", {}, token=api.token_of("node:n1")
     )
     assert answer.code == 201
     user = answer.doc["status"]["userInfo"]
@@ -403,7 +315,7 @@ async def test_what_may_i(api: ApiUnderTest) -> None:
         "POST",
         f"{AUTHORIZATION}/selfsubjectrulesreviews",
         {"spec": {"namespace": "default"}},
-        token=token_of(api, READ_ONLY),
+        token=api.token_of(READ_ONLY),
     )
     assert answer.code == 201
     rules = answer.doc["status"]["resourceRules"]
@@ -427,159 +339,6 @@ async def test_may_they(api: ApiUnderTest) -> None:
     assert not await allowed(["system:authenticated"], "get")
 
 
-TOKEN_OF_DEFAULT = f"{SERVICE_ACCOUNTS}/default/token"
-
-
-async def test_97_a_token_for_a_service_account(api: ApiUnderTest) -> None:
-    answer = await api.post(TOKEN_OF_DEFAULT, {})
-    assert answer.code == 201, answer.text
-    asked = answer.doc
-    assert (asked["kind"], asked["apiVersion"]) == ("TokenRequest", "authentication.k8s.io/v1")
-    assert asked["spec"]["expirationSeconds"] == 3600
-    assert asked["spec"]["audiences"] == [ISSUER]
-    assert asked["status"]["expirationTimestamp"] == "2026-01-02T04:04:05Z"
-    account = (await api.get(f"{SERVICE_ACCOUNTS}/default")).doc["metadata"]
-    token = asked["status"]["token"]
-    assert jwt.get_unverified_header(token)["kid"]
-    claims = jwt.decode(token, options={"verify_signature": False})
-    assert claims["sub"] == "system:serviceaccount:default:default"
-    assert claims["iss"] == ISSUER
-    assert claims["aud"] == [ISSUER]
-    assert claims["exp"] - claims["iat"] == 3600
-    assert claims["nbf"] == claims["iat"]
-    assert claims["jti"]
-    assert claims["kubernetes.io"] == {
-        "namespace": "default",
-        "serviceaccount": {"name": "default", "uid": account["uid"]},
-    }
-
-
-async def who(api: ApiUnderTest, token: str) -> tuple[int, Doc]:
-    answer = await api.ask("POST", f"{AUTHENTICATION}/selfsubjectreviews", {}, token=token)
-    return answer.code, answer.doc["status"] if answer.code == 201 else {}
-
-
-async def test_97_a_service_account_s_token_is_its_word(api: ApiUnderTest) -> None:
-    token = (await api.post(TOKEN_OF_DEFAULT, {})).doc["status"]["token"]
-    code, status = await who(api, token)
-    assert code == 201
-    user = status["userInfo"]
-    assert user["username"] == "system:serviceaccount:default:default"
-    assert set(user["groups"]) == {
-        "system:serviceaccounts",
-        "system:serviceaccounts:default",
-        "system:authenticated",
-    }
-    assert (await api.ask("GET", SECRETS, token=token)).code == 403
-
-
-async def test_97_a_token_ends_with_its_time(api: ApiUnderTest) -> None:
-    request = {"spec": {"expirationSeconds": 600}}
-    token = (await api.post(TOKEN_OF_DEFAULT, request)).doc["status"]["token"]
-    await api.clock.advance(599)
-    assert (await who(api, token))[0] == 201
-    await api.clock.advance(62)
-    assert (await who(api, token))[0] == 401
-
-
-async def test_97_a_token_ends_with_its_account(api: ApiUnderTest) -> None:
-    await api.post(SERVICE_ACCOUNTS, a_service_account("robot"))
-    token = (await api.post(f"{SERVICE_ACCOUNTS}/robot/token", {})).doc["status"]["token"]
-    assert (await who(api, token))[0] == 201
-    await api.delete(f"{SERVICE_ACCOUNTS}/robot")
-    assert (await who(api, token))[0] == 401
-    await api.post(SERVICE_ACCOUNTS, a_service_account("robot"))
-    assert (await who(api, token))[0] == 401, "another of the same name"
-
-
-async def test_97_a_token_ends_with_its_pod(api: ApiUnderTest) -> None:
-    await api.post(PODS, a_pod("web", node="n1"))
-    reference = {"kind": "Pod", "apiVersion": "v1", "name": "web"}
-    answer = await api.post(TOKEN_OF_DEFAULT, {"spec": {"boundObjectRef": reference}})
-    assert answer.code == 201, answer.text
-    token = answer.doc["status"]["token"]
-    bound = jwt.decode(token, options={"verify_signature": False})["kubernetes.io"]
-    assert bound["pod"]["name"] == "web"
-    assert (await who(api, token))[0] == 201
-    await api.delete(f"{PODS}/web", {"gracePeriodSeconds": 0})
-    assert (await who(api, token))[0] == 401
-
-
-async def test_97_a_token_for_others_is_no_token_here(api: ApiUnderTest) -> None:
-    request = {"spec": {"audiences": ["vault"]}}
-    token = (await api.post(TOKEN_OF_DEFAULT, request)).doc["status"]["token"]
-    assert (await who(api, token))[0] == 401
-
-    async def review(audiences: list[str]) -> Doc:
-        body = {"spec": {"token": token, "audiences": audiences}}
-        answer = await api.post(f"{AUTHENTICATION}/tokenreviews", body)
-        assert answer.code == 201
-        return dict(answer.doc["status"])
-
-    assert (await review(["vault", "x"]))["audiences"] == ["vault"]
-    assert not (await review(["x"])).get("authenticated")
-
-
-REQUESTS: dict[str, tuple[str, Doc, int, str]] = {
-    "97 of 5 seconds": (
-        "default",
-        {"expirationSeconds": 5},
-        422,
-        "spec.expirationSeconds: Invalid value: 5: may not specify a duration less than 10 minutes",
-    ),
-    "97 for ever": (
-        "default",
-        {"expirationSeconds": 2**32 + 1},
-        422,
-        "may not specify a duration larger than 2^32 seconds",
-    ),
-    "97 of an account that is not there": ("gone", {}, 404, 'serviceaccounts "gone" not found'),
-    "97 of a pod that is not there": (
-        "default",
-        {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "gone"}},
-        404,
-        'pods "gone" not found',
-    ),
-    "97 of another pod of that name": (
-        "default",
-        {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "web", "uid": "x"}},
-        409,
-        "",
-    ),
-}
-
-
-@pytest.mark.parametrize(("account", "spec", "code", "message"), REQUESTS.values(), ids=REQUESTS)
-async def test_97_tokens_that_are_not_given(
-    api: ApiUnderTest, account: str, spec: Doc, code: int, message: str
-) -> None:
-    await api.post(PODS, a_pod("web", node="n1"))
-    answer = await api.post(f"{SERVICE_ACCOUNTS}/{account}/token", {"spec": spec})
-    assert answer.code == code, answer.text
-    assert message in answer.doc["message"]
-
-
-async def test_97_a_node_gets_tokens_for_its_pods_alone(api: ApiUnderTest) -> None:
-    node = token_of(api, "node:n1")
-    await api.post(NODES, a_node("n1"))
-    mine = (await api.post(PODS, a_pod("mine", node="n1"))).doc
-    other = (await api.post(PODS, a_pod("other", node="n2"))).doc
-
-    async def ask(pod: Doc | None) -> int:
-        reference = pod and {
-            "kind": "Pod",
-            "apiVersion": "v1",
-            "name": pod["metadata"]["name"],
-            "uid": pod["metadata"]["uid"],
-        }
-        body = {"spec": {"boundObjectRef": reference}}
-        return (await api.ask("POST", TOKEN_OF_DEFAULT, body, token=node)).code
-
-    assert await ask(mine) == 201
-    assert await ask(other) == 403
-    assert await ask(None) == 403
-
-
 async def test_impersonation_is_for_those_who_may(api: ApiUnderTest) -> None:
     as_node = {"Impersonate-User": "system:node:n1", "Impersonate-Group": "system:nodes"}
     answer = await api.ask("GET", VOLUMES, headers=as_node)
@@ -587,7 +346,7 @@ async def test_impersonation_is_for_those_who_may(api: ApiUnderTest) -> None:
     assert (
         'User "system:node:n1" cannot list resource "persistentvolumes"' in (answer.doc["message"])
     )
-    reader = token_of(api, READ_ONLY)
+    reader = api.token_of(READ_ONLY)
     answer = await api.ask("GET", VOLUMES, headers=as_node, token=reader)
     assert answer.code == 403
     assert 'User "read-only" cannot impersonate resource "users"' in answer.doc["message"]

@@ -240,6 +240,15 @@ async def test_every_complaint_is_made_at_once(api: ApiUnderTest) -> None:
     assert answer.doc["details"]["kind"] == "PersistentVolumeClaim"
 
 
+NO_INFO = dict.fromkeys(
+    (
+        *("architecture", "bootID", "containerRuntimeVersion", "kernelVersion"),
+        *("kubeProxyVersion", "kubeletVersion", "machineID", "operatingSystem"),
+        *("osImage", "systemUUID"),
+    ),
+    "",
+)
+
 STATUS: dict[str, tuple[str, Doc, Doc, Doc | None]] = {
     "a volume starts pending": (
         VOLUMES,
@@ -282,7 +291,12 @@ STATUS: dict[str, tuple[str, Doc, Doc, Doc | None]] = {
         NODES,
         a_node(),
         {"capacity": {"cpu": "4"}},
-        {"capacity": {"cpu": "4"}, "allocatable": {"cpu": "4"}},
+        {
+            "capacity": {"cpu": "4"},
+            "allocatable": {"cpu": "4"},
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
+            "nodeInfo": NO_INFO,
+        },
     ),
 }
 

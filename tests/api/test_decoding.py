@@ -131,6 +131,17 @@ async def test_odd_fields_are_warned_about(
     assert sorted(answer.warnings) == sorted(findings)
 
 
+async def test_odd_fields_are_told_of_even_when_the_object_is_refused(api: ApiUnderTest) -> None:
+    odd = {"metadata": {"name": "Bad_Name"}, "odd": 1}
+    created = await api.post(CONFIG_MAPS, odd)
+    assert (created.code, created.warnings) == (422, ['unknown field "odd"'])
+    updated = await api.put(f"{CONFIG_MAPS}/x", {"metadata": {"name": "x"}, "odd": 1})
+    assert (updated.code, updated.warnings) == (404, ['unknown field "odd"'])
+    await api.post(CONFIG_MAPS, {"metadata": {"name": "x"}})
+    patched = await api.patch(f"{CONFIG_MAPS}/x", {"odd": 1, "metadata": {"labels": {"a": "b c"}}})
+    assert (patched.code, patched.warnings) == (422, ['unknown field "odd"'])
+
+
 @pytest.mark.parametrize(("body", "findings"), ODD.values(), ids=ODD)
 async def test_24_26_strictly_odd_fields_are_refused(
     api: ApiUnderTest, body: str, findings: list[str]

@@ -54,9 +54,10 @@ async def unprotected(api: ApiUnderTest, url: str) -> None:
     await api.patch(url, {"metadata": {"finalizers": None}})
 
 
-@pytest.mark.parametrize(
-    ("kind", "url", "make"), [(k, *v) for k, v in STORED.items() if k != "Namespace"], ids=str
-)
+REMOVED = {kind: (kind, *how) for kind, how in STORED.items() if kind != "Namespace"}
+
+
+@pytest.mark.parametrize(("kind", "url", "make"), REMOVED.values(), ids=REMOVED)
 async def test_57_the_answer_to_a_deletion_tells_who_is_gone(
     api: ApiUnderTest, kind: str, url: str, make: Any
 ) -> None:
@@ -168,11 +169,14 @@ async def test_when_the_last_finalizer_goes_so_does_the_object(
     watching = await api.watch(f"{CLAIMS}?watch=1&resourceVersion=" + _version(marked))
     answer = await api.patch(f"{CLAIMS}/data", patch, media)
     assert (answer.code, answer.doc["kind"]) == (200, "PersistentVolumeClaim")
+    assert "finalizers" not in answer.doc["metadata"]
+    assert _version(answer.doc) == _version(marked)
     assert (await api.get(f"{CLAIMS}/data")).code == 404
     await api.settle()
     assert watching.types == ["DELETED"]
     gone = watching.events[0]["object"]
     assert gone["metadata"]["uid"] == marked["metadata"]["uid"]
+    assert gone["metadata"]["finalizers"] == marked["metadata"]["finalizers"]  # as it was stored
     assert int(_version(gone)) > int(_version(marked))
 
 
@@ -286,7 +290,8 @@ async def test_a_pod_that_has_ended_goes_at_once(api: ApiUnderTest, phase: str) 
 
 async def test_a_pod_without_a_node_goes_at_once(api: ApiUnderTest) -> None:
     await api.post(PODS, a_pod("web"))
-    assert (await api.delete(f"{PODS}/web")).doc["kind"] == "Pod"
+    deleted = (await api.delete(f"{PODS}/web")).doc
+    assert (deleted["kind"], deleted["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
     assert (await api.get(f"{PODS}/web")).code == 404
 
 
@@ -387,6 +392,7 @@ async def test_62_a_collection_is_deleted_by_selector(api: ApiUnderTest) -> None
     answer = await api.delete(f"{CONFIG_MAPS}?labelSelector=a%3Db")
     assert (answer.code, answer.doc["kind"]) == (200, "ConfigMapList")
     assert [item["metadata"]["name"] for item in answer.doc["items"]] == ["a", "b", "held"]
+    assert "deletionTimestamp" not in answer.doc["items"][2]["metadata"]  # as they were found
     left = (await api.get(f"{CONFIG_MAPS}?labelSelector=a")).doc["items"]
     assert [item["metadata"]["name"] for item in left] == ["c", "held"]
     assert "deletionTimestamp" in left[1]["metadata"]
@@ -407,6 +413,13 @@ async def test_62_nothing_outside_the_namespace_is_deleted(api: ApiUnderTest) ->
     await api.delete(f"{CONFIG_MAPS}?labelSelector=a")
     assert (await api.get(f"{other}/a")).code == 200
     assert (await api.get(f"{CONFIG_MAPS}/a")).code == 404
+
+
+async def test_nothing_is_deleted_in_all_namespaces_at_once(api: ApiUnderTest) -> None:
+    await api.post(CONFIG_MAPS, a_config_map("x"))
+    answer = await api.delete("/api/v1/configmaps")
+    assert refusal(answer) == (405, "MethodNotAllowed")
+    assert (await api.get(f"{CONFIG_MAPS}/x")).code == 200
 
 
 async def test_63_namespaces_are_not_deleted_together(api: ApiUnderTest) -> None:

@@ -183,10 +183,15 @@ async def test_what_a_client_has_it_is_not_sent_again(api: ApiUnderTest, path: s
     first = await api.get(path)
     etag = first.header("ETag")
     assert etag
-    assert first.header("Cache-Control") == "public"
+    assert first.header("Cache-Control") == "no-cache, private"
     again = await api.get(path, **{"if-none-match": etag})
     assert (again.code, again.body) == (304, b"")
     assert (await api.get(path, **{"if-none-match": '"other"'})).code == 200
+
+
+async def test_the_aggregated_form_may_be_kept(api: ApiUnderTest) -> None:
+    answer = await api.get("/apis", accept=AGGREGATED)
+    assert answer.header("Cache-Control") == "public"
 
 
 async def test_the_two_forms_have_different_tags(api: ApiUnderTest) -> None:

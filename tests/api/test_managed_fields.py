@@ -69,6 +69,26 @@ async def test_what_only_the_server_writes_is_owned_by_nobody(
     assert not fields.get("f:metadata", {}).keys() & {f"f:{name}" for name in never}
 
 
+async def test_what_the_server_decides_is_owned_by_nobody(api: ApiUnderTest) -> None:
+    """The finalizer of a namespace, a class that is chosen, a source that is copied."""
+    created = await api.post("/api/v1/namespaces", {"metadata": {"name": "team"}})
+    (fields,) = owners(created.doc).values()
+    assert fields.keys() == {"f:metadata"}
+    claim = a_claim()
+    claim["spec"]["dataSource"] = {"kind": "PersistentVolumeClaim", "name": "other"}
+    (fields,) = owners((await api.post(CLAIMS, claim)).doc).values()
+    assert "f:dataSource" in fields["f:spec"]
+    assert "f:dataSourceRef" not in fields["f:spec"]
+
+
+async def test_zeroes_that_are_always_shown_are_owned_by_nobody(api: ApiUnderTest) -> None:
+    event = {"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}}
+    created = (await api.post("/api/v1/namespaces/default/events", event)).doc
+    assert created["firstTimestamp"] is None
+    (fields,) = owners(created).values()
+    assert fields == {"f:involvedObject": {}}
+
+
 async def test_what_changes_changes_hands_and_the_rest_stays(api: ApiUnderTest) -> None:
     await api.post(f"{CONFIG_MAPS}?fieldManager=m1", a_config_map("x", a="1", b="1"))
     await api.clock.advance(60)

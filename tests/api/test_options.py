@@ -159,7 +159,7 @@ BAD_DELETIONS: dict[str, tuple[str, Any, tuple[int, str], str]] = {
         "",
         {"kind": "Pod", "apiVersion": "v1"},
         (400, "BadRequest"),
-        "cannot be converted to DeleteOptions",
+        'no kind "Pod" is registered for version "v1" in scheme',
     ),
 }
 

@@ -186,7 +186,13 @@ NO_FIT: dict[str, tuple[str, Any, tuple[int, str], str]] = {
         (400, "BadRequest"),
         "the namespace of the provided object does not match the namespace sent on the request",
     ),
-    "another kind": (MERGE, {"kind": "Secret"}, (400, "BadRequest"), "Secret in version"),
+    "another kind": (
+        MERGE,
+        {"kind": "Odd"},
+        (422, "Invalid"),
+        'no kind "Odd" is registered for version "v1" in scheme',
+    ),
+    "null": (MERGE, b"null", (400, "BadRequest"), "Invalid JSON Patch"),
     "another uid": (
         MERGE,
         {"metadata": {"uid": "u"}},
@@ -241,8 +247,25 @@ async def test_other_media_types_are_no_patches(api: ApiUnderTest, url: str, med
     await api.post(SNAPSHOTS, a_snapshot())
     answer = await api.patch(url, {}, media)
     assert refusal(answer) == (415, "UnsupportedMediaType")
-    assert "application/merge-patch+json" in message(answer)
-    assert ("strategic" in message(answer)) == (url == X)
+    if url == X:  # refused before the kind is asked
+        assert (message(answer), answer.doc["details"]) == ("415: Unsupported Media Type", {})
+    else:
+        assert "application/merge-patch+json" in message(answer)
+        assert "strategic" not in message(answer)
+
+
+async def test_a_strict_patch_is_blamed_in_its_own_words(api: ApiUnderTest) -> None:
+    """Not the object: neither its kind nor its name is in the refusal."""
+    await a_stored(api, a="1")
+    url = f"{X}?fieldValidation=Strict"
+    answer = await api.patch(url, {"odd": {"a": 1}}, STRATEGIC)
+    assert message(answer) == (
+        ' "" is invalid: patch: Invalid value: "map[odd:map[a:1]]": '
+        'strict decoding error: unknown field "odd"'
+    )
+    assert answer.doc["details"].keys() == {"causes"}
+    merged = await api.patch(url, {"odd": 1})
+    assert '\\"odd\\":1' in message(merged)
 
 
 async def test_a_custom_kind_takes_the_other_patches(api: ApiUnderTest) -> None:

@@ -177,7 +177,8 @@ async def test_thousands_of_idle_connections(
         each = (most - before) / count
         with capsys.disabled():
             print(  # noqa: T201  a figure to compare with the next time
-                f"\n{count} idle connections: {each / 1024:.1f} KiB each, {most / MB:.0f} MiB in all"
+                f"\n{count} idle connections: {each / 1024:.1f} KiB each, "
+                f"{most / MB:.0f} MiB in all"
             )
         assert each < 64 * 1024
         assert own_server.ask("GET", "/version").code == 200

@@ -332,6 +332,7 @@ async def test_headers_of_a_watch_come_before_its_first_event(client: RawHttp) -
     head = await client.head()
     assert head.code == 200
     assert head.headers["transfer-encoding"] == "chunked"
+    assert head.headers["connection"] == "close"  # it ends with the watch
     assert head.headers["content-type"] == "application/json"
 
 

@@ -222,8 +222,6 @@ async def test_42_some_kinds_are_updated_only_by_those_who_know_their_version(
 SERVER_FIELDS: dict[str, Doc] = {
     "creationTimestamp": {"creationTimestamp": "1999-01-01T00:00:00Z"},
     "no creationTimestamp": {"creationTimestamp": None},
-    "deletionTimestamp": {"deletionTimestamp": "1999-01-01T00:00:00Z"},
-    "deletionGracePeriodSeconds": {"deletionGracePeriodSeconds": 5},
     "generation": {"generation": 9},
     "selfLink": {"selfLink": "/x"},
     "no uid": {"uid": None},
@@ -235,6 +233,20 @@ async def test_what_only_the_server_knows_stays(api: ApiUnderTest, metadata: Doc
     stored = (await api.post(CONFIG_MAPS, a_config_map("x"))).doc
     doc = {**stored, "metadata": stored["metadata"] | metadata}
     assert (await api.put(f"{CONFIG_MAPS}/x", doc)).doc == stored
+
+
+DELETIONS: dict[str, Doc] = {
+    "deletionTimestamp": {"deletionTimestamp": "1999-01-01T00:00:00Z"},
+    "deletionGracePeriodSeconds": {"deletionGracePeriodSeconds": 5},
+}
+
+
+@pytest.mark.parametrize(("field", "metadata"), DELETIONS.items(), ids=DELETIONS)
+async def test_nobody_is_deleted_by_an_update(api: ApiUnderTest, field: str, metadata: Doc) -> None:
+    stored = (await api.post(CONFIG_MAPS, a_config_map("x"))).doc
+    doc = {**stored, "metadata": stored["metadata"] | metadata}
+    answer = await api.put(f"{CONFIG_MAPS}/x", doc)
+    assert causes(answer) == [("FieldValueInvalid", f"metadata.{field}")]
 
 
 EMPTY: dict[str, Doc] = {

@@ -270,7 +270,8 @@ async def test_76_bookmarks_come_each_minute_and_before_the_end(
     added, *bookmarks = versions(watching)
     assert bookmarks == [added, int(await current(api))]
     bookmark = watching.events[-1]["object"]
-    assert bookmark.keys() == {"kind", "apiVersion", "metadata"}
+    assert bookmark.keys() == {"kind", "apiVersion", "metadata", "spec", "status"}
+    assert bookmark["metadata"].keys() == {"resourceVersion"}
     assert (bookmark["kind"], bookmark["apiVersion"]) == ("PersistentVolume", "v1")
     assert {k for k, v in bookmark["metadata"].items() if v} == {"resourceVersion"}
 

@@ -39,9 +39,25 @@ def unique() -> str:
 
 @pytest.fixture
 def namespace(server: RealServer, unique: str) -> str:
+    """With all that the server itself puts into a new one."""
     created = server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": unique}})
     assert created.code == 201
+    for plural, name in (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")):
+        wait_for(server, f"/api/v1/namespaces/{unique}/{plural}", name)
     return unique
+
+
+def wait_for(server: RealServer, collection: str, name: str) -> None:
+    """Until an object of this name is there."""
+    connection = server.connect()
+    connection.request(
+        "GET",
+        f"{collection}?watch=true&timeoutSeconds=20&fieldSelector=metadata.name={name}",
+        headers={"Authorization": f"Bearer {server.token()}"},
+    )
+    answer = connection.getresponse()
+    assert b'"ADDED"' in answer.readline()
+    connection.close()
 
 
 @pytest.fixture

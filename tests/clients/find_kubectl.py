@@ -78,12 +78,13 @@ def _asked_for_its_version(path: Path) -> Binary:
 
 def _unpack(package: Package, target: Path) -> None:
     """Download the package with apt and take the binary out of it."""
+    source = f"deb{_signature()} {_archive()} {package.suite} main\n"
     state = target.parent / "apt"
     shutil.rmtree(state, ignore_errors=True)
     for part in ("lists/partial", "cache/archives/partial", "parts", "unpacked"):
         (state / part).mkdir(parents=True)
     (state / "status").touch()  # so that what is installed here has no say
-    (state / "sources.list").write_text(f"deb{_signature()} {_archive()} {package.suite} main\n")
+    (state / "sources.list").write_text(source)
     apt = ["apt-get", "--quiet", *_options(state)]
     _run([*apt, "update"], DOWNLOAD_SECONDS)
     _run([*apt, "download", package.name], DOWNLOAD_SECONDS, state)
@@ -114,7 +115,10 @@ def _options(state: Path) -> Iterator[str]:
 
 def _archive() -> str:
     """The Debian archive that this machine itself uses."""
-    about = platform.freedesktop_os_release() if sys.platform == "linux" else {}
+    try:
+        about = platform.freedesktop_os_release()
+    except OSError:
+        about = {}
     if about.get("ID") != "debian" or not shutil.which("apt-get"):
         raise Missing("it is fetched from Debian's archive, and this machine is none of Debian's")
     shown = "$(REPO_URI) $(RELEASE) $(COMPONENT)"

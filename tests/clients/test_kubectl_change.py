@@ -258,6 +258,16 @@ def test_a_node_is_tainted_and_cordoned(kubectl: Kubectl, unique: str) -> None:
     assert "unschedulable" not in spec
 
 
+@kubectls()
+def test_a_node_is_drained(kubectl: Kubectl, unique: str) -> None:
+    pods = [a_pod("mine", nodeName=unique), a_pod("other", nodeName=f"{unique}-other")]
+    kubectl("create", "-f", "-", given=[a_node(unique), *pods])
+
+    kubectl("drain", unique, "--force", "--grace-period=0", "--timeout=10s")
+
+    assert kubectl("get", "pods", "-o", "name") == "pod/other"
+
+
 @kubectls(since=(1, 24))
 def test_a_bound_claim_grows_when_its_class_allows(kubectl: Kubectl, unique: str) -> None:
     kubectl(

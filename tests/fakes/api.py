@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from mooring.apiserver.auth.pki import Pki, open_pki
-from mooring.apiserver.auth.tokens import ADMIN, RoleTokens, open_role_tokens
+from mooring.apiserver.auth.tokens import ADMIN, NODE_PREFIX, RoleTokens, open_role_tokens
 from mooring.apiserver.http.message import Request, Response, Stream
 from mooring.apiserver.server import Parts, assemble
 from mooring.apiserver.store.memory import MemoryStore
@@ -158,6 +158,12 @@ class ApiUnderTest:
         watching = Watching(answer)
         watching.start()
         return watching
+
+    def token_of(self, role: str) -> str:
+        """Of a fixed role, or of `node:<name>`."""
+        if role.startswith(NODE_PREFIX):
+            return self.tokens.node_token(role.removeprefix(NODE_PREFIX)).reveal()
+        return self.tokens.token(role).reveal()
 
     async def settle(self) -> None:
         """Let garbage collection and namespaces do what they have to do."""

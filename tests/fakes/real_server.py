@@ -46,24 +46,31 @@ def command(*arguments: str) -> list[str]:
 class RealServer:
     """One data directory, and the process that serves it (when `start` was called)."""
 
-    def __init__(self, data_dir: Path, *flags: str) -> None:
+    word = "up"  # the command
+
+    def __init__(self, data_dir: Path, *flags: str, role: str = "up") -> None:
         self.data_dir = data_dir
         self.host = "127.0.0.1"
         self.port = 0  # 0 until it runs; then kept over restarts, so that clients find it again
         self.log = data_dir.with_name(f"{data_dir.name}.stderr")
         self._flags = flags
+        self._role = role
         self._process: subprocess.Popen[str] | None = None
 
     # its life
 
-    def start(self) -> "RealServer":
-        """After: it said that it is ready."""
-        arguments = ("up", "--port", str(self.port), "--data-dir", str(self.data_dir))
+    def launch(self) -> "subprocess.Popen[str]":
+        """After: its process runs, ready or not."""
+        arguments = (self.word, "--port", str(self.port), "--data-dir", str(self.data_dir))
         with self.log.open("a") as log:
             self._process = subprocess.Popen(  # noqa: S603  our own program
                 command(*arguments, *self._flags), stdout=subprocess.PIPE, stderr=log, text=True
             )
-        line = self._first_line(self._process)
+        return self._process
+
+    def start(self) -> "RealServer":
+        """After: it said that it is ready."""
+        line = self._first_line(self.launch())
         found = READY.match(line)
         if found is None:
             self.kill()

@@ -16,6 +16,7 @@ from mooring.apiserver.document import decode, encode
 from mooring.apiserver.http.message import Answer, Request, Response
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.refusals import not_found
+from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 
 Verb = Callable[[Backend, Call], Awaitable[Answer]]
@@ -95,6 +96,8 @@ def _answering(review: Review) -> Verb:
     async def verb(backend: Backend, call: Call) -> Answer:
         options = body_options(call, "CreateOptions")
         doc, _ = decode_body(call, options.validation)
-        return Response(201, encode(review(doc, call, backend.now())))
+        answer = dict(review(doc, call, backend.now()))
+        fill(answer, call.kind.message)
+        return Response(201, encode(answer))
 
     return verb

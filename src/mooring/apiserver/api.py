@@ -20,17 +20,19 @@ from mooring.apiserver.options import first, flag, parse_query
 from mooring.apiserver.pages import Pages
 from mooring.apiserver.refusals import method_not_allowed, unknown_resource
 from mooring.apiserver.routes import Plain, Route, parse
+from mooring.apiserver.verbs.answering import warning_headers
 from mooring.apiserver.verbs.bind import bind
 from mooring.apiserver.verbs.create import create
 from mooring.apiserver.verbs.delete import delete
 from mooring.apiserver.verbs.delete_collection import delete_collection
+from mooring.apiserver.verbs.evict import evict
 from mooring.apiserver.verbs.finalize import finalize
 from mooring.apiserver.verbs.get import get
 from mooring.apiserver.verbs.list import list_objects
 from mooring.apiserver.verbs.patch import patch
 from mooring.apiserver.verbs.update import update
 from mooring.apiserver.verbs.watch import watch
-from mooring.errors import ApiError, ServerError, StoreError
+from mooring.errors import ApiError, InternalError, StoreError
 
 LOG = log.get("mooring.api")
 
@@ -50,6 +52,7 @@ ON_COLLECTION: dict[str, tuple[str, Verb]] = {
 ON_STATUS: Mapping[str, Verb] = {"GET": get, "PUT": update, "PATCH": patch}
 ON_PART: Mapping[tuple[str, str], Mapping[str, Verb]] = {
     ("pods", "binding"): {"POST": bind},
+    ("pods", "eviction"): {"POST": evict},
     ("namespaces", "finalize"): {"PUT": finalize},
 }
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -84,10 +87,10 @@ class Api:
             answer = refused(error)
         except StoreError as error:
             LOG.warning("the store refused", because=str(error))
-            answer = refused(ServerError(f"the database refused: {error}"))
+            answer = refused(InternalError(f"the database refused: {error}"))
         except Exception:  # the one broad except: a bug in one request stays there
             LOG.exception("request failed", method=request.method, path=request.path)
-            answer = refused(ServerError("Internal error occurred: see the log of mooring"))
+            answer = refused(InternalError("Internal error occurred: see the log of mooring"))
         if isinstance(answer, Stream):
             answer.source = _Counted(answer.source, self._metrics, target)
         seconds = self._backend.clock.monotonic() - began
@@ -130,9 +133,10 @@ class Api:
         by_method = ON_OBJECT if route.name else ON_COLLECTION
         if method not in by_method or word not in kind.verbs:
             raise method_not_allowed()
+        is_everywhere = kind.namespaced and not route.collection_in_namespace
+        if is_everywhere and word in ("create", "deletecollection"):
+            raise method_not_allowed()
         if word == "create":
-            if kind.namespaced and not route.collection_in_namespace:
-                raise method_not_allowed()
             return self._access.review_verbs.get(kind.plural, create)
         if word == "watch":
             return watch
@@ -152,6 +156,8 @@ class Api:
     def _missing(self, path: str) -> Response:
         """404: a Status under a group that is known, plain text anywhere else."""
         segments = path[1:].split("/")
+        if segments[0] == "version":
+            raise unknown_resource()
         if len(segments) > 1 and segments[0] in ("api", "apis"):
             group = "" if segments[0] == "api" else segments[1]
             if any(known.name == group for known in self._backend.kinds.groups()):
@@ -173,7 +179,9 @@ class Api:
 
 
 def refused(error: ApiError) -> Response:
-    headers = (("Retry-After", str(error.retry_after)),) if error.retry_after else ()
+    headers = warning_headers(error.warnings)
+    if error.retry_after:
+        headers += (("Retry-After", str(error.retry_after)),)
     return Response(error.code, encode(error.status()), headers=headers)
 
 

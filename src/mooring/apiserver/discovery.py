@@ -89,7 +89,7 @@ def resource_list(kinds: Kinds, group: str, version: str) -> Doc | None:
         return None
     return {
         "kind": "APIResourceList",
-        "apiVersion": "v1",
+        **({"apiVersion": "v1"} if group else {}),  # the oldest list of all does without
         "groupVersion": served[0].api_version,
         "resources": [entry for kind in served for entry in _resources(kind)],
     }

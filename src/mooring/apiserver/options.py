@@ -24,6 +24,7 @@ MOST_MANAGER_BYTES = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _MOST_DIGITS = 19  # of what fits an int64
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _GO_DURATION = re.compile(r"^[+-]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+$|^0$")
 
 
@@ -60,12 +61,13 @@ def write_options(query: str, word: str) -> WriteOptions:
     parameters = parse_query(query)
     check_timeout(parameters)
     errors: list[FieldError] = []
-    manager = first(parameters, "fieldManager")
+    is_deletion = word == "DeleteOptions"  # which knows neither managers nor unknown fields
+    manager = "" if is_deletion else first(parameters, "fieldManager")
     errors += _manager_complaints(manager)
     dry_run = parameters.get("dryRun", [])
     if any(value != "All" for value in dry_run):
         errors.append(not_supported("dryRun", dry_run, ("All",)))
-    validation = first(parameters, "fieldValidation")
+    validation = "" if is_deletion else first(parameters, "fieldValidation")
     if validation not in VALIDATIONS:
         errors.append(not_supported("fieldValidation", validation, VALIDATIONS))
     force = flag(parameters, "force") if "force" in parameters else None
@@ -135,7 +137,7 @@ def _list_complaints(options: ListOptions) -> "list[FieldError]":
     errors: list[FieldError] = []
     if options.match and options.match not in ("Exact", "NotOlderThan"):
         errors.append(
-            not_supported("resourceVersionMatch", options.match, ("", "Exact", "NotOlderThan"))
+            not_supported("resourceVersionMatch", options.match, ("Exact", "NotOlderThan", ""))
         )
     if options.watch:
         if options.match and options.initial_events is None:
@@ -153,6 +155,10 @@ def _list_complaints(options: ListOptions) -> "list[FieldError]":
                     "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
                 )
             )
+            if options.match == "Exact":
+                errors.append(
+                    not_supported("resourceVersionMatch", options.match, ("NotOlderThan",))
+                )
         return errors
     if options.initial_events is not None:
         errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
@@ -184,8 +190,9 @@ def _list_complaints(options: ListOptions) -> "list[FieldError]":
 def check_timeout(parameters: Query) -> None:
     timeout = first(parameters, "timeout")
     if timeout and not _GO_DURATION.match(timeout):
+        what = "missing unit in" if _NUMBER.fullmatch(timeout) else "invalid"
         raise BadRequest(
-            f'invalid timeout specified in the request URL - time: invalid duration "{timeout}"'
+            f'invalid timeout specified in the request URL - time: {what} duration "{timeout}"'
         )
 
 

@@ -8,12 +8,17 @@ from mooring.apiserver.document import encode
 from mooring.apiserver.health import Health
 from mooring.apiserver.http.message import TEXT, Request, Response
 from mooring.apiserver.metrics import Metrics
-from mooring.apiserver.negotiation import discovery_form, swagger_form
+from mooring.apiserver.negotiation import DiscoveryForm, discovery_form, swagger_form
 from mooring.apiserver.openapi.serving import OpenApi
 from mooring.apiserver.options import check_timeout, first, parse_query
 from mooring.apiserver.published import Published
 
 KUBERNETES = ("1", "35")  # the version whose behaviour is followed
+
+
+REVALIDATE = "no-cache, private"
+KEEP = "public"
+KEEP_FOR_GOOD = "public, immutable"  # what is found by its hash never changes
 
 
 class Pages:
@@ -38,15 +43,17 @@ class Pages:
             case ["metrics"]:
                 return Response(200, self._metrics.render(), self._metrics.content_type)
             case ["openapi", "v2"]:
-                form = swagger_form(request.header("accept"))
-                return published(self._openapi.swagger(form), request, vary=True)
+                swagger = self._openapi.swagger(swagger_form(request.header("accept")))
+                return published(swagger, request, vary=True)
             case ["openapi", "v3"]:
                 return published(self._openapi.index(), request)
             case ["openapi", "v3", *rest]:
                 return self._group_version("/".join(rest), request)
             case ["api" | "apis", *_]:
-                page = self._discovery.find(path, discovery_form(request.header("accept")))
-                return None if page is None else published(page, request, vary=True)
+                form = discovery_form(request.header("accept"))
+                page = self._discovery.find(path, form)
+                cache = KEEP if form is DiscoveryForm.AGGREGATED else REVALIDATE
+                return None if page is None else published(page, request, cache, vary=True)
             case _:
                 return None
 
@@ -58,12 +65,14 @@ class Pages:
         if asked and asked != page.digest:
             right = f"/openapi/v3/{name}?hash={page.digest}"
             return Response(301, headers=(("Location", right),))
-        return published(page, request)
+        return published(page, request, KEEP_FOR_GOOD if asked else REVALIDATE)
 
 
-def published(page: Published, request: Request, *, vary: bool = False) -> Response:
-    """A page that clients may keep and revalidate."""
-    headers = [("Cache-Control", "public"), ("ETag", page.etag)]
+def published(
+    page: Published, request: Request, cache: str = REVALIDATE, *, vary: bool = False
+) -> Response:
+    """A page that clients may keep, and how."""
+    headers = [("Cache-Control", cache), ("ETag", page.etag)]
     if vary:
         headers.append(("Vary", "Accept"))
     if request.header("if-none-match") == page.etag:

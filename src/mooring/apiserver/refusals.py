@@ -32,7 +32,7 @@ def conflict_as(group: str, resource: str, name: str, why: str) -> Conflict:
 def forbidden_as(group: str, resource: str, name: str, why: str) -> Forbidden:
     """403; an empty resource is a path."""
     if not resource:
-        return Forbidden(f"forbidden: {why}")
+        return Forbidden(f"forbidden: {why}", details={})
     what = f"{_qualified(group, resource)} {show(name)}" if name else _qualified(group, resource)
     return Forbidden(f"{what} is forbidden: {why}", details=_details(group, resource, name))
 
@@ -84,7 +84,8 @@ def forbidden(kind: Kind, name: str, why: str) -> Forbidden:
 
 
 def invalid(kind: Kind, name: str, errors: Sequence[FieldError]) -> Invalid:
-    return invalid_as(kind.kind, kind.group, name, errors)
+    group = "" if kind.to_stored else kind.group  # a view complains as the kind that is stored
+    return invalid_as(kind.kind, group, name, errors)
 
 
 def invalid_as(word: str, group: str, name: str, errors: Sequence[FieldError]) -> Invalid:
@@ -106,8 +107,10 @@ def check(kind: Kind, name: str, errors: Iterable[FieldError]) -> None:
 
 
 def method_not_allowed() -> MethodNotAllowed:
-    return MethodNotAllowed("the server does not allow this method on the requested resource")
+    return MethodNotAllowed(
+        "the server does not allow this method on the requested resource", details={}
+    )
 
 
 def unknown_resource() -> NotFound:
-    return NotFound("the server could not find the requested resource")
+    return NotFound("the server could not find the requested resource", details={})

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import typer
 
-from mooring.cli import apiserver, kubeconfig, up, version
+from mooring.cli import apiserver, controllers, kubeconfig, up, version
 from mooring.errors import MooringError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command("up")(up.up)
 app.command("apiserver")(apiserver.apiserver)
+app.command("controllers")(controllers.controllers)
 app.command("kubeconfig")(kubeconfig.kubeconfig)
 app.command("version")(version.version)
 

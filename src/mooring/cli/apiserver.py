@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import HOST, PORT, DataDir, Host, LogLevel, Names, Port
+from mooring.cli.flags import HOST, PORT, DataDir, Host, Level, LogLevel, Names, Port
 
 
 def apiserver(
@@ -16,7 +16,7 @@ def apiserver(
     kubeconfig: Annotated[
         Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
     ] = None,
-    log_level: LogLevel = "info",
+    log_level: LogLevel = Level.INFO,
 ) -> None:
     """Run the Kubernetes-compatible API server on its embedded SQLite database.
 

@@ -1,11 +1,20 @@
 """Flags that several commands share."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mooring.stack.config import DEFAULT_PORT, LOOPBACK, default_data_dir
+
+
+class Level(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
 
 DataDir = Annotated[
     Path,
@@ -29,6 +38,6 @@ Names = Annotated[
         show_default=False,
     ),
 ]
-LogLevel = Annotated[str, typer.Option(help="debug, info, warning or error.")]
+LogLevel = Annotated[Level, typer.Option(help="How much to tell.", case_sensitive=False)]
 
 PORT, HOST = DEFAULT_PORT, LOOPBACK

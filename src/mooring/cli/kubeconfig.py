@@ -28,10 +28,10 @@ def kubeconfig(
 
     Example: mooring kubeconfig --role node:worker-1 --server https://10.0.0.5:6443 -o worker-1.conf
     """
-    from mooring.stack.credentials import kubeconfig_for
+    from mooring.stack.credentials import kubeconfig_for, write_kubeconfig
 
     made = kubeconfig_for(data_dir, role, server)
     if output is None:
         typer.echo(made.text(), nl=False)
     else:
-        made.write(output)
+        write_kubeconfig(made, output)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import HOST, PORT, DataDir, Host, LogLevel, Names, Port
+from mooring.cli.flags import HOST, PORT, DataDir, Host, Level, LogLevel, Names, Port
 
 
 def up(  # noqa: PLR0913, PLR0917  one argument per flag
@@ -22,7 +22,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     no_node: Annotated[  # noqa: FBT002  a flag of the command line
         bool, typer.Option("--no-node", help="Do not run a node on this machine.")
     ] = False,
-    log_level: LogLevel = "warning",
+    log_level: LogLevel = Level.WARNING,
 ) -> None:
     """Run Mooring here: the API server with its embedded database.
 

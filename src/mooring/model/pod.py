@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -94,9 +94,25 @@ class PodSpec(Wire, frozen=True):
     host_users: bool | None = None
 
 
+class ContainerState(Wire, frozen=True):
+    """One of these is set; none at all counts as running."""
+
+    waiting: Mapping[str, Any] | None = None
+    terminated: Mapping[str, Any] | None = None
+
+
+RUNNING = ContainerState()
+
+
+class ContainerStatus(Wire, frozen=True):
+    name: str = ""
+    state: ContainerState = RUNNING
+
+
 class PodStatus(Wire, frozen=True):
     phase: PodPhase = PodPhase.PENDING
     conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
     reason: str = ""
     message: str = ""
     nominated_node_name: str = ""
@@ -118,6 +134,14 @@ class Pod(ApiObject, frozen=True):
     def is_finished(self) -> bool:
         """Its containers have ended for good, though the node may still have its mounts."""
         return self.status.phase in {PodPhase.SUCCEEDED, PodPhase.FAILED}
+
+    @property
+    def is_terminated(self) -> bool:
+        """None of its containers runs or will run."""
+        if self.is_finished:
+            return True
+        states = (container.state for container in self.status.container_statuses)
+        return self.is_deleting and not any(state == RUNNING for state in states)
 
     def find_claim_name(self, volume: PodVolume) -> str | None:
         """The claim behind a volume of this pod: named in it, or made for it."""

@@ -27,6 +27,14 @@ def kubeconfig_for(data_dir: Path, role: str, server: str = "") -> Kubeconfig:
     return Kubeconfig(server or _last_url(data_dir), authority, token, context=f"mooring-{role}")
 
 
+def write_kubeconfig(kubeconfig: Kubeconfig, path: Path) -> None:
+    """Raises UsageError when the file cannot be written."""
+    try:
+        kubeconfig.write(path)
+    except OSError as error:
+        raise UsageError(f"cannot write the kubeconfig {path}: {error.strerror}") from error
+
+
 def _token(data_dir: Path, role: str) -> Token:
     tokens = open_role_tokens(data_dir / "tokens.json")
     if role.startswith(NODE_PREFIX):

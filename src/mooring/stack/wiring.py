@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import resource
 import signal
 from collections.abc import Callable
 
@@ -11,15 +12,26 @@ from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.server import Address, Running, running
 from mooring.clock import RealClock
-from mooring.errors import UsageError
 from mooring.stack.config import LOOPBACK, Config
+from mooring.stack.credentials import write_kubeconfig
 
 Say = Callable[[str], None]
+
+MOST_OPEN_FILES = 1 << 16  # where the system sets no limit
 
 
 def run_apiserver(config: Config, say: Say) -> None:
     """Run until SIGTERM or SIGINT; `say` is told one line when the server is ready."""
+    allow_many_connections()
     uvloop.run(_apiserver(config, say))
+
+
+def allow_many_connections() -> None:
+    """Each client costs an open file; the limit that programs start with is meant for few."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else hard
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 async def _apiserver(config: Config, say: Say) -> None:
@@ -50,8 +62,5 @@ def write_kubeconfigs(config: Config, server: Running) -> str:
     if config.kubeconfig is not None:
         paths.append(config.kubeconfig)
     for path in paths:
-        try:
-            kubeconfig.write(path)
-        except OSError as error:
-            raise UsageError(f"cannot write the kubeconfig {path}: {error.strerror}") from error
+        write_kubeconfig(kubeconfig, path)
     return str(paths[-1])

@@ -1,7 +1,7 @@
 import msgspec
-from tests.unit.apiserver.small_api import POD, SECRET, small_kinds
 
 from mooring.apiserver.published import Shelf, publish, publish_bytes
+from tests.unit.apiserver.small_api import POD, SECRET, small_kinds
 
 
 def test_a_document_is_encoded_and_tagged_by_its_content() -> None:

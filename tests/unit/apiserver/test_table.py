@@ -2,7 +2,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.apiserver.small_api import POD, SECRET
 
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.negotiation import META_V1BETA1
@@ -17,6 +16,7 @@ from mooring.apiserver.table import (
     table_of_one,
 )
 from mooring.errors import BadRequest
+from tests.unit.apiserver.small_api import POD, SECRET
 
 NOW = "2026-01-02T03:04:05Z"
 

@@ -187,3 +187,36 @@ def test_source(name: str) -> None:
     volume = read_document({"name": "v", name: document}, PodVolume)
     assert volume.find_source() == (name, source)
     assert read(DOCUMENT, Pod).find_claim_name(volume) is None
+
+
+TERMINATED = {
+    "finished": ({}, {"phase": "Succeeded"}, True),
+    "failed": ({}, {"phase": "Failed"}, True),
+    "running": ({}, {"phase": "Running"}, False),
+    "deleted and its containers have ended": (
+        {"deletionTimestamp": "2026-01-02T03:04:05Z"},
+        {
+            "phase": "Running",
+            "containerStatuses": [{"name": "a", "state": {"terminated": {"x": 1}}}],
+        },
+        True,
+    ),
+    "deleted and one container still runs": (
+        {"deletionTimestamp": "2026-01-02T03:04:05Z"},
+        {"phase": "Running", "containerStatuses": [{"name": "a", "state": {"running": {}}}]},
+        False,
+    ),
+    "deleted before any container ran": (
+        {"deletionTimestamp": "2026-01-02T03:04:05Z"},
+        {"phase": "Pending"},
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("metadata", "status", "ended"), TERMINATED.values(), ids=TERMINATED)
+def test_whether_a_pod_is_over(
+    *, metadata: dict[str, Any], status: dict[str, Any], ended: bool
+) -> None:
+    pod = read_document({"metadata": {"name": "p", **metadata}, "status": status}, Pod)
+    assert pod.is_terminated is ended

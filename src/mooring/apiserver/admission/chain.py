@@ -7,10 +7,12 @@ import msgspec
 from mooring.apiserver.admission import (
     claim_resize,
     default_storage_class,
+    default_tolerations,
     in_use_protection,
     namespace_lifecycle,
     node_restriction,
     pod_priority,
+    runtime_class,
     service_account,
 )
 from mooring.apiserver.admission.contract import Attempt, Objects, Operation, Rule
@@ -41,7 +43,9 @@ MUTATING = (
         "persistentvolumeclaims",
         "volumeattributesclasses.storage.k8s.io",
     ),
+    _on(runtime_class.check, (CREATE,), "pods"),
     _on(service_account.give, (CREATE,), "pods"),
+    _on(default_tolerations.give, (CREATE, UPDATE), "pods"),
     _on(pod_priority.give, (CREATE,), "pods"),
     _on(pod_priority.keep, (UPDATE,), "pods"),
 )

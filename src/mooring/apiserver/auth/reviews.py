@@ -20,6 +20,7 @@ from mooring.model.field_error import FieldError, invalid, required
 from mooring.model.selector import escape_field
 
 _ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+_NOT_BOTH = "cannot be specified in combination with resourceAttributes"
 _UNREADABLE = "spec.resourceAttributes.fieldSelector {} due to parse error"
 
 
@@ -176,8 +177,10 @@ def _attribute_complaints(
     spec: Doc, about_the_subject: Sequence[FieldError] = ()
 ) -> Iterator[FieldError]:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if (resource is None) == (path is None):
-        yield invalid("spec", path, _ONE_OF)
+    if resource is not None and path is not None:
+        yield invalid("spec.nonResourceAttributes", path, _NOT_BOTH)
+    if resource is None and path is None:
+        yield invalid("spec.resourceAttributes", None, _ONE_OF)
     yield from about_the_subject
     for key in ("fieldSelector", "labelSelector"):
         selector = (resource or {}).get(key)
@@ -219,4 +222,4 @@ def _locality_complaints(spec: Doc, namespace: str) -> Iterator[FieldError]:
 
 def _refuse(document: Doc, complaints: Sequence[FieldError]) -> None:
     if complaints:
-        raise invalid_as(document.get("kind", ""), AUTHORIZATION, "", complaints)
+        raise invalid_as("", AUTHORIZATION, "", complaints)  # upstream names no kind either

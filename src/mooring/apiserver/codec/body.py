@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from mooring.apiserver.codec.identity import Identity, check_identity, not_handled, unrecognized
+from mooring.apiserver.codec.identity import (
+    Identity,
+    check_identity,
+    not_handled,
+    unrecognized,
+    unregistered,
+)
 from mooring.apiserver.codec.json_body import read_json
 from mooring.apiserver.codec.media import (
     ACCEPTED,
@@ -96,7 +102,7 @@ def decode_options(body: bytes, content_type: str | None) -> Doc:
         prefix = _PARSE_ERROR if media == JSON else ""
         raise BadRequest(f"{prefix}{error}") from error
     if doc.get("kind", "") not in ("", "DeleteOptions"):
-        raise BadRequest("decoded object cannot be converted to DeleteOptions")
+        raise BadRequest(unregistered(doc["kind"], doc.get("apiVersion", "")))
     return doc
 
 

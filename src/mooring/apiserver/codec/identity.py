@@ -82,8 +82,12 @@ def _another(kind: str, api_version: str, wanted: Identity) -> BadRequest:
             "unknown conversion"
         )
     else:
-        why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+        why = unregistered(kind, api_version)
     return _mismatch(kind, version, wanted, why)
+
+
+def unregistered(kind: str, api_version: str) -> str:
+    return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
 
 
 def _mismatch(kind: str, version: str, wanted: Identity, why: str) -> BadRequest:

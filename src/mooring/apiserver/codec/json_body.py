@@ -64,7 +64,14 @@ def _refuse(error: msgspec.DecodeError, body: bytes) -> NoReturn:
     if place >= len(body):
         raise ValueError("unexpected end of JSON input") from error
     where = _GO_WORDS.get(what, "looking for beginning of value")
+    if body[place] < 32 and _is_in_string(body, place):
+        where = "in string literal"
     raise ValueError(f"invalid character {_character(body[place])} {where}") from error
+
+
+def _is_in_string(body: bytes, place: int) -> bool:
+    quotes = body.count(b'"', 0, place) - body.count(rb"\"", 0, place)
+    return quotes % 2 == 1
 
 
 def _character(byte: int) -> str:

@@ -279,7 +279,7 @@ class Connection(asyncio.Protocol):
             answer.content_type,
             answer.headers,
             self._owner.date(),
-            True,  # noqa: FBT003
+            False,  # noqa: FBT003  a stream is the last thing on its connection, and says so
         )
         self._transport.write(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode("latin-1"))
         writer = _ChunkedWriter(self._transport, self._writable, answer)

@@ -6,7 +6,7 @@ from typing import Any
 from mooring.apiserver.kinds.cells import age_of, name_of
 from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
 from mooring.apiserver.kinds.immutability import validate_unchanged
-from mooring.apiserver.kinds.parameters import validate_size
+from mooring.apiserver.kinds.parameters import MOST_BYTES, validate_size
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.apiserver.kinds.volume import validate_inline_spec
 from mooring.apiserver.kinds.volume_sources import default_sources
@@ -62,7 +62,7 @@ def _validate_status(new: Doc, _: Doc) -> Iterable[FieldError]:
     for field in ("attachError", "detachError"):
         error = status.get(field) or {}
         if len(error.get("message", "").encode()) > _MOST_MESSAGE_BYTES:
-            yield too_long(f"status.{field}.message", _MOST_MESSAGE_BYTES)
+            yield too_long(f"status.{field}.message", MOST_BYTES)  # as upstream: not the limit
         if (code := error.get("errorCode", 0)) < 0:
             yield invalid(
                 f"status.{field}.errorCode", code, "must be between 0 and 2147483647, inclusive"

@@ -165,7 +165,7 @@ def _validate_status(new: Doc, _: Doc) -> Iterable[FieldError]:
     for name, state in (status.get("allocatedResourceStatuses") or {}).items():
         yield from _validate_resource_name(name, path)
         if state not in _RESIZE_STATES:
-            yield not_supported(path, state, _RESIZE_STATES)
+            yield not_supported(path, name, _RESIZE_STATES)  # upstream shows whose state it is
     path = "status.allocatedResources"
     allocated = status.get("allocatedResources") or {}
     for name in allocated:

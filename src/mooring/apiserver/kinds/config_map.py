@@ -24,7 +24,7 @@ def _validate(doc: Doc) -> Iterable[FieldError]:
             yield invalid(f"binaryData[{key}]", key, problem)
         size += decoded_size(value)
     if size > MOST_DATA_BYTES:
-        yield too_long("", MOST_DATA_BYTES)  # no field: it is about the whole object
+        yield too_long("[]", MOST_DATA_BYTES)  # no field: it is about the whole object
 
 
 def _validate_update(new: Doc, old: Doc) -> Iterable[FieldError]:

@@ -107,6 +107,7 @@ class Kind:
     validate_update: Callable[[Doc, Doc], Iterable[FieldError]] = _no_complaints
     validate_status: Callable[[Doc, Doc], Iterable[FieldError]] = _no_complaints
     warnings: Callable[[Doc], Iterable[str]] = _no_warnings
+    update_warnings: Callable[[Doc, Doc], Iterable[str]] | None = None  # None: as on create
     name_rule: Callable[[str], Iterable[str]] = dns_subdomain
 
     # selecting: further fields for fieldSelector, beyond metadata.name and metadata.namespace

@@ -105,6 +105,12 @@ def _warnings(doc: Doc) -> Iterable[str]:
         )
 
 
+def _update_warnings(new: Doc, old: Doc) -> Iterable[str]:
+    """What was said of the tokens once is not said again while they stay."""
+    if new["spec"].get("tokenRequests") != old["spec"].get("tokenRequests"):
+        yield from _warnings(new)
+
+
 def _row(doc: Doc, now: str) -> list[Any]:
     spec = doc["spec"]
     requests = spec.get("tokenRequests")
@@ -144,5 +150,6 @@ CSI_DRIVER = Kind(
     validate=_validate,
     validate_update=_validate_update,
     warnings=_warnings,
+    update_warnings=_update_warnings,
     update_needs_version=True,
 )

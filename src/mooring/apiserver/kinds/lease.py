@@ -4,15 +4,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc, Kind
-from mooring.model.field_error import FieldError, forbidden, invalid, not_supported
-from mooring.model.names import qualified_name
-
-_STRATEGIES = ("OldestEmulationVersion",)
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
+from mooring.model.field_error import FieldError, invalid
 
 
 def _defaults(doc: Doc) -> None:
     doc.setdefault("spec", {})
+
+
+def _prepare_create(doc: Doc, _: Context) -> None:
+    """Elections that the server decides are not held: upstream leaves them off, too."""
+    for field in ("strategy", "preferredHolder"):
+        doc["spec"].pop(field, None)
+
+
+def _prepare_update(new: Doc, _: Doc, context: Context) -> None:
+    _prepare_create(new, context)
 
 
 def _validate(doc: Doc) -> Iterable[FieldError]:
@@ -23,20 +30,6 @@ def _validate(doc: Doc) -> Iterable[FieldError]:
     transitions = spec.get("leaseTransitions", 0)
     if transitions < 0:
         yield invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0")
-    strategy = spec.get("strategy")
-    if strategy is not None:
-        yield from _validate_strategy(strategy)
-    if spec.get("preferredHolder") and not strategy:
-        yield forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")
-
-
-def _validate_strategy(strategy: str) -> Iterable[FieldError]:
-    """A strategy of Kubernetes, or one in a domain of its own."""
-    if "/" in strategy:
-        for problem in qualified_name(strategy):
-            yield invalid("spec.strategy", strategy, problem)
-    elif strategy not in _STRATEGIES:
-        yield not_supported("spec.strategy", strategy, _STRATEGIES)
 
 
 def _row(doc: Doc, now: str) -> list[Any]:
@@ -53,6 +46,8 @@ LEASE = Kind(
     columns=(NAME, Column("Holder"), AGE),
     row=_row,
     defaults=_defaults,
+    prepare_create=_prepare_create,
+    prepare_update=_prepare_update,
     validate=_validate,
     update_needs_version=True,
     update_creates=True,

@@ -79,6 +79,7 @@ def _is_held(doc: Doc) -> bool:
 
 
 def _begin_deletion(doc: Doc) -> None:
+    del doc["metadata"]["deletionGracePeriodSeconds"]  # namespaces have none, not even of nothing
     doc["status"] = {**doc.get("status", {}), "phase": "Terminating"}
 
 

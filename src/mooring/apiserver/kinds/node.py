@@ -139,6 +139,12 @@ def _validate_status(new: Doc, old: Doc) -> Iterable[FieldError]:
         seen.append(address)
 
 
+def _warnings(doc: Doc) -> Iterable[str]:
+    spec = doc.get("spec", {})
+    if spec.get("externalID"):
+        yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"
+
+
 def _readiness(doc: Doc) -> str:
     """`Ready`, `NotReady` or `Unknown`, and whether pods may be placed here."""
     state = "Unknown"
@@ -214,6 +220,7 @@ NODE = Kind(
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,
+    warnings=_warnings,
     fields={"spec.unschedulable": flag_in("spec", "unschedulable")},
     deleted_as_status=True,
 )

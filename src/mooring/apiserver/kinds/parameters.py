@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from mooring.model.field_error import FieldError, invalid, too_long
 
 _MOST_PARAMETERS = 512
-_MOST_BYTES = 256 * 1024
+MOST_BYTES = 256 * 1024
 
 
 def validate_parameters(parameters: Mapping[str, str], path: str) -> Iterable[FieldError]:
@@ -19,5 +19,5 @@ def validate_parameters(parameters: Mapping[str, str], path: str) -> Iterable[Fi
 
 def validate_size(texts: Mapping[str, str], path: str) -> Iterable[FieldError]:
     """Complain when keys and values together are too large."""
-    if sum(len(key.encode()) + len(value.encode()) for key, value in texts.items()) > _MOST_BYTES:
-        yield too_long(path, _MOST_BYTES)
+    if sum(len(key.encode()) + len(value.encode()) for key, value in texts.items()) > MOST_BYTES:
+        yield too_long(path, MOST_BYTES)

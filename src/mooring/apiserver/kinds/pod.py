@@ -1,19 +1,15 @@
 """Pod: containers that run together on one node. The rules are in the `pod_*` files beside this."""
 
-from collections.abc import Iterable
-
 from mooring.apiserver.kinds.contract import Context, Doc, Kind, Subresource
 from mooring.apiserver.kinds.pod_defaults import defaults
 from mooring.apiserver.kinds.pod_row import COLUMNS, row, row_conditions
 from mooring.apiserver.kinds.pod_update import validate_pod_status, validate_pod_update
 from mooring.apiserver.kinds.pod_validation import validate_pod
+from mooring.apiserver.kinds.pod_warnings import warnings
 from mooring.apiserver.kinds.selectable import flag_in, text_in
 from mooring.apiserver.kinds.separation import keep, keep_status
-from mooring.model.names import dns_label
 from mooring.model.quantity import ZERO, Quantity, parse
 
-_READ_WRITE = ("get", "patch", "update")
-_STREAM = ("create", "get")
 _ENDED = ("Succeeded", "Failed")
 _QUALITY_RESOURCES = ("cpu", "memory")
 
@@ -60,13 +56,13 @@ def _amount(amounts: dict[str, str] | None, name: str) -> Quantity:
 
 def _prepare_create(doc: Doc, context: Context) -> None:
     spec = doc["spec"]
-    spec.pop("ephemeralContainers", None)  # those join a running pod, by a path of their own
     status: Doc = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
         status["conditions"] = [
             {
                 "type": "PodScheduled",
                 "status": "False",
+                "lastProbeTime": None,
                 "lastTransitionTime": context.now,
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
@@ -84,15 +80,6 @@ def _prepare_status(new: Doc, old: Doc, _: Context) -> None:
         new.setdefault("status", {})["qosClass"] = quality
 
 
-def _warnings(doc: Doc) -> Iterable[str]:
-    if problems := dns_label(doc["metadata"].get("name", "")):
-        listed = " ".join(problems)
-        yield (
-            "metadata.name: this is used in the Pod's hostname, which can result in surprising "
-            f"behavior; a DNS label is recommended: [{listed}]"
-        )
-
-
 POD = Kind(
     group="",
     version="v1",
@@ -104,14 +91,8 @@ POD = Kind(
     categories=("all",),
     status=True,
     subresources=(
-        Subresource("attach", _STREAM, "PodAttachOptions"),
         Subresource("binding", ("create",), "Binding"),
-        Subresource("ephemeralcontainers", _READ_WRITE, "Pod"),
         Subresource("eviction", ("create",), "Eviction", "policy", "v1"),
-        Subresource("exec", _STREAM, "PodExecOptions"),
-        Subresource("log", ("get",), "Pod"),
-        Subresource("portforward", _STREAM, "PodPortForwardOptions"),
-        Subresource("resize", _READ_WRITE, "Pod"),
     ),
     columns=COLUMNS,
     row=row,
@@ -123,7 +104,7 @@ POD = Kind(
     validate=validate_pod,
     validate_update=validate_pod_update,
     validate_status=validate_pod_status,
-    warnings=_warnings,
+    warnings=warnings,
     fields={
         "spec.nodeName": text_in("spec", "nodeName"),
         "spec.restartPolicy": text_in("spec", "restartPolicy"),

@@ -31,6 +31,7 @@ _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _RESOURCES = frozenset(("cpu", "memory", "ephemeral-storage"))
+_COMPUTING = frozenset(("cpu", "memory"))
 _HUGE_PAGES = "hugepages-"
 _NEVER_FOR_DEBUGGING = ("ports", "resources", *PROBES, "lifecycle")
 _ONLY_FOR_SIDECARS = ("lifecycle", *PROBES)
@@ -189,11 +190,21 @@ def validate_requirements(resources: Doc, path: str) -> Iterable[FieldError]:
             at = f"{path}.{field}[{name}]"
             yield from _validate_resource_name(name, at)
             yield from validate_not_negative(at, amount)
+            if _is_counted(name) and parse(amount).value.denominator != 1:
+                yield invalid(at, amount, "must be an integer")
     for name, amount in requests.items():
         if limit := limits.get(name):
             yield from _validate_within_limit(name, amount, limit, f"{path}.requests")
         elif not _may_overcommit(name):
             yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
+    asked = {*limits, *requests}
+    if any(name.startswith(_HUGE_PAGES) for name in asked) and not asked & _COMPUTING:
+        yield forbidden(path, "HugePages require cpu or memory")
+
+
+def _is_counted(name: str) -> bool:
+    """Devices of vendors come in whole pieces."""
+    return "/" in name and "kubernetes.io/" not in name
 
 
 def _validate_resource_name(name: str, field: str) -> Iterable[FieldError]:

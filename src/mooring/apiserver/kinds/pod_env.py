@@ -97,8 +97,8 @@ def _validate_one_source(variable: Doc, path: str) -> Iterable[FieldError]:
         yield invalid(
             path,
             "",
-            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` "
-            "or `secretKeyRef`",
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
+            "`secretKeyRef` or `fileKeyRef`",
         )
     elif variable.get("value"):
         yield invalid(path, "", "may not be specified when `value` is not empty")

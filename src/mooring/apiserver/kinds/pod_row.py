@@ -20,6 +20,12 @@ COLUMNS = (
 )
 
 
+_COMPLETED = {
+    "Succeeded": "The pod has completed successfully.",
+    "Failed": "The pod failed.",
+}
+
+
 class _Tally:
     """What is learnt while going through the containers."""
 
@@ -59,8 +65,9 @@ def row(doc: Doc, now: str) -> list[Any]:
 def row_conditions(doc: Doc) -> list[Doc]:
     """Pods that will not run again are marked, so that clients may leave them out."""
     phase = doc.get("status", {}).get("phase")
-    if phase in ("Succeeded", "Failed"):
-        return [{"type": "Completed", "status": "True", "reason": phase}]
+    if phase in _COMPLETED:
+        said = _COMPLETED[phase]
+        return [{"type": "Completed", "status": "True", "reason": phase, "message": said}]
     return []
 
 

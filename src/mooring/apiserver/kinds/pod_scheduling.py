@@ -166,5 +166,18 @@ def _validate_spread(constraints: list[Doc], path: str) -> Iterable[FieldError]:
         if (key, action) in seen:
             yield duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}")
         seen.add((key, action))
+        if (domains := constraint.get("minDomains")) is not None:
+            yield from _validate_domains(domains, action, f"{at}.minDomains")
         if selector := constraint.get("labelSelector"):
             yield from validate_label_selector(selector, f"{at}.labelSelector")
+
+
+def _validate_domains(domains: int, action: str, field: str) -> Iterable[FieldError]:
+    if domains <= 0:
+        yield invalid(field, domains, "must be greater than zero")
+    if action != _WHEN_UNSATISFIABLE[0]:
+        yield invalid(
+            field,
+            domains,
+            f"can only use minDomains if whenUnsatisfiable={_WHEN_UNSATISFIABLE[0]}, not {action}",
+        )

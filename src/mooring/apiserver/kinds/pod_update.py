@@ -5,6 +5,7 @@ from typing import Any
 
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.immutability import changes, same, validate_unchanged
+from mooring.apiserver.kinds.pod_validation import ADDRESS_TEXT, is_address
 from mooring.model.field_error import FieldError, forbidden, invalid
 from mooring.model.names import dns_subdomain
 
@@ -156,6 +157,10 @@ def validate_pod_status(new: Doc, old: Doc) -> Iterable[FieldError]:
     if nominated and nominated != before.get("nominatedNodeName"):
         for problem in dns_subdomain(nominated):
             yield invalid("status.nominatedNodeName", nominated, problem)
+    for field in ("podIPs", "hostIPs"):
+        for index, address in enumerate(now.get(field, ())):
+            if not is_address(text := address.get("ip", "")):
+                yield invalid(f"status.{field}[{index}]", text, ADDRESS_TEXT)
     for field, containers in _STATUSES.items():
         yield from _validate_stays_ended(
             now.get(field, ()), before.get(field, ()), old["spec"], containers, f"status.{field}"

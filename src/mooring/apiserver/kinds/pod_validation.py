@@ -25,7 +25,7 @@ _NAMES = {
     "priorityClassName": dns_subdomain,
     "runtimeClassName": dns_subdomain,
 }
-_ADDRESS_TEXT = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+ADDRESS_TEXT = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
 def validate_pod(doc: Doc) -> Iterable[FieldError]:
@@ -34,6 +34,9 @@ def validate_pod(doc: Doc) -> Iterable[FieldError]:
     volumes, errors = validate_volumes(spec.get("volumes", []), pod_name, "spec.volumes")
     yield from errors
     yield from validate_containers(spec, volumes)
+    is_new = "resourceVersion" not in doc.get("metadata", {})
+    if is_new and spec.get("ephemeralContainers"):  # they join a running pod, by their own path
+        yield forbidden("spec.ephemeralContainers", "cannot be set on create")
     yield from _validate_policies(spec)
     if security := spec.get("securityContext"):
         yield from validate_pod_security(security, "spec.securityContext")
@@ -88,8 +91,8 @@ def _validate_network(spec: Doc) -> Iterable[FieldError]:
         yield from _validate_nameservers(config.get("nameservers", []))
     for index, alias in enumerate(spec.get("hostAliases", ())):
         at = f"spec.hostAliases[{index}]"
-        if not _is_address(alias.get("ip", "")):
-            yield invalid(f"{at}.ip", alias.get("ip", ""), _ADDRESS_TEXT)
+        if not is_address(alias.get("ip", "")):
+            yield invalid(f"{at}.ip", alias.get("ip", ""), ADDRESS_TEXT)
         for position, hostname in enumerate(alias.get("hostnames", ())):
             for problem in dns_subdomain(hostname):
                 yield invalid(f"{at}.hostnames[{position}]", hostname, problem)
@@ -102,11 +105,11 @@ def _validate_nameservers(servers: list[str]) -> Iterable[FieldError]:
     if len(servers) > _MOST_NAMESERVERS:
         yield invalid(path, servers, f"must not have more than {_MOST_NAMESERVERS} nameservers")
     for index, server in enumerate(servers):
-        if not _is_address(server):
-            yield invalid(f"{path}[{index}]", server, _ADDRESS_TEXT)
+        if not is_address(server):
+            yield invalid(f"{path}[{index}]", server, ADDRESS_TEXT)
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
     try:
         ip_address(text)
     except ValueError:

@@ -1,10 +1,10 @@
 """Secret: small data that is handed only to whom it concerns."""
 
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from typing import Any
 
+from mooring.apiserver.codec.json_body import read_json
 from mooring.apiserver.kinds.cells import age_of, name_of
 from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc, Kind
 from mooring.apiserver.kinds.data_keys import FROZEN, MOST_DATA_BYTES, data_key, decoded_size
@@ -53,8 +53,8 @@ def _validate_type(purpose: str, data: dict[str, str], doc: Doc) -> Iterable[Fie
     for key in _KEYS_OF_TYPE.get(purpose, ()):
         if key not in data or (purpose.endswith("ssh-auth") and not data[key]):
             yield required(f"data[{key}]")
-        elif purpose in _JSON_TYPES and not _is_json_object(data[key]):
-            yield invalid(f"data[{key}]", _REDACTED, "must hold a JSON object")
+        elif purpose in _JSON_TYPES and (problem := _json_problem(data[key])):
+            yield invalid(f"data[{key}]", _REDACTED, problem)
     if purpose == "kubernetes.io/basic-auth" and not data.keys() & {"username", "password"}:
         yield required("data[username]")
         yield required("data[password]")
@@ -64,11 +64,13 @@ def _validate_type(purpose: str, data: dict[str, str], doc: Doc) -> Iterable[Fie
             yield required(f"metadata.annotations[{_ACCOUNT_NAME}]")
 
 
-def _is_json_object(base64_text: str) -> bool:
+def _json_problem(base64_text: str) -> str:
+    """Why this is no JSON object; empty when it is one."""
     try:
-        return isinstance(json.loads(b64decode(base64_text)), dict)
-    except ValueError:
-        return False
+        value = read_json(b64decode(base64_text)).value
+    except ValueError as error:
+        return str(error)
+    return "" if isinstance(value, dict) else "must hold a JSON object"
 
 
 def _validate_update(new: Doc, old: Doc) -> Iterable[FieldError]:

@@ -115,7 +115,7 @@ def _capacity_complaints(capacity: dict[str, str]) -> Iterable[FieldError]:
     if not capacity:
         yield required("spec.capacity")
     if capacity.keys() != {"storage"}:
-        yield not_supported("spec.capacity", capacity, ("storage",))
+        yield not_supported("spec.capacity", capacity or None, ("storage",))
     yield from validate_capacity("spec.capacity", capacity)
     for name, amount in capacity.items():
         if not is_positive(amount):

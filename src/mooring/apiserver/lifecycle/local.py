@@ -50,7 +50,7 @@ class Local:
             if entry is None:
                 return None
             new = edit(decode(kind, entry))
-            return None if new == decode(kind, entry) else change_of(kind, new)
+            return None if new == decode(kind, entry) else change_of(kind, new, entry)
 
         place = store_name(kind, namespace, name)
         await self._backend.store.write(kind.store_table, place, decide)

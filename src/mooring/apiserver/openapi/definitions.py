@@ -191,7 +191,7 @@ def _patching(field: Field) -> Iterator[tuple[str, str]]:
     """How strategic merge treats a field. Old clients make their patches by it."""
     if field.patch_key:
         yield "x-kubernetes-patch-merge-key", field.patch_key
-    strategies = ["merge"] if field.patch_key or field.merge is Merge.SET else []
+    strategies = ["merge"] if field.patch_merges else []
     if field.retain_keys:
         strategies.append("retainKeys")
     if strategies:

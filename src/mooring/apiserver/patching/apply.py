@@ -11,7 +11,7 @@ from typing import Any
 from mooring import errors
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching import field_set, go_text
-from mooring.apiserver.patching.changes import Changes, compare, created, ownable, reset_field
+from mooring.apiserver.patching.changes import Changes, compare, created, reset_field
 from mooring.apiserver.patching.conformity import complaints
 from mooring.apiserver.patching.field_set import FieldSet
 from mooring.apiserver.patching.last_applied import agreed_fields, with_last_applied
@@ -54,10 +54,11 @@ def check_applied(applied: Any, *, manager: str, api_version: str, kind: str) ->
         )
     if not isinstance(applied, dict):
         raise errors.BadRequest(
-            f"error decoding patch: json: cannot unmarshal {go_text.json_type(applied)}"
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: "
+            f"json: cannot unmarshal {go_text.json_type(applied)}"
             " into Go value of type map[string]interface {}"
         )
-    given = (applied.get("apiVersion") or "", applied.get("kind") or "")
+    given = (_text(applied.get("apiVersion")), _text(applied.get("kind")))
     if given != (api_version, kind):
         raise errors.BadRequest(f"invalid object type: {_gvk(*given)}")
     metadata = applied.get("metadata")
@@ -173,9 +174,9 @@ class _Run:
         return result
 
     def _time(self) -> str:
-        subresource = self._owner.subresource
-        before, after = ownable(self.live, subresource), ownable(self._result, subresource)
-        return self._last.time if self._last and before == after else self._now
+        if not self.live or self._changes.written or self._changes.removed:
+            return self._now
+        return self._last.time if self._last else ""  # as upstream: it changed nothing, ever
 
     def _pruned(self, merged: Doc) -> Doc:
         """`merged` less what the client owned, no longer asks for, and nobody else owns."""
@@ -270,6 +271,11 @@ def _name(doc: Doc) -> str:
     metadata = metadata if isinstance(metadata, dict) else {}
     gvk = _gvk(doc.get("apiVersion") or "", doc.get("kind") or "")
     return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {gvk}"
+
+
+def _text(value: Any) -> str:
+    """What is no text is none."""
+    return value if isinstance(value, str) else ""
 
 
 def _gvk(api_version: str, kind: str) -> str:

@@ -58,7 +58,8 @@ def _new_in_message(value: Any, fields: Mapping[str, Shape]) -> FieldSet:
         if field is None:
             out["f:" + name] = {}
         elif field.part is _LEAF:
-            out[field.label] = {}
+            if value[name] or not field.always:
+                out[field.label] = {}
         elif not field.always:
             out[field.label] = added(value[name], field)
         elif field.is_list:
@@ -132,7 +133,8 @@ def _note(changes: Changes, label: str, was: Any, now: Any, shape: Shape | None)
     if not was and not now and _may_be_empty(shape):
         return
     if shape is None or shape.part is _LEAF:
-        (changes.removed if now is None else changes.written)[label] = {}
+        is_gone = now is None and not (shape and shape.always)
+        (changes.removed if is_gone else changes.written)[label] = {}
         return
     if shape.always:
         empty: Any = [] if shape.is_list else {}
@@ -152,8 +154,8 @@ def _note(changes: Changes, label: str, was: Any, now: Any, shape: Shape | None)
 
 
 def _may_be_empty(shape: Shape | None) -> bool:
-    """Whether none and an empty one say the same: of lists and maps, but not of messages."""
-    return shape is not None and (shape.is_list or shape.part is _MAP)
+    """Whether none and an empty one say the same: of lists, maps and what is always there."""
+    return shape is not None and (shape.is_list or shape.part is _MAP or shape.always)
 
 
 def _compare_items(changes: Changes, before: list[Any], after: list[Any], shape: Shape) -> None:

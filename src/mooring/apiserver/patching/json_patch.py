@@ -45,7 +45,7 @@ def json_patch(doc: Doc, operations: Any) -> Doc:
         return draft.result()
     except (_Unfit, RecursionError):
         raise errors.Invalid(
-            "the server rejected our request due to an error in our request"
+            "the server rejected our request due to an error in our request", details={}
         ) from None
 
 

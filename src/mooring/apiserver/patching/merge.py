@@ -13,6 +13,8 @@ def merge_patch(doc: Doc, patch: Any) -> Doc:
 
     Raises: BadRequest when the patch is no object, or nested too deeply to follow.
     """
+    if patch is None:
+        raise errors.BadRequest("Invalid JSON Patch")
     if not isinstance(patch, dict):
         raise errors.BadRequest(
             f"error decoding patch: json: cannot unmarshal {go_text.json_type(patch)}"

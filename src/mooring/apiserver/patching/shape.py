@@ -90,7 +90,7 @@ class _Shapes:
             shape.item = self._of_item(field.type)
         else:
             shape = self._of_type(field.type, is_atomic=field.merge is Merge.ATOMIC)
-            shape.always = shape.part is Part.MESSAGE and not field.pointer
+            shape.always = field.is_always_there
         shape.label = f"f:{field.name}"
         return shape
 
@@ -101,7 +101,7 @@ class _Shapes:
         shape.keys = tuple(sorted(field.keys))
         shape.key_defaults = self._key_defaults(field)
         shape.patch_key = field.patch_key
-        shape.merges = bool(field.patch_key) or shape.part is Part.SET
+        shape.merges = field.patch_merges
         shape.always = shape.part is not Part.LEAF and field.required
         return shape
 
@@ -138,7 +138,10 @@ class _Shapes:
 
 # What a key field means where it is absent. Documents have their defaults filled in, but the
 # configurations that clients apply do not.
-_KEY_DEFAULTS: Mapping[str, Mapping[str, str]] = {"core.v1.ContainerPort": {"protocol": "TCP"}}
+_KEY_DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    "core.v1.ContainerPort": {"protocol": "TCP"},
+    "core.v1.LocalObjectReference": {"name": ""},
+}
 
 _LIST_PARTS = {Merge.SET: Part.SET, Merge.KEYED: Part.KEYED}
 

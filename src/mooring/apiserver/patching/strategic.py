@@ -279,7 +279,9 @@ def _are_objects(*lists: list[Any]) -> bool:
     """Whether lists that are to be one hold objects; they hold one type of item, and no lists."""
     types = {go_text.type_name(item) for items in lists for item in items}
     if "[]interface {}" in types:
-        raise errors.Invalid("the server rejected our request due to an error in our request")
+        raise errors.Invalid(
+            "the server rejected our request due to an error in our request", details={}
+        )
     if len(types) > 1:
         raise errors.ServerError(
             f"list element types are not identical: {go_text.plain(list(lists))}"

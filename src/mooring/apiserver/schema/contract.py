@@ -28,6 +28,10 @@ class Scalar(Enum):
     ANY = "Any"  # any JSON at all (RawExtension)
 
 
+# Go writes out even the empty ones of these.
+_STRUCTS = (Scalar.QUANTITY, Scalar.TIME, Scalar.MICRO_TIME, Scalar.INT_OR_STRING)
+
+
 class Shape(Enum):
     ONE = "one"
     LIST = "list"
@@ -51,11 +55,25 @@ class Field(msgspec.Struct, frozen=True):
     merge: Merge = Merge.GRANULAR
     keys: tuple[str, ...] = ()  # of server-side apply, when KEYED
     patch_key: str = ""  # of strategic merge; "" on a list: replaced whole, unless SET
+    patch_replaces: bool = False  # strategic merge replaces this SET whole
     retain_keys: bool = False  # strategic merge: `$retainKeys` applies
     inline: bool = False  # its fields stand in the parent's JSON object
     pointer: bool = False  # in protobuf, presence has meaning: an empty value is kept
     required: bool = False  # for OpenAPI; absent lists are emitted as []
+    shown: bool = False  # emitted, null or zero, when it is absent; yet not required
     description: str = ""
+
+    @property
+    def patch_merges(self) -> bool:
+        """Whether strategic merge adds to this list."""
+        return bool(self.patch_key) or (self.merge is Merge.SET and not self.patch_replaces)
+
+    @property
+    def is_always_there(self) -> bool:
+        """Whether an answer that has its message has it too, if only as null, zero or {}."""
+        if self.shape is Shape.ONE and (isinstance(self.type, str) or self.type in _STRUCTS):
+            return not self.pointer
+        return self.required or self.shown
 
 
 class Message(msgspec.Struct, frozen=True):

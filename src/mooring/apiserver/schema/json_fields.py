@@ -30,6 +30,7 @@ def left_out_when_empty(message: str) -> frozenset[str]:
         for name, field in json_fields(message).items()
         if field.number
         and not field.required
+        and not field.shown
         and not field.pointer
         and field.type is not Scalar.INT_OR_STRING
         and (field.shape is not Shape.ONE or isinstance(field.type, Scalar))

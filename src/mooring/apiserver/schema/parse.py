@@ -19,8 +19,10 @@ description. The type is a scalar or a message (of the same package unless it ha
     inline     its fields stand in the parent's JSON object; the name is only that of protobuf.
                On a list: the whole message stands in JSON as this list
     required   always there in what a server answers
+    shown      as required, but only in what a server answers: a pointer is null
     key=a,b    server-side apply tells the items of the list apart by these fields
     set        server-side apply owns each item by itself; strategic merge adds to the list
+    replace    strategic merge replaces the set whole
     atomic     a map or message that is replaced whole
     granular   merged field by field, though the message it refers to is atomic
     patch=a    strategic merge tells the items of the list apart by this field
@@ -123,8 +125,10 @@ def _field(words: list[str], description: str, package: str, others: dict[str, _
     for flag in flags:
         flag_name, _, value = flag.partition("=")
         match flag_name:
-            case "pointer" | "inline" | "required":
+            case "pointer" | "inline" | "required" | "shown":
                 options[flag_name] = True
+            case "replace":
+                options["patch_replaces"] = True
             case "retain":
                 options["retain_keys"] = True
             case "patch":

@@ -10,6 +10,7 @@ from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.negotiation import What
 from mooring.apiserver.options import first, parse_query
 from mooring.apiserver.partial import partial, partial_list
+from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.table import Include, TableWatch, include, table, table_of_one
 from mooring.errors import NotAcceptable
@@ -151,10 +152,13 @@ class _Tables:
 
 
 def bookmark_doc(kind: Kind, revision: int, annotations: Mapping[str, str]) -> Doc:
-    metadata: Doc = {"resourceVersion": str(revision), "creationTimestamp": None}
+    metadata: Doc = {"resourceVersion": str(revision)}
     if annotations:
         metadata["annotations"] = dict(annotations)
-    return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+    doc: Doc = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+    if not kind.custom:
+        fill(doc, kind.message)
+    return doc
 
 
 def _event(event_type: str, shown: Doc) -> bytes:

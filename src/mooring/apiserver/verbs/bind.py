@@ -4,12 +4,13 @@ from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.document import decode, encode
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.refusals import conflict, invalid_as, not_found
+from mooring.apiserver.refusals import conflict_as, invalid_as, not_found
 from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.answering import success
 from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.preparing import check_uid
+from mooring.errors import BadRequest, Conflict
 from mooring.model.field_error import FieldError, not_supported, required
 
 
@@ -18,6 +19,8 @@ async def bind(backend: Backend, call: Call) -> Response:
     binding, _ = decode_body(
         call, options.validation, message="core.v1.Binding", kind="Binding", api_version="v1"
     )
+    if binding.get("metadata", {}).get("name", call.name) != call.name:
+        raise BadRequest("name in URL does not match name in Binding object")
     node = _target(call, binding)
 
     def decide(entry: Entry | None) -> Change:
@@ -50,15 +53,11 @@ def _assign(call: Call, pod: Doc, node: str, binding: Doc, now: str) -> None:
     spec, metadata = pod["spec"], pod["metadata"]
     if "deletionTimestamp" in metadata:
         why = f"pod {call.name} is being deleted, cannot be assigned to a host"
-        raise conflict(call.kind, call.name, why)
+        raise _conflict(call, why)
     if spec.get("nodeName"):
-        raise conflict(
-            call.kind,
-            call.name,
-            f'pod {call.name} is already assigned to node "{spec["nodeName"]}"',
-        )
+        raise _conflict(call, f'pod {call.name} is already assigned to node "{spec["nodeName"]}"')
     if spec.get("schedulingGates"):
-        raise conflict(call.kind, call.name, f"pod {call.name} has non-empty .spec.schedulingGates")
+        raise _conflict(call, f"pod {call.name} has non-empty .spec.schedulingGates")
     meant = binding.get("metadata", {}).get("uid", "")
     check_uid(call.kind, call.name, meant, metadata["uid"])
     spec["nodeName"] = node
@@ -68,4 +67,8 @@ def _assign(call: Call, pod: Doc, node: str, binding: Doc, now: str) -> None:
     status = pod.setdefault("status", {})
     others = [c for c in status.get("conditions", ()) if c.get("type") != "PodScheduled"]
     scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
-    status["conditions"] = [*others, scheduled]
+    status["conditions"] = [*others, {**scheduled, "lastProbeTime": None}]
+
+
+def _conflict(call: Call, why: str) -> Conflict:
+    return conflict_as(call.kind.group, f"{call.kind.plural}/binding", call.name, why)

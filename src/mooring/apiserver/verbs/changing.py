@@ -20,17 +20,24 @@ async def change(
 ) -> Response:
     """Change the object the call names. Raises NotFound when there is none."""
     kind = call.kind
+    gone: Doc | None = None
 
     def decide(entry: Entry | None) -> Change:
+        nonlocal gone
         if entry is None:
             raise not_found(kind, call.name)
         new = prepare(decode(kind, entry))
-        return None if new is None else change_of(kind, new)
+        if new is None:
+            return None
+        gone = new if is_gone(kind, new) else None
+        return change_of(kind, new, entry)
 
     if dry_run:
         return answer_doc(backend, call, 200, _dry(backend, call, prepare), warnings)
     entry = await backend.store.write(kind.store_table, call.store_name, decide)
     assert entry is not None  # noqa: S101  decide refuses what is absent
+    if gone is not None:  # what let it go was the last to see it, at the version it had
+        return answer_doc(backend, call, 200, gone, warnings)
     return answer_entry(backend, call, 200, entry, warnings)
 
 
@@ -42,10 +49,14 @@ def _dry(backend: Backend, call: Call, prepare: Prepare) -> Doc:
     return prepare(decode(call.kind, entry)) or old
 
 
-def change_of(kind: Kind, doc: Doc) -> Change:
-    """What to write so that the store holds `doc`: nothing at all, once a deletion is complete."""
-    stored = stored_form(kind, doc)
-    return Remove(stored) if is_gone(kind, doc) else stored
+def change_of(kind: Kind, doc: Doc, entry: Entry | None = None) -> Change:
+    """What to write so that the store holds `doc`: nothing at all, once a deletion is complete.
+
+    With `entry`, what it replaces, watchers are shown that as its last state, not what let it go.
+    """
+    if not is_gone(kind, doc):
+        return stored_form(kind, doc)
+    return Remove(stored_form(kind, doc if entry is None else decode(kind, entry)))
 
 
 def stored_form(kind: Kind, doc: Doc) -> Put:

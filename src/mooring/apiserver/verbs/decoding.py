@@ -1,13 +1,14 @@
 """From a request's body to a document of the kind, and what to say about its oddities."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from mooring.apiserver.backend import Call
 from mooring.apiserver.codec.body import accepted_media, decode_document
 from mooring.apiserver.http.connection import MOST_BODY
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.options import WriteOptions, write_options
-from mooring.errors import BadRequest, TooLarge
+from mooring.errors import ApiError, BadRequest, TooLarge
 
 
 def check_size(call: Call) -> None:
@@ -39,6 +40,17 @@ def decode_body(
         custom=call.kind.custom,
     )
     return decoded.doc, judge(call, decoded.findings, validation)
+
+
+@contextmanager
+def told_anyway(warnings: Sequence[str]) -> Iterator[None]:
+    """What is odd about a body is told even when the write is refused for another reason."""
+    found = tuple(warnings)
+    try:
+        yield
+    except ApiError as error:
+        error.warnings = found
+        raise
 
 
 def judge(call: Call, findings: Sequence[str], validation: str) -> list[str]:

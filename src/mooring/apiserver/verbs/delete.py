@@ -87,9 +87,9 @@ def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> C
     if "deletionTimestamp" in metadata:
         return change_of(kind, doc) if is_changed else None
     grace = kind.grace(doc, options.grace) if kind.grace else 0
-    if grace == 0 and not is_held(kind, doc):
+    if grace == 0 and not is_held(kind, doc) and not kind.grace:
         return Remove(last)
-    _mark(kind, doc, now, grace)
+    _mark(kind, doc, now, grace)  # also what goes at once, where a grace could have been given
     return change_of(kind, doc)
 
 
@@ -141,7 +141,8 @@ def _check_preconditions(kind: Kind, doc: Doc, options: DeleteOptions) -> None:
                 f"the {word} in the precondition ({asked}) does not match the {word} in record "
                 f"({stored}). The object might have been {maybe}"
             )
-            raise conflict_as(kind.group, kind.kind, metadata["name"], why)
+            group = "" if kind.to_stored else kind.group  # a view speaks as the stored kind
+            raise conflict_as(group, kind.kind, metadata["name"], why)
 
 
 def read_options(call: Call) -> DeleteOptions:
@@ -158,10 +159,10 @@ def read_options(call: Call) -> DeleteOptions:
             if "orphanDependents" in parameters
             else None,
         }
-    return _checked(body, dry_run=query.dry_run)
+    return checked_options(body, dry_run=query.dry_run)
 
 
-def _checked(body: dict[str, Any], *, dry_run: bool) -> DeleteOptions:
+def checked_options(body: dict[str, Any], *, dry_run: bool) -> DeleteOptions:
     errors = []
     policy = body.get("propagationPolicy") or ""
     orphan = body.get("orphanDependents")

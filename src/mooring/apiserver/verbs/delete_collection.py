@@ -19,17 +19,16 @@ async def delete_collection(backend: Backend, call: Call) -> Response:
     wanted = list_options(call.request.query)
     entries = matching(backend, call, wanted)
 
-    async def delete_one(entry: Entry) -> Entry | None:
+    async def delete_one(entry: Entry) -> bool:
         namespace, _, name = entry.name.rpartition("/")
         route = msgspec.structs.replace(call.route, namespace=namespace, name=name)
         try:
-            gone, _ = await delete_object(
-                backend, msgspec.structs.replace(call, route=route), options
-            )
+            await delete_object(backend, msgspec.structs.replace(call, route=route), options)
         except NotFound:
-            return None  # somebody else was faster: the wished end
-        return gone
+            return False  # somebody else was faster: the wished end
+        return True
 
-    deleted = [e for e in await asyncio.gather(*map(delete_one, entries)) if e is not None]
+    were_there = await asyncio.gather(*map(delete_one, entries))
+    deleted = [entry for entry, was_there in zip(entries, were_there, strict=True) if was_there]
     head = list_head(call.kind, {"resourceVersion": str(backend.store.revision)})
     return Response(200, head + b",".join(list_items(call.kind, deleted)) + b"]}")

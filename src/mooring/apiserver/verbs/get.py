@@ -5,11 +5,15 @@ from mooring.apiserver.http.message import Response
 from mooring.apiserver.options import first, parse_query
 from mooring.apiserver.refusals import not_found
 from mooring.apiserver.verbs.answering import answer_entry
-from mooring.apiserver.verbs.reading import catch_up
+from mooring.apiserver.verbs.reading import catch_up, version_flaw
+from mooring.errors import ServerError
 
 
 async def get(backend: Backend, call: Call) -> Response:
-    await catch_up(backend, first(parse_query(call.request.query), "resourceVersion"))
+    version = first(parse_query(call.request.query), "resourceVersion")
+    if flaw := version_flaw(version):
+        raise ServerError(flaw)
+    await catch_up(backend, version)
     entry = backend.store.get(call.kind.store_table, call.store_name)
     if entry is None:
         raise not_found(call.kind, call.name)

@@ -60,9 +60,9 @@ def find_page(backend: Backend, call: Call, options: ListOptions, wanted: int) -
     chosen = selection(call.kind, options)
     after, revision = "", wanted if options.match == "Exact" else 0
     if options.token:
+        after, revision = read_token(options.token)
         if options.version not in ("", "0"):
             raise BadRequest("specifying resource version is not allowed when using continue")
-        after, revision = read_token(options.token)
     try:
         return _page(backend, call, chosen, after, options.limit, revision)
     except Compacted as error:
@@ -109,7 +109,8 @@ def read_token(text: str) -> tuple[str, int]:
     try:
         token = msgspec.json.decode(base64.urlsafe_b64decode(text), type=Continue)
     except (ValueError, msgspec.DecodeError) as error:
-        raise BadRequest(f"invalid continue token: {error}") from error
+        why = f"invalid continue token: continue key is not valid: {error}"
+        raise BadRequest(why) from error
     return token.after, token.revision
 
 

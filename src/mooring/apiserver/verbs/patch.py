@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable
+from typing import NamedTuple
 
 from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.codec.body import wrong_type
-from mooring.apiserver.codec.identity import Identity
+from mooring.apiserver.codec.identity import Identity, unregistered
 from mooring.apiserver.codec.json_body import read_json
 from mooring.apiserver.codec.pairs import Read, repeated
 from mooring.apiserver.codec.yaml_body import read_yaml
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.options import WriteOptions, check_patch, write_options
+from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.apply import apply, check_applied, check_declared
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.patching.merge import merge_patch
@@ -20,14 +22,16 @@ from mooring.apiserver.refusals import conflict, invalid_as
 from mooring.apiserver.schema.check import WrongType, conform, spell_path
 from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.create import create_document
-from mooring.apiserver.verbs.decoding import check_size
+from mooring.apiserver.verbs.decoding import check_size, told_anyway
 from mooring.apiserver.verbs.preparing import (
+    change_warnings,
     check_version,
     manager_of,
     match_namespace,
     prepare_change,
     single_owners,
 )
+from mooring.apiserver.verbs.update import check_name
 from mooring.errors import AlreadyExists, BadRequest, NotFound, ServerError, UnsupportedMedia
 from mooring.model.field_error import invalid
 
@@ -36,8 +40,7 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY_YAML = "application/apply-patch+yaml"
 MOST_TRIES = 5
-
-Patch = Callable[[Doc], Doc]
+MOST_SHOWN = 4096  # characters of a patch, in the refusal of it
 
 
 async def patch(backend: Backend, call: Call) -> Response:
@@ -46,10 +49,7 @@ async def patch(backend: Backend, call: Call) -> Response:
     if not call.kind.custom:
         accepted.insert(2, STRATEGIC)
     if media not in accepted:
-        raise UnsupportedMedia(
-            "the body of the request was in an unknown format - "
-            f"accepted media types include: {', '.join(accepted)}"
-        )
+        raise _unsupported(call.kind, accepted)
     check_size(call)
     options = write_options(call.request.query, "PatchOptions")
     check_patch(options, is_apply=media == APPLY_YAML)
@@ -58,35 +58,61 @@ async def patch(backend: Backend, call: Call) -> Response:
     try:
         read = read_json(call.request.body)
     except ValueError as error:
-        raise BadRequest(f"error decoding patch: {error}") from error
+        prefix = "" if media == STRATEGIC else "error decoding patch: "
+        raise BadRequest(f"{prefix}{error}") from error
     return await _patch(backend, call, options, read, _patch_by(backend, call.kind, media, read))
 
 
-def _patch_by(backend: Backend, kind: Kind, media: str, read: Read) -> Patch:
-    """The patch as a function; its body is read once, however often it is tried."""
+class _Patch(NamedTuple):
+    """A patch as functions of the stored document; its body is read once, however often it is
+    tried. `shown` is what a refusal shows of it."""
+
+    patched: Callable[[Doc], Doc]
+    shown: Callable[[Doc], str]
+
+
+def _unsupported(kind: Kind, accepted: list[str]) -> UnsupportedMedia:
+    """Refused before the kind is asked, unless it is custom."""
+    if not kind.custom:
+        return UnsupportedMedia("415: Unsupported Media Type", details={})
+    return UnsupportedMedia(
+        "the body of the request was in an unknown format - "
+        f"accepted media types include: {', '.join(accepted)}"
+    )
+
+
+def _patch_by(backend: Backend, kind: Kind, media: str, read: Read) -> _Patch:
     body = read.value
-    if media == JSON_PATCH:
-        return lambda doc: json_patch(doc, body)
-    if media == MERGE_PATCH:
-        return lambda doc: merge_patch(doc, body)
-    return lambda doc: strategic(doc, body, kind.message, backend.schema)
+    if media == STRATEGIC:
+        return _Patch(
+            lambda doc: strategic(doc, body, kind.message, backend.schema),
+            lambda _: go_text.plain(body),
+        )
+    by = json_patch if media == JSON_PATCH else merge_patch
+    return _Patch(
+        lambda doc: by(doc, body), lambda doc: json.dumps(by(doc, body), separators=(",", ":"))
+    )
 
 
 async def _patch(
-    backend: Backend, call: Call, options: WriteOptions, read: Read, patched: Patch
+    backend: Backend, call: Call, options: WriteOptions, read: Read, by: _Patch
 ) -> Response:
     manager = manager_of(call, options.manager)
     doubled = _doubled(read)
     warnings: list[str] = []
 
     def prepare(old: Doc) -> Doc | None:
-        new = patched(old)
-        found = _conformed(call, new, doubled, options.validation)
-        _check_identity(call, old, new)
-        check_version(call.kind, old, new, is_put=False)
-        warnings[:] = [*found, *single_owners(new)]
-        prepared = prepare_change(backend, call, old, new, manager=manager)
-        warnings.extend(call.kind.warnings(new))
+        new = by.patched(old)
+        try:
+            found = _conformed(call.kind, new, doubled, options.validation)
+        except ValueError as error:
+            raise _bad_patch(by.shown(old), str(error)) from error
+        with told_anyway(found):
+            _check_identity(call, new)
+            check_version(call.kind, old, new, is_put=False)
+            warnings[:] = [*found, *single_owners(new)]
+            prepared = prepare_change(backend, call, old, new, manager=manager)
+        warnings.extend(change_warnings(call.kind, new, old))
         return prepared
 
     return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)
@@ -100,9 +126,14 @@ def _doubled(read: Read) -> list[str]:
     return [f'duplicate field "{spell_path(trail)}"' for trail in trails]
 
 
-def _conformed(call: Call, new: Doc, doubled: list[str], validation: str) -> list[str]:
-    """Check the patched document against the schema; what is wrong is wrong with the patch."""
-    kind = call.kind
+def _conformed(kind: Kind, new: Doc, doubled: list[str], validation: str) -> list[str]:
+    """Check the patched document against the schema; what to warn of.
+
+    Raises: ValueError, which is the patch's fault.
+    """
+    given = (new.get("kind"), new.get("apiVersion"))
+    if given != (kind.kind, kind.api_version):  # it may change an object, not make it another one
+        raise ValueError(unregistered(str(given[0] or ""), str(given[1] or "")))
     try:
         unknown = conform(new, kind.message)
     except WrongType as error:
@@ -110,43 +141,32 @@ def _conformed(call: Call, new: Doc, doubled: list[str], validation: str) -> lis
             raise wrong_type(
                 error, new, Identity(kind.kind, kind.api_version, custom=True)
             ) from error
-        raise _bad_patch(kind, call.name, new, str(error)) from error
-    findings = [*doubled, *(f'unknown field "{path}"' for path in unknown)]
+        raise ValueError(str(error)) from error
+    findings = [*doubled, *(f'unknown field "{path}"' for path in sorted(unknown))]
     if not findings or validation == "Ignore":
         return []
     if validation == "Strict":
-        said = f"strict decoding error: {', '.join(findings)}"
-        raise _bad_patch(kind, call.name, new, said)
+        raise ValueError(f"strict decoding error: {', '.join(findings)}")
     return findings
 
 
-def _bad_patch(kind: Kind, name: str, new: Doc, why: str) -> Exception:
-    shown = json.dumps(new, separators=(",", ":"))[:1024]
-    error = invalid("patch", shown, why)
-    return invalid_as(kind.kind, kind.group, name, [error])
+def _bad_patch(shown: str, why: str) -> Exception:
+    """The patch is blamed, not the object: the refusal names neither kind nor name."""
+    return invalid_as("", "", "", [invalid("patch", shown[:MOST_SHOWN], why)])
 
 
-def _check_identity(call: Call, old: Doc, new: Doc) -> None:
-    """A patch changes an object; it does not turn it into another one."""
+def _check_identity(call: Call, new: Doc) -> None:
     metadata = new.setdefault("metadata", {})
-    name = metadata.get("name", "")
-    if name != old["metadata"]["name"]:
-        raise BadRequest(
-            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
-        )
+    check_name(call, metadata.get("name", ""))
     match_namespace(call, metadata)
-    if new.get("kind") != old["kind"] or new.get("apiVersion") != old["apiVersion"]:
-        raise BadRequest(
-            f'{new.get("kind")} in version "{new.get("apiVersion")}" cannot be handled as a '
-            f"{call.kind.kind}"
-        )
 
 
 async def _apply(backend: Backend, call: Call, options: WriteOptions) -> Response:
     try:
         read = read_yaml(call.request.body)
     except ValueError as error:
-        raise BadRequest(f"error decoding YAML: {error}") from error
+        why = f"error decoding YAML: error converting YAML to JSON: {error}"
+        raise BadRequest(why) from error
     applied = _checked(backend, call, options, read)
     warnings = _doubled(read) if options.validation != "Ignore" else []
     if warnings and options.validation == "Strict":
@@ -167,7 +187,7 @@ async def _apply(backend: Backend, call: Call, options: WriteOptions) -> Respons
 def _checked(backend: Backend, call: Call, options: WriteOptions, read: Read) -> Doc:
     """The applied configuration, checked and in canonical spelling."""
     kind = call.kind
-    applied = read.value
+    applied = {} if read.value is None else read.value
     check_applied(applied, manager=options.manager, api_version=kind.api_version, kind=kind.kind)
     check_declared(applied, kind.message, backend.schema)
     try:
@@ -175,12 +195,10 @@ def _checked(backend: Backend, call: Call, options: WriteOptions, read: Read) ->
     except WrongType as error:
         raise ServerError(f"failed to create typed patch object: {error}") from error
     metadata = applied.setdefault("metadata", {})
-    if metadata.setdefault("name", call.name) != call.name:
-        raise BadRequest(
-            f"the name of the object ({metadata['name']}) does not match "
-            f"the name on the URL ({call.name})"
-        )
-    match_namespace(call, metadata)
+    if name := metadata.get("name", ""):
+        check_name(call, name)
+    if "namespace" in metadata:  # what is not said is not added: the client is quoted later
+        match_namespace(call, metadata)
     return dict(applied)
 
 
@@ -198,7 +216,7 @@ async def _apply_to_existing(
         check_version(call.kind, old, new, is_put=False)
         warnings[:] = [*doubled, *single_owners(new)]
         prepared = prepare_change(backend, call, old, new, manager=options.manager, managed=managed)
-        warnings.extend(call.kind.warnings(new))
+        warnings.extend(change_warnings(call.kind, new, old))
         return prepared
 
     return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)
@@ -207,6 +225,7 @@ async def _apply_to_existing(
 async def _apply_as_new(
     backend: Backend, call: Call, options: WriteOptions, applied: Doc, doubled: list[str]
 ) -> Response:
+    check_name(call, applied["metadata"].get("name", ""))
     if applied["metadata"].get("uid"):
         raise conflict(
             call.kind,
@@ -215,6 +234,7 @@ async def _apply_as_new(
             f"{applied['metadata']['uid']}, and no existing object was found",
         )
     new = _applied_to(backend, call, options, None, applied)
+    new["metadata"].pop("resourceVersion", None)  # of no object that is there to compare it with
     managed = new["metadata"].pop("managedFields", [])
     return await create_document(backend, call, new, options, doubled, managed=managed)
 

@@ -3,6 +3,7 @@
 Pure but for the admission rules' reads: called again by the store when another writer was faster.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.admission.contract import Attempt, Operation
@@ -15,6 +16,7 @@ from mooring.apiserver.kinds.metadata import (
 )
 from mooring.apiserver.patching.managed_fields import after_update, manager_name
 from mooring.apiserver.refusals import check, conflict, invalid_as
+from mooring.apiserver.schema.fill import fill
 from mooring.errors import BadRequest, ServerError
 from mooring.model.field_error import invalid
 
@@ -22,11 +24,10 @@ SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 MOST_PREFIX = 58
 SYSTEM_FIELDS = (
     "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
     "generation",
     "selfLink",
 )
+DELETION_FIELDS = ("deletionTimestamp", "deletionGracePeriodSeconds")
 NOT_COUNTED = frozenset({"metadata", "status", "kind", "apiVersion"})  # for metadata.generation
 
 
@@ -57,12 +58,12 @@ def prepare_new(
     kind = call.kind
     context = backend.context(call.user)
     metadata = _fresh_metadata(backend, call, doc, context.now)
-    kind.defaults(doc)
+    _complete(kind, doc)
+    owners = owners_after(backend, call, None, doc, manager) if managed is None else managed
+    _set_or_drop(metadata, "managedFields", owners)
     kind.prepare_create(doc, context)
     if kind.generation:
         metadata["generation"] = 1
-    owners = owners_after(backend, call, None, doc, manager) if managed is None else managed
-    _set_or_drop(metadata, "managedFields", owners)
     attempt = Attempt(
         Operation.CREATE, kind, call.user, call.namespace, metadata.get("name", ""), new=doc
     )
@@ -75,7 +76,10 @@ def prepare_new(
 def owners_after(
     backend: Backend, call: Call, old: Doc | None, new: Doc, manager: str
 ) -> list[Doc]:
-    """The managedFields after this write, admission aside: what it adds has no owner."""
+    """The managedFields after this write: of what the client said, and what its silence means.
+
+    What the server itself decides about an object, when it is prepared and admitted, has no owner.
+    """
     return after_update(
         old,
         new,
@@ -86,6 +90,13 @@ def owners_after(
         message=call.kind.message,
         schema=backend.schema,
     )
+
+
+def _complete(kind: Kind, doc: Doc) -> None:
+    """Say what the client left unsaid."""
+    kind.defaults(doc)
+    if not kind.custom:
+        fill(doc, kind.message)
 
 
 def single_owners(doc: Doc) -> list[str]:
@@ -146,15 +157,15 @@ def prepare_change(
     kind, subresource = call.kind, call.route.subresource
     context = backend.context(call.user)
     _restore_system_fields(new["metadata"], old["metadata"])
-    kind.defaults(new)
+    _complete(kind, new)
     if subresource == "status":
         kind.prepare_status(new, old, context)
         if kind.status_keeps_metadata:
             new["metadata"] = _only_owners_from(new["metadata"], old["metadata"])
-    else:
-        kind.prepare_update(new, old, context)
     owners = owners_after(backend, call, old, new, manager) if managed is None else managed
     _set_or_drop(new["metadata"], "managedFields", owners)
+    if subresource != "status":
+        kind.prepare_update(new, old, context)
     attempt = Attempt(
         Operation.UPDATE, kind, call.user, call.namespace, call.name, subresource, new, old
     )
@@ -169,6 +180,11 @@ def prepare_change(
     check(kind, call.name, problems)
     backend.admission.judge(attempt, backend.objects)
     return new if _differs(new, old) else None
+
+
+def change_warnings(kind: Kind, new: Doc, old: Doc) -> Iterable[str]:
+    """What to tell the client of a change that was made as it asked."""
+    return kind.update_warnings(new, old) if kind.update_warnings else kind.warnings(new)
 
 
 def _differs(new: Doc, old: Doc) -> bool:
@@ -192,6 +208,8 @@ def check_version(kind: Kind, old: Doc, new: Doc, *, is_put: bool) -> None:
     metadata = new.get("metadata")
     if metadata is None:
         metadata = new["metadata"] = {}
+    if is_put:
+        check_uid(kind, name, metadata.get("uid", ""), old["metadata"]["uid"])
     version = metadata.get("resourceVersion", "")
     if version in ("", "0"):
         if is_put and kind.update_needs_version:
@@ -202,8 +220,6 @@ def check_version(kind: Kind, old: Doc, new: Doc, *, is_put: bool) -> None:
     elif version != old["metadata"]["resourceVersion"]:
         raise conflict(kind, name)
     metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
-    if is_put:
-        check_uid(kind, name, metadata.get("uid", ""), old["metadata"]["uid"])
 
 
 def check_uid(kind: Kind, name: str, meant: str, stored: str) -> None:
@@ -226,6 +242,9 @@ def _only_owners_from(metadata: dict[str, Any], stored: dict[str, Any]) -> dict[
 
 def _restore_system_fields(metadata: dict[str, Any], stored: dict[str, Any]) -> None:
     metadata.setdefault("uid", stored["uid"])
+    for field in DELETION_FIELDS:  # another value is refused, for it may have been meant
+        if not metadata.get(field) and field in stored:
+            metadata[field] = stored[field]
     for field in SYSTEM_FIELDS:
         _set_or_drop(metadata, field, stored.get(field))
 

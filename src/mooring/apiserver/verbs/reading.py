@@ -12,17 +12,20 @@ LONGEST_WAIT = 3.0  # seconds for a revision that has not happened yet
 def parse_version(text: str) -> int:
     """A resourceVersion from a query. Empty and "0" are 0: whatever is current."""
     if flaw := version_flaw(text):
-        raise BadRequest(f'Invalid value: "{text}": {flaw}')
+        raise BadRequest(f"invalid resource version: {flaw}")
     return int(text or 0)
 
 
 def version_flaw(text: str) -> str | None:
     """Why a text is no resourceVersion; None when it is one (or empty)."""
     if text and not (text.isascii() and text.isdecimal()):
-        return f'strconv.ParseUint: parsing "{text}": invalid syntax'
-    if len(text) > MOST_DIGITS:
-        return f'strconv.ParseUint: parsing "{text}": value out of range'
-    return None
+        why = "invalid syntax"
+    elif len(text) > MOST_DIGITS:
+        why = "value out of range"
+    else:
+        return None
+    said = f'strconv.ParseUint: parsing "{text}": {why}'
+    return f'resourceVersion: Invalid value: "{text}": {said}'
 
 
 async def catch_up(backend: Backend, version: str) -> int:

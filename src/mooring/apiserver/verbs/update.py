@@ -3,10 +3,12 @@
 from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.options import WriteOptions
 from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.create import create_document
-from mooring.apiserver.verbs.decoding import body_options, decode_body
+from mooring.apiserver.verbs.decoding import body_options, decode_body, told_anyway
 from mooring.apiserver.verbs.preparing import (
+    change_warnings,
     check_uid,
     check_version,
     manager_of,
@@ -20,6 +22,13 @@ from mooring.errors import BadRequest
 async def update(backend: Backend, call: Call) -> Response:
     options = body_options(call, "UpdateOptions")
     doc, warnings = decode_body(call, options.validation)
+    with told_anyway(warnings):
+        return await _update(backend, call, doc, options, warnings)
+
+
+async def _update(
+    backend: Backend, call: Call, doc: Doc, options: WriteOptions, warnings: list[str]
+) -> Response:
     metadata = doc.setdefault("metadata", {})
     check_name(call, metadata.get("name", ""))
     match_namespace(call, metadata)
@@ -37,7 +46,7 @@ async def update(backend: Backend, call: Call) -> Response:
         check_version(call.kind, old, new, is_put=True)
         warnings[:] = [*found, *single_owners(new)]
         prepared = prepare_change(backend, call, old, new, manager=manager)
-        warnings.extend(call.kind.warnings(new))
+        warnings.extend(change_warnings(call.kind, new, old))
         return prepared
 
     return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)

@@ -212,69 +212,68 @@ INVALID: dict[str, tuple[Any, Doc, Doc, str]] = {
         mine,
         {},
         {},
-        f'SelfSubjectAccessReview.{GROUP} "" is invalid: spec: Invalid value: null: {ONE_OF}',
+        f'.{GROUP} "" is invalid: spec.resourceAttributes: Invalid value: null: {ONE_OF}',
     ),
     "resource and path": (
         mine,
         {},
         BOTH,
-        f'SelfSubjectAccessReview.{GROUP} "" is invalid: '
-        f'spec: Invalid value: {{"path":"/x"}}: {ONE_OF}',
+        f'.{GROUP} "" is invalid: spec.nonResourceAttributes: Invalid value: {{"path":"/x"}}: '
+        "cannot be specified in combination with resourceAttributes",
     ),
     "metadata": (
         mine,
         {"name": "x"},
         {"resourceAttributes": {}},
-        f'SelfSubjectAccessReview.{GROUP} "" is invalid: '
-        'metadata: Invalid value: {"name":"x"}: must be empty',
+        f'.{GROUP} "" is invalid: metadata: Invalid value: {{"name":"x"}}: must be empty',
     ),
     "a selector twice": (
         mine,
         {},
         {"resourceAttributes": {"fieldSelector": {"rawSelector": "a=b", "requirements": [{}]}}},
-        f'SelfSubjectAccessReview.{GROUP} "" is invalid: {SELECTOR}.rawSelector: '
+        f'.{GROUP} "" is invalid: {SELECTOR}.rawSelector: '
         'Invalid value: "a=b": may not specified at the same time as requirements',
     ),
     "a selector without anything": (
         mine,
         {},
         {"resourceAttributes": {"fieldSelector": {}}},
-        f'SelfSubjectAccessReview.{GROUP} "" is invalid: {SELECTOR}.requirements: Required value: '
+        f'.{GROUP} "" is invalid: {SELECTOR}.requirements: Required value: '
         f"when {SELECTOR} is specified, requirements or rawSelector is required",
     ),
     "nobody": (
         theirs,
         {},
         {"resourceAttributes": {"verb": "get"}},
-        f'SubjectAccessReview.{GROUP} "" is invalid: '
+        f'.{GROUP} "" is invalid: '
         'spec.user: Invalid value: "": at least one of user or group must be specified',
     ),
     "nobody and nothing": (
         theirs,
         {},
         {},
-        f'SubjectAccessReview.{GROUP} "" is invalid: [spec: Invalid value: null: {ONE_OF}, '
+        f'.{GROUP} "" is invalid: [spec.resourceAttributes: Invalid value: null: {ONE_OF}, '
         'spec.user: Invalid value: "": at least one of user or group must be specified]',
     ),
     "another namespace than here": (
         local,
         {},
         {"user": "bob", "resourceAttributes": {"namespace": "other"}},
-        f'LocalSubjectAccessReview.{GROUP} "" is invalid: spec.resourceAttributes.namespace: '
+        f'.{GROUP} "" is invalid: spec.resourceAttributes.namespace: '
         'Invalid value: "other": must match metadata.namespace',
     ),
     "a path here": (
         local,
         {},
         {"user": "bob", "nonResourceAttributes": {"path": "/x"}},
-        f'LocalSubjectAccessReview.{GROUP} "" is invalid: spec.nonResourceAttributes: '
+        f'.{GROUP} "" is invalid: spec.nonResourceAttributes: '
         'Invalid value: {"path":"/x"}: disallowed on this kind of request',
     ),
     "metadata here": (
         local,
         {"name": "x"},
         {"user": "bob", "resourceAttributes": {"namespace": "default"}},
-        f'LocalSubjectAccessReview.{GROUP} "" is invalid: metadata: Invalid value: '
+        f'.{GROUP} "" is invalid: metadata: Invalid value: '
         '{"namespace":"default","name":"x"}: must be empty except for namespace',
     ),
 }

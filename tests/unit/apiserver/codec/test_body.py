@@ -329,7 +329,7 @@ def test_options(body: bytes, content_type: str | None, doc: Doc) -> None:
 NO_OPTIONS = {
     "no JSON": (b"{", JSON, "couldn't get version/kind; json parse error: "),
     "a list": (b"[]", JSON, "json: cannot unmarshal array"),
-    "another kind": (b'{"kind":"Pod"}', JSON, "cannot be converted to DeleteOptions"),
+    "another kind": (b'{"kind":"Pod"}', JSON, 'no kind "Pod" is registered'),
     "a wrong type": (b'{"gracePeriodSeconds":"x"}', JSON, "DeleteOptions.gracePeriodSeconds"),
     "no protobuf": (b"x", PROTOBUF, "expected prefix"),
 }

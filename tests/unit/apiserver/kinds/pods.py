@@ -28,7 +28,7 @@ def a_pod(*containers: Doc, status: Doc | None = None, **spec: Any) -> Doc:
 def stored(*containers: Doc, status: Doc | None = None, **spec: Any) -> Doc:
     """The same after it was created, with the status its node gave it."""
     pod = created(POD, a_pod(*containers, **spec))
-    return merged(pod, {"status": status or {}})
+    return merged(pod, {"metadata": {"resourceVersion": "7"}, "status": status or {}})
 
 
 def complaints(*containers: Doc, **spec: Any) -> list[str]:

@@ -146,8 +146,8 @@ STATUS: dict[str, tuple[Doc, list[str]]] = {
     "one more is too long": (
         {"attachError": {"message": "e" * 1025}, "detachError": {"message": "é" * 600}},
         [
-            "status.attachError.message: Too long: may not be more than 1024 bytes",
-            "status.detachError.message: Too long: may not be more than 1024 bytes",
+            "status.attachError.message: Too long: may not be more than 262144 bytes",
+            "status.detachError.message: Too long: may not be more than 262144 bytes",
         ],
     ),
     "an error's code is not negative": (

@@ -427,7 +427,7 @@ STATUS: dict[str, tuple[Doc, list[str]]] = {
     "an unknown state of resizing is named": (
         {"allocatedResourceStatuses": {"storage": "Stuck"}},
         [
-            'status.allocatedResourceStatuses: Unsupported value: "Stuck": supported values: '
+            'status.allocatedResourceStatuses: Unsupported value: "storage": supported values: '
             '"ControllerResizeInProgress", "ControllerResizeInfeasible", '
             '"NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"'
         ],

@@ -12,7 +12,7 @@ C: Doc = {
     "metadata": {"name": "c", "namespace": "default", "creationTimestamp": BEFORE},
 }
 MIB = 1024 * 1024
-TOO_LONG = ": Too long: may not be more than 1048576 bytes"
+TOO_LONG = "[]: Too long: may not be more than 1048576 bytes"
 
 RULES: dict[str, tuple[Doc, list[str]]] = {
     "an empty one is fine": ({}, []),

@@ -169,6 +169,9 @@ def test_tokens_outside_of_secrets_are_warned_of() -> None:
     asking = merged(a_driver(), tokens({"audience": "a"}))
     (word,) = warned(CSI_DRIVER, asking)
     assert word.startswith("spec.serviceAccountTokenInSecrets is unset; ")
+    assert CSI_DRIVER.update_warnings is not None
+    assert list(CSI_DRIVER.update_warnings(asking, asking)) == []  # it was said before
+    assert list(CSI_DRIVER.update_warnings(asking, a_driver())) == [word]
     safe = merged(asking, {"spec": {"serviceAccountTokenInSecrets": True}})
     assert warned(CSI_DRIVER, safe) == []
 

@@ -4,7 +4,6 @@ from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.lease import LEASE
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
-    NO_KEY,
     create,
     created,
     merged,
@@ -31,26 +30,6 @@ CREATED: dict[str, tuple[Doc, list[str]]] = {
         {"spec": {"leaseTransitions": -1}},
         ["spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0"],
     ),
-    "the known strategy is fine": (
-        {"spec": {"strategy": "OldestEmulationVersion", "preferredHolder": "b"}},
-        [],
-    ),
-    "a strategy in a domain is fine": ({"spec": {"strategy": "example.com/mine"}}, []),
-    "an unknown strategy is named": (
-        {"spec": {"strategy": "Youngest"}},
-        [
-            'spec.strategy: Unsupported value: "Youngest": '
-            'supported values: "OldestEmulationVersion"'
-        ],
-    ),
-    "a strategy in a domain has a qualified name": (
-        {"spec": {"strategy": "example.com/not a key"}},
-        [f'spec.strategy: Invalid value: "example.com/not a key": {NO_KEY}'],
-    ),
-    "a preference needs a strategy": (
-        {"spec": {"preferredHolder": "b"}},
-        ["spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"],
-    ),
 }
 
 
@@ -67,3 +46,8 @@ def test_every_field_may_change() -> None:
 def test_a_row() -> None:
     assert printed(LEASE, HELD) == {"Name": "n1", "Holder": "n1", "Age": "27h"}
     assert printed(LEASE, created(LEASE, merged(HELD, {"spec": None})))["Holder"] == ""
+
+
+def test_elections_by_the_server_are_not_held() -> None:
+    asked = {"spec": {"strategy": "OldestEmulationVersion", "preferredHolder": "b"}}
+    assert created(LEASE, merged(HELD, asked))["spec"] == HELD["spec"]

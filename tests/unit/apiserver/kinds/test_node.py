@@ -16,6 +16,7 @@ from tests.unit.apiserver.kinds.writing import (
     update,
     update_status,
     updated,
+    warned,
 )
 
 N1: Doc = {
@@ -237,6 +238,12 @@ CELLS: dict[str, tuple[Doc, str, Any]] = {
 @pytest.mark.parametrize(("patch", "column", "cell"), CELLS.values(), ids=CELLS)
 def test_cells(patch: Doc, column: str, cell: Any) -> None:
     assert printed(NODE, merged(node(), patch))[column] == cell
+
+
+def test_a_field_of_the_past_is_warned_of() -> None:
+    (word,) = warned(NODE, node(spec={"externalID": "x"}))
+    assert word == "spec.externalID: this field is deprecated, and is unused by Kubernetes"
+    assert warned(NODE, node()) == []
 
 
 def test_columns() -> None:

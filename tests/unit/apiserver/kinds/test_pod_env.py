@@ -70,7 +70,7 @@ ENV: dict[str, tuple[Doc, list[str]]] = {
         source(),
         [
             f'{AT}.valueFrom: Invalid value: "": must specify one of: `fieldRef`, '
-            "`resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+            "`resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         ],
     ),
     "from one place": (

@@ -282,15 +282,19 @@ def test_wide_cells_of_a_pod_that_is_somewhere() -> None:
     }
 
 
+def completed(reason: str, message: str) -> Doc:
+    return {"type": "Completed", "status": "True", "reason": reason, "message": message}
+
+
 CONDITIONS: dict[str, tuple[str, list[Doc]]] = {
     "a pod that runs may be of interest": ("Running", []),
     "one that succeeded is done": (
         "Succeeded",
-        [{"type": "Completed", "status": "True", "reason": "Succeeded"}],
+        [completed("Succeeded", "The pod has completed successfully.")],
     ),
     "one that failed is done": (
         "Failed",
-        [{"type": "Completed", "status": "True", "reason": "Failed"}],
+        [completed("Failed", "The pod failed.")],
     ),
 }
 

@@ -33,6 +33,21 @@ POD: dict[str, tuple[Doc, list[str]]] = {
             'supported values: "MountOption", "Recursive"'
         ],
     ),
+    "settings of the kernel have a name": (
+        {"sysctls": [{"value": "1"}]},
+        [f"{P}.sysctls[0].name: Required value"],
+    ),
+    "that the kernel may know": (
+        {"sysctls": [{"name": "a b"}]},
+        [
+            f'{P}.sysctls[0].name: Invalid value: "a b": must have at most 253 characters and '
+            "match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
+        ],
+    ),
+    "once": (
+        {"sysctls": [{"name": "net.core/x"}, {"name": "net.core/x"}]},
+        [f'{P}.sysctls[1].name: Duplicate value: "net.core/x"'],
+    ),
     "groups join in a known way": (
         {"supplementalGroupsPolicy": "Never"},
         [

@@ -69,22 +69,7 @@ def test_groups_come_as_they_joined_and_newest_stable_version_first() -> None:
 # plural, kind, short names, namespaced, has status, other subresources
 SERVED = {
     "v1 namespaces": ("Namespace", ("ns",), False, True, ("finalize",)),
-    "v1 pods": (
-        "Pod",
-        ("po",),
-        True,
-        True,
-        (
-            "attach",
-            "binding",
-            "ephemeralcontainers",
-            "eviction",
-            "exec",
-            "log",
-            "portforward",
-            "resize",
-        ),
-    ),
+    "v1 pods": ("Pod", ("po",), True, True, ("binding", "eviction")),
     "v1 nodes": ("Node", ("no",), False, True, ()),
     "v1 persistentvolumes": ("PersistentVolume", ("pv",), False, True, ()),
     "v1 persistentvolumeclaims": ("PersistentVolumeClaim", ("pvc",), True, True, ()),

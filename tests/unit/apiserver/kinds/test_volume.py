@@ -66,7 +66,7 @@ CREATED: dict[str, tuple[Doc, list[str]]] = {
         {"spec": {"capacity": None}},
         [
             "spec.capacity: Required value",
-            'spec.capacity: Unsupported value: {}: supported values: "storage"',
+            'spec.capacity: Unsupported value: null: supported values: "storage"',
         ],
     ),
     "a capacity of something else is refused": (
@@ -210,7 +210,7 @@ def test_a_volume_without_spec_is_told_what_it_lacks() -> None:
     assert create(VOLUME, {"metadata": {"name": "pv-1"}}) == [
         "spec.accessModes: Required value",
         "spec.capacity: Required value",
-        'spec.capacity: Unsupported value: {}: supported values: "storage"',
+        'spec.capacity: Unsupported value: null: supported values: "storage"',
         "spec: Required value: must specify a volume type",
     ]
 

@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from tests.unit.apiserver.small_api import POD, SMALL_SCHEMA, small_kinds
 
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.openapi.definitions import Definitions, Dialect, UnknownMessage
@@ -9,6 +8,7 @@ from mooring.apiserver.openapi.names import names
 from mooring.apiserver.openapi.v2 import SWAGGER
 from mooring.apiserver.openapi.v3 import OPENAPI
 from mooring.apiserver.schema.contract import Field, Message, Schema
+from tests.unit.apiserver.small_api import POD, SMALL_SCHEMA, small_kinds
 
 CORE = "io.k8s.api.core.v1"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"

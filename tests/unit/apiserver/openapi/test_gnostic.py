@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.apiserver.small_api import POD, SMALL_SCHEMA, STORAGE_CLASS, small_kinds
 
 from mooring.apiserver.openapi import gnostic, v2
 from mooring.apiserver.openapi.names import names
+from tests.unit.apiserver.small_api import POD, SMALL_SCHEMA, STORAGE_CLASS, small_kinds
 
 Message = dict[int, list[bytes]]
 CORE = "io.k8s.api.core.v1"

@@ -1,7 +1,7 @@
 import pytest
-from tests.unit.apiserver.small_api import POD, SMALL_SCHEMA, small_kinds
 
 from mooring.apiserver.openapi.names import Names, names, part_message
+from tests.unit.apiserver.small_api import POD, SMALL_SCHEMA, small_kinds
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,7 @@
 import pytest
+
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.openapi.operations import Operation, paths, tag
 from tests.unit.apiserver.small_api import (
     POD,
     SECRET,
@@ -8,9 +11,6 @@ from tests.unit.apiserver.small_api import (
     TOKEN_REVIEW,
     small_kinds,
 )
-
-from mooring.apiserver.kinds.contract import Kind
-from mooring.apiserver.openapi.operations import Operation, paths, tag
 
 
 def operations(kind: Kind) -> dict[tuple[str, str], Operation]:

@@ -1,13 +1,13 @@
 from typing import Any
 
 import pytest
-from tests.unit.apiserver.openapi.documents import references, resolve
-from tests.unit.apiserver.small_api import POD, SMALL_SCHEMA, STORAGE_CLASS, small_kinds
 
 from mooring.apiserver.kinds.registry import builtin
 from mooring.apiserver.openapi import v2
 from mooring.apiserver.openapi.names import names
 from mooring.apiserver.schema.parse import load
+from tests.unit.apiserver.openapi.documents import references, resolve
+from tests.unit.apiserver.small_api import POD, SMALL_SCHEMA, STORAGE_CLASS, small_kinds
 
 GVK = "x-kubernetes-group-version-kind"
 ONE_POD = "/api/v1/namespaces/{namespace}/pods/{name}"

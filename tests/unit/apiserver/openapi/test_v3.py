@@ -3,8 +3,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.unit.apiserver.openapi.documents import references, resolve
-from tests.unit.apiserver.small_api import POD, SECRET, SMALL_SCHEMA, small_kinds
 
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import builtin
@@ -12,6 +10,8 @@ from mooring.apiserver.openapi import v3
 from mooring.apiserver.openapi.names import names
 from mooring.apiserver.schema.contract import Schema
 from mooring.apiserver.schema.parse import load
+from tests.unit.apiserver.openapi.documents import references, resolve
+from tests.unit.apiserver.small_api import POD, SECRET, SMALL_SCHEMA, small_kinds
 
 GVK = "x-kubernetes-group-version-kind"
 AS_POD = {"group": "", "version": "v1", "kind": "Pod"}

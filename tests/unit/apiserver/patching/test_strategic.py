@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mooring import errors
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.strategic import strategic
+from mooring.apiserver.schema.parse import load
 from tests.unit.apiserver.patching.things import SCHEMA, THING, a_thing, spoil, things
 
 
@@ -334,3 +335,9 @@ def test_arguments_are_neither_changed_nor_shared(doc: Doc, patch: Doc) -> None:
 def test_a_patch_twice_is_the_patch_once(doc: Doc, patch: Doc) -> None:
     once = _patched(doc, patch)
     assert _patched(once, patch) == once
+
+
+def test_a_set_of_server_side_apply_may_be_replaced_all_the_same() -> None:
+    driver: Doc = {"spec": {"volumeLifecycleModes": ["Persistent"]}}
+    patch: Doc = {"spec": {"volumeLifecycleModes": ["Ephemeral"]}}
+    assert strategic(driver, patch, "storage.v1.CSIDriver", load()) == patch

@@ -24,6 +24,10 @@ FIELDS = {
         "names 2 string[] set",
         Field("names", 2, Scalar.STRING, Shape.LIST, Merge.SET),
     ),
+    "a set that strategic merge replaces": (
+        "names 2 string[] set replace",
+        Field("names", 2, Scalar.STRING, Shape.LIST, Merge.SET, patch_replaces=True),
+    ),
     "a keyed list": (
         "items 3 Item[] key=a,b patch=a retain",
         Field(

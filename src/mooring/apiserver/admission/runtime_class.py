@@ -1,0 +1,17 @@
+"""There are no runtime classes here: a pod that names one, or their overhead, is refused."""
+
+from mooring.apiserver.admission.contract import Attempt, Objects
+from mooring.apiserver.refusals import forbidden
+
+
+def check(attempt: Attempt, objects: Objects) -> None:
+    """On create; what upstream says of a class that does not exist."""
+    if attempt.new is None:
+        return
+    spec = attempt.new["spec"]
+    if name := spec.get("runtimeClassName"):
+        why = f'pod rejected: RuntimeClass "{name}" not found'
+        raise forbidden(attempt.kind, attempt.name, why)
+    if spec.get("overhead"):
+        why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise forbidden(attempt.kind, attempt.name, why)

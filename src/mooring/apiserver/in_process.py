@@ -1,0 +1,284 @@
+"""The API for callers in this process: no sockets, no HTTP, and bytes from the store as they are.
+
+What `client/local.py` asks for, one method per verb. Writes pass the same admission and validation
+as those of any client. Objects come back as stored JSON, without `kind` and `apiVersion`, which
+the caller knows. Callers are trusted: who they are matters to admission, not to authorization.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+from mooring.apiserver.auth.user import User
+from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.codec.body import wrong_type
+from mooring.apiserver.codec.identity import Identity
+from mooring.apiserver.document import decode, encode, facts, wire
+from mooring.apiserver.http.message import JSON as JSON_MEDIA
+from mooring.apiserver.http.message import Request
+from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.negotiation import JSON
+from mooring.apiserver.objects import store_name, store_prefix
+from mooring.apiserver.options import NO_OPTIONS, ListOptions
+from mooring.apiserver.patching.copying import copied
+from mooring.apiserver.refusals import conflict, invalid_as, not_found, unknown_resource
+from mooring.apiserver.routes import Route
+from mooring.apiserver.schema.check import WrongType, conform
+from mooring.apiserver.store.contract import Change, Entry, Event, Watch
+from mooring.apiserver.verbs.changing import change_of
+from mooring.apiserver.verbs.create import create_document
+from mooring.apiserver.verbs.decoding import decode_body
+from mooring.apiserver.verbs.delete import DeleteOptions, delete_object
+from mooring.apiserver.verbs.list import find_page
+from mooring.apiserver.verbs.preparing import match_namespace, prepare_change, single_owners
+from mooring.apiserver.verbs.reading import catch_up, parse_version
+from mooring.apiserver.verbs.selecting import Selection, selection
+from mooring.apiserver.verbs.update import check_name
+from mooring.errors import ApiError, Compacted, Expired
+from mooring.model.field_error import invalid
+from mooring.model.keys import Key
+from mooring.model.meta import Resource
+
+MANAGER = "mooring"
+MOST_SHOWN = 4096  # characters of a document, in the refusal of a patch
+_HEADERS = {"user-agent": MANAGER, "content-type": JSON_MEDIA}
+
+
+class Scope(Protocol):
+    """Which objects of a kind; an empty text leaves a choice open."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def labels(self) -> str: ...
+
+    @property
+    def fields(self) -> str: ...
+
+
+class InProcessApi:
+    """The verbs, for one user. Refusals are raised as `ApiError`s."""
+
+    def __init__(self, backend: Backend, user: User) -> None:
+        self._backend = backend
+        self._user = user
+
+    async def get(self, resource: Resource, key: Key) -> bytes:
+        kind = self._kind(resource)
+        await catch_up(self._backend, "")
+        place = store_name(kind, key.namespace, key.name)
+        entry = self._backend.store.get(kind.store_table, place)
+        if entry is None:
+            raise not_found(kind, key.name)
+        return _shown(kind, entry)
+
+    async def list(self, resource: Resource, scope: Scope) -> tuple[Sequence[bytes], str]:
+        """The objects, and the version they are all from."""
+        kind = self._kind(resource)
+        call = self._call("GET", kind, scope.namespace)
+        await catch_up(self._backend, "")
+        found = find_page(self._backend, call, _options(scope), 0)
+        return [_shown(kind, entry) for entry in found.entries], str(found.revision)
+
+    async def watch(
+        self, resource: Resource, version: str, scope: Scope, on_change: Callable[[], None]
+    ) -> "Cursor":
+        """Follow from behind `version`; `on_change` is called when `poll` may find something."""
+        kind = self._kind(resource)
+        after = parse_version(version)
+        chosen = selection(kind, _options(scope))
+        await catch_up(self._backend, "")
+        try:
+            watch = self._backend.store.watch(kind.store_table, after, on_change)
+        except Compacted as error:
+            raise Expired(str(error)) from error
+        return Cursor(watch, kind, store_prefix(kind, scope.namespace), chosen)
+
+    async def create(self, resource: Resource, doc: Doc) -> bytes:
+        kind = self._kind(resource)
+        namespace = doc.get("metadata", {}).get("namespace", "")
+        named = {**doc, "kind": kind.kind, "apiVersion": kind.api_version}
+        # One typed decode in C copies the document, checks every field of it and spells its
+        # values; a walk in Python over the document itself takes three times as long.
+        call = self._call("POST", kind, namespace, body=encode(named))
+        decoded, _ = decode_body(call, "Ignore")
+        answer = await create_document(self._backend, call, decoded, NO_OPTIONS, [])
+        assert isinstance(answer.body, bytes)  # noqa: S101  only lists come in parts
+        return answer.body
+
+    async def patch(
+        self, resource: Resource, key: Key, version: str, changes: Sequence[tuple[str, Doc]]
+    ) -> bytes:
+        """Merge changes into parts of the object ("", "status"), if it is still of this version.
+
+        All of them in one write; each is judged as if it came alone.
+        """
+        kind = self._kind(resource)
+        steps = [
+            (self._call("PATCH", kind, key.namespace, key.name, _checked(kind, part)), change)
+            for part, change in changes
+        ]
+
+        def decide(entry: Entry | None) -> Change:
+            if entry is None:
+                raise not_found(kind, key.name)
+            if version != str(entry.revision):
+                raise conflict(kind, key.name)
+            changed: Doc | None = None
+            for call, change in steps:
+                old = changed or decode(kind, entry)
+                new = copied(changed) if changed else decode(kind, entry)  # quicker than a copy
+                _merge(new, change)
+                _conform(call, new, change)
+                single_owners(new)
+                changed = prepare_change(self._backend, call, old, new, manager=MANAGER) or changed
+            return None if changed is None else change_of(kind, changed, entry)
+
+        place = store_name(kind, key.namespace, key.name)
+        entry = await self._backend.store.write(kind.store_table, place, decide)
+        assert entry is not None  # noqa: S101  decide refuses what is absent
+        return _shown(kind, entry)
+
+    async def delete(self, resource: Resource, key: Key, uid: str, grace: int | None) -> None:
+        call = self._call("DELETE", self._kind(resource), key.namespace, key.name)
+        await delete_object(self._backend, call, DeleteOptions(grace=grace, uid=uid))
+
+    def _kind(self, resource: Resource) -> Kind:
+        kind = self._backend.kinds.find(resource.group, resource.version, resource.plural)
+        if kind is None:
+            raise unknown_resource()
+        return kind
+
+    def _call(
+        self,
+        method: str,
+        kind: Kind,
+        namespace: str,
+        name: str = "",
+        part: str = "",
+        body: bytes = b"",
+    ) -> Call:
+        route = Route(kind.group, kind.version, namespace, kind.plural, name, part)
+        return Call(Request(method, "", "", _HEADERS, body), route, kind, self._user, JSON)
+
+
+class Cursor:
+    """A place in the changes of a kind, and the eye of one watcher on them."""
+
+    def __init__(self, watch: Watch, kind: Kind, prefix: str, chosen: Selection) -> None:
+        self._watch = watch
+        self._kind = kind
+        self._prefix = prefix
+        self._chosen = chosen
+
+    def poll(self, most: int) -> Sequence[tuple[str, bytes]]:
+        """The next changes that concern the watcher: their types and objects. None: all told.
+
+        Raises: Expired when the cursor fell behind.
+        """
+        try:
+            while events := self._watch.poll(most):
+                if told := list(self._told(events)):
+                    return told
+        except Compacted as error:
+            raise Expired(str(error)) from error
+        return ()
+
+    def close(self) -> None:
+        self._watch.close()
+
+    def _told(self, events: Iterable[Event]) -> Iterator[tuple[str, bytes]]:
+        """An object that begins or ceases to match the selectors appears or disappears."""
+        kind, chosen = self._kind, self._chosen
+        for event in events:
+            entry, previous = event.entry, event.previous
+            if self._prefix and not entry.name.startswith(self._prefix):
+                continue
+            was = previous is not None and (chosen.is_all or chosen.picks(facts(kind, previous)))
+            now = not event.deleted and (chosen.is_all or chosen.picks(facts(kind, entry)))
+            if now:
+                yield "MODIFIED" if was else "ADDED", _shown(kind, entry)
+            elif was and previous is not None:
+                last = entry if event.deleted else _restamped(previous, event.revision)
+                yield "DELETED", _shown(kind, last)
+
+
+def _restamped(entry: Entry, revision: int) -> Entry:
+    """The last matching state, told with the revision of the change that ended the match."""
+    head, _, tail = entry.value.partition(b"%d" % entry.revision)
+    return Entry(entry.table, entry.name, b"%b%d%b" % (head, revision, tail), revision)
+
+
+def _options(scope: Scope) -> ListOptions:
+    return ListOptions(labels=scope.labels, fields=scope.fields)
+
+
+def _checked(kind: Kind, part: str) -> str:
+    if part and not (part == "status" and kind.status):
+        raise unknown_resource()
+    return part
+
+
+def _shown(kind: Kind, entry: Entry) -> bytes:
+    return entry.value if kind.from_stored is None else wire(kind, entry)
+
+
+def _merge(target: Doc, change: Doc) -> None:
+    """A merge patch (RFC 7386) done to the target itself, which shares nothing with `change`."""
+    for name, value in change.items():
+        if isinstance(value, dict):
+            inner = target.get(name)
+            if not isinstance(inner, dict):
+                inner = target[name] = {}
+            _merge(inner, value)
+        elif value is None:
+            target.pop(name, None)
+        else:
+            target[name] = copied(value)
+
+
+def _conform(call: Call, new: Doc, change: Doc) -> None:
+    """Check what the change touched, two levels deep: the rest conformed when it was stored."""
+    kind = call.kind
+    for part, wanted in change.items():
+        if part not in new:
+            continue
+        whole = new[part]
+        is_deep = isinstance(wanted, dict) and isinstance(whole, dict)
+        touched = {part: _only(whole, wanted) if is_deep else whole}
+        try:
+            conform(touched, kind.message)
+        except WrongType as error:
+            raise _misfit(kind, new, error) from error
+        if is_deep:
+            _put_back(whole, touched.get(part, {}), wanted)
+        if part not in touched and not (is_deep and whole):
+            del new[part]
+    _check_identity(call, new)
+
+
+def _only(whole: Doc, fields: Iterable[str]) -> Doc:
+    return {field: whole[field] for field in fields if field in whole}
+
+
+def _put_back(whole: Doc, kept: Doc, fields: Iterable[str]) -> None:
+    for field in fields:
+        if field in kept:
+            whole[field] = kept[field]
+        else:
+            whole.pop(field, None)
+
+
+def _misfit(kind: Kind, new: Doc, error: WrongType) -> ApiError:
+    if kind.custom:
+        return wrong_type(error, new, Identity(kind.kind, kind.api_version, custom=True))
+    shown = encode(new).decode()[:MOST_SHOWN]
+    return invalid_as("", "", "", [invalid("patch", shown, str(error))])
+
+
+def _check_identity(call: Call, new: Doc) -> None:
+    """A patch changes an object; it does not turn it into another one."""
+    metadata = new.setdefault("metadata", {})
+    check_name(call, metadata.get("name", ""))
+    match_namespace(call, metadata)
+    new["kind"], new["apiVersion"] = call.kind.kind, call.kind.api_version

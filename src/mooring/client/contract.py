@@ -1,0 +1,102 @@
+"""What a controller may ask of an API server, whichever transport is behind it.
+
+Reads are typed: documents are decoded into the frozen Structs of `mooring.model`. Writes are
+patches that carry the resourceVersion of what was seen, so an unknown field is never erased and a
+lost race is a Conflict, never a lost update. Refusals are the `ApiError`s of `mooring.errors`.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from enum import Enum, StrEnum
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from mooring.model.keys import Key
+from mooring.model.meta import ApiObject
+
+Doc = dict[str, Any]
+T = TypeVar("T", bound=ApiObject)
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Which objects of a kind; by default all of them."""
+
+    namespace: str = ""
+    labels: str = ""  # a label selector
+    fields: str = ""  # a field selector
+
+
+EVERYTHING = Scope()
+
+
+class Part(Enum):
+    """What of an object a write is about."""
+
+    MAIN = ""
+    STATUS = "status"
+
+
+class ChangeType(StrEnum):
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"  # nothing changed up to the object's resourceVersion, its only field
+
+
+class Change(msgspec.Struct, Generic[T], frozen=True):
+    type: ChangeType
+    object: T
+
+
+class Listing(msgspec.Struct, Generic[T], frozen=True):
+    items: Sequence[T]
+    version: str  # watch from here to miss nothing
+
+
+class Client(Protocol):
+    async def get(self, kind: type[T], key: Key) -> T:
+        """The newest version. Raises: NotFound."""
+        ...
+
+    async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]: ...
+
+    def watch(
+        self, kind: type[T], version: str, scope: Scope = EVERYTHING
+    ) -> AbstractAsyncContextManager[AsyncIterator[Change[T]]]:
+        """Every change behind `version`, in order, until the server ends the stream.
+
+        Raises, on entering or while iterating: Expired (list again), ApiError, ConnectionLost.
+        """
+        ...
+
+    async def create(self, kind: type[T], doc: Doc) -> T:
+        """`doc` has at least metadata.name or generateName, and its namespace if it has one.
+
+        Raises: AlreadyExists, Invalid, Forbidden...
+        """
+        ...
+
+    async def patch(self, seen: T, change: Doc, part: Part = Part.MAIN) -> T:
+        """Merge `change` (RFC 7386: null removes) into the object, if it is still as `seen`.
+
+        Raises: Conflict when somebody wrote meanwhile, NotFound when it is gone.
+        """
+        ...
+
+    async def patch_both(self, seen: T, main: Doc, status: Doc) -> T:
+        """Patch the object and its status, if it is still as `seen`; either may be empty.
+
+        `status` is what goes below the field of that name.
+        In this process that is one write and one revision. Over HTTP it is two, main first: a crash
+        in between leaves a status that says less than the object does, never more.
+        Raises: as `patch`.
+        """
+        ...
+
+    async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
+        """Delete the object, if it is still the one that was seen (same uid).
+
+        Raises: Conflict when another has its name now, NotFound when it is gone.
+        """
+        ...

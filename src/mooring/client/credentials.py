@@ -1,0 +1,104 @@
+"""What proves to a server who is asking, and where it comes from.
+
+Proofs change while a process runs: tokens are rotated on the disk, certificates are renewed. So a
+request asks its source each time, and tells it when the server did not accept what it gave.
+"""
+
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from mooring import log
+from mooring.errors import UsageError
+from mooring.model.secret_value import SecretValue
+
+_log = log.get("mooring.client")
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """A bearer token, a client certificate, both, or nothing at all."""
+
+    token: SecretValue | None = None
+    certificate: bytes = b""  # PEM, with intermediates
+    key: SecretValue | None = None  # PEM
+
+
+class Source(Protocol):
+    async def proof(self) -> Proof:
+        """What to show now. Raises: UsageError."""
+        ...
+
+    def has_better(self, refused: Proof) -> bool:
+        """The server refused this proof: is there, or might there be, another one to try?"""
+        ...
+
+
+class Text(Protocol):
+    """A part of a proof, wherever it is kept."""
+
+    def read(self) -> bytes: ...
+
+
+class Given:
+    """A text that was there from the start."""
+
+    def __init__(self, value: SecretValue) -> None:
+        self._value = value
+
+    def read(self) -> bytes:
+        return self._value.reveal()
+
+
+class InFile:
+    """A text in a file, read again whenever the file has changed."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        self._path = path
+        self._what = what
+        self._look: tuple[int, ...] = ()
+        self._content: SecretValue | None = None
+
+    def read(self) -> bytes:
+        """What is in the file; when that fails, what was last. Raises: UsageError."""
+        try:
+            found = self._path.stat()
+            look = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+            if look != self._look or self._content is None:
+                self._content = SecretValue(self._path.read_bytes())
+                self._look = look
+        except OSError as error:
+            if self._content is None:
+                raise UsageError(
+                    f"cannot read the {self._what} {self._path}: {error.strerror}"
+                ) from error
+            _log.warning("file not read again", path=self._path, because=error.strerror)
+        return self._content.reveal()
+
+
+class Held:
+    """Proofs made of texts that somebody else keeps up to date."""
+
+    def __init__(
+        self, token: Text | None = None, certificate: Text | None = None, key: Text | None = None
+    ) -> None:
+        self._token = token
+        self._certificate = certificate
+        self._key = key
+
+    async def proof(self) -> Proof:
+        return self._read()
+
+    def has_better(self, refused: Proof) -> bool:
+        return self._read() != refused
+
+    def _read(self) -> Proof:
+        token = self._token.read().strip() if self._token else b""
+        return Proof(
+            token=SecretValue(token) if token else None,
+            certificate=self._certificate.read() if self._certificate else b"",
+            key=SecretValue(self._key.read()) if self._key else None,
+        )
+
+
+NOBODY = Held()

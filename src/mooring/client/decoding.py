@@ -1,0 +1,77 @@
+"""From the JSON of objects to their Structs: one reader per kind, made once."""
+
+from typing import Any, Generic
+
+import msgspec
+
+from mooring.client.contract import T
+from mooring.errors import ServerError
+from mooring.model.meta import ApiObject
+from mooring.model.wire import Wire, json_decoder
+
+
+class ListMeta(Wire, frozen=True):
+    resource_version: str = ""
+    next: str = msgspec.field(name="continue", default="")
+
+
+class Page(Wire, Generic[T], frozen=True):
+    """A list as servers send it; an empty one may be null."""
+
+    metadata: ListMeta = ListMeta()
+    items: list[T] | None = None
+
+
+class Reader(Generic[T]):
+    """Reads objects of one kind.
+
+    Servers leave `kind` and `apiVersion` out of some answers; here every object has them, and all
+    objects of a kind share the two texts.
+    """
+
+    def __init__(self, kind: type[T]) -> None:
+        resource = kind.resource
+        self._kind, self._api_version = resource.kind, resource.api_version
+        self._decode = json_decoder(kind).decode
+        self._decode_page = json_decoder(Page[kind]).decode  # type: ignore[valid-type]  # made at run time
+
+    def read(self, data: bytes | msgspec.Raw) -> T:
+        """Raises: ServerError when the server holds what its kind does not allow."""
+        try:
+            return self._named(self._decode(data))
+        except msgspec.DecodeError as error:
+            raise self._unreadable(data, error) from error
+
+    def read_page(self, data: bytes) -> Page[T]:
+        """Raises: ServerError."""
+        try:
+            page: Page[T] = self._decode_page(data)
+        except msgspec.DecodeError as error:
+            raise ServerError(f"a list of {self._kind} cannot be read: {error}") from error
+        for item in page.items or ():
+            self._named(item)
+        return page
+
+    def _named(self, found: T) -> T:
+        # Nobody has seen this object yet, so it is not too late to finish it.
+        msgspec.structs.force_setattr(found, "kind", self._kind)
+        msgspec.structs.force_setattr(found, "api_version", self._api_version)
+        return found
+
+    def _unreadable(self, data: bytes | msgspec.Raw, error: msgspec.DecodeError) -> ServerError:
+        try:
+            key = str(_ANY.decode(data).key)
+        except msgspec.DecodeError:
+            key = "without a name"
+        return ServerError(f"{self._kind} {key} cannot be read: {error}")
+
+
+_ANY = json_decoder(ApiObject)
+_READERS: dict[type[ApiObject], Reader[Any]] = {}
+
+
+def reader_of(kind: type[T]) -> Reader[T]:
+    known: Reader[T] | None = _READERS.get(kind)
+    if known is None:
+        known = _READERS[kind] = Reader(kind)
+    return known

@@ -1,0 +1,259 @@
+"""The transport for any Kubernetes API server: HTTP/1.1 with JSON, over a pool of connections.
+
+Nothing here holds requests back: how much a server can take, it says itself (429, Retry-After).
+"""
+
+import asyncio
+import random
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import quote, urlencode
+
+import aiohttp
+import msgspec
+import yarl
+
+from mooring import __version__
+from mooring.client.contract import EVERYTHING, Change, Doc, Listing, Part, Scope, T
+from mooring.client.credentials import Proof
+from mooring.client.decoding import reader_of
+from mooring.client.endpoint import Endpoint
+from mooring.client.guards import listed_version, seen_uid, seen_version
+from mooring.client.http_watch import Changes, hang_up, keep_alive
+from mooring.client.lost import FAILURES, lost
+from mooring.client.refusals import refusal
+from mooring.client.tls import Tls
+from mooring.clock import Clock
+from mooring.errors import (
+    ApiError,
+    ConnectionLost,
+    Expired,
+    ServerError,
+    ServerTimeout,
+    TooManyRequests,
+    Unauthorized,
+    UsageError,
+)
+from mooring.model.keys import Key
+from mooring.model.meta import ApiObject, Resource
+
+USER_AGENT = f"mooring/{__version__}"
+PAGE = 500  # objects per answer to a list
+MOST_AT_ONCE = 128  # requests under way, watches aside; the others wait for a connection
+MOST_TRIES = 5
+LONGEST_WAIT = 10  # seconds; who asks for more patience is reported to have refused
+SHORTEST_WATCH, LONGEST_WATCH = 300, 600  # seconds; spread, so that watches do not end together
+PATIENCE = aiohttp.ClientTimeout(total=60, sock_connect=10)
+SLACK = 30  # seconds that a server may take to end a watch
+
+_JSON = "application/json"
+_MERGE_PATCH = "application/merge-patch+json"
+_encode = msgspec.json.Encoder().encode
+
+
+class _Ask(msgspec.Struct, frozen=True):
+    """One request, as often as it may be tried."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = {}
+    body: bytes | None = None
+    media: str = _JSON
+    patience: aiohttp.ClientTimeout = PATIENCE
+
+    def may_try_again(self, error: ApiError) -> bool:
+        """Reads may; a write only when the server said that it did nothing."""
+        if not 0 < error.retry_after <= LONGEST_WAIT:
+            return False
+        if isinstance(error, TooManyRequests):
+            return True
+        return self.method == "GET" and isinstance(error, ServerError | ServerTimeout)
+
+
+class HttpClient:
+    """`Client`, over HTTP. Build it with `connect`, which owns the session."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        session: aiohttp.ClientSession,
+        clock: Clock,
+        chance: random.Random,
+    ) -> None:
+        self._endpoint = endpoint
+        self._session = session
+        self._clock = clock
+        self._chance = chance
+        self._tls = Tls(endpoint.trust) if endpoint.server.startswith("https:") else None
+        self._slots = asyncio.Semaphore(MOST_AT_ONCE)
+
+    async def check(self) -> None:
+        """Whether there is something to show to the server. Raises: UsageError."""
+        self._context(await self._endpoint.source.proof())
+
+    # Client
+
+    async def get(self, kind: type[T], key: Key) -> T:
+        path = _path(kind.resource, key.namespace, key.name)
+        return reader_of(kind).read(await self._ask(_Ask("GET", path)))
+
+    async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
+        path = _path(kind.resource, scope.namespace)
+        query = {**_selectors(scope), "limit": str(PAGE)}
+        read = reader_of(kind).read_page
+        page = read(await self._ask(_Ask("GET", path, query)))
+        items = list(page.items or ())
+        version = page.metadata.resource_version
+        while token := page.metadata.next:
+            try:
+                page = read(await self._ask(_Ask("GET", path, {**query, "continue": token})))
+            except Expired:  # too slow for the pages: all in one piece, then
+                page = read(await self._ask(_Ask("GET", path, _selectors(scope))))
+                items, version = [], page.metadata.resource_version
+            items += page.items or ()
+        return Listing(items, version)
+
+    @asynccontextmanager
+    async def watch(
+        self, kind: type[T], version: str, scope: Scope = EVERYTHING
+    ) -> AsyncIterator[AsyncIterator[Change[T]]]:
+        lasts = self._chance.randint(SHORTEST_WATCH, LONGEST_WATCH)
+        query = {
+            **_selectors(scope),
+            "watch": "true",
+            "resourceVersion": listed_version(version),
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(lasts),
+        }
+        patience = aiohttp.ClientTimeout(total=lasts + SLACK, sock_connect=10)
+        path = _path(kind.resource, scope.namespace)
+        response = await self._answer(_Ask("GET", path, query, patience=patience))
+        try:
+            keep_alive(response)
+            yield Changes(response, reader_of(kind), self._endpoint.server)
+        finally:
+            hang_up(response)
+
+    async def create(self, kind: type[T], doc: Doc) -> T:
+        resource = kind.resource
+        path = _path(resource, doc.get("metadata", {}).get("namespace", ""))
+        body = _encode({**doc, "kind": resource.kind, "apiVersion": resource.api_version})
+        return reader_of(kind).read(await self._ask(_Ask("POST", path, body=body)))
+
+    async def patch(self, seen: T, change: Doc, part: Part = Part.MAIN) -> T:
+        kind = type(seen)
+        metadata = {**change.get("metadata", {}), "resourceVersion": seen_version(seen)}
+        ask = _Ask(
+            "PATCH",
+            _path(kind.resource, seen.namespace, seen.name, part.value),
+            body=_encode({**change, "metadata": metadata}),
+            media=_MERGE_PATCH,
+        )
+        return reader_of(kind).read(await self._ask(ask))
+
+    async def patch_both(self, seen: T, main: Doc, status: Doc) -> T:
+        if main or not status:
+            seen = await self.patch(seen, main)
+        return await self.patch(seen, {"status": status}, Part.STATUS) if status else seen
+
+    async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
+        options: Doc = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "preconditions": {"uid": seen_uid(seen)},
+        }
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        path = _path(seen.resource, seen.namespace, seen.name)
+        await self._ask(_Ask("DELETE", path, body=_encode(options)))
+
+    # requests
+
+    async def _ask(self, ask: _Ask) -> bytes:
+        """The body of the answer. Raises: ApiError, ConnectionLost."""
+        async with self._slots:
+            response = await self._answer(ask)
+            try:
+                return await response.read()
+            except FAILURES as error:
+                raise lost(self._endpoint.server, error) from error
+            finally:
+                response.release()
+
+    async def _answer(self, ask: _Ask) -> aiohttp.ClientResponse:
+        """An answer that is no refusal, its body still to come."""
+        for _ in range(MOST_TRIES - 1):
+            try:
+                return await self._authenticated(ask)
+            except ApiError as error:
+                if not ask.may_try_again(error):
+                    raise
+                await self._clock.sleep(error.retry_after)
+        return await self._authenticated(ask)
+
+    async def _authenticated(self, ask: _Ask) -> aiohttp.ClientResponse:
+        proof = await self._proof()
+        try:
+            return await self._send(ask, proof)
+        except Unauthorized:
+            if not self._endpoint.source.has_better(proof):
+                raise
+        return await self._send(ask, await self._proof())
+
+    async def _send(self, ask: _Ask, proof: Proof) -> aiohttp.ClientResponse:
+        url = f"{self._endpoint.server}{ask.path}"
+        if ask.query:
+            url = f"{url}?{urlencode(ask.query)}"
+        headers = {}
+        if ask.body is not None:
+            headers["Content-Type"] = ask.media
+        if proof.token is not None:
+            headers["Authorization"] = f"Bearer {proof.token.reveal().decode()}"
+        try:
+            response = await self._session.request(
+                ask.method,
+                yarl.URL(url, encoded=True),
+                data=ask.body,
+                headers=headers,
+                ssl=self._context(proof),
+                server_hostname=self._endpoint.trust.server_name or None,
+                proxy=self._endpoint.proxy or None,
+                timeout=ask.patience,
+                allow_redirects=False,
+            )
+            if response.status < 300:
+                return response
+            async with response:
+                body = await response.read()
+        except FAILURES as error:
+            raise lost(self._endpoint.server, error) from error
+        raise refusal(response.status, body, response.headers.get("Retry-After"))
+
+    async def _proof(self) -> Proof:
+        """What was set up right once may fail for a while: the caller can try again."""
+        try:
+            return await self._endpoint.source.proof()
+        except UsageError as error:
+            raise ConnectionLost(f"cannot log in to {self._endpoint.server}: {error}") from error
+
+    def _context(self, proof: Proof) -> ssl.SSLContext | bool:
+        return True if self._tls is None else self._tls.context(proof)
+
+
+def _path(resource: Resource, namespace: str = "", name: str = "", part: str = "") -> str:
+    parts = ["/apis", resource.group] if resource.group else ["/api"]
+    parts.append(resource.version)
+    if resource.namespaced and namespace:
+        parts += ["namespaces", quote(namespace, safe="")]
+    parts.append(resource.plural)
+    if name:
+        parts.append(quote(name, safe=""))
+    if part:
+        parts.append(part)
+    return "/".join(parts)
+
+
+def _selectors(scope: Scope) -> dict[str, str]:
+    asked = {"labelSelector": scope.labels, "fieldSelector": scope.fields}
+    return {name: text for name, text in asked.items() if text}

@@ -1,0 +1,132 @@
+"""What the binder knows of the cluster, and the pictures it makes of it for its decisions."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from mooring.controllers.binding.decide.claim import choose_default
+from mooring.controllers.binding.effects import NotNow
+from mooring.controllers.binding.index import VolumeIndex
+from mooring.controllers.binding.reclaim import PODS_BY_CLAIM
+from mooring.controllers.binding.view import ClaimView, Plugins, Provisioning
+from mooring.controllers.binding.waiting import WaitingClaims
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.model.storage_class import StorageClass
+from mooring.model.storage_terms import ReclaimPolicy
+from mooring.model.volume import Volume
+from mooring.reconcile.informer import Informer
+
+CLAIMS_BY_VOLUME = "volume"  # by the volumeName of the claim
+CLAIMS_BY_NODE = "node"  # by the node that the scheduler chose
+RECYCLED_BY_CLAIM = "recycled"  # volumes to be recycled, by the claim they were for
+
+
+class Informers(msgspec.Struct, frozen=True):
+    """Run and synced by whoever hands them over; other controllers may share them."""
+
+    volumes: Informer[Volume]
+    claims: Informer[Claim]
+    classes: Informer[StorageClass]
+    pods: Informer[Pod]
+    nodes: Informer[Node]
+
+    def all(
+        self,
+    ) -> tuple[
+        Informer[Volume]
+        | Informer[Claim]
+        | Informer[StorageClass]
+        | Informer[Pod]
+        | Informer[Node],
+        ...,
+    ]:
+        return (self.volumes, self.claims, self.classes, self.pods, self.nodes)
+
+
+class Caches:
+    def __init__(self, informers: Informers, plugins: Plugins, provisioning: Provisioning) -> None:
+        self.volumes = informers.volumes
+        self.claims = informers.claims
+        self.classes = informers.classes
+        self.pods = informers.pods
+        self.nodes = informers.nodes
+        self.index = VolumeIndex()
+        self.waiting = WaitingClaims()
+        self.default_class: StorageClass | None = None
+        self._plugins = plugins
+        self._provisioning = provisioning
+        self.claims.add_index(CLAIMS_BY_VOLUME, _volume_named)
+        self.claims.add_index(CLAIMS_BY_NODE, _node_chosen)
+        self.pods.add_index(PODS_BY_CLAIM, _claims_used)
+        self.volumes.add_index(RECYCLED_BY_CLAIM, _claim_recycled)
+
+    def all_volumes(self) -> Iterable[Volume]:
+        return self.volumes.all()
+
+    def all_claims(self) -> Iterable[Claim]:
+        return self.claims.all()
+
+    def unit_of(self, volume: Volume) -> Key:
+        """With whom a volume is looked at: with the claim it belongs to, else by itself."""
+        reference = volume.spec.claim_ref
+        if reference is not None:
+            claim = self.claims.get(reference.key)
+            if claim is not None and reference.uid in {"", claim.uid}:
+                return reference.key
+        return volume.key
+
+    def choose_default_class(self) -> bool:
+        """Returns whether the default class is another one now."""
+        before, self.default_class = self.default_class, choose_default(self.classes.all())
+        return self.default_class != before
+
+    def view_claim(self, claim: Claim) -> ClaimView:
+        """Raises: NotNow when the claim's selector makes no sense."""
+        name = claim.storage_class
+        storage_class = self.classes.get(Key("", name)) if name else None
+        delayed = storage_class is not None and storage_class.waits_for_consumer
+        asked_for = claim.spec.volume_name
+        return ClaimView(
+            claim=claim,
+            volume=self.volumes.get(Key("", asked_for)) if asked_for else None,
+            match=None if asked_for else self._find_match(claim, delayed=delayed),
+            storage_class=storage_class,
+            default_class=None if claim.has_class else self.default_class,
+            unscheduled_pods=self._unscheduled_pods(claim.key) if delayed else (),
+            plugins=self._plugins,
+            provisioning=self._provisioning,
+        )
+
+    def _find_match(self, claim: Claim, *, delayed: bool) -> Volume | None:
+        try:
+            return self.index.find(claim, delayed=delayed)
+        except ValueError as error:
+            raise NotNow(f'error finding PV for claim "{claim.key}": {error}') from error
+
+    def _unscheduled_pods(self, claim: Key) -> tuple[str, ...]:
+        pods = self.pods.by_index(PODS_BY_CLAIM, claim)
+        return tuple(
+            sorted(pod.name for pod in pods if not (pod.is_scheduled or pod.is_terminated))
+        )
+
+
+def _volume_named(claim: Claim) -> Iterable[str]:
+    return (claim.spec.volume_name,) if claim.spec.volume_name else ()
+
+
+def _node_chosen(claim: Claim) -> Iterable[str]:
+    return (claim.selected_node,) if claim.selected_node else ()
+
+
+def _claims_used(pod: Pod) -> Iterable[Key]:
+    return [Key(pod.namespace, name) for name in pod.claim_names()]
+
+
+def _claim_recycled(volume: Volume) -> Iterable[Key]:
+    reference = volume.spec.claim_ref
+    if reference is None or volume.spec.reclaim_policy != ReclaimPolicy.RECYCLE:
+        return ()
+    return (reference.key,)

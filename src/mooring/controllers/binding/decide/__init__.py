@@ -1,0 +1,1 @@
+"""What the binder decides, as pure functions: a picture in, a plan out."""

@@ -1,0 +1,84 @@
+"""What to do about a volume: offer it, finish its binding, let go of it, or have it reclaimed."""
+
+from mooring.controllers.binding.decide.bind import unbind, with_phase
+from mooring.controllers.binding.decide.migration import anneal_volume
+from mooring.controllers.binding.decide.reclaim import JUDGED, release
+from mooring.controllers.binding.plan import (
+    Emit,
+    EventType,
+    Plan,
+    Reason,
+    Wake,
+    plan,
+    save_volume,
+)
+from mooring.controllers.binding.view import VolumeView
+from mooring.model.claim import Claim
+from mooring.model.storage_terms import ReclaimPolicy
+from mooring.model.volume import Volume, VolumePhase
+from mooring.model.wellknown import Annotation
+
+
+def needs_second_look(volume: Volume, cached: Claim | None) -> bool:
+    """Whether the API must confirm that the volume's claim is gone: a cache may be behind.
+
+    One that was judged before is not asked about again, but a claim of the same name is: it may be
+    older than the one the volume serves.
+    """
+    reference = volume.spec.claim_ref
+    if reference is None or not reference.uid:
+        return False
+    if cached is None:
+        return volume.status.phase not in JUDGED
+    return cached.uid != reference.uid
+
+
+def decide_volume(view: VolumeView) -> Plan:
+    """The writes, events and operations that move this volume one stage on."""
+    seen, claim = view.volume, view.claim
+    volume = anneal_volume(seen)
+    reference = volume.spec.claim_ref
+    if reference is None:
+        available = with_phase(volume, VolumePhase.AVAILABLE)
+        return plan("nobody has claimed it", *save_volume(seen, available))
+    if not reference.uid:
+        available = with_phase(volume, VolumePhase.AVAILABLE)
+        return plan("it is reserved for a claim", *save_volume(seen, available))
+    if claim is None:
+        return plan("its claim is gone", *release(seen, volume, view.plugins))
+    if not claim.spec.volume_name:
+        return _decide_half_bound(seen, volume, claim)
+    if claim.spec.volume_name == volume.name:
+        bound = with_phase(volume, VolumePhase.BOUND)
+        return plan("it is bound", *save_volume(seen, bound))
+    return _decide_superfluous(view, volume)
+
+
+def _decide_half_bound(seen: Volume, volume: Volume, claim: Claim) -> Plan:
+    """It points at a claim that does not point back yet; the claim's own pass finishes that."""
+    saved = save_volume(seen, volume)
+    if claim.spec.volume_mode == volume.spec.volume_mode:
+        return plan("its claim has yet to point back", *saved, Wake(claim.key))
+    due = "due to incompatible volumeMode."
+    of_volume = (
+        f'Cannot bind PersistentVolume to requested PersistentVolumeClaim "{claim.name}" {due}'
+    )
+    of_claim = (
+        f'Cannot bind PersistentVolume "{volume.name}" to requested PersistentVolumeClaim {due}'
+    )
+    return plan(
+        "it cannot serve its claim",
+        *saved,
+        Emit(seen, EventType.WARNING, Reason.VOLUME_MISMATCH, of_volume),
+        Emit(claim, EventType.WARNING, Reason.VOLUME_MISMATCH, of_claim),
+    )
+
+
+def _decide_superfluous(view: VolumeView, volume: Volume) -> Plan:
+    """Its claim has another volume."""
+    seen = view.volume
+    was_made_for_it = Annotation.PROVISIONED_BY in volume.metadata.annotations
+    if was_made_for_it and volume.spec.reclaim_policy == ReclaimPolicy.DELETE:
+        because = "its claim has another volume, this was made for it"
+        return plan(because, *release(seen, volume, view.plugins))
+    return plan("its claim has another volume", *unbind(seen, volume))

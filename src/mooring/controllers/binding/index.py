@@ -1,0 +1,154 @@
+"""Finding a volume for a claim, and a claim for a volume, without looking at all of them.
+
+Free volumes are kept by class, attributes class, volume mode and access modes, each lot sorted by
+size: the cost of a search grows with the logarithm of their number, and volumes that are bound or
+released cost nothing. Reserved volumes are kept by the claim they name.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from heapq import merge
+
+import msgspec
+from sortedcontainers import SortedList
+
+from mooring.controllers.binding.decide.match import find_free, find_reserved, is_free
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.storage_terms import AccessMode, VolumeMode
+from mooring.model.volume import Volume
+
+Modes = frozenset[AccessMode]
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """What must be the same on both sides."""
+
+    storage_class: str
+    attributes_class: str
+    mode: VolumeMode
+
+
+class Reservation(msgspec.Struct, frozen=True):
+    """Whom a claimRef names; without a uid, whoever has that name."""
+
+    claim: Key
+    uid: str
+
+
+class VolumeIndex:
+    """The volumes a claim could get."""
+
+    def __init__(self) -> None:
+        self._volumes: dict[str, Volume] = {}
+        self._lots: dict[Kind, dict[Modes, SortedList]] = {}  # of (size, name)
+        self._reserved: dict[Reservation, tuple[str, ...]] = {}
+        self._taken: set[str] = set()
+
+    def put(self, volume: Volume) -> None:
+        """Know this version of the volume, and forget any other."""
+        self.discard(volume.name)
+        name = volume.name
+        if is_free(volume):
+            self._volumes[name] = volume
+            if name not in self._taken:
+                self._lot(volume).add((volume.size.nanos, name))
+        elif (reservation := _reservation(volume)) is not None:
+            self._volumes[name] = volume
+            self._reserved[reservation] = (*self._reserved.get(reservation, ()), name)
+
+    def discard(self, name: str) -> None:
+        volume = self._volumes.pop(name, None)
+        if volume is None:
+            return
+        reservation = _reservation(volume)
+        if reservation is None:
+            if name not in self._taken:
+                self._remove_from_lot(volume)
+            return
+        others = tuple(other for other in self._reserved[reservation] if other != name)
+        if others:
+            self._reserved[reservation] = others
+        else:
+            del self._reserved[reservation]
+
+    def take(self, name: str) -> None:
+        """Offer it to nobody else for now: a claim is about to be bound to it."""
+        if name in self._taken:
+            return
+        volume = self._volumes.get(name)
+        if volume is not None and is_free(volume):
+            self._remove_from_lot(volume)
+        self._taken.add(name)
+
+    def give_back(self, name: str) -> None:
+        """The binding is over, either way."""
+        if name not in self._taken:
+            return
+        self._taken.remove(name)
+        volume = self._volumes.get(name)
+        if volume is not None and is_free(volume):
+            self._lot(volume).add((volume.size.nanos, name))
+
+    def is_offered(self, name: str) -> bool:
+        volume = self._volumes.get(name)
+        return volume is not None and is_free(volume) and name not in self._taken
+
+    def reserved_for(self, claim: Claim) -> list[Volume]:
+        """Volumes that name this claim, by name alone or by uid as well."""
+        found: list[Volume] = []
+        for uid in ("", claim.uid):
+            names = self._reserved.get(Reservation(claim.key, uid), ())
+            found += (self._volumes[name] for name in names)
+        return found
+
+    def find(self, claim: Claim, *, delayed: bool) -> Volume | None:
+        """The volume this claim gets; with delayed binding only one that is reserved for it.
+
+        Raises: ValueError when the claim's selector makes no sense.
+        """
+        reserved = find_reserved(claim, self.reserved_for(claim))
+        if reserved is not None or delayed:
+            return reserved
+        return find_free(claim, self._ranked(claim))
+
+    def _ranked(self, claim: Claim) -> Iterator[Volume]:
+        """Free volumes of its kind that are large enough and have its modes, best first."""
+        lots = self._lots.get(kind_of(claim))
+        if lots is None:
+            return
+        wanted, least = frozenset(claim.spec.access_modes), (claim.requested.nanos, "")
+        by_count: defaultdict[int, list[SortedList]] = defaultdict(list)
+        for modes, lot in lots.items():
+            if wanted <= modes:
+                by_count[len(modes)].append(lot)
+        for count in sorted(by_count):
+            for _, name in merge(*(lot.irange(least) for lot in by_count[count])):
+                yield self._volumes[name]
+
+    def _lot(self, volume: Volume) -> SortedList:
+        lots = self._lots.setdefault(kind_of(volume), {})
+        modes = frozenset(volume.spec.access_modes)
+        lot = lots.get(modes)
+        if lot is None:
+            lot = lots[modes] = SortedList()
+        return lot
+
+    def _remove_from_lot(self, volume: Volume) -> None:
+        kind, modes = kind_of(volume), frozenset(volume.spec.access_modes)
+        lots = self._lots[kind]
+        lots[modes].remove((volume.size.nanos, volume.name))
+        if not lots[modes]:
+            del lots[modes]
+            if not lots:
+                del self._lots[kind]
+
+
+def kind_of(it: Claim | Volume) -> Kind:
+    attributes_class = it.spec.volume_attributes_class_name or ""
+    return Kind(it.storage_class, attributes_class, it.spec.volume_mode)
+
+
+def _reservation(volume: Volume) -> Reservation | None:
+    reference = volume.spec.claim_ref
+    return None if reference is None else Reservation(reference.key, reference.uid)

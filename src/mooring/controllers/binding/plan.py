@@ -1,0 +1,133 @@
+"""The steps that a plan of the binder may hold.
+
+A write says what was seen and what is wanted; `effects` sends the difference. The order of steps is
+the order of writes: whoever stops in between leaves a state that the next pass finishes.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.volume import Volume
+
+
+class EventType(StrEnum):
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+class Reason(StrEnum):
+    """Why an event is told: what `kubectl describe` shows in its second column."""
+
+    FAILED_BINDING = "FailedBinding"
+    WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+    WAIT_FOR_POD_SCHEDULED = "WaitForPodScheduled"
+    VOLUME_MISMATCH = "VolumeMismatch"
+    CLAIM_LOST = "ClaimLost"
+    CLAIM_MISBOUND = "ClaimMisbound"
+    EXTERNAL_PROVISIONING = "ExternalProvisioning"
+    PROVISIONING_FAILED = "ProvisioningFailed"
+    PROVISIONING_SUCCEEDED = "ProvisioningSucceeded"
+    PROVISIONING_CLEANUP_FAILED = "ProvisioningCleanupFailed"
+    VOLUME_DELETE = "VolumeDelete"
+    VOLUME_FAILED_DELETE = "VolumeFailedDelete"
+    UNKNOWN_RECLAIM_POLICY = "VolumeUnknownReclaimPolicy"
+    VOLUME_FAILED_RECYCLE = "VolumeFailedRecycle"
+    VOLUME_RECYCLED = "VolumeRecycled"
+    RECYCLER_POD = "RecyclerPod"
+
+
+class SaveVolume(msgspec.Struct, frozen=True):
+    """Write what differs, if the volume is still as it was seen."""
+
+    seen: Volume
+    wanted: Volume
+
+
+class SaveClaim(msgspec.Struct, frozen=True):
+    """Write what differs, if the claim is still as it was seen."""
+
+    seen: Claim
+    wanted: Claim
+
+
+class Emit(msgspec.Struct, frozen=True):
+    """Tell whoever watches this object."""
+
+    about: Claim | Volume
+    type: EventType
+    reason: Reason
+    message: str
+
+
+class AssignClass(msgspec.Struct, frozen=True):
+    """Give a claim that named no class the default one; the next pass goes on from there."""
+
+    seen: Claim
+    wanted: Claim
+
+
+class Provision(msgspec.Struct, frozen=True):
+    """Start making a volume; `plugin` is empty when somebody outside does it."""
+
+    claim: Key
+    uid: str
+    storage_class: str
+    provisioner: str
+    plugin: str = ""
+
+
+class Delete(msgspec.Struct, frozen=True):
+    """Start deleting what the volume stands for, then the volume.
+
+    What was made outside is deleted outside: whoever made it sees that it is released.
+    """
+
+    volume: str
+    uid: str
+    is_external: bool = False
+
+
+class Recycle(msgspec.Struct, frozen=True):
+    """Start wiping the volume, to be claimed anew."""
+
+    volume: str
+    uid: str
+
+
+class Wake(msgspec.Struct, frozen=True):
+    """This claim has something to do."""
+
+    claim: Key
+
+
+class Fail(msgspec.Struct, frozen=True):
+    """Nothing can be done now; try again later."""
+
+    message: str
+
+
+Step = SaveVolume | SaveClaim | Emit | AssignClass | Provision | Delete | Recycle | Wake | Fail
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What to do, and why: the reason goes to the log."""
+
+    because: str
+    steps: tuple[Step, ...] = ()
+
+
+def plan(because: str, *steps: Step) -> Plan:
+    return Plan(because, steps)
+
+
+def save_volume(seen: Volume, wanted: Volume) -> tuple[Step, ...]:
+    """A write, unless there is nothing to write."""
+    return () if wanted == seen else (SaveVolume(seen, wanted),)
+
+
+def save_claim(seen: Claim, wanted: Claim) -> tuple[Step, ...]:
+    """A write, unless there is nothing to write."""
+    return () if wanted == seen else (SaveClaim(seen, wanted),)

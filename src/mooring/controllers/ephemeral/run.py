@@ -1,0 +1,84 @@
+"""The reconciler of ephemeral volumes at work: new pods wake it, and claims that vanish."""
+
+from typing import Final
+
+from mooring.client.contract import Client
+from mooring.clock import Clock
+from mooring.controllers.ephemeral.decide import decide
+from mooring.controllers.ephemeral.effects import Effects
+from mooring.controllers.ephemeral.metrics import EphemeralCounts
+from mooring.controllers.ephemeral.view import claims_of_pod, has_ephemeral_volume, view
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.pod import Pod
+from mooring.reconcile.informer import Informer
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.worker import Settled, Verdict, work
+
+COMPONENT: Final = "ephemeral_volume"
+"""Who its events come from."""
+
+WORKERS = 16
+_PODS = "ephemeral: pods by claim"
+
+
+class EphemeralVolumes:
+    """The informers are shared, and somebody else runs them."""
+
+    queue_name: Final = "ephemeral_volume"
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        recorder: Recorder,
+        pods: Informer[Pod],
+        claims: Informer[Claim],
+    ) -> None:
+        self.queue: KeyedQueue[Key] = KeyedQueue(clock)
+        self._pods = pods
+        self._claims = claims
+        self._effects = Effects(client, recorder, claims)
+        pods.add_index(_PODS, claims_of_pod)
+        pods.on_change(self._on_pod)
+        claims.on_change(self._on_claim)
+
+    @property
+    def counts(self) -> EphemeralCounts:
+        return self._effects.counts
+
+    async def run(self) -> None:
+        await work((self._pods, self._claims), self.queue, self.reconcile, WORKERS)
+
+    async def reconcile(self, key: Key) -> Verdict:
+        pod = self._pods.get(key)
+        if pod is not None:
+            await self._effects.perform(decide(view(pod, self._claims.get)))
+        return Settled()
+
+    def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
+        """The volumes of a pod never change, and its deletion is the garbage collector's."""
+        if before is None and after is not None:
+            self._wake(after)
+
+    def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
+        """Whether by mistake or on purpose: a claim that a pod still needs is made again."""
+        if before is not None and after is None:
+            for pod in self._pods.by_index(_PODS, before.key):
+                self._wake(pod)
+
+    def _wake(self, pod: Pod) -> None:
+        if has_ephemeral_volume(pod):
+            self.queue.add(pod.key)
+
+
+async def run(
+    client: Client,
+    clock: Clock,
+    recorder: Recorder,
+    pods: Informer[Pod],
+    claims: Informer[Claim],
+) -> None:
+    """Make claims for pods until cancelled."""
+    await EphemeralVolumes(client, clock, recorder, pods, claims).run()

@@ -1,0 +1,88 @@
+"""The expand controller at work: claims that ask for more, or got more, wake it."""
+
+from typing import Final
+
+from mooring.client.contract import Client
+from mooring.clock import Clock
+from mooring.controllers.expansion.decide import decide
+from mooring.controllers.expansion.effects import Effects
+from mooring.controllers.expansion.view import ClaimView, find_local_expander, wakes
+from mooring.errors import MooringError
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.volume import Volume
+from mooring.model.wellknown import Annotation
+from mooring.reconcile.informer import Informer
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.worker import Settled, Verdict, work
+
+COMPONENT: Final = "volume_expand"
+"""Who its events come from."""
+
+WORKERS = 10
+
+
+class Unready(MooringError):
+    """A claim and its volume do not agree; one of them is still to change."""
+
+
+class Expansion:
+    """The informers are shared, and somebody else runs them."""
+
+    queue_name: Final = "volume_expand"
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        recorder: Recorder,
+        claims: Informer[Claim],
+        volumes: Informer[Volume],
+    ) -> None:
+        self.queue: KeyedQueue[Key] = KeyedQueue(clock)
+        self._claims = claims
+        self._volumes = volumes
+        self._effects = Effects(client, clock, recorder, claims, volumes)
+        claims.on_change(self._on_claim)
+        volumes.on_change(self._on_volume)
+
+    async def run(self) -> None:
+        await work((self._claims, self._volumes), self.queue, self.reconcile, WORKERS)
+
+    async def reconcile(self, key: Key) -> Verdict:
+        claim = self._claims.get(key)
+        if claim is None:
+            return Settled()
+        volume = self._volumes.get(Key("", claim.spec.volume_name))
+        plan = decide(ClaimView(claim, volume))
+        if plan.problem:
+            raise Unready(plan.problem)
+        if volume is not None:
+            await self._effects.perform(plan, claim, volume)
+        return Settled()
+
+    def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
+        if after is not None and wakes(before, after):
+            self.queue.add(after.key)
+
+    def _on_volume(self, _before: Volume | None, after: Volume | None) -> None:
+        """Claim and volume come by different watches: what a volume remembers may come second."""
+        if (
+            after is not None
+            and after.spec.claim_ref is not None
+            and Annotation.PRE_RESIZE_CAPACITY in after.metadata.annotations
+            and find_local_expander(after) is not None
+        ):
+            self.queue.add(after.spec.claim_ref.key)
+
+
+async def run(
+    client: Client,
+    clock: Clock,
+    recorder: Recorder,
+    claims: Informer[Claim],
+    volumes: Informer[Volume],
+) -> None:
+    """See to claims that grow until cancelled."""
+    await Expansion(client, clock, recorder, claims, volumes).run()

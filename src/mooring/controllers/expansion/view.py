@@ -1,0 +1,48 @@
+"""What the expand controller looks at: a claim and the volume it names."""
+
+import msgspec
+
+from mooring.model.claim import Claim
+from mooring.model.storage_terms import VolumeMode
+from mooring.model.volume import Volume
+from mooring.model.wellknown import Annotation
+
+
+class ClaimView(msgspec.Struct, frozen=True):
+    claim: Claim
+    volume: Volume | None
+
+    @property
+    def is_annotated(self) -> bool:
+        """The volume remembers a smaller size that its file system still had."""
+        return (
+            self.volume is not None
+            and Annotation.PRE_RESIZE_CAPACITY in self.volume.metadata.annotations
+        )
+
+
+def is_bound_to(claim: Claim, volume: Volume) -> bool:
+    """Whether the volume points back at this very claim."""
+    ref = volume.spec.claim_ref
+    return ref is not None and ref.namespace == claim.namespace and ref.uid == claim.uid
+
+
+def needs_file_system(volume: Volume) -> bool:
+    """Whether growing it is finished only on a node."""
+    return volume.spec.volume_mode is VolumeMode.FILESYSTEM
+
+
+def find_local_expander(volume: Volume) -> str | None:
+    """Who grows it without leaving this process: the node's own drivers, which need no back end."""
+    flex = volume.spec.flex_volume
+    return None if flex is None else str(flex.get("driver", ""))
+
+
+def wakes(before: Claim | None, after: Claim) -> bool:
+    """Whether a change of a claim gives this controller something to do."""
+    if not after.is_bound:
+        return False
+    if before is None or before.uid != after.uid:
+        return True
+    grew = after.requested > before.requested or after.capacity > before.capacity
+    return grew or not before.is_bound

@@ -1,0 +1,211 @@
+"""The protection reconcilers at work: what wakes them, and what they look at.
+
+Each takes informers that somebody else runs, as they are shared. Nothing is decided before all of
+them are synced.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from mooring.client.contract import Client
+from mooring.clock import Clock
+from mooring.controllers.protection.decide import (
+    decide_claim,
+    decide_class,
+    decide_volume,
+    needs_action,
+)
+from mooring.controllers.protection.effects import Effects
+from mooring.controllers.protection.live_pods import LivePods
+from mooring.controllers.protection.plan import AskServer, Plan, TellBlocked
+from mooring.controllers.protection.view import (
+    ClaimView,
+    ClassView,
+    Evidence,
+    claims_of_pod,
+    classes_of_claim,
+    classes_of_volume,
+)
+from mooring.model.attributes_class import AttributesClass
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.meta import ApiObject
+from mooring.model.pod import Pod
+from mooring.model.volume import Volume
+from mooring.model.wellknown import Finalizer
+from mooring.reconcile.informer import Informer
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.worker import Settled, Verdict, work
+
+COMPONENT: Final = "persistentvolumeclaim-protection-controller"
+"""Who events about claims come from."""
+
+CLAIM_WORKERS = 64  # as many share one list of pods
+WORKERS = 8
+_PODS = "protection: pods by claim"
+_REFERRING = "protection: by attributes class"
+
+
+class Informers(msgspec.Struct, frozen=True):
+    claims: Informer[Claim]
+    volumes: Informer[Volume]
+    classes: Informer[AttributesClass]
+    pods: Informer[Pod]
+
+
+async def run(client: Client, clock: Clock, recorder: Recorder, informers: Informers) -> None:
+    """Protect claims, volumes and classes until cancelled."""
+    known = informers
+    async with asyncio.TaskGroup() as tasks:
+        for protection in (
+            ClaimProtection(client, clock, recorder, known.claims, known.pods),
+            VolumeProtection(client, clock, known.volumes),
+            ClassProtection(client, clock, known.classes, known.volumes, known.claims),
+        ):
+            tasks.create_task(protection.run())
+
+
+class ClaimProtection:
+    queue_name: Final = "pvcprotection"
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        recorder: Recorder,
+        claims: Informer[Claim],
+        pods: Informer[Pod],
+    ) -> None:
+        self.queue: KeyedQueue[Key] = KeyedQueue(clock)
+        self._claims = claims
+        self._pods = pods
+        self._live = LivePods(client)
+        self._effects = Effects(client, recorder)
+        self._told: dict[str, frozenset[str]] = {}  # claim to pods, by uid
+        pods.add_index(_PODS, claims_of_pod)
+        claims.on_change(self._on_claim)
+        pods.on_change(self._on_pod)
+
+    async def run(self) -> None:
+        await work((self._claims, self._pods), self.queue, self.reconcile, CLAIM_WORKERS)
+
+    async def reconcile(self, key: Key) -> Verdict:
+        claim = self._claims.get(key)
+        if claim is None:
+            return Settled()
+        plan = self._decide(claim, self._pods.by_index(_PODS, key), Evidence.CACHE)
+        if any(isinstance(step, AskServer) for step in plan.steps):
+            plan = self._decide(claim, await self._live.naming(key), Evidence.SERVER)
+        await self._effects.perform(plan)
+        for step in plan.steps:
+            if isinstance(step, TellBlocked):
+                self._told[claim.uid] = frozenset(pod.uid for pod in step.users)
+        return Settled()
+
+    def _decide(self, claim: Claim, pods: Iterable[Pod], evidence: Evidence) -> Plan:
+        told = self._told.get(claim.uid, frozenset())
+        return decide_claim(ClaimView(claim, tuple(pods), evidence, told))
+
+    def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
+        if after is not None and needs_action(after, Finalizer.CLAIM_PROTECTION):
+            self.queue.add(after.key)
+        if before is not None and after is None:
+            self._told.pop(before.uid, None)
+
+    def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
+        """Any change may add or end a use; it matters only to claims that wait to go.
+
+        A claim that is not known to be deleting yet is looked at when that news comes.
+        """
+        for key in {key for pod in (before, after) if pod for key in claims_of_pod(pod)}:
+            claim = self._claims.get(key)
+            if claim is not None and _waits_to_go(claim, Finalizer.CLAIM_PROTECTION):
+                self.queue.add(key)
+
+
+class VolumeProtection:
+    queue_name: Final = "pvprotection"
+
+    def __init__(self, client: Client, clock: Clock, volumes: Informer[Volume]) -> None:
+        self.queue: KeyedQueue[Key] = KeyedQueue(clock)
+        self._volumes = volumes
+        self._effects = Effects(client)
+        volumes.on_change(self._on_volume)
+
+    async def run(self) -> None:
+        await work((self._volumes,), self.queue, self.reconcile, WORKERS)
+
+    async def reconcile(self, key: Key) -> Verdict:
+        volume = self._volumes.get(key)
+        if volume is not None:
+            await self._effects.perform(decide_volume(volume))
+        return Settled()
+
+    def _on_volume(self, _before: Volume | None, after: Volume | None) -> None:
+        if after is not None and needs_action(after, Finalizer.VOLUME_PROTECTION):
+            self.queue.add(after.key)
+
+
+class ClassProtection:
+    queue_name: Final = "vacprotection"
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        classes: Informer[AttributesClass],
+        volumes: Informer[Volume],
+        claims: Informer[Claim],
+    ) -> None:
+        self.queue: KeyedQueue[Key] = KeyedQueue(clock)
+        self._classes = classes
+        self._volumes = volumes
+        self._claims = claims
+        self._effects = Effects(client)
+        volumes.add_index(_REFERRING, classes_of_volume)
+        claims.add_index(_REFERRING, classes_of_claim)
+        classes.on_change(self._on_class)
+        volumes.on_change(self._on_volume)
+        claims.on_change(self._on_claim)
+
+    async def run(self) -> None:
+        informers = (self._classes, self._volumes, self._claims)
+        await work(informers, self.queue, self.reconcile, WORKERS)
+
+    async def reconcile(self, key: Key) -> Verdict:
+        chosen = self._classes.get(key)
+        if chosen is not None:
+            volumes = self._volumes.by_index(_REFERRING, key.name)
+            claims = self._claims.by_index(_REFERRING, key.name)
+            await self._effects.perform(
+                decide_class(ClassView(chosen, tuple(volumes), tuple(claims)))
+            )
+        return Settled()
+
+    def _on_class(self, _before: AttributesClass | None, after: AttributesClass | None) -> None:
+        if after is not None and needs_action(after, Finalizer.ATTRIBUTES_CLASS_PROTECTION):
+            self.queue.add(after.key)
+
+    def _on_volume(self, before: Volume | None, after: Volume | None) -> None:
+        if before is not None:
+            kept = classes_of_volume(after) if after else ()
+            self._wake({*classes_of_volume(before)}.difference(kept))
+
+    def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
+        if before is not None:
+            kept = classes_of_claim(after) if after else ()
+            self._wake(classes_of_claim(before).difference(kept))
+
+    def _wake(self, no_longer_named: Iterable[str]) -> None:
+        for name in no_longer_named:
+            chosen = self._classes.get(Key("", name))
+            if chosen and _waits_to_go(chosen, Finalizer.ATTRIBUTES_CLASS_PROTECTION):
+                self.queue.add(chosen.key)
+
+
+def _waits_to_go(protected: ApiObject, finalizer: str) -> bool:
+    return protected.is_deleting and needs_action(protected, finalizer)

@@ -1,0 +1,202 @@
+"""What a controller knows of one kind: objects by key, indexes over them, who wants to be told.
+
+News comes from three sides: lists, the watch, and the controller's own writes (`fold`). They
+overlap, and each side may be behind another; resource versions, which are whole numbers, decide
+what is news. Whatever the order of arrival, an object never goes back to an older version, and
+every change is told once.
+
+Everything here is synchronous: between two awaits the picture stands still.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Generic
+
+from mooring.client.contract import Change, ChangeType, Listing, T
+from mooring.model.keys import Key
+
+Handler = Callable[[T | None, T | None], None]
+"""Told (before, after): None before for a new object, None after for a deleted one."""
+
+
+class Cache(Generic[T]):
+    def __init__(self) -> None:
+        self._objects: dict[Key, T] = {}
+        self._indexes: dict[str, _Index[T]] = {}
+        self._handlers: list[Handler[T]] = []
+        self._seen = 0  # every change up to this version has arrived
+
+    # reading
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def get(self, key: Key) -> T | None:
+        return self._objects.get(key)
+
+    def all(self) -> Collection[T]:
+        """A live view: to change anything while going through it, copy it first."""
+        return self._objects.values()
+
+    def by_index(self, name: str, value: Hashable) -> Sequence[T]:
+        """The objects for which the index function gave `value`. Raises: KeyError, no such index"""
+        return [self._objects[key] for key in self._indexes[name].keys_of(value)]
+
+    # setting up
+
+    def add_index(self, name: str, values_of: Callable[[T], Iterable[Hashable]]) -> None:
+        """Find objects by what `values_of`, a pure function, says about them."""
+        index = self._indexes[name] = _Index(values_of)
+        for key, held in self._objects.items():
+            index.move(key, None, held)
+
+    def on_change(self, handler: Handler[T]) -> None:
+        """Tell `handler` of every change, in order, beginning with all that is here already.
+
+        It is called when cache and indexes show the change, must be quick, must not raise, and
+        must not call `fold`.
+        """
+        self._handlers.append(handler)
+        for held in list(self._objects.values()):
+            handler(None, held)
+
+    # news
+
+    def fold(self, written: T) -> None:
+        """Take in the answer to an own write, ahead of the watch.
+
+        `written` must belong to what is listed and watched here. Older than what is known, it
+        changes nothing.
+        """
+        version = version_of(written)
+        if version > self._seen:  # else the watch brought it already, and perhaps its deletion too
+            self._take(written, version)
+
+    def absorb(self, change: Change[T]) -> None:
+        """Take in the next change of the watch."""
+        version = version_of(change.object)
+        if version <= self._seen:
+            return
+        self._seen = version
+        match change.type:
+            case ChangeType.ADDED | ChangeType.MODIFIED:
+                self._take(change.object, version)
+            case ChangeType.DELETED:
+                key = change.object.key
+                held = self._objects.get(key)
+                if held is not None and version_of(held) <= version:
+                    self._tell(self._store(key, held, None))
+            case ChangeType.BOOKMARK:
+                pass
+
+    def replace(self, listing: Listing[T]) -> None:
+        """Take in a full list: what it does not hold is gone, unless it is younger than the list.
+
+        A list older than what the watch brought is no mistake of ours: the server's history was
+        set back, so the list is the truth and all that it contradicts is forgotten.
+        """
+        at = int(listing.version)
+        was_set_back = at < self._seen
+        self._seen = at
+        gone = {
+            key: held
+            for key, held in self._objects.items()
+            if was_set_back or version_of(held) <= at
+        }
+        news: list[tuple[Key, T | None, T]] = []
+        for listed in listing.items:
+            key = listed.key
+            gone.pop(key, None)
+            held = self._objects.get(key)
+            if held is None or _is_news(held, listed, was_set_back=was_set_back):
+                news.append((key, held, listed))
+        changes = [pair for key, held in gone.items() for pair in self._store(key, held, None)]
+        changes += [pair for key, held, new in news for pair in self._store(key, held, new)]
+        self._tell(changes)  # only now: a handler may look at any other object
+
+    def count_missing(self, versions: Mapping[Key, int], at: int, excused: Collection[Key]) -> int:
+        """How much of a list has not arrived here: `versions` of objects, taken at version `at`.
+
+        Objects deleted since the list was asked for are `excused`.
+        """
+        behind = sum(
+            1
+            for key, version in versions.items()
+            if key not in excused and self._version(key) < version
+        )
+        kept = sum(
+            1
+            for key, held in self._objects.items()
+            if key not in versions and version_of(held) <= at
+        )
+        return behind + kept
+
+    def _version(self, key: Key) -> int:
+        held = self._objects.get(key)
+        return -1 if held is None else version_of(held)
+
+    def _take(self, new: T, version: int) -> None:
+        key = new.key
+        held = self._objects.get(key)
+        if held is None or version_of(held) < version:
+            self._tell(self._store(key, held, new))
+
+    def _store(self, key: Key, old: T | None, new: T | None) -> Iterable[tuple[T | None, T | None]]:
+        """Make it so, in cache and indexes; returns what there is to tell."""
+        if new is None:
+            del self._objects[key]
+        else:
+            self._objects[key] = new
+        for index in self._indexes.values():
+            index.move(key, old, new)
+        if old is not None and new is not None and old.uid != new.uid:
+            return ((old, None), (None, new))  # another object of the same name
+        return ((old, new),)
+
+    def _tell(self, changes: Iterable[tuple[T | None, T | None]]) -> None:
+        for old, new in changes:
+            for handler in self._handlers:
+                handler(old, new)
+
+
+class _Index(Generic[T]):
+    """Keys by value. A value with one key, the common case, costs no container."""
+
+    def __init__(self, values_of: Callable[[T], Iterable[Hashable]]) -> None:
+        self._values_of = values_of
+        self._keys: dict[Hashable, Key | dict[Key, None]] = {}
+
+    def keys_of(self, value: Hashable) -> Iterable[Key]:
+        keys = self._keys.get(value, ())
+        return (keys,) if isinstance(keys, Key) else keys
+
+    def move(self, key: Key, old: T | None, new: T | None) -> None:
+        before = set() if old is None else set(self._values_of(old))
+        after = set() if new is None else set(self._values_of(new))
+        for value in before - after:
+            self._remove(value, key)
+        for value in after - before:
+            self._insert(value, key)
+
+    def _insert(self, value: Hashable, key: Key) -> None:
+        keys = self._keys.setdefault(value, key)
+        if isinstance(keys, dict):
+            keys[key] = None
+        elif keys != key:
+            self._keys[value] = {keys: None, key: None}
+
+    def _remove(self, value: Hashable, key: Key) -> None:
+        keys = self._keys[value]
+        if isinstance(keys, dict) and len(keys) > 1:
+            del keys[key]
+        else:
+            del self._keys[value]
+
+
+def version_of(held: T) -> int:
+    return int(held.metadata.resource_version)
+
+
+def _is_news(held: T, listed: T, *, was_set_back: bool) -> bool:
+    if was_set_back:
+        return version_of(held) != version_of(listed) or held.uid != listed.uid
+    return version_of(held) < version_of(listed)

@@ -1,0 +1,182 @@
+"""Telling people what happened to an object: core Events, written in the background.
+
+`record` takes no time and never fails; one task writes, and while the API server is away a bounded
+number of events waits for it. What becomes of repetitions is decided in `repeats.py`.
+"""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from random import Random
+from uuid import UUID
+
+import msgspec
+
+from mooring import log
+from mooring.client.contract import Client, Doc
+from mooring.clock import Clock, to_seconds
+from mooring.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    ConnectionLost,
+    MooringError,
+    NotFound,
+    ServerTimeout,
+    TooManyRequests,
+)
+from mooring.model.event import Event
+from mooring.model.keys import Key
+from mooring.model.meta import ApiObject
+from mooring.model.names import dns_subdomain
+from mooring.model.reference import ObjectReference
+from mooring.reconcile.metrics import RecorderCounts
+from mooring.reconcile.repeats import Occurrence, Repeats, Telling
+
+_log = log.get("mooring.recorder")
+
+MOST_WAITING = 1000
+TRIES = 12
+PAUSE_SECONDS = 10.0
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def reference_to(regarding: ApiObject) -> ObjectReference:
+    """How an event points at an object."""
+    return ObjectReference(
+        kind=regarding.resource.kind,
+        api_version=regarding.resource.api_version,
+        namespace=regarding.namespace,
+        name=regarding.name,
+        uid=regarding.uid,
+        resource_version=regarding.metadata.resource_version,
+    )
+
+
+class Recorder:
+    """The events of one component."""
+
+    def __init__(
+        self, client: Client, clock: Clock, chance: Random, component: str, host: str = ""
+    ) -> None:
+        self.counts = RecorderCounts()
+        self._client = client
+        self._clock = clock
+        self._chance = chance
+        self._component = component
+        self._host = host
+        self._repeats = Repeats()
+        self._waiting: asyncio.Queue[Occurrence] = asyncio.Queue(MOST_WAITING)
+        self._last_stamp = 0
+
+    def record(self, reference: ObjectReference, type: str, reason: str, message: str) -> None:
+        """Tell that something happened just now; `type` is Normal or Warning."""
+        try:
+            self._waiting.put_nowait(
+                Occurrence(reference, type, reason, message, self._clock.now())
+            )
+        except asyncio.QueueFull:
+            self.counts.crowded_out += 1
+
+    async def run(self) -> None:
+        """Write events until cancelled."""
+        while True:
+            occurrence = await self._waiting.get()
+            telling = self._repeats.judge(occurrence, self._clock.monotonic())
+            if telling is None:
+                self.counts.over_budget += 1
+            else:
+                await self._write(telling)
+
+    async def _write(self, telling: Telling) -> None:
+        trouble: MooringError | None = None
+        for attempt in range(TRIES):
+            if attempt:  # the first pause varies: others lost the API server at the same moment
+                luck = self._chance.random() if attempt == 1 else 1.0
+                await self._clock.sleep(PAUSE_SECONDS * luck)
+            try:
+                written = await self._tell(telling)
+            except (ConnectionLost, TooManyRequests, ServerTimeout) as error:
+                trouble = error
+            except ApiError as error:  # it would be refused again
+                trouble = error
+                break
+            else:
+                self.counts.written += 1
+                telling.written = Event(metadata=written.metadata)  # all that a patch looks at
+                return
+        self.counts.refused += 1
+        _log.warning("event not written", about=telling.latest.about.key, because=trouble)
+
+    async def _tell(self, telling: Telling) -> Event:
+        if telling.written is not None:
+            try:
+                return await self._patch(telling.written, telling)
+            except NotFound:
+                pass  # events do not live for long: tell it anew
+        if not telling.name:
+            telling.name = self._new_name(telling)
+        try:
+            return await self._client.create(Event, self._document(telling))
+        except AlreadyExists:
+            return await self._tell_beside(telling)
+
+    async def _tell_beside(self, telling: Telling) -> Event:
+        """The name is taken: by this very event when an answer got lost, else by another's."""
+        found = await self._client.get(Event, self._key(telling))
+        latest = telling.latest
+        if (
+            (found.source.component, found.message) == (self._component, telling.message)
+            and (found.type, found.reason) == (latest.type, latest.reason)
+            and found.involved_object.uid == latest.about.uid
+        ):
+            return await self._patch(found, telling)
+        telling.name = self._new_name(telling)
+        return await self._client.create(Event, self._document(telling))
+
+    async def _patch(self, seen: Event, telling: Telling) -> Event:
+        change = {
+            "count": telling.count,
+            "lastTimestamp": to_seconds(telling.latest.at),
+            "message": telling.message,
+        }
+        try:
+            return await self._client.patch(seen, change)
+        except Conflict:  # an earlier patch, the answer to which got lost
+            newest = await self._client.get(Event, seen.key)
+            return await self._client.patch(newest, change)
+
+    def _document(self, telling: Telling) -> Doc:
+        latest, key = telling.latest, self._key(telling)
+        source = {"component": self._component}
+        if self._host:
+            source["host"] = self._host
+        return {
+            "apiVersion": Event.resource.api_version,
+            "kind": Event.resource.kind,
+            "metadata": {"name": key.name, "namespace": key.namespace},
+            "involvedObject": msgspec.to_builtins(latest.about),
+            "type": latest.type,
+            "reason": latest.reason,
+            "message": telling.message,
+            "source": source,
+            "firstTimestamp": to_seconds(telling.first),
+            "lastTimestamp": to_seconds(latest.at),
+            "count": telling.count,
+            "reportingComponent": self._component,
+            "reportingInstance": self._host,
+        }
+
+    def _key(self, telling: Telling) -> Key:
+        """Events about objects of the whole cluster live in the namespace `default`."""
+        return Key(telling.latest.about.namespace or "default", telling.name)
+
+    def _new_name(self, telling: Telling) -> str:
+        """The object's name and the time in nanoseconds, of which no two are the same."""
+        stamp = (telling.latest.at - _EPOCH) // _MICROSECOND * 1000
+        self._last_stamp = max(stamp, self._last_stamp + 1)
+        name = f"{telling.latest.about.name}.{self._last_stamp:x}"
+        if list(dns_subdomain(name)):
+            return str(UUID(int=self._chance.getrandbits(128), version=4))
+        return name

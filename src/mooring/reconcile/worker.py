@@ -1,0 +1,79 @@
+"""Workers that serve a queue, and the life of a controller round them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from mooring import log
+from mooring.errors import MooringError
+from mooring.reconcile.queue import K, KeyedQueue
+
+_log = log.get("mooring.reconcile")
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """Nothing is left to do until something changes."""
+
+
+class Again(msgspec.Struct, frozen=True):
+    """Look again later, even if nothing changes."""
+
+    after: float  # seconds
+
+
+Verdict = Settled | Again
+Reconcile = Callable[[K], Awaitable[Verdict]]
+
+
+class Source(Protocol):
+    """What feeds a queue: an informer."""
+
+    @property
+    def synced(self) -> asyncio.Event: ...
+
+    async def run(self) -> None: ...
+
+
+async def run(
+    informers: Sequence[Source], queue: KeyedQueue[K], reconcile: Reconcile[K], workers: int
+) -> None:
+    """Run the controller until cancelled; if one part dies, all of it stops."""
+    async with asyncio.TaskGroup() as tasks:
+        for informer in informers:
+            tasks.create_task(informer.run())
+        tasks.create_task(work(informers, queue, reconcile, workers))
+
+
+async def work(
+    informers: Sequence[Source], queue: KeyedQueue[K], reconcile: Reconcile[K], workers: int
+) -> None:
+    """Serve the queue with so many workers; somebody else runs the informers."""
+    for informer in informers:
+        await informer.synced.wait()  # no decision on half a picture
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(workers):
+            tasks.create_task(serve(queue, reconcile))
+
+
+async def serve(queue: KeyedQueue[K], reconcile: Reconcile[K]) -> None:
+    """Serve keys until cancelled. A key has one worker at a time; touched meanwhile, it returns."""
+    while True:
+        async with queue.lease() as key:
+            try:
+                verdict = await reconcile(key)
+            except MooringError as error:  # refused, outrun or cut off: the world, not the code
+                _log.info("reconcile put off", key=key, because=error)
+                queue.retry(key)
+                continue
+            except Exception:  # noqa: BLE001 - the one: a poisoned key must not starve the others
+                _log.exception("reconcile failed", key=key)
+                queue.retry(key)
+                continue
+            queue.forget(key)
+            match verdict:
+                case Settled():
+                    pass
+                case Again(after):
+                    queue.add_after(key, after)

@@ -1,0 +1,154 @@
+"""The binder's neighbours against a whole API in this process: protection, ephemeral, expansion.
+
+`Cluster.neighbours()` runs all three, as a process of theirs would; leaving it kills them. With
+`writes` they die before they can write once more: what they ask for from then on never happens.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from random import Random
+from typing import Any
+
+from mooring.apiserver.auth.user import CONTROLLERS
+from mooring.apiserver.in_process import InProcessApi
+from mooring.client.contract import EVERYTHING, Change, Client, Doc, Listing, Part, Scope, T
+from mooring.client.local import LocalClient
+from mooring.controllers.ephemeral import run as ephemeral
+from mooring.controllers.expansion import run as expansion
+from mooring.controllers.protection import run as protection
+from mooring.model.attributes_class import AttributesClass
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.meta import ApiObject
+from mooring.model.pod import Pod
+from mooring.model.volume import Volume
+from mooring.reconcile.informer import Informer
+from mooring.reconcile.recorder import Recorder
+from tests.fakes.api import ApiUnderTest
+from tests.fakes.clock import settle
+from tests.fakes.objects import EVENTS
+
+TURNS = 300  # of the event loop; more than any of this takes
+FOREVER = 10**9
+
+
+class Mortal:
+    """A client whose process has so many writes to live."""
+
+    def __init__(self, client: Client, writes: int) -> None:
+        self.left = writes
+        self._client = client
+
+    async def get(self, kind: type[T], key: Key) -> T:
+        return await self._client.get(kind, key)
+
+    async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
+        return await self._client.list(kind, scope)
+
+    def watch(
+        self, kind: type[T], version: str, scope: Scope = EVERYTHING
+    ) -> AbstractAsyncContextManager[AsyncIterator[Change[T]]]:
+        return self._client.watch(kind, version, scope)
+
+    async def create(self, kind: type[T], doc: Doc) -> T:
+        await self._live()
+        return await self._client.create(kind, doc)
+
+    async def patch(self, seen: T, change: Doc, part: Part = Part.MAIN) -> T:
+        await self._live()
+        return await self._client.patch(seen, change, part)
+
+    async def patch_both(self, seen: T, main: Doc, status: Doc) -> T:
+        await self._live()
+        return await self._client.patch_both(seen, main, status)
+
+    async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
+        await self._live()
+        await self._client.delete(seen, grace_seconds=grace_seconds)
+
+    async def _live(self) -> None:
+        if not self.left:
+            await asyncio.get_running_loop().create_future()
+        self.left -= 1
+
+
+class Cluster:
+    def __init__(self, api: ApiUnderTest) -> None:
+        self.api = api
+
+    @asynccontextmanager
+    async def neighbours(self, writes: int = FOREVER) -> AsyncIterator[Mortal]:
+        clock, chance = self.api.clock, Random(1)  # noqa: S311  not for secrets
+        client = Mortal(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
+
+        def informer(kind: Any) -> Any:
+            return Informer(client, kind, EVERYTHING, clock, chance)
+
+        claims, volumes, pods = informer(Claim), informer(Volume), informer(Pod)
+        known = protection.Informers(claims, volumes, informer(AttributesClass), pods)
+        names = (protection.COMPONENT, ephemeral.COMPONENT, expansion.COMPONENT)
+        first, second, third = (Recorder(client, clock, chance, name) for name in names)
+        async with asyncio.TaskGroup() as tasks:
+            owned = [
+                tasks.create_task(part)
+                for part in (
+                    *(cache.run() for cache in (claims, volumes, pods, known.classes)),
+                    *(recorder.run() for recorder in (first, second, third)),
+                    protection.run(client, clock, first, known),
+                    ephemeral.run(client, clock, second, pods, claims),
+                    expansion.run(client, clock, third, claims, volumes),
+                )
+            ]
+            await self.settle()
+            yield client
+            for task in owned:
+                task.cancel()
+
+    async def settle(self) -> None:
+        await settle(TURNS)
+
+    # what is there
+
+    async def find(self, collection: str, name: str) -> Doc | None:
+        answer = await self.api.get(f"{collection}/{name}")
+        return answer.doc if answer.code == 200 else None
+
+    async def get(self, collection: str, name: str) -> Doc:
+        found = await self.find(collection, name)
+        assert found is not None, f"{name} is gone"
+        return found
+
+    async def events(self, reason: str) -> list[tuple[str, str, str, str]]:
+        """Type, object, message and source of the events with this reason."""
+        items = (await self.api.get(EVENTS)).doc["items"]
+        return [
+            (
+                item["type"],
+                f"{item['involvedObject']['kind']}/{item['involvedObject']['name']}",
+                item["message"],
+                item["source"]["component"],
+            )
+            for item in items
+            if item["reason"] == reason
+        ]
+
+    # what people and others do
+
+    async def create(self, collection: str, doc: Doc) -> Doc:
+        answer = await self.api.post(collection, doc)
+        assert answer.code == 201, answer.text
+        await self.settle()
+        return answer.doc
+
+    async def patch(self, collection: str, name: str, change: Doc, part: str = "") -> Doc:
+        answer = await self.api.patch(f"{collection}/{name}{part}", change)
+        assert answer.code == 200, answer.text
+        await self.settle()
+        return answer.doc
+
+    async def delete(self, collection: str, name: str, grace: int | None = None) -> None:
+        query = "" if grace is None else f"?gracePeriodSeconds={grace}"
+        answer = await self.api.delete(f"{collection}/{name}{query}")
+        assert answer.code in (200, 202), answer.text
+        await self.settle()

@@ -1,0 +1,102 @@
+"""Watches over HTTP, as they may arrive: in bits, cut off, with errors in them."""
+
+import asyncio
+
+import pytest
+
+from mooring.client.contract import Change, ChangeType, Scope
+from mooring.client.http import HttpClient
+from mooring.errors import ConnectionLost, Expired, MooringError, ServerError
+from mooring.model.claim import Claim
+from tests.unit.client.scripted_server import Script, a_stored
+
+
+def line(kind: str, name: str = "data", version: str = "6") -> bytes:
+    stored = str(a_stored(name, version)).replace("'", '"')
+    return f'{{"type":"{kind}","object":{stored}}}\n'.encode()
+
+
+async def changes_of(client: HttpClient) -> list[Change[Claim]]:
+    async with client.watch(Claim, "5", Scope("default")) as changes:
+        return [change async for change in changes]
+
+
+async def test_a_watch_asks_for_bookmarks_and_an_end(script: Script, client: HttpClient) -> None:
+    script.stream()
+    assert await changes_of(client) == []
+    query = script.asked[0].query
+    assert 300 <= int(query.pop("timeoutSeconds")) <= 600
+    assert query == {"watch": "true", "resourceVersion": "5", "allowWatchBookmarks": "true"}
+
+
+PIECES = {
+    "line by line": (line("ADDED", "a"), line("ADDED", "b")),
+    "all at once": (line("ADDED", "a") + line("ADDED", "b"),),
+    "in bits": tuple(bytes([b]) for b in line("ADDED", "a") + line("ADDED", "b")),
+    "with empty lines in between": (b"\n", line("ADDED", "a") + b"\n", line("ADDED", "b")),
+    "half a line first": (line("ADDED", "a")[:20], line("ADDED", "a")[20:] + line("ADDED", "b")),
+}
+
+
+@pytest.mark.parametrize("pieces", PIECES.values(), ids=PIECES)
+async def test_changes_arrive(
+    script: Script, client: HttpClient, pieces: tuple[bytes, ...]
+) -> None:
+    script.stream(*pieces)
+    assert [change.object.name for change in await changes_of(client)] == ["a", "b"]
+
+
+async def test_a_large_object_arrives_whole(script: Script, client: HttpClient) -> None:
+    note = "x" * 2_000_000
+    big = f'{{"type":"ADDED","object":{{"metadata":{{"annotations":{{"a":"{note}"}}}}}}}}\n'
+    script.stream(big.encode())
+    (change,) = await changes_of(client)
+    assert change.object.metadata.annotations == {"a": note}
+
+
+async def test_bookmarks_are_delivered(script: Script, client: HttpClient) -> None:
+    mark = '{"type":"BOOKMARK","object":{"kind":"PersistentVolumeClaim","apiVersion":"v1",'
+    script.stream(f'{mark}"metadata":{{"resourceVersion":"12"}}}}}}\n'.encode())
+    (change,) = await changes_of(client)
+    assert change.type is ChangeType.BOOKMARK
+    assert change.object.metadata.resource_version == "12"
+
+
+GONE = b'{"kind":"Status","status":"Failure","message":"too old","reason":"Expired","code":410}'
+BAD_ENDS: dict[str, tuple[bytes, type[MooringError], str]] = {
+    "an error": (b'{"type":"ERROR","object":%b}\n' % GONE, Expired, "too old"),
+    "half a line": (line("ADDED")[:30], ConnectionLost, "in the middle of a change"),
+    "what is no JSON": (b"<html>\n", ServerError, "cannot be read"),
+    "a change of an unknown type": (line("RENAMED"), ServerError, "'RENAMED'"),
+}
+
+
+@pytest.mark.parametrize(("data", "error", "words"), BAD_ENDS.values(), ids=BAD_ENDS)
+async def test_a_watch_ends_badly_with(
+    script: Script, client: HttpClient, data: bytes, error: type[MooringError], words: str
+) -> None:
+    script.stream(data)
+    with pytest.raises(error, match=words):
+        await changes_of(client)
+
+
+async def test_a_watch_that_is_cut_off_is_a_lost_connection(
+    script: Script, client: HttpClient
+) -> None:
+    script.stream(line("ADDED"), is_cut=True)
+    with pytest.raises(ConnectionLost, match="broke"):
+        await changes_of(client)
+
+
+async def test_a_watch_refused_at_once_has_expired(script: Script, client: HttpClient) -> None:
+    script.refuse(410, "Gone")
+    with pytest.raises(Expired):
+        await changes_of(client)
+
+
+async def test_leaving_a_watch_ends_its_connection(script: Script, client: HttpClient) -> None:
+    script.stream(line("ADDED"), is_open=True)
+    async with client.watch(Claim, "5") as changes:
+        assert (await anext(changes)).object.name == "data"
+    async with asyncio.timeout(5):
+        await script.hung_up.wait()

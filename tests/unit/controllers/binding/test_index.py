@@ -1,0 +1,203 @@
+"""The index finds what going through all volumes would find, however they came and went."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.controllers.binding.index import VolumeIndex
+from mooring.controllers.binding.waiting import WaitingClaims
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.storage_terms import AccessMode, VolumeMode
+from mooring.model.volume import Volume, VolumePhase
+from tests.unit.controllers.binding.things import (
+    NAMESPACE,
+    ROX,
+    RWO,
+    RWOP,
+    RWX,
+    a_claim,
+    a_volume,
+    labelled,
+    ref,
+)
+
+SIZES = ("1Mi", "1Gi", "1024Mi", "1500M", "2Gi", "800E")
+mode_sets = st.lists(st.sampled_from((RWO, ROX, RWX, RWOP)), min_size=1, max_size=4)
+
+volumes = st.builds(
+    lambda name, size, modes, phase, reference, block, labels, **spec: a_volume(
+        name,
+        size,
+        *modes,
+        phase=phase,
+        claim_ref=reference,
+        volume_mode=VolumeMode.BLOCK if block else VolumeMode.FILESYSTEM,
+        labels=labels,
+        **spec,
+    ),
+    name=st.sampled_from([f"v{i}" for i in range(8)]),
+    size=st.sampled_from(SIZES),
+    modes=mode_sets,
+    phase=st.sampled_from((VolumePhase.AVAILABLE, VolumePhase.AVAILABLE, *VolumePhase)),
+    reference=st.one_of(
+        st.none(), st.none(), st.builds(ref, st.sampled_from("cd"), st.sampled_from(("", "u", "x")))
+    ),
+    block=st.booleans(),
+    labels=st.sampled_from(({}, {"disk": "ssd"})),
+    storage_class_name=st.sampled_from(("", "gold")),
+    volume_attributes_class_name=st.sampled_from((None, "", "fast")),
+    deleting=st.sampled_from((False, False, True)),
+)
+
+claims = st.builds(
+    lambda size, modes, block, selector, storage_class, attributes: a_claim(
+        size,
+        *modes,
+        volume_mode=VolumeMode.BLOCK if block else VolumeMode.FILESYSTEM,
+        selector=selector,
+        storage_class_name=storage_class,
+        volume_attributes_class_name=attributes,
+    ),
+    st.sampled_from(SIZES),
+    mode_sets,
+    st.booleans(),
+    st.sampled_from((None, None, labelled(), labelled(disk="ssd"))),
+    st.sampled_from((None, "", "gold")),
+    st.sampled_from((None, "", "fast")),
+)
+
+
+def search_all(claim: Claim, everything: list[Volume], *, delayed: bool) -> Volume | None:
+    """The rule as it is written down, with reservations first and ties by name."""
+    wanted: set[AccessMode] = set(claim.spec.access_modes)
+    suitable = [
+        volume
+        for volume in everything
+        if volume.size.value >= claim.requested.value
+        and volume.spec.volume_mode is claim.spec.volume_mode
+        and (volume.spec.volume_attributes_class_name or "")
+        == (claim.spec.volume_attributes_class_name or "")
+        and volume.metadata.deletion_timestamp is None
+        and wanted <= set(volume.spec.access_modes)
+    ]
+    best: Volume | None = None
+    best_key: tuple[object, ...] = ()
+    for volume in suitable:
+        reference = volume.spec.claim_ref
+        modes = len(set(volume.spec.access_modes))
+        order = (modes, volume.size.value, volume.name)
+        if reference is not None:
+            mine = (reference.namespace, reference.name) == (claim.namespace, claim.name)
+            if not mine or reference.uid not in ("", claim.uid):
+                continue
+            key: tuple[object, ...] = (0, reference.uid == "", *order)
+        else:
+            free = volume.status.phase in (VolumePhase.AVAILABLE, VolumePhase.PENDING)
+            selector = claim.spec.selector
+            asked = dict(selector.match_labels or {}) if selector is not None else {}
+            if delayed or not free or volume.storage_class != claim.storage_class:
+                continue
+            if not asked.items() <= dict(volume.metadata.labels).items():
+                continue
+            key = (1, False, *order)
+        if best is None or key < best_key:
+            best, best_key = volume, key
+    return best
+
+
+@given(history=st.lists(volumes, max_size=20), claim=claims, delayed=st.booleans(), data=st.data())
+@settings(max_examples=500, deadline=None)
+def test_the_index_and_a_search_through_everything_agree(
+    *, history: list[Volume], claim: Claim, delayed: bool, data: st.DataObject
+) -> None:
+    index = VolumeIndex()
+    known: dict[str, Volume] = {}
+    for volume in history:  # later ones of a name replace earlier ones
+        if data.draw(st.booleans()):
+            index.discard(volume.name)
+            known.pop(volume.name, None)
+        index.put(volume)
+        known[volume.name] = volume
+    assert index.find(claim, delayed=delayed) == search_all(
+        claim, list(known.values()), delayed=delayed
+    )
+
+
+def test_a_volume_that_is_taken_is_offered_to_nobody_else() -> None:
+    index = VolumeIndex()
+    index.put(a_volume("a"))
+    index.put(a_volume("b", "2Gi"))
+    index.take("a")
+    assert index.find(a_claim(), delayed=False) == a_volume("b", "2Gi")
+    assert not index.is_offered("a")
+
+
+def test_a_volume_given_back_is_offered_again() -> None:
+    index = VolumeIndex()
+    index.put(a_volume("a"))
+    index.take("a")
+    index.give_back("a")
+    index.give_back("a")
+    assert index.find(a_claim(), delayed=False) == a_volume("a")
+    index.discard("a")
+    assert index.find(a_claim(), delayed=False) is None
+
+
+def test_a_volume_bound_while_it_was_taken_is_not_offered_again() -> None:
+    index = VolumeIndex()
+    index.put(a_volume("a"))
+    index.take("a")
+    index.put(a_volume("a", claim_ref=ref("d", "v"), phase=VolumePhase.BOUND))
+    index.give_back("a")
+    assert index.find(a_claim(), delayed=False) is None
+
+
+def test_released_volumes_cost_nothing() -> None:
+    """What the index goes through is counted, not timed."""
+    index = VolumeIndex()
+    for i in range(1000):
+        index.put(a_volume(f"r{i}", claim_ref=ref("c", f"old-{i}"), phase=VolumePhase.RELEASED))
+    index.put(a_volume("free"))
+    assert index.reserved_for(a_claim()) == []
+    found = index.find(a_claim(), delayed=False)
+    assert found is not None
+    assert found.name == "free"
+
+
+def waiting_for(*wishes: Claim) -> WaitingClaims:
+    waiting = WaitingClaims()
+    for claim in wishes:
+        waiting.put(claim, takes_any=True)
+    return waiting
+
+
+def test_a_volume_wakes_the_largest_claim_it_can_serve_and_only_that() -> None:
+    waiting = waiting_for(*(a_claim(f"{size}Gi", name=f"c{size}") for size in (1, 2, 3)))
+    assert waiting.offer(a_volume(size="2Gi")) == Key(NAMESPACE, "c2")
+    assert waiting.offer(a_volume(size="2Gi")) == Key(NAMESPACE, "c1")
+    assert waiting.offer(a_volume(size="2Gi")) is None
+
+
+def test_claims_that_a_volume_cannot_serve_are_passed_over() -> None:
+    waiting = waiting_for(
+        a_claim("2Gi", RWX, name="many"),
+        a_claim("2Gi", name="picky", selector=labelled(disk="ssd")),
+        a_claim("1Gi", name="modest"),
+    )
+    assert waiting.offer(a_volume(size="2Gi")) == Key(NAMESPACE, "modest")
+
+
+def test_claims_that_wait_for_a_pod_are_not_woken_by_a_volume() -> None:
+    waiting = WaitingClaims()
+    waiting.put(a_claim(), takes_any=False)
+    assert waiting.offer(a_volume()) is None
+    assert [claim.name for claim in waiting.of_class("")] == ["c"]
+
+
+def test_a_woken_claim_knows_which_volumes_woke_it() -> None:
+    waiting = waiting_for(a_claim())
+    key = waiting.offer(a_volume("a"))
+    assert key is not None
+    assert waiting.take_offers(key) == ["a"]
+    assert waiting.take_offers(key) == []
+    assert key not in waiting
