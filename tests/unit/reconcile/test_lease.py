@@ -62,11 +62,16 @@ class Candidate:
         self._world.leaders.append(self.name)
         self._world.terms += 1
         try:
+            await self._work()
+        finally:
+            self._world.leaders.remove(self.name)
+
+    async def _work(self) -> None:
+        try:
             await asyncio.Event().wait()
         finally:
-            if self._rest:
+            if self._rest:  # told to stop once more, it does not even take this time
                 await self.clock.sleep(self._rest)
-            self._world.leaders.remove(self.name)
 
     async def stop(self) -> None:
         if self.task is not None:

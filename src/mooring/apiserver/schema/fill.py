@@ -40,56 +40,45 @@ def _filler(message: str) -> Fill | None:
     if message == METADATA or list_form(message) is not None:
         return None
     fields = json_fields(message)
-    zeroes = [
-        (name, _zero(field))
-        for name, field in fields.items()
-        if field.is_always_there and not _is_object(field)
-    ]
-    objects = [
-        name for name, field in fields.items() if field.is_always_there and _is_object(field)
-    ]
-    below = [
-        (name, field.shape, filler) for name, field in fields.items() if (filler := _of(field))
-    ]
-    if not (zeroes or objects or below):
+    always = [(name, field) for name, field in fields.items() if field.is_always_there]
+    zeroes = [(name, _zero(field)) for name, field in always if not _is_container(field)]
+    objects = [(name, field.shape) for name, field in always if _is_container(field)]
+    below = {name: filler for name, field in fields.items() if (filler := _field_filler(field))}
+    if not (always or below):
         return None
 
     def filled(doc: Doc) -> None:
         for name, zero in zeroes:
             if name not in doc:
-                doc[name] = [] if zero == [] else zero
-        for name in objects:
+                doc[name] = zero
+        for name, shape in objects:
             if name not in doc:
-                doc[name] = {}
-        for name, shape, filler in below:
-            value = doc.get(name)
-            if value:
-                _fill_each(value, shape, filler)
-            elif value is not None and shape is Shape.ONE:
-                filler(value)
+                doc[name] = [] if shape is Shape.LIST else {}
+        for name, value in doc.items():
+            if value is not None and name in below:
+                below[name](value)
 
     return filled
 
 
-def _fill_each(value: Any, shape: Shape, filler: Fill) -> None:
-    if shape is Shape.ONE:
-        filler(value)
-        return
-    for item in value if shape is Shape.LIST else value.values():
-        filler(item)
+def _field_filler(field: Field) -> Callable[[Any], None] | None:
+    """Fills the value of a field: a message, or every one in a list or map."""
+    filler = None if isinstance(field.type, Scalar) else _filler(field.type)
+    if filler is None or field.shape is Shape.ONE:
+        return filler
+
+    def each(value: Any) -> None:
+        for item in value if field.shape is Shape.LIST else value.values():
+            filler(item)
+
+    return each
 
 
-def _of(field: Field) -> Fill | None:
-    return None if isinstance(field.type, Scalar) else _filler(field.type)
-
-
-def _is_object(field: Field) -> bool:
-    return field.shape is Shape.ONE and isinstance(field.type, str)
+def _is_container(field: Field) -> bool:
+    return field.shape is Shape.LIST or isinstance(field.type, str)
 
 
 def _zero(field: Field) -> Any:
-    if field.shape is Shape.LIST:
-        return []
     if field.pointer or not isinstance(field.type, Scalar):
         return None
     return _ZEROES.get(field.type)
