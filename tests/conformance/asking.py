@@ -51,7 +51,7 @@ class Binary(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One request. `hidden`: its answer is not compared; it only prepares what follows."""
+    """One request, and what of its answer is compared (no view: all of it)."""
 
     method: str
     path: str
@@ -59,7 +59,6 @@ class Step(msgspec.Struct, frozen=True):
     content_type: str = JSON
     headers: Mapping[str, str] = {}
     view: View | None = None
-    hidden: bool = False
 
     @property
     def is_watch(self) -> bool:
@@ -107,10 +106,6 @@ def delete(path: str, body: Any = None, content_type: str = JSON) -> Step:
     return Step("DELETE", path, body, content_type)
 
 
-def hidden(step: Step) -> Step:
-    return msgspec.structs.replace(step, hidden=True)
-
-
 def as_user(name: str, step: Step, group: str = "") -> Step:
     more = {"Impersonate-User": name} | ({"Impersonate-Group": group} if group else {})
     return msgspec.structs.replace(step, headers={**step.headers, **more})
@@ -129,6 +124,7 @@ class Answer(msgspec.Struct, frozen=True):
     code: int
     headers: Sequence[tuple[str, str]]
     body: bytes
+    sent: bytes = b""
 
     def header(self, name: str) -> list[str]:
         return [value for key, value in self.headers if key.lower() == name.lower()]
@@ -141,9 +137,7 @@ class Answer(msgspec.Struct, frozen=True):
 class Client:
     """One connection to one server, asked as its administrator."""
 
-    def __init__(
-        self, name: str, host: str, port: int, tls: ssl.SSLContext, token: str
-    ) -> None:
+    def __init__(self, name: str, host: str, port: int, tls: ssl.SSLContext, token: str) -> None:
         self.name = name
         self._token = token
         self._connection = http.client.HTTPSConnection(
@@ -156,7 +150,7 @@ class Client:
         given = {"User-Agent": USER_AGENT, "Authorization": f"Bearer {self._token}", **headers}
         self._connection.request(method, path, body, {k: v for k, v in given.items() if v})
         answer = self._connection.getresponse()
-        return Answer(answer.status, answer.getheaders(), answer.read())
+        return Answer(answer.status, answer.getheaders(), answer.read(), body or b"")
 
     def close(self) -> None:
         self._connection.close()

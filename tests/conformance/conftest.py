@@ -45,6 +45,9 @@ def theirs(
 
 @pytest.fixture(scope="session")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    server = RealServer(tmp_path_factory.mktemp("mooring") / "data").start()
-    yield Client("mooring", server.host, server.port, server.tls(), server.token())
+    """The API server alone: theirs has no controllers either."""
+    server = RealServer(tmp_path_factory.mktemp("mooring") / "data", role="apiserver").start()
+    client = Client("mooring", server.host, server.port, server.tls(), server.token())
+    yield client
+    client.close()
     server.stop()

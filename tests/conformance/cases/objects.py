@@ -53,7 +53,7 @@ EVENT_V1 = _object(
     "events.k8s.io/v1",
     "Event",
     regarding={"kind": "Pod", "namespace": "$name", "name": "web"},
-    eventTime="2026-01-02T03:04:05.000006Z",
+    eventTime="2001-01-02T03:04:05.000006Z",
     reportingController="mooring.example/tester",
     reportingInstance="tester-0",
     action="Trying",

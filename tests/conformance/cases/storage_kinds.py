@@ -150,7 +150,7 @@ _ATTACHED: dict[str, Doc] = {
     "attached": {"status": {"attached": True, "attachmentMetadata": {"path": "/dev/x"}}},
     "with errors": {
         "status": {
-            "attachError": {"time": "2026-01-01T00:00:00Z", "message": "no"},
+            "attachError": {"time": "2001-01-01T00:00:00Z", "message": "no"},
             "detachError": {"message": "never", "errorCode": 5},
         }
     },
@@ -240,7 +240,7 @@ _CSI_NODES = {
         "CSI node",
         {},
         {
-            "with another driver": _drivers(_X, {"name": "b.example.com", "nodeID": "y"}),
+            "with another driver": _drivers(_X, {**_X, "name": "b.example.com"}),
             "without its driver": _drivers(),
             "to another id of its driver": _drivers({**_X, "nodeID": "id-2"}),
             "to other topology keys": _drivers({**_X, "topologyKeys": ["region"]}),

@@ -71,12 +71,16 @@ _CREATED: dict[str, Doc] = {
     "on nfs": _source("nfs", server="s", path="/p", readOnly=True),
     "on nfs without a server": _source("nfs", path="p"),
     "local without affinity": _source("local", path="/mnt/disk"),
-    "local going up": {"spec": {**_source("local", path="../x")["spec"], **_affinity(_HERE)["spec"]}},
+    "local going up": {
+        "spec": {**_source("local", path="../x")["spec"], **_affinity(_HERE)["spec"]}
+    },
     "local": {"spec": {**_source("local", path="/mnt")["spec"], **_affinity(_HERE)["spec"]}},
     "local without a path": {"spec": {**_source("local")["spec"], **_affinity(_HERE)["spec"]}},
     "on iscsi": _source("iscsi", targetPortal="10.0.0.1", iqn="iqn.2026-01.example:x", lun=1),
     "on iscsi with a bad name": _source("iscsi", targetPortal="p", iqn="nonsense", lun=1),
-    "on iscsi with a bad lun": _source("iscsi", targetPortal="p", iqn="eui.02004567A425678D", lun=256),
+    "on iscsi with a bad lun": _source(
+        "iscsi", targetPortal="p", iqn="eui.02004567A425678D", lun=256
+    ),
     "on iscsi with sessions": _source(
         "iscsi", iqn="naa.5000c50015ea71aa", lun=0, chapAuthSession=True, initiatorName="x"
     ),
@@ -106,7 +110,9 @@ _CREATED: dict[str, Doc] = {
     "on vsphere without a path": _source("vsphereVolume"),
     "on portworx": _source("portworxVolume", volumeID="v"),
     "on portworx without an id": _source("portworxVolume"),
-    "on scaleIO": _source("scaleIO", gateway="g", system="s", volumeName="v", secretRef={"name": "x"}),
+    "on scaleIO": _source(
+        "scaleIO", gateway="g", system="s", volumeName="v", secretRef={"name": "x"}
+    ),
     "on scaleIO without anything": _source("scaleIO"),
     "on storageos": _source("storageos", volumeName="v"),
     "on storageos without a name": _source("storageos"),
@@ -131,11 +137,7 @@ _CREATED: dict[str, Doc] = {
         nodeAffinity={
             "required": {
                 "nodeSelectorTerms": [
-                    {
-                        "matchFields": [
-                            {"key": "metadata.name", "operator": "In", "values": ["n1"]}
-                        ]
-                    }
+                    {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
                 ]
             }
         }
@@ -179,14 +181,16 @@ _STATUS: dict[str, Doc] = {
         "spec": {"storageClassName": "other"},
     },
     "with a time of its own": {
-        "status": {"phase": "Bound", "lastPhaseTransitionTime": "2020-01-01T00:00:00Z"}
+        "status": {"phase": "Bound", "lastPhaseTransitionTime": "2001-01-01T00:00:00Z"}
     },
 }
 
 CASES: Cases = {
     **creates("volume", _CREATED),
     **updates("volume", {}, _UPDATED),
-    **updates("volume", _affinity(_HERE), {"to other nodes": _affinity({**_HERE, "values": ["n2"]})}),
+    **updates(
+        "volume", _affinity(_HERE), {"to other nodes": _affinity({**_HERE, "values": ["n2"]})}
+    ),
     **updates(
         "volume",
         _spec(volumeAttributesClassName="gold"),
