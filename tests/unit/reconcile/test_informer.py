@@ -1,14 +1,8 @@
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from mooring.client.contract import EVERYTHING, Scope
+from mooring.client.contract import Scope
 from mooring.errors import (
     BadRequest,
     ConnectionLost,
@@ -21,74 +15,10 @@ from mooring.errors import (
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
-from mooring.reconcile.informer import GRACE_SECONDS, STEADY_SECONDS, Informer
-from tests.fakes.client import FakeClient, FakeServer
-from tests.fakes.clock import VirtualClock, settle
-
-Doc = dict[str, Any]
-
-
-def a_volume(name: str, storage_class: str = "x", **labels: str) -> Doc:
-    return {
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"storageClassName": storage_class},
-    }
-
-
-class World:
-    """A server, one client, an informer of volumes and what it tells."""
-
-    def __init__(self, scope: Scope = EVERYTHING, resync_seconds: float | None = None) -> None:
-        self.clock = VirtualClock()
-        self.server = FakeServer(self.clock)
-        self.client = FakeClient(self.server, self.clock)
-        chance = Random(1)  # noqa: S311 - repeatable, not secret
-        self.informer = Informer(self.client, Volume, scope, self.clock, chance, resync_seconds)
-        self.told: list[tuple[str, str | None]] = []  # (name, new class or None)
-        self.picture: dict[str, Volume] = {}
-        self.informer.on_change(self.follow)
-
-    def follow(self, old: Volume | None, new: Volume | None) -> None:
-        name = (old or new or Volume()).name
-        assert self.picture.get(name) is old, "told of every change, in order"
-        if new is None:
-            del self.picture[name]
-        else:
-            self.picture[name] = new
-        self.told.append((name, new.spec.storage_class_name if new else None))
-
-    # what others do
-
-    def create(self, name: str, storage_class: str = "x", **labels: str) -> None:
-        self.server.create(Volume, a_volume(name, storage_class, **labels))
-
-    def modify(self, name: str, storage_class: str) -> Volume:
-        change = {"spec": {"storageClassName": storage_class}}
-        return self.server.patch(self.server.get(Volume, Key("", name)), change, {})
-
-    def delete(self, name: str) -> None:
-        self.server.delete(self.server.get(Volume, Key("", name)))
-
-    def of_server(self) -> dict[str, Volume]:
-        return {volume.name: volume for volume in self.server.list(Volume).items}
-
-    def of_informer(self) -> dict[str, Volume]:
-        return {volume.name: volume for volume in self.informer.all()}
-
-    def verbs(self) -> list[str]:
-        return [call.split()[0] for call in self.client.calls]
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self.informer.run())
-        await settle()
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
-        assert task.cancelled(), "it runs until it is cancelled"
-        assert self.server.streams == [], "no stream outlives it"
+from mooring.reconcile.informer import GRACE_SECONDS, STEADY_SECONDS
+from tests.fakes.client import FakeClient
+from tests.fakes.clock import settle
+from tests.unit.reconcile.informer_world import World
 
 
 @pytest.fixture
@@ -436,98 +366,3 @@ async def test_a_resync_that_fails_is_left_out() -> None:
         await world.clock.advance(2 * ROUND)
         assert world.informer.counts.caught == 0
         assert world.verbs().count("list") >= 3
-
-
-# any schedule
-
-NAMES = st.sampled_from("abc")
-CLASSES = st.sampled_from("xyz")
-ERRORS = st.sampled_from(
-    [ConnectionLost("lost"), Expired("old"), ServerError("oh"), TooManyRequests("later")]
-)
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.sampled_from(["create", "modify", "own", "own late"]), NAMES, CLASSES),
-        st.tuples(st.just("delete"), NAMES),
-        st.tuples(st.sampled_from(["fail list", "fail watch"]), ERRORS),
-        st.tuples(st.sampled_from(["cut", "end", "hold", "offline", "stall", "go on"])),
-        st.tuples(st.sampled_from(["bookmark", "forget", "fold"])),
-        st.tuples(st.just("pass"), st.sampled_from([0.0, 0.3, 20.0])),
-    ),
-    max_size=30,
-)
-
-
-class Chaos(World):
-    def __init__(self) -> None:
-        super().__init__()
-        self.answers: list[Volume] = []  # to own writes, not yet folded in
-
-    async def take(self, step: tuple[Any, ...]) -> None:
-        match step:
-            case ("create", name, storage_class) if name not in self.of_server():
-                self.create(name, storage_class)
-            case ("modify", name, storage_class) if name in self.of_server():
-                self.modify(name, storage_class)
-            case ("own", name, storage_class) if name in self.of_server():
-                self.informer.fold(self.modify(name, storage_class))
-            case ("own late", name, storage_class) if name in self.of_server():
-                self.answers.append(self.modify(name, storage_class))
-            case ("fold",) if self.answers:
-                self.informer.fold(self.answers.pop())
-            case ("delete", name) if name in self.of_server():
-                self.delete(name)
-            case ("fail list", error):
-                self.client.fail("list", error)
-            case ("fail watch", error):
-                self.client.fail("watch", error)
-            case ("pass", seconds):
-                await self.clock.advance(seconds)
-            case (fault,):
-                self.strike(fault)
-            case _:
-                pass
-
-    def strike(self, fault: str) -> None:
-        match fault:
-            case "cut":
-                self.client.cut()
-            case "end":
-                self.client.end_streams()
-            case "hold":
-                self.client.is_held = True
-            case "offline":
-                self.client.is_offline = True
-                self.client.cut()
-            case "stall":
-                self.client.stall()
-            case "go on":
-                self.client.go_on()
-            case "bookmark":
-                self.server.bookmark()
-            case "forget":
-                self.server.forget_history()
-            case _:
-                pass
-
-
-@given(steps=STEPS)
-@settings(max_examples=400, deadline=None)
-def test_after_any_faults_the_cache_is_the_server_and_every_change_was_told_once(
-    steps: list[tuple[Any, ...]],
-) -> None:
-    async def play() -> None:
-        world = Chaos()
-        world.create("a")
-        async with world.running():
-            for step in steps:
-                await world.take(step)
-                await settle(3)  # not always enough to settle: steps meet halfway
-            world.client.go_on()
-            await world.clock.advance(100)
-            for answer in world.answers:
-                world.informer.fold(answer)
-            assert world.picture == world.of_informer() == world.of_server()
-            assert world.informer.synced.is_set()
-
-    asyncio.run(play())

@@ -14,8 +14,9 @@ from mooring.model.meta import ObjectMeta
 from mooring.model.reference import ObjectReference
 from mooring.model.volume import Volume
 from mooring.reconcile.recorder import MOST_WAITING, Recorder, reference_to
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 
 CLAIM = ObjectReference(
     kind="PersistentVolumeClaim", api_version="v1", namespace="team", name="data", uid="u1"
