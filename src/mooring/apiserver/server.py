@@ -87,7 +87,7 @@ def assemble(
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
     access = Access(authenticator, Authorizer(nodes), account_tokens)
-    health = Health(live={}, ready={"store": lambda: None})
+    health = Health(live={}, ready={"store": lambda: store.trouble})
     pages = Pages(Discovery(kinds, address), OpenApi(kinds, schema), health, metrics)
     local = Local(backend)
     return Parts(

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import signal
 import socket
 import tempfile
 import uuid
@@ -40,6 +39,7 @@ from mooring.model.wellknown import Plugin
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.lease import LeaderElection
 from mooring.reconcile.recorder import Recorder
+from mooring.stack.stopping import stop_asked
 
 LEASE = Key("kube-system", "mooring-controllers")
 
@@ -61,9 +61,7 @@ def run_controllers(wanted: Wanted, say: Callable[[str], None]) -> None:
 
 async def _until_stopped(wanted: Wanted, say: Callable[[str], None]) -> None:
     clock = RealClock()
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_asked()
     async with connect(wanted.kubeconfig, clock) as client, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(_elected(client, clock, wanted, say))
         await stop.wait()

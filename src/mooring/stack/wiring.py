@@ -1,9 +1,6 @@
 """Running a role in this process, from start to a clean stop."""
 
-import asyncio
-import contextlib
 import resource
-import signal
 from collections.abc import Callable
 
 import uvloop
@@ -14,6 +11,7 @@ from mooring.apiserver.server import Address, Running, running
 from mooring.clock import RealClock
 from mooring.stack.config import LOOPBACK, Config
 from mooring.stack.credentials import write_kubeconfig
+from mooring.stack.stopping import stop_asked
 
 Say = Callable[[str], None]
 
@@ -35,18 +33,12 @@ def allow_many_connections() -> None:
 
 
 async def _apiserver(config: Config, say: Say) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = stop_asked()
     address = Address(config.host, config.port)
     async with running(config.data_dir, address, RealClock(), config.names) as server:
         written = write_kubeconfigs(config, server)
         say(f"mooring is ready at {server.address.url} (kubectl --kubeconfig {written})")
         await stop.wait()
-    with contextlib.suppress(ValueError):
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
 
 
 def write_kubeconfigs(config: Config, server: Running) -> str:

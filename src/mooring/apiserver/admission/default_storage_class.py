@@ -2,12 +2,9 @@
 
 from mooring.apiserver.admission.contract import Attempt, Objects
 from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.kinds.storage_class import is_default
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-IS_DEFAULT = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
 
 
 def choose(attempt: Attempt, objects: Objects) -> None:
@@ -29,8 +26,3 @@ def find_default(objects: Objects) -> Doc | None:
         (c for c in defaults if c["metadata"]["creationTimestamp"] == newest),
         key=lambda c: str(c["metadata"]["name"]),
     )
-
-
-def is_default(storage_class: Doc) -> bool:
-    annotations = storage_class["metadata"].get("annotations", {})
-    return any(annotations.get(key) == "true" for key in IS_DEFAULT)

@@ -97,6 +97,11 @@ class Store(Protocol):
         """Watches and exact reads can start at this revision or later."""
         ...
 
+    @property
+    def trouble(self) -> str | None:
+        """Why the last write failed, until one succeeds; None while all is well."""
+        ...
+
     def get(self, table: str, name: str) -> Entry | None:
         """The newest readable version."""
         ...

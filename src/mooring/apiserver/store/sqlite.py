@@ -100,6 +100,7 @@ class SqliteStore(Timeline):
         self._newest: dict[_Key, _Write] = {}  # of each key, while it is not durable
         self._gathering: list[_Write] = []
         self._committing: list[_Write] = []
+        self._failure: str | None = None  # of the last commit
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -112,6 +113,10 @@ class SqliteStore(Timeline):
         database, contents = open_database(path)
         log.info("database opened", path=path, revision=contents.revision)
         return cls(database, contents, clock)
+
+    @property
+    def trouble(self) -> str | None:
+        return super().trouble or self._failure
 
     async def write(self, table: str, name: str, decide: Decide) -> Entry | None:
         key = (table, name)
@@ -191,6 +196,7 @@ class SqliteStore(Timeline):
 
     def _finish(self, failure: Exception | None) -> None:
         batch, self._committing = self._committing, []
+        self._failure = None if failure is None else str(failure)
         if failure is None:
             self._forget_pending(batch)
             self.apply([write.event for write in batch])

@@ -142,6 +142,10 @@ class Timeline:
     def oldest(self) -> int:
         return self._oldest
 
+    @property
+    def trouble(self) -> str | None:
+        return None if self._open else "the store is closed"
+
     def get(self, table: str, name: str) -> Entry | None:
         known = self._tables.get(table)
         entry: Entry | None = None if known is None else known.entries.get(name)

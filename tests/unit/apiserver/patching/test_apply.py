@@ -239,7 +239,8 @@ def test_what_the_path_cannot_touch_is_not_owned() -> None:
 
 def test_what_the_path_cannot_touch_is_no_conflict() -> None:
     live = _updated(None, a_thing(status={"phase": "x"}), subresource="status")
-    _applied(live, a_thing(status={"phase": "y"}))
+    result = _applied(live, a_thing(status={"phase": "y"}))
+    assert {k: v for k, v in _owners(result).items() if k != "m"} == _owners(live)
 
 
 def test_null_says_nothing() -> None:

@@ -288,6 +288,21 @@ class TestARefusingDisk:
         assert store.revision == before.revision
         assert not watch.poll()
 
+    async def test_trouble_is_told_until_a_write_succeeds(
+        self, store: SqliteStore, disk: Disk
+    ) -> None:
+        assert store.trouble is None
+        disk.refuse_commit = 1
+        with pytest.raises(StoreError):
+            await stored(store, CLAIMS, "a/x", "lost")
+        assert store.trouble == "database or disk is full"
+        await stored(store, CLAIMS, "a/x", "kept")
+        assert store.trouble is None
+
+    async def test_a_closed_store_says_so(self, store: SqliteStore) -> None:
+        await store.close()
+        assert store.trouble == "the store is closed"
+
     @pytest.mark.parametrize("refusal", REFUSALS)
     @pytest.mark.parametrize("refuse_rollback", [False, True])
     async def test_when_the_disk_recovers_writes_go_on_with_higher_revisions(
