@@ -20,10 +20,16 @@ MooringError
 │   │   └── InternalError      a bug, or the database refused
 │   └── ServerTimeout     504  try again after `retry_after` seconds
 ├── ConnectionLost        the API server cannot be reached, or the stream broke: try again
-└── StoreError            the database refused
-    ├── Compacted         that revision is gone
-    ├── FutureRevision    that revision has not happened yet
-    └── Damaged           the database cannot be trusted; nothing was changed
+├── StoreError            the database refused
+│   ├── Compacted         that revision is gone
+│   ├── FutureRevision    that revision has not happened yet
+│   └── Damaged           the database cannot be trusted; nothing was changed
+└── HostError             the operating system refused, and nothing goes on behind the caller's back
+    ├── KernelRefused     a system call was refused; carries the errno
+    ├── CommandFailed     a program ended badly; carries argv, exit code and output, no secrets
+    │   └── TimedOut      it was stopped for taking too long
+    ├── WrongFilesystem   the device holds other data than what was asked for; it was left alone
+    └── Unformatted       the device is empty, and may not be written to
 """
 
 from collections.abc import Mapping, Sequence
@@ -172,3 +178,37 @@ class FutureRevision(StoreError):
 
 class Damaged(StoreError):
     """The database cannot be trusted; it was left as it is."""
+
+
+class HostError(MooringError):
+    """The operating system refused; nothing goes on behind the caller's back."""
+
+
+class KernelRefused(HostError):
+    """A system call was refused; `errno` says why, the text says it to people."""
+
+    def __init__(self, message: str, errno: int) -> None:
+        super().__init__(message)
+        self.errno = errno
+
+
+class CommandFailed(HostError):
+    """A program ended badly. `argv` and `output` are free of secrets."""
+
+    def __init__(self, message: str, *, argv: Sequence[str], code: int, output: str) -> None:
+        super().__init__(message)
+        self.argv = tuple(argv)
+        self.code = code
+        self.output = output
+
+
+class TimedOut(CommandFailed):
+    """A program took longer than it may, and was stopped."""
+
+
+class WrongFilesystem(HostError):
+    """The device holds other data than what was asked for; it was left alone."""
+
+
+class Unformatted(HostError):
+    """The device is empty, and may not be written to."""

@@ -1,0 +1,225 @@
+"""Loop devices: a file (or another device) as a block device.
+
+Block volumes use them in a second way: a loop device holds its backing device open, so that no
+other device can take its name while a pod uses it.
+"""
+
+import errno
+import fcntl
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum, IntFlag
+from pathlib import Path
+
+from mooring import log
+from mooring.errors import HostError, KernelRefused
+from mooring.host.refusal import refusals
+
+logger = log.get("mooring.host.loop_device")
+
+CONTROL = Path("/dev/loop-control")
+SYSFS = Path("/sys/block")
+ATTEMPTS = 64  # each time somebody else was faster with the free device
+
+_SET_FD = 0x4C00
+_CLR_FD = 0x4C01
+_SET_STATUS64 = 0x4C04
+_GET_STATUS64 = 0x4C05
+_SET_CAPACITY = 0x4C07
+_CONFIGURE = 0x4C0A
+_GET_FREE = 0x4C82
+_INFO = struct.Struct("QQ36xI64s112x")  # loop_info64: device and inode of the backing, flags, name
+_CONFIG = struct.Struct(f"II{_INFO.size}s64x")  # loop_config: descriptor, block size, info
+_NAME_BYTES = 63
+
+
+class Access(Enum):
+    READ_WRITE = "read-write"
+    READ_ONLY = "read-only"
+
+
+class _Flag(IntFlag):
+    NONE = 0
+    READ_ONLY = 1
+    AUTOCLEAR = 4
+
+
+def attach(backing: Path, access: Access = Access.READ_WRITE) -> Path:
+    """A new loop device for `backing`, which stays until it is detached.
+
+    After: the device is there, with the size of `backing`, going through the page cache. A
+    backing that cannot be written to gives a read-only device.
+    Repeated: a second device for the same backing; see `find_or_attach`.
+    Raises: HostError when there is none, and nothing is left behind.
+    """
+    device, descriptor = _take_free_device(backing, access, _Flag.NONE)
+    os.close(descriptor)
+    return device
+
+
+@contextmanager
+def attached_while_used(backing: Path, access: Access = Access.READ_WRITE) -> Iterator[Path]:
+    """A new loop device that the kernel frees when nobody has it open any more.
+
+    What mounts it inside the block keeps it alive until the unmount; a crash leaves none behind.
+    """
+    device, descriptor = _take_free_device(backing, access, _Flag.AUTOCLEAR)
+    try:
+        yield device
+    finally:
+        os.close(descriptor)
+
+
+def find(backing: Path) -> Path | None:
+    """The loop device that already stands for `backing`, or None.
+
+    The name that the kernel tells is only where to look: it may be that of a removed file, or of
+    one that is hidden under a mount. What counts is that the device holds this very file.
+    """
+    try:
+        with refusals(f"stat {backing}"):
+            sought = backing.stat()
+    except KernelRefused as refused:
+        if refused.errno == errno.ENOENT:
+            return None
+        raise
+    names = {str(backing), os.path.realpath(backing)}
+    with refusals(f"list {SYSFS}"):
+        devices = [name for name in os.listdir(SYSFS) if name.startswith("loop")]
+    for name in devices:
+        told = _backing_name(name)
+        if names & {told, told.removesuffix(" (deleted)")}:
+            device = Path("/dev") / name
+            if _backing_file(device) == (sought.st_dev, sought.st_ino):
+                return device
+    return None
+
+
+def find_or_attach(backing: Path) -> Path:
+    """The loop device of `backing`, made if there is none."""
+    return find(backing) or attach(backing)
+
+
+def detach(device: Path) -> None:
+    """Free a loop device.
+
+    After: it is free; one that is still in use (mounted) will be at its last close.
+    Repeated: a device that is free or does not exist is success.
+    """
+    try:
+        with refusals(f"detach {device}"):
+            _ioctl(device, _CLR_FD, 0)
+    except KernelRefused as refused:
+        if refused.errno not in (errno.ENXIO, errno.ENOENT, errno.ENODEV):
+            raise
+
+
+def detach_backing(backing: Path) -> None:
+    """Free the loop device of `backing`; having none is success."""
+    device = find(backing)
+    if device is None:
+        logger.warning("no loop device to detach", backing=backing)
+    else:
+        detach(device)
+
+
+def follow_size(device: Path) -> None:
+    """Let a loop device take the new size of its backing."""
+    with refusals(f"resize {device}"):
+        _ioctl(device, _SET_CAPACITY, 0)
+
+
+def _take_free_device(backing: Path, access: Access, flags: _Flag) -> tuple[Path, int]:
+    """A device that now stands for `backing`, and a descriptor of it."""
+    held, access = _open_backing(backing, access)
+    if access is Access.READ_ONLY:
+        flags |= _Flag.READ_ONLY
+    info = _INFO.pack(0, 0, flags, os.fsencode(backing)[:_NAME_BYTES])
+    try:
+        for _ in range(ATTEMPTS):
+            device = _free_device()
+            descriptor = _configure(device, held, info)
+            if descriptor is not None:
+                return device, descriptor
+    finally:
+        os.close(held)
+    raise HostError(f"no loop device for {backing}: others took every free one first")
+
+
+def _open_backing(backing: Path, access: Access) -> tuple[int, Access]:
+    with refusals(f"open {backing}"):
+        if access is Access.READ_WRITE:
+            try:
+                return os.open(backing, os.O_RDWR | os.O_CLOEXEC), access
+            except OSError as error:
+                if error.errno not in (errno.EROFS, errno.EACCES):
+                    raise
+        return os.open(backing, os.O_RDONLY | os.O_CLOEXEC), Access.READ_ONLY
+
+
+def _free_device() -> Path:
+    with refusals("find a free loop device"):
+        control = os.open(CONTROL, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            return Path(f"/dev/loop{fcntl.ioctl(control, _GET_FREE)}")
+        finally:
+            os.close(control)
+
+
+def _configure(device: Path, backing: int, info: bytes) -> int | None:
+    """Bind a free device to an open backing; None when somebody else was faster."""
+    with refusals(f"set up {device}"):
+        descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            _bind(descriptor, backing, info)
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno == errno.EBUSY:
+                return None
+            raise
+        return descriptor
+
+
+def _bind(device: int, backing: int, info: bytes) -> None:
+    try:
+        fcntl.ioctl(device, _CONFIGURE, _CONFIG.pack(backing, 0, info))
+        return
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTTY):  # what Linux before 5.8 says
+            raise
+    fcntl.ioctl(device, _SET_FD, backing)
+    try:
+        fcntl.ioctl(device, _SET_STATUS64, info)
+    except OSError:
+        fcntl.ioctl(device, _CLR_FD, 0)
+        raise
+
+
+def _backing_name(device: str) -> str:
+    """The path that the kernel tells; empty for a device that is free, or is just being freed."""
+    try:
+        told = (SYSFS / device / "loop" / "backing_file").read_bytes()
+    except OSError:
+        return ""
+    return os.fsdecode(told.removesuffix(b"\n"))
+
+
+def _backing_file(device: Path) -> tuple[int, int] | None:
+    """Device and inode number of what stands behind a loop device; None when it is free."""
+    info = bytearray(_INFO.size)
+    try:
+        _ioctl(device, _GET_STATUS64, info, os.O_RDONLY)
+    except OSError:
+        return None
+    on_device, inode, _, _ = _INFO.unpack(info)
+    return on_device, inode
+
+
+def _ioctl(device: Path, request: int, argument: int | bytearray, how: int = os.O_RDWR) -> None:
+    descriptor = os.open(device, how | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(descriptor, request, argument)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,140 @@
+"""fsGroup: giving a volume to a group, so that all containers of a pod can use it."""
+
+import os
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from enum import Enum
+from pathlib import Path
+
+import msgspec
+
+from mooring import log
+from mooring.host import ownership_walk
+from mooring.host.ownership_crew import Crew
+from mooring.host.ownership_walk import Tally, Wanted
+from mooring.host.refusal import refusals
+
+_log = log.get("mooring.host.ownership")
+
+IN_PROGRESS = "VolumePermissionChangeInProgress"  # the reason of the events about a slow walk
+FIRST_REPORT_SECONDS = 30
+NEXT_REPORT_SECONDS = 60
+
+_READ_WRITE = 0o660
+_READ_ONLY = 0o440
+_ENTER = 0o110
+
+
+class ChangePolicy(Enum):
+    ALWAYS = "Always"
+    ON_ROOT_MISMATCH = "OnRootMismatch"
+
+
+class FsGroup(msgspec.Struct, frozen=True):
+    """The group a volume is given to."""
+
+    gid: int
+    read_only: bool = False  # its files may be read, not written
+    policy: ChangePolicy = ChangePolicy.ALWAYS
+
+    @property
+    def file_bits(self) -> int:
+        return _READ_ONLY if self.read_only else _READ_WRITE
+
+    @property
+    def directory_bits(self) -> int:
+        return stat.S_ISGID | _ENTER | self.file_bits
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """How a walk went. Refused changes are no error, as upstream has it."""
+
+    entries: int
+    failures: int = 0
+
+
+def is_root_right(root: os.stat_result, group: FsGroup) -> bool:
+    """Whether the root of a volume shows that a walk has reached its end before."""
+    return (
+        stat.S_ISDIR(root.st_mode)
+        and root.st_gid == group.gid
+        and root.st_mode & group.directory_bits == group.directory_bits
+    )
+
+
+def apply(
+    directory: Path, group: FsGroup, progress: Callable[[int], None] | None = None
+) -> Applied:
+    """Give everything at and below `directory` to the group.
+
+    After: every entry, links included, has the group; all but links have mode bits added that
+    let the group in. `directory` itself comes last: once it is right, all was.
+    Repeated: changes nothing, but looks at every entry, unless the policy spares it.
+    `progress` hears the number of entries done, from the calling thread, a few times a second.
+    Raises: HostError when an entry cannot be looked at, or a directory not be read.
+    """
+    with refusals(f"setting volume ownership for {directory}"):
+        if group.policy is ChangePolicy.ON_ROOT_MISMATCH and _is_right(directory, group):
+            return Applied(0)
+        parent = os.open(directory.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            tally = _change(parent, directory.name or ".", group, progress)
+        finally:
+            os.close(parent)
+    if tally.failures:
+        _log.warning(
+            "some entries kept their owner or mode",
+            volume=directory,
+            failures=tally.failures,
+            first=tally.first_failure,
+        )
+    return Applied(tally.entries, tally.failures)
+
+
+def slow_text(directory: Path, pod_uid: str) -> str:
+    """What the first event about a slow walk says."""
+    return (
+        f"Setting volume ownership for {_shown(directory, pod_uid)} is taking longer than expected,"
+        " consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/"
+        "security-context/#configure-volume-permission-and-ownership-change-policy-for-pods"
+    )
+
+
+def progress_text(directory: Path, pod_uid: str, entries: int) -> str:
+    """What the events after the first say."""
+    shown = _shown(directory, pod_uid)
+    return f"Setting volume ownership for {shown}, processed {entries} files."
+
+
+def _shown(directory: Path, pod_uid: str) -> str:
+    """The path from the pod's UID on; what is above is the node's affair."""
+    _, uid, rest = str(directory).partition(pod_uid)
+    return f"{uid}{rest}" if uid else str(directory)
+
+
+def _is_right(directory: Path, group: FsGroup) -> bool:
+    try:
+        return is_root_right(directory.stat(), group)
+    except OSError:
+        return False  # the walk will tell what is wrong
+
+
+def _change(
+    parent: int, name: str, group: FsGroup, progress: Callable[[int], None] | None
+) -> Tally:
+    wanted = Wanted(group.gid, group.file_bits, group.directory_bits)
+    seen = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    tally = Tally()
+    if stat.S_ISDIR(seen.st_mode):
+        root = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+        try:
+            with closing(Crew(root, wanted, progress)) as crew:
+                tally = crew.walk()
+        finally:
+            os.close(root)
+    tally.entries += 1
+    refused = ownership_walk.change(parent, name, seen, wanted)
+    if refused is not None:
+        tally.fail(name, refused)
+    return tally

@@ -1,0 +1,127 @@
+"""Sharing a large fsGroup walk among processes, one to a core.
+
+Threads would not do: a walk is system calls of a few microseconds, and between any two of them a
+thread waits for the interpreter's lock.
+"""
+
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import mooring
+from mooring import log
+from mooring.host import ownership_walk
+from mooring.host.ownership_walk import Share, Tally, Wanted
+
+_log = log.get("mooring.host.ownership")
+
+SHARED_FROM = 4_000  # entries; a smaller tree is done before a helper has started
+_SHARES = 4  # at most, however many cores there are: the disk is not ours alone
+_CHUNK = 65536
+
+
+class Crew:
+    """This process, and the helpers it calls when a tree turns out to be large."""
+
+    def __init__(self, root: int, wanted: Wanted, progress: Callable[[int], None] | None) -> None:
+        self._root = root
+        self._wanted = wanted
+        self._progress = progress
+        self._told = 0
+        self._helpers: list[_Helper] = []
+
+    def close(self) -> None:
+        """End the helpers, wherever they are."""
+        for helper in self._helpers:
+            helper.end()
+        self._helpers.clear()
+
+    def walk(self) -> Tally:
+        """Change everything below the root; no helper is left when this returns."""
+        tally = self._take(Share(), self._report_until_large)
+        if not tally.is_complete:
+            shares = min(len(os.sched_getaffinity(0)), _SHARES)
+            tally = self._walk_together(shares) or self._take(Share(), self._report)
+        return tally
+
+    def _walk_together(self, shares: int) -> Tally | None:
+        """None when a helper failed: then nobody can say what was left out."""
+        try:
+            for number in range(1, shares):
+                self._helpers.append(_Helper(self._root, self._wanted, Share(number, shares)))
+        except OSError as error:
+            _log.warning("no help for an ownership walk", error=error.strerror)
+            self.close()
+            return None
+        tally = self._take(Share(0, shares), self._report)
+        for helper in self._helpers:
+            while helper.listen_to_the_next():
+                self._report(tally)
+        if not all(helper.tally.is_complete for helper in self._helpers):
+            _log.warning("a helper of an ownership walk failed")
+            self.close()
+            return None
+        for helper in self._helpers:
+            tally.add(helper.tally)
+        return tally
+
+    def _take(self, share: Share, report: Callable[[Tally], bool]) -> Tally:
+        return ownership_walk.change_below(self._root, self._wanted, share, report)
+
+    def _report(self, tally: Tally) -> bool:
+        for helper in self._helpers:
+            helper.listen()
+        entries = tally.entries + sum(helper.tally.entries for helper in self._helpers)
+        if self._progress is not None and entries > self._told:
+            self._told = entries
+            self._progress(entries)
+        return True
+
+    def _report_until_large(self, tally: Tally) -> bool:
+        return self._report(tally) and tally.entries < SHARED_FROM
+
+
+class _Helper:
+    """Another process with a share of the walk. It dies with the thread that started it."""
+
+    def __init__(self, root: int, wanted: Wanted, share: Share) -> None:
+        self.tally = Tally()
+        self._unread = b""
+        package = Path(mooring.__file__).parent.parent
+        arguments = ownership_walk.arguments(root, wanted, share)
+        self._process = subprocess.Popen(  # noqa: S603  our own module, and numbers
+            [sys.executable, "-S", "-m", ownership_walk.__name__, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            pass_fds=(root,),
+            env={**os.environ, "PYTHONPATH": str(package)},
+            bufsize=0,
+        )
+        assert self._process.stdout is not None  # noqa: S101  for the type: a pipe was asked for
+        self._pipe = self._process.stdout
+        self._ear = select.poll()
+        self._ear.register(self._pipe, select.POLLIN)
+
+    def listen(self) -> None:
+        """Take in what it has reported until now."""
+        while self._ear.poll(0):
+            if not self.listen_to_the_next():
+                return
+
+    def listen_to_the_next(self) -> bool:
+        """Wait for a report; False when there will be no more."""
+        heard = self._pipe.read(_CHUNK)
+        *lines, self._unread = (self._unread + (heard or b"")).split(b"\n")
+        with suppress(ValueError):  # it speaks of something else: then it is never done
+            for line in lines:
+                self.tally = ownership_walk.read_line(line)
+        return bool(heard)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._pipe.close()

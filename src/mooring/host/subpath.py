@@ -1,0 +1,215 @@
+"""Showing a container one directory or file of a volume, and never anything beside the volume.
+
+The containers of a pod may write to the volume while we look into it, and swap a directory for a
+symbolic link to the host between two of our steps. So what is bound is not a path but an open
+descriptor: it was reached from the root of the volume through no link, and the kernel is given it
+as /proc/self/fd/N, where nothing is looked up again.
+"""
+
+import errno
+import os
+import posixpath
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from mooring import log
+from mooring.errors import HostError
+from mooring.host import cleanup, no_follow
+from mooring.host.contract import MountOps
+from mooring.host.refusal import refusals
+from mooring.host.subpath_rules import check
+
+_log = log.get("mooring.host.subpath")
+
+DIRECTORY = "volume-subpaths"  # in the directory of a pod
+
+
+class SubPathMount(msgspec.Struct, frozen=True):
+    """A `volumeMount` that asks for a part of a volume."""
+
+    volume_path: Path  # the root of the volume on this machine
+    sub_path: str  # what is asked for, relative to it
+    pod_dir: Path
+    volume: str  # the name of its spec
+    container: str
+    mount: str  # the name in the volumeMount, which users know
+    index: int  # of the volumeMount in its container
+
+    @property
+    def target(self) -> Path:
+        return self.pod_dir / DIRECTORY / self.volume / self.container / str(self.index)
+
+
+def prepare(wish: SubPathMount, mounts: MountOps) -> Path:
+    """Bind what is asked for below the pod's directory, and return where.
+
+    Before: the volume is mounted. What is asked for may be missing: then it becomes a directory,
+    with the mode of the volume's root.
+    After: the target shows a directory or file of the volume.
+    Repeated: the same mount is used again; it is replaced when the volume has another one now.
+    Raises: HostError. Its text tells users nothing about this machine; the log does.
+    """
+    check(wish.sub_path)
+    path = posixpath.normpath(wish.sub_path)
+    with _vaguely("create subPath directory", wish), _volume(wish) as root:
+        _make_missing(root, path)
+    with _vaguely("prepare subPath", wish), _volume(wish) as root:
+        found = _open_inside(root, path)
+        try:
+            _show(found, wish, mounts)
+        finally:
+            os.close(found)
+    return wish.target
+
+
+def clean(pod_dir: Path, volume: str, mounts: MountOps) -> None:
+    """Take away everything that `prepare` has made for one volume of a pod.
+
+    Before: no container uses it any more, and the volume itself is still mounted.
+    After: none of its mounts is left. What was mounted is never looked into.
+    Repeated: success.
+    Raises: HostError when something is left; the volume must stay then.
+    """
+    top = pod_dir / DIRECTORY / volume
+    with refusals(f"clean up {top}"):
+        try:
+            containers = [entry.path for entry in os.scandir(top) if _is_directory(entry)]
+        except FileNotFoundError:
+            return
+        for container in map(Path, containers):
+            for index in os.listdir(container):
+                cleanup.clean_up(mounts, container / index)
+            container.rmdir()
+        top.rmdir()
+        _remove_while_empty(top.parent, pod_dir)
+
+
+@contextmanager
+def _vaguely(doing: str, wish: SubPathMount) -> Iterator[None]:
+    """Keep from users what an error says about this machine."""
+    try:
+        yield
+    except (HostError, OSError, ValueError) as error:  # ValueError: no file can have that name
+        where = f'volumeMount "{wish.mount}" of container "{wish.container}"'
+        _log.warning("subPath refused", doing=doing, mount=where, pod=wish.pod_dir, error=error)
+        raise HostError(f"failed to {doing} for {where}") from error
+
+
+@contextmanager
+def _volume(wish: SubPathMount) -> Iterator[int]:
+    root = os.open(wish.volume_path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield root
+    finally:
+        os.close(root)
+
+
+def _make_missing(root: int, path: str) -> None:
+    """Make directories until `path` leads somewhere; what is there is not looked at."""
+    names = path.split("/")
+    there = _count_existing(root, names)
+    if there is None or there == len(names):
+        return
+    mode = stat.S_IMODE(os.fstat(root).st_mode)
+    held = _open_inside(root, "/".join(names[:there]) or ".")
+    try:
+        enter = partial(no_follow.make_directory, mode=mode)
+        with no_follow.descended(held, "/".join(names[there:]), enter):
+            pass
+    finally:
+        os.close(held)
+
+
+def _count_existing(root: int, names: Sequence[str]) -> int | None:
+    """How many of the names, taken together, lead somewhere; None when that cannot be said."""
+    for count in range(len(names), 0, -1):
+        try:
+            os.close(os.open("/".join(names[:count]), os.O_PATH | os.O_CLOEXEC, dir_fd=root))
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return None  # whatever it is, `_open_inside` meets it too
+        return count
+    return 0
+
+
+def _open_inside(root: int, path: str) -> int:
+    """A descriptor of what `path` leads to; links that stay inside the volume are allowed.
+
+    They are resolved once. Then the place they led to is opened through no link: if it has become
+    one in between, that is an error.
+    """
+    followed = os.open(path, os.O_PATH | os.O_CLOEXEC, dir_fd=root)
+    try:
+        place, base = (os.readlink(f"/proc/self/fd/{fd}") for fd in (followed, root))
+    finally:
+        os.close(followed)
+    if place == base:
+        return no_follow.open_beneath(root, ".")
+    inside = f"{base.rstrip('/')}/"
+    if not place.startswith(inside):
+        raise HostError(f"{path} leads to {place}, outside of {base}")
+    return no_follow.open_beneath(root, place.removeprefix(inside))
+
+
+def _show(found: int, wish: SubPathMount, mounts: MountOps) -> None:
+    target = wish.target
+    while mounts.is_mount_point(target):
+        if _is_same(found, target):
+            return
+        mounts.unmount(target)
+    _make_target(found, wish)
+    try:
+        mounts.bind(Path(f"/proc/self/fd/{found}"), target)
+    except HostError:
+        _undo(wish, mounts)
+        raise
+
+
+def _is_same(found: int, target: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(found), target.lstat())
+    except OSError:
+        return False  # a broken mount
+
+
+def _make_target(found: int, wish: SubPathMount) -> None:
+    target = wish.target
+    for directory in (target.parents[2], target.parents[1], target.parent):
+        directory.mkdir(0o750, exist_ok=True)
+    is_directory = stat.S_ISDIR(os.fstat(found).st_mode)
+    if target.exists() and target.is_dir() != is_directory:
+        cleanup.remove_empty(target)
+    if is_directory:
+        target.mkdir(0o750, exist_ok=True)
+    else:
+        target.touch(0o640)
+
+
+def _undo(wish: SubPathMount, mounts: MountOps) -> None:
+    try:
+        cleanup.clean_up(mounts, wish.target)
+        with refusals(f"remove {wish.target.parent}"):
+            _remove_while_empty(wish.target.parent, wish.pod_dir)
+    except HostError as error:
+        _log.warning("cannot undo a failed subPath mount", target=wish.target, error=error)
+
+
+def _remove_while_empty(directory: Path, stop: Path) -> None:
+    while directory != stop:
+        try:
+            directory.rmdir()
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                return
+            raise
+        directory = directory.parent
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)

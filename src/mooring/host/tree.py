@@ -1,0 +1,149 @@
+"""Going through a directory tree that others may be changing: by descriptors, through no link.
+
+Any depth is walked with a bounded number of descriptors, since a container may nest directories
+far deeper than a path is long.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
+from pathlib import Path
+
+from mooring.host import no_follow
+from mooring.host.refusal import refusals
+
+Visit = tuple[int, str, int, bool]  # open directory, name in it, inode number, is it a directory
+
+_HELD = 64  # levels whose descriptors stay open
+_NO_DIRECTORY = (errno.ENOTDIR, errno.ELOOP)
+
+
+class _Level:
+    """A directory on the way from the root to where the walk is."""
+
+    __slots__ = ("directories", "fd", "identity", "inode", "name")
+
+    def __init__(self, fd: int, name: str, inode: int) -> None:
+        self.fd = fd
+        self.name = name
+        self.inode = inode
+        self.directories: list[tuple[str, int]] = []
+        self.identity = (0, 0)
+
+    def spare(self) -> None:
+        """Give up the descriptor of a level far above the walk, to be found again by `..`."""
+        if self.fd < 0:
+            return
+        seen = os.fstat(self.fd)
+        self.identity = (seen.st_dev, seen.st_ino)
+        os.close(self.fd)
+        self.fd = -1
+
+    def find_above(self, child: int) -> None:
+        fd = os.open("..", no_follow.DIRECTORY, dir_fd=child)
+        seen = os.fstat(fd)
+        if (seen.st_dev, seen.st_ino) != self.identity:
+            os.close(fd)
+            raise OSError(errno.ESTALE, "moved elsewhere during the walk", self.name)
+        self.fd = fd
+
+
+def walk(
+    root: int, enter: Callable[[int, str], int] = no_follow.open_directory
+) -> Generator[Visit]:
+    """Everything below the directory `root`, each directory after what is in it.
+
+    `enter` opens a directory; one that it refuses with EXDEV is visited, but not what is in it.
+    What vanishes during the walk is left out. Use under `contextlib.closing`.
+    Raises: OSError when a directory cannot be read.
+    """
+    trail = [_Level(os.open(".", no_follow.DIRECTORY, dir_fd=root), "", 0)]
+    try:
+        yield from _leaves(trail[0])
+        while True:
+            level = trail[-1]
+            if level.directories:
+                name, inode = level.directories.pop()
+                try:
+                    level = _Level(enter(level.fd, name), name, inode)
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    if error.errno != errno.EXDEV and error.errno not in _NO_DIRECTORY:
+                        raise
+                    yield level.fd, name, inode, error.errno == errno.EXDEV
+                    continue
+                trail.append(level)
+                if len(trail) > _HELD:
+                    trail[-_HELD - 1].spare()
+                yield from _leaves(level)
+            elif len(trail) > 1:
+                above = trail[-2]
+                if above.fd < 0:
+                    above.find_above(level.fd)
+                os.close(trail.pop().fd)
+                yield above.fd, level.name, level.inode, True
+            else:
+                return
+    finally:
+        for level in trail:
+            if level.fd >= 0:
+                os.close(level.fd)
+
+
+def _leaves(level: _Level) -> Generator[Visit]:
+    fd, directories = level.fd, level.directories
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                directories.append((entry.name, entry.inode()))
+            else:
+                yield fd, entry.name, entry.inode(), False
+
+
+def remove(directory: int, name: str) -> None:
+    """Remove `name` below an open directory, and all that is in it.
+
+    After: it is gone. A mount inside is never entered: its mount point stays, with all above it.
+    Repeated: what is missing is success.
+    Raises: OSError; EBUSY names a mount point.
+    """
+    try:
+        root = no_follow.open_directory_of_mount(directory, name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno in _NO_DIRECTORY:
+            _remove_leaf(directory, name)
+            return
+        if error.errno == errno.EXDEV:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), name) from error
+        raise
+    try:
+        with closing(walk(root, no_follow.open_directory_of_mount)) as visits:
+            for parent, entry, _, is_directory in visits:
+                (_remove_emptied if is_directory else _remove_leaf)(parent, entry)
+    finally:
+        os.close(root)
+    _remove_emptied(directory, name)
+
+
+def remove_path(path: Path) -> None:
+    """`remove` what is at `path`. Raises: HostError."""
+    with refusals(f"remove {path}"):
+        parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            remove(parent, path.name)
+        finally:
+            os.close(parent)
+
+
+def _remove_leaf(directory: int, name: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=directory)
+
+
+def _remove_emptied(directory: int, name: str) -> None:
+    with suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=directory)

@@ -1,0 +1,101 @@
+"""How much room a volume has, and how much of it is used."""
+
+import errno
+import os
+import stat
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from mooring.host import no_follow, tree
+from mooring.host.refusal import refusals
+
+_BLOCK = 512  # bytes; the unit of st_blocks, whatever the file system has
+
+
+class FilesystemUsage(msgspec.Struct, frozen=True):
+    """What a file system says of itself."""
+
+    capacity_bytes: int
+    available_bytes: int  # to users other than root
+    used_bytes: int
+    inodes: int
+    inodes_free: int
+
+    @property
+    def inodes_used(self) -> int:
+        return self.inodes - self.inodes_free
+
+
+class TreeUsage(msgspec.Struct, frozen=True):
+    """What the files of a directory take up."""
+
+    used_bytes: int
+    inodes_used: int
+
+
+def of_filesystem(path: Path) -> FilesystemUsage:
+    """The usage of the file system that `path` is on. Raises: HostError."""
+    with refusals(f"statfs {path}"):
+        told = os.statvfs(path)
+    return FilesystemUsage(
+        capacity_bytes=told.f_blocks * told.f_frsize,
+        available_bytes=told.f_bavail * told.f_frsize,
+        used_bytes=(told.f_blocks - told.f_bfree) * told.f_frsize,
+        inodes=told.f_files,
+        inodes_free=told.f_ffree,
+    )
+
+
+def of_tree(directory: Path) -> TreeUsage:
+    """The usage of everything at and below `directory`, as du(1) counts.
+
+    A file with several names counts once; what is on another device is left out, and so is what
+    vanishes meanwhile.
+    Raises: HostError when something cannot be looked at.
+    """
+    with refusals(f"count the usage of {directory}"):
+        root = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            return _count(root)
+        finally:
+            os.close(root)
+
+
+def of_block_device(path: Path) -> int:
+    """The size of a block device, in bytes. Raises: HostError."""
+    with refusals(f"measure {path}"):
+        device = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.lseek(device, 0, os.SEEK_END)
+        finally:
+            os.close(device)
+
+
+def _count(root: int) -> TreeUsage:
+    top = os.fstat(root)
+    blocks, inodes = top.st_blocks, 1
+    counted: set[int] = set()  # files that have further names
+    with closing(tree.walk(root, partial(_enter_on_device, top.st_dev))) as visits:
+        for directory, name, _, _ in visits:
+            try:
+                seen = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if seen.st_dev != top.st_dev or seen.st_ino in counted:
+                continue
+            if seen.st_nlink > 1 and not stat.S_ISDIR(seen.st_mode):
+                counted.add(seen.st_ino)
+            blocks += seen.st_blocks
+            inodes += 1
+    return TreeUsage(blocks * _BLOCK, inodes)
+
+
+def _enter_on_device(device: int, directory: int, name: str) -> int:
+    opened = no_follow.open_directory(directory, name)
+    if os.fstat(opened).st_dev != device:
+        os.close(opened)
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
+    return opened
