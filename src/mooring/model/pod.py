@@ -36,9 +36,21 @@ class ContainerSecurity(Wire, frozen=True):
     se_linux_options: SeLinuxOptions | None = None
 
 
+class ComputeResources(Wire, frozen=True):
+    """What is set aside (`requests`), and what may be used at most (`limits`), by resource."""
+
+    requests: Mapping[str, str] = msgspec.field(default_factory=dict)
+    limits: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+
+NO_RESOURCES = ComputeResources()
+
+
 class Container(Wire, frozen=True):
     name: str
     image: str = ""
+    resources: ComputeResources = NO_RESOURCES
+    restart_policy: str = ""  # of init containers: `Always` makes one run beside the others
     volume_mounts: tuple[VolumeMount, ...] = ()
     volume_devices: tuple[VolumeDevice, ...] = ()
     security_context: ContainerSecurity | None = None
@@ -87,11 +99,19 @@ class PodSpec(Wire, frozen=True):
     tolerations: tuple[Toleration, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduler_name: str = ""
+    priority: int = 0
+    preemption_policy: str = ""
+    resources: ComputeResources = NO_RESOURCES  # of the pod as a whole
+    overhead: Mapping[str, str] = msgspec.field(default_factory=dict)
     service_account_name: str = ""
     restart_policy: str = ""
     termination_grace_period_seconds: int | None = None
     security_context: PodSecurity = PodSecurity()
     host_users: bool | None = None
+
+    @property
+    def all_containers(self) -> tuple[Container, ...]:
+        return (*self.init_containers, *self.containers, *self.ephemeral_containers)
 
 
 class ContainerState(Wire, frozen=True):

@@ -123,6 +123,12 @@ class ImageSource(Wire, frozen=True):
     pull_policy: str = ""
 
 
+class GitRepoSource(Wire, frozen=True):
+    repository: str = ""
+    revision: str = ""
+    directory: str = ""
+
+
 class PodVolume(Wire, frozen=True, kw_only=True):
     """A volume of a pod; the API sees to it that one source is set."""
 
@@ -133,6 +139,7 @@ class PodVolume(Wire, frozen=True, kw_only=True):
     downward_api: DownwardSource | None = msgspec.field(name="downwardAPI", default=None)
     empty_dir: EmptyDirSource | None = None
     ephemeral: EphemeralSource | None = None
+    git_repo: GitRepoSource | None = None
     host_path: HostPathSource | None = None
     image: ImageSource | None = None
     nfs: NfsSource | None = None
@@ -149,7 +156,6 @@ class PodVolume(Wire, frozen=True, kw_only=True):
     flex_volume: RawSource | None = None
     flocker: RawSource | None = None
     gce_persistent_disk: RawSource | None = None
-    git_repo: RawSource | None = None
     glusterfs: RawSource | None = None
     iscsi: RawSource | None = None
     photon_persistent_disk: RawSource | None = None

@@ -10,6 +10,7 @@ from mooring.model.pod_volume import (
     ConfigMapSource,
     EmptyDirSource,
     FieldRef,
+    GitRepoSource,
     ImageSource,
     InlineCsiSource,
     KeyToPath,
@@ -176,7 +177,7 @@ SOURCES: dict[str, tuple[dict[str, Any], Wire | dict[str, Any]]] = {
         {"driver": "d", "nodePublishSecretRef": {"name": "s"}},
         InlineCsiSource("d", node_publish_secret_ref=LocalObjectReference("s")),
     ),
-    "gitRepo": ({"repository": "r"}, {"repository": "r"}),
+    "gitRepo": ({"repository": "r"}, GitRepoSource("r")),
     "scaleIO": ({"gateway": "g"}, {"gateway": "g"}),
 }
 

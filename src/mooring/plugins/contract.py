@@ -1,0 +1,383 @@
+"""What a volume plugin may be able to do, as small protocols; a plugin has those that it needs.
+
+A plugin object lives as long as the node. It makes small objects that each work on one volume of
+one pod; making one touches no network, and asks the disk no more than what kind of file a path is.
+Whatever they do can be done again: set up what is set up, tear down what is gone, start over after
+a crash anywhere in between.
+
+How an operation ends decides what the node believes afterwards:
+
+    returns             done
+    VolumeError         it failed, and nothing goes on: what it began is cleaned up
+    HostError           the same, told by the operating system
+    NotStarted          nothing was begun (a driver or an object is missing): try again later
+    Uncertain           it may have happened, or still be happening: to be asked, or torn down
+    anything else       a bug, or cancelled midway: as uncertain
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from random import Random
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from mooring.clock import Clock
+from mooring.errors import MooringError
+from mooring.host.contract import MountOps
+from mooring.model.config_map import ConfigMap
+from mooring.model.keys import Key
+from mooring.model.pod import Pod
+from mooring.model.secret import Secret
+from mooring.model.secret_value import SecretValue
+from mooring.model.selector import SelectorDocument
+from mooring.model.storage_terms import AccessMode
+from mooring.model.volume_use import VolumeUse
+from mooring.plugins.layout import Layout
+
+
+class VolumeError(MooringError):
+    """The operation failed, and nothing of it goes on."""
+
+
+class NotStarted(VolumeError):
+    """Nothing was begun: something that will come is not there yet."""
+
+
+class Uncertain(VolumeError):
+    """It may have happened, or be happening still."""
+
+
+class StillInUse(VolumeError):
+    """Cannot be done while the volume is in use; on this node it is not tried again."""
+
+
+class Infeasible(VolumeError):
+    """Will never work with these arguments."""
+
+
+class NotSupported(VolumeError):
+    """The plugin or driver cannot do it at all."""
+
+
+class EventType(StrEnum):
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+Tell = Callable[[EventType, str, str], None]
+"""Tells the pod's owner something: type, reason, message."""
+
+
+class OwnershipPolicy(StrEnum):
+    """When a volume's files are given to the pod's group."""
+
+    ALWAYS = "Always"
+    ON_ROOT_MISMATCH = "OnRootMismatch"
+
+
+class MountRequest(msgspec.Struct, frozen=True):
+    """How the pod wants its files."""
+
+    tell: Tell
+    fs_user: int | None = None  # the one user that all containers run as, if there is one
+    fs_group: int | None = None
+    ownership: OwnershipPolicy = OwnershipPolicy.ALWAYS
+    size_limit: int | None = None  # bytes that the pod may use
+    selinux_label: str = ""
+
+
+class Attributes(msgspec.Struct, frozen=True):
+    """What a container's mount has to know about the volume."""
+
+    read_only: bool = False
+    is_managed: bool = False  # its files are made, or may be given a group, by the node
+    wants_relabel: bool = False
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """How full a volume is; bytes and inodes. What cannot be told is None."""
+
+    used: int | None = None
+    capacity: int | None = None
+    available: int | None = None
+    inodes: int | None = None
+    inodes_used: int | None = None
+    inodes_free: int | None = None
+
+
+@runtime_checkable
+class Mounter(Protocol):
+    @property
+    def path(self) -> Path:
+        """Where the files are once the volume is set up; "." when only a runtime knows."""
+        ...
+
+    @property
+    def attributes(self) -> Attributes: ...
+
+    async def set_up(self, request: MountRequest) -> None:
+        """Make the files appear at `path`.
+
+        Before: `path` may be missing, empty, or set up by an earlier call.
+        After: the files are there, with the group and mode that `request` asks for.
+        Repeated: content is brought up to date; what is right already is left alone.
+        Raises: VolumeError, HostError: nothing new is left behind.
+        """
+        ...
+
+    async def usage(self) -> Usage | None:
+        """None when this kind of volume has no usage of its own."""
+        ...
+
+
+class Unmounter(Protocol):
+    """Made from what is on disk alone: neither pod nor volume need exist any more."""
+
+    @property
+    def path(self) -> Path: ...
+
+    async def tear_down(self) -> None:
+        """Undo `set_up` and remove its traces. Nothing there is a success."""
+        ...
+
+
+class Plugin(Protocol):
+    @property
+    def name(self) -> str:
+        """A qualified name, with one slash."""
+        ...
+
+    @property
+    def takes_mount_options(self) -> bool: ...
+
+    def supports(self, use: VolumeUse) -> bool: ...
+
+    def volume_name(self, use: VolumeUse) -> str:
+        """What is behind the volume; the same name is the same thing, enough to detach it."""
+        ...
+
+    def wants_remount(self, use: VolumeUse) -> bool:
+        """Its content follows objects of the API, so `set_up` is called again now and then."""
+        ...
+
+    def mounter(self, use: VolumeUse, pod: Pod) -> Mounter:
+        """Raises: VolumeError."""
+        ...
+
+    def unmounter(self, name: str, pod_uid: str) -> Unmounter:
+        """Raises: VolumeError."""
+        ...
+
+    def rebuild(self, name: str, pod_uid: str) -> VolumeUse:
+        """The volume that was set up at this place, as far as the disk can tell.
+
+        Raises: VolumeError when it cannot.
+        """
+        ...
+
+
+class DeviceRequest(msgspec.Struct, frozen=True):
+    fs_group: int | None = None
+    selinux_label: str = ""
+
+
+class DeviceMounter(Protocol):
+    def device_mount_path(self, use: VolumeUse) -> Path: ...
+
+    async def mount_device(
+        self, use: VolumeUse, device: str, target: Path, request: DeviceRequest
+    ) -> None:
+        """Mount once, for all pods; `device` may be empty."""
+        ...
+
+
+class DeviceUnmounter(Protocol):
+    async def unmount_device(self, target: Path) -> None:
+        """After the last pod's mount is gone. Nothing there is a success."""
+        ...
+
+
+@runtime_checkable
+class DeviceMountable(Protocol):
+    def can_mount_device(self, use: VolumeUse) -> bool: ...
+
+    def device_mounter(self) -> DeviceMounter: ...
+
+    def device_unmounter(self) -> DeviceUnmounter: ...
+
+
+class Attacher(DeviceMounter, Protocol):
+    async def attach(self, use: VolumeUse, node: str) -> str:
+        """The device's path on the node, or "". Attached already is a success."""
+        ...
+
+    async def are_attached(self, uses: Sequence[VolumeUse], node: str) -> Mapping[str, bool]:
+        """By the name of each use."""
+        ...
+
+    async def wait_for_attach(self, use: VolumeUse, device: str, pod: Pod) -> str:
+        """On the node: the device's path, once it is there."""
+        ...
+
+
+class Detacher(DeviceUnmounter, Protocol):
+    async def detach(self, volume_name: str, node: str) -> None:
+        """Not attached is a success."""
+        ...
+
+
+@runtime_checkable
+class Attachable(DeviceMountable, Protocol):
+    def can_attach(self, use: VolumeUse) -> bool: ...
+
+    def attacher(self) -> Attacher: ...
+
+    def detacher(self) -> Detacher: ...
+
+    async def is_node_full(self, use: VolumeUse, node: str) -> bool:
+        """Whether attaching failed because the node takes no more volumes."""
+        ...
+
+
+@runtime_checkable
+class BulkVerifier(Protocol):
+    async def verify(
+        self, by_node: Mapping[str, Sequence[VolumeUse]]
+    ) -> Mapping[str, Mapping[str, bool]]:
+        """Whether volumes are attached, for many nodes in one question."""
+        ...
+
+
+@runtime_checkable
+class WithAttachLimits(Protocol):
+    def attach_limits(self) -> Mapping[str, int]: ...
+
+    def limit_key(self, use: VolumeUse) -> str: ...
+
+
+class BlockMapper(Protocol):
+    def global_map_path(self) -> Path: ...
+
+    def pod_device_link(self) -> Path:
+        """The link in the pod's directory that stands for the device."""
+        ...
+
+    async def set_up_device(self) -> str:
+        """Once per volume: its staging path, or ""."""
+        ...
+
+    async def map_pod_device(self) -> str:
+        """Once per pod: the device's path, or "" for the one it was attached at."""
+        ...
+
+    async def usage(self) -> Usage | None: ...
+
+
+class BlockUnmapper(Protocol):
+    def global_map_path(self, use: VolumeUse) -> Path: ...
+
+    def pod_device_link(self) -> Path: ...
+
+    async def unmap_pod_device(self) -> None: ...
+
+    async def tear_down_device(self, map_path: Path, device: str) -> None: ...
+
+
+@runtime_checkable
+class BlockMappable(Protocol):
+    def block_mapper(self, use: VolumeUse, pod: Pod) -> BlockMapper: ...
+
+    def block_unmapper(self, name: str, pod_uid: str) -> BlockUnmapper: ...
+
+    def rebuild_block(self, name: str, pod_uid: str) -> VolumeUse: ...
+
+
+class GrowthRequest(msgspec.Struct, frozen=True):
+    """A file system, or a device, that shall become larger on this node."""
+
+    use: VolumeUse
+    new_bytes: int
+    old_bytes: int
+    device: str
+    mount_path: Path  # of the pod; or the device's link
+    device_mount_path: Path
+
+
+@runtime_checkable
+class NodeExpandable(Protocol):
+    def needs_node_growth(self, use: VolumeUse) -> bool: ...
+
+    async def grow_on_node(self, request: GrowthRequest) -> bool:
+        """Whether it grew. Raises: StillInUse, Infeasible, NotSupported, VolumeError, Uncertain."""
+        ...
+
+
+@runtime_checkable
+class Expandable(Protocol):
+    async def grow(self, use: VolumeUse, new_bytes: int, old_bytes: int) -> int: ...
+
+    def needs_node_growth(self, use: VolumeUse) -> bool: ...
+
+
+@runtime_checkable
+class Persistent(Protocol):
+    @property
+    def access_modes(self) -> Sequence[AccessMode]: ...
+
+
+class Token(msgspec.Struct, frozen=True):
+    value: SecretValue
+    expires_at: float  # seconds since the epoch
+
+
+class TokenWish(msgspec.Struct, frozen=True):
+    """A token of a pod's service account, good as long as the pod lives."""
+
+    account: Key
+    pod_name: str
+    pod_uid: str
+    audiences: tuple[str, ...]
+    seconds: int
+
+
+class NodeObjects(Protocol):
+    """What a node may see of the API for its pods; newest as far as the node knows."""
+
+    async def secret(self, key: Key) -> Secret:
+        """Raises: NotFound, ApiError, ConnectionLost."""
+        ...
+
+    async def config_map(self, key: Key) -> ConfigMap: ...
+
+    async def token(self, wish: TokenWish) -> Token:
+        """A token that is good for a while; the same one until it grows old."""
+        ...
+
+    async def forget_tokens(self, pod_uid: str) -> None: ...
+
+    async def trust_bundle(self, name: str) -> str:
+        """PEM. Raises: NotFound."""
+        ...
+
+    async def trust_bundles(self, signer: str, selector: SelectorDocument | None) -> Sequence[str]:
+        """PEM of all that match; no selector matches nothing, an empty one all."""
+        ...
+
+    async def node_labels(self) -> Mapping[str, str]: ...
+
+    def allocatable(self) -> Mapping[str, str]:
+        """What pods may use of this machine."""
+        ...
+
+
+class Host(msgspec.Struct, frozen=True):
+    """What a plugin works with on a node."""
+
+    layout: Layout
+    mounts: MountOps
+    objects: NodeObjects
+    clock: Clock
+    chance: Random
+    node_name: str

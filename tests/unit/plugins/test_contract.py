@@ -1,0 +1,74 @@
+"""Every built-in plugin keeps the contract, with mounts that are only played."""
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from mooring.model.pod_volume import EmptyDirSource, ImageSource, PodVolume
+from mooring.model.volume_source import HostPathSource
+from mooring.plugins.empty_dir import EmptyDir
+from mooring.plugins.host_path import HostPath
+from mooring.plugins.image import Image
+from mooring.plugins.local import Local
+from tests.fakes.mounts import FakeMounts
+from tests.unit.plugins.contract_suite import NewWorld, PluginContract
+from tests.unit.plugins.cuts import CutMounts
+from tests.unit.plugins.world import (
+    VolumeWorld,
+    a_container,
+    a_local_use,
+    a_pod,
+    inline,
+)
+
+HUGE = a_container(requests={"hugepages-2Mi": "4Mi"})
+
+
+def an_empty_dir(medium: str) -> Callable[[Path, CutMounts], VolumeWorld]:
+    use = inline(PodVolume(name="cache", empty_dir=EmptyDirSource(medium=medium)))
+    return lambda root, mounts: VolumeWorld(root, mounts, EmptyDir, use, a_pod(HUGE))
+
+
+def a_host_path(root: Path, mounts: CutMounts) -> VolumeWorld:
+    source = HostPathSource(str(root / "data"), "DirectoryOrCreate")
+    return VolumeWorld(
+        root, mounts, lambda _: HostPath(), inline(PodVolume(name="data", host_path=source))
+    )
+
+
+def an_image(root: Path, mounts: CutMounts) -> VolumeWorld:
+    source = ImageSource("registry.example.com/model:1")
+    return VolumeWorld(
+        root, mounts, lambda _: Image(), inline(PodVolume(name="model", image=source))
+    )
+
+
+def a_local_directory(root: Path, mounts: CutMounts) -> VolumeWorld:
+    (root / "disk").mkdir()
+    return VolumeWorld(root, mounts, Local, a_local_use(root / "disk"))
+
+
+SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
+    "emptyDir on disk": an_empty_dir(""),
+    "emptyDir in memory": an_empty_dir("Memory"),
+    "emptyDir in huge pages": an_empty_dir("HugePages"),
+    "hostPath": a_host_path,
+    "image": an_image,
+    "local directory": a_local_directory,
+}
+
+
+class TestOnPlayedMounts(PluginContract):
+    @pytest.fixture(params=SUBJECTS.values(), ids=[*SUBJECTS])
+    def new_world(self, request: pytest.FixtureRequest, tmp_path: Path) -> NewWorld:
+        numbers = count()
+
+        def make() -> tuple[VolumeWorld, CutMounts]:
+            root = tmp_path / str(next(numbers))
+            root.mkdir()
+            mounts = CutMounts(FakeMounts())
+            return request.param(root, mounts), mounts
+
+        return make
