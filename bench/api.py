@@ -79,7 +79,7 @@ async def _watch(target: Server) -> Row:
 
 async def _measure() -> list[Row]:
     rows: list[Row] = []
-    async with server() as target:
+    async with server("apiserver") as target:
         rows.append(
             ("ready after start", f"{target.ready_seconds:.2f} s", f"target 1 s; {PEER}: 1-2 s")
         )

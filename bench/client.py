@@ -1,7 +1,8 @@
 """A client that costs little: raw HTTP/1.1 over TLS, requests prepared as bytes."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import cast
 
@@ -78,6 +79,38 @@ async def send_all(server: Server, requests: Iterator[bytes], connections: int) 
     refused = [answer for protocol, _ in opened for answer in protocol.refused]
     assert not refused, refused[0]
     return sum(protocol.answered for protocol, _ in opened)
+
+
+class Pool:
+    """Connections for requests that come one by one; each waits for a free one."""
+
+    def __init__(self) -> None:
+        self.free: asyncio.LifoQueue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = (
+            asyncio.LifoQueue()
+        )
+
+    async def send(self, request: bytes) -> None:
+        """Returns when it is answered well."""
+        reader, writer = await self.free.get()
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        body = await reader.readexactly(length)
+        self.free.put_nowait((reader, writer))
+        assert head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")), head + body
+
+
+@asynccontextmanager
+async def open_pool(server: Server, connections: int) -> AsyncIterator[Pool]:
+    pool = Pool()
+    for _ in range(connections):
+        streams = await asyncio.open_connection(server.host, server.port, ssl=server.tls)
+        pool.free.put_nowait(streams)
+    try:
+        yield pool
+    finally:
+        while not pool.free.empty():
+            pool.free.get_nowait()[1].close()
 
 
 class Watcher(asyncio.Protocol):

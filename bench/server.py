@@ -1,4 +1,4 @@
-"""A real `mooring up` in a process of its own, and what the system says of it."""
+"""A real server in a process of its own, and what the system says of it."""
 
 import asyncio
 import ssl
@@ -27,13 +27,13 @@ class Server(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def server() -> AsyncIterator[Server]:
-    """A server on an empty data directory; both are gone afterwards."""
+async def server(*command: str) -> AsyncIterator[Server]:
+    """`mooring <command>` on an empty data directory; both are gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="mooring-bench-") as directory:
         began = time.perf_counter()
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "mooring", "up", "--port", "0", "--no-node", "--data-dir", directory),
+            *("-m", "mooring", *command, "--port", "0", "--data-dir", directory),
             stdout=asyncio.subprocess.PIPE,
         )
         assert process.stdout is not None

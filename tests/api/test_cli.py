@@ -19,7 +19,7 @@ import yaml
 
 from mooring import __version__
 from tests.fakes.objects import a_config_map
-from tests.fakes.real_server import READY, RealServer, command
+from tests.fakes.real_server import READY, ApiServer, RealServer, command
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -60,10 +60,12 @@ def up(data_dir: Path, *flags: str) -> Ran:
 # what it says
 
 HELP = {
-    "mooring": ((), ("up", "apiserver", "kubeconfig", "version")),
-    "mooring up": (("up",), ("--data-dir", "--port", "--kubeconfig", "Example")),
+    "mooring": ((), ("up", "apiserver", "controllers", "scheduler", "kubeconfig", "version")),
+    "mooring up": (("up",), ("--data-dir", "--port", "--kubeconfig", "controllers", "Example")),
     "mooring apiserver": (("apiserver",), ("--data-dir", "--port", "--host", "--name")),
     "mooring kubeconfig": (("kubeconfig",), ("--role", "--server", "--output", "node:<name>")),
+    "mooring controllers": (("controllers",), ("--leader-elect", "--metrics-address", "Example")),
+    "mooring scheduler": (("scheduler",), ("--leader-elect", "--metrics-address", "Example")),
     "mooring version": (("version",), ("Python",)),
 }
 
@@ -357,9 +359,6 @@ def test_the_ready_line_names_url_and_kubeconfig(tmp_path: Path) -> None:
 
 
 def test_the_api_server_alone(tmp_path: Path) -> None:
-    class ApiServer(RealServer):
-        word = "apiserver"
-
     server = ApiServer(tmp_path / "data").start()
     assert server.ask("GET", "/readyz").body == b"ok"
     assert server.stop() == 0

@@ -10,7 +10,12 @@ import pytest
 from tests.clients.find_kubectl import Age, Missing, find_kubectl
 from tests.clients.kubectl import OLDEST, Kubectl
 from tests.clients.manifests import Doc, an_event, one_of_each
-from tests.fakes.real_server import RealServer, own_server  # noqa: F401  a fixture
+from tests.fakes.real_server import (  # noqa: F401  two are fixtures
+    ApiServer,
+    RealServer,
+    own_api_server,
+    own_server,
+)
 
 FETCHING_SECONDS = 300  # a kubectl may have to be downloaded by the test that needs it first
 
@@ -25,8 +30,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
-    """One for all tests here; each works in a namespace of its own, or with names of its own."""
-    running = RealServer(tmp_path_factory.mktemp("server") / "data").start()
+    """One for all tests here; each works in a namespace of its own, or with names of its own.
+
+    The API server alone: were there controllers, the claims of one test would take the volumes of
+    another. What `mooring up` makes of claims is in `test_walkthroughs.py`.
+    """
+    running = ApiServer(tmp_path_factory.mktemp("server") / "data").start()
     yield running
     running.stop()
 
@@ -99,3 +108,9 @@ def kubectl(
     home = kubectl_home / age.value
     home.mkdir(exist_ok=True)
     return Kubectl(binary.path, binary.version, server.kubeconfig, home, namespace)
+
+
+@pytest.fixture
+def alone(kubectl: Kubectl, own_server: RealServer) -> Kubectl:  # noqa: F811  the fixture
+    """A kubectl with a whole `mooring up` of its own, in the namespace `default`."""
+    return kubectl.as_user(own_server.kubeconfig).in_namespace("default")

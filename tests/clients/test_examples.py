@@ -11,16 +11,16 @@ from tests.fakes.real_server import RealServer
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DOCUMENTS = [
     document
-    for file in sorted(EXAMPLES.glob("*.yaml"))
+    for file in sorted(EXAMPLES.rglob("*.yaml"))
     for document in yaml.safe_load_all(file.read_text())
 ]
-SERVER_SIDE = {"client side": (), "server side": ("--server-side",)}
+ALL = ("-R", "-f", str(EXAMPLES))
 
 
 @pytest.fixture
-def alone(kubectl: Kubectl, own_server: RealServer) -> Kubectl:
-    """A kubectl with a server of its own: the names of the examples are everybody's."""
-    return kubectl.as_user(own_server.kubeconfig).in_namespace("default")
+def untouched(kubectl: Kubectl, own_api_server: RealServer) -> Kubectl:
+    """A kubectl with a server where nobody else writes."""
+    return kubectl.as_user(own_api_server.kubeconfig).in_namespace("default")
 
 
 def outcomes(said: str) -> list[str]:
@@ -29,26 +29,26 @@ def outcomes(said: str) -> list[str]:
 
 @kubectls()
 def test_all_examples_at_once_and_again(alone: Kubectl) -> None:
-    first = alone("apply", "-f", str(EXAMPLES))
-    again = alone("apply", "-f", str(EXAMPLES))
+    first = alone("apply", *ALL)
+    again = alone("apply", *ALL)
 
     assert outcomes(first) == ["created"] * len(DOCUMENTS)
     assert outcomes(again) == ["unchanged"] * len(DOCUMENTS)
 
 
 @kubectls()
-def test_all_examples_on_the_server_side(alone: Kubectl) -> None:
-    first = alone("apply", "--server-side", "-f", str(EXAMPLES))
+def test_all_examples_on_the_server_side(untouched: Kubectl) -> None:
+    first = untouched("apply", "--server-side", *ALL)
     kinds = ",".join(sorted({document["kind"] for document in DOCUMENTS}))
-    before = alone.doc(kinds)
-    again = alone("apply", "--server-side", "-f", str(EXAMPLES))
+    before = untouched.doc(kinds)
+    again = untouched("apply", "--server-side", *ALL)
 
     assert outcomes(first) == outcomes(again) == ["serverside-applied"] * len(DOCUMENTS)
-    assert alone.doc(kinds)["items"] == before["items"]
+    assert untouched.doc(kinds)["items"] == before["items"]
 
 
 def test_examples_say_nothing_that_is_unknown(kubectl: Kubectl) -> None:
-    ran = kubectl.run("apply", "--dry-run=server", "--validate=strict", "-f", str(EXAMPLES))
+    ran = kubectl.run("apply", "--dry-run=server", "--validate=strict", *ALL)
 
     assert ran.code == 0, ran.err
     assert "Warning" not in ran.err

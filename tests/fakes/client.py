@@ -13,12 +13,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.client.contract import EVERYTHING, Change, Listing, Part, Scope
+from mooring.client.contract import EVERYTHING, Action, Change, Listing, Part, Scope, posted
 from mooring.client.guards import listed_version, seen_uid, seen_version
 from mooring.clock import Clock
 from mooring.errors import ConnectionLost, MooringError
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
+from tests.fakes.actions import act
 from tests.fakes.fake_server import Cursor, FakeServer
 
 __all__ = ["FakeClient", "FakeServer"]
@@ -96,12 +97,19 @@ class FakeClient:
     async def patch(self, seen: T, change: Doc, part: Part = Part.MAIN) -> T:
         seen_version(seen)
         if part is Part.STATUS:
-            return await self.patch_both(seen, {}, change.get("status", {}))
+            main = {"metadata": change["metadata"]} if _may_carry_metadata(seen, change) else {}
+            return await self.patch_both(seen, main, change.get("status", {}))
         return await self.patch_both(seen, change, {})
 
     async def patch_both(self, seen: T, main: Doc, status: Doc) -> T:
         return await self._call(
             "patch", seen.resource, seen.key, lambda: self.server.patch(seen, main, status)
+        )
+
+    async def post(self, kind: type[T], key: Key, action: Action, doc: Doc) -> Doc:
+        whole = posted(key, action, doc)
+        return await self._call(
+            "post", kind.resource, key, lambda: act(self.server, kind, key, action, whole)
         )
 
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
@@ -183,6 +191,13 @@ class _Stream:
             else:
                 self.cursor.stirred.clear()
                 await self.cursor.stirred.wait()
+
+
+def _may_carry_metadata(seen: ApiObject, change: Doc) -> bool:
+    """Whether a patch of the status changes metadata too: of most kinds it may, of these never."""
+    resource = seen.resource
+    is_strict = resource.kind == "VolumeAttachment" or "snapshot.storage" in resource.group
+    return "metadata" in change and not is_strict
 
 
 async def _turn() -> None:

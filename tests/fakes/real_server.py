@@ -1,8 +1,9 @@
-"""A real `mooring up`: its own process, its own data directory, real sockets, a real disk.
+"""A real Mooring: its own process, its own data directory, real sockets, a real disk.
 
 `real_server` is shared by a whole test session: leave nothing in it that another test could trip
-over (take a namespace of your own). `own_server` belongs to one test, which may kill it, stop it
-and start it again on the same data.
+over (take a namespace of your own). It is the API server alone, so nobody but the test changes what
+the test has written. `own_server` is a whole `mooring up` and `own_api_server` an API server that
+belong to one test, which may kill them, stop them and start them again on the same data.
 """
 
 import http.client
@@ -48,13 +49,12 @@ class RealServer:
 
     word = "up"  # the command
 
-    def __init__(self, data_dir: Path, *flags: str, role: str = "up") -> None:
+    def __init__(self, data_dir: Path, *flags: str) -> None:
         self.data_dir = data_dir
         self.host = "127.0.0.1"
         self.port = 0  # 0 until it runs; then kept over restarts, so that clients find it again
         self.log = data_dir.with_name(f"{data_dir.name}.stderr")
         self._flags = flags
-        self._role = role
         self._process: subprocess.Popen[str] | None = None
 
     # its life
@@ -181,17 +181,31 @@ class RealServer:
         return process.stdout.readline().rstrip("\n") if readable else ""
 
 
+class ApiServer(RealServer):
+    """`mooring apiserver`: no controller acts on what is written."""
+
+    word = "apiserver"
+
+
 @pytest.fixture(scope="session")
 def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
-    """A running server for all tests of a session."""
-    server = RealServer(tmp_path_factory.mktemp("real-server") / "data").start()
+    """A running API server for all tests of a session."""
+    server = ApiServer(tmp_path_factory.mktemp("real-server") / "data").start()
     yield server
     server.stop()
 
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[RealServer]:
-    """A running server for one test, which may kill it and `start` it again."""
+    """A running `mooring up` for one test, which may kill it and `start` it again."""
     server = RealServer(tmp_path / "data").start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def own_api_server(tmp_path: Path) -> Iterator[RealServer]:
+    """The same, of the API server alone."""
+    server = ApiServer(tmp_path / "data").start()
     yield server
     server.kill()

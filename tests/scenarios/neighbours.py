@@ -12,7 +12,17 @@ from typing import Any
 
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.apiserver.in_process import InProcessApi
-from mooring.client.contract import EVERYTHING, Change, Client, Doc, Listing, Part, Scope, T
+from mooring.client.contract import (
+    EVERYTHING,
+    Action,
+    Change,
+    Client,
+    Doc,
+    Listing,
+    Part,
+    Scope,
+    T,
+)
 from mooring.client.local import LocalClient
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
@@ -63,6 +73,10 @@ class Mortal:
         await self._live()
         return await self._client.patch_both(seen, main, status)
 
+    async def post(self, kind: type[T], key: Key, action: Action, doc: Doc) -> Doc:
+        await self._live()
+        return await self._client.post(kind, key, action, doc)
+
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
         await self._live()
         await self._client.delete(seen, grace_seconds=grace_seconds)
@@ -96,8 +110,8 @@ class Cluster:
                     *(cache.run() for cache in (claims, volumes, pods, known.classes)),
                     *(recorder.run() for recorder in (first, second, third)),
                     protection.run(client, clock, first, known),
-                    ephemeral.run(client, clock, second, pods, claims),
-                    expansion.run(client, clock, third, claims, volumes),
+                    ephemeral.EphemeralVolumes(client, clock, second, pods, claims).run(),
+                    expansion.Expansion(client, clock, third, claims, volumes).run(),
                 )
             ]
             await self.settle()

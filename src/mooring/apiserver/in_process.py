@@ -5,8 +5,9 @@ as those of any client. Objects come back as stored JSON, without `kind` and `ap
 the caller knows. Callers are trusted: who they are matters to admission, not to authorization.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import ParamSpec, Protocol, TypeVar
 
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.backend import Backend, Call
@@ -14,7 +15,7 @@ from mooring.apiserver.codec.body import wrong_type
 from mooring.apiserver.codec.identity import Identity
 from mooring.apiserver.document import decode, encode, facts, wire
 from mooring.apiserver.http.message import JSON as JSON_MEDIA
-from mooring.apiserver.http.message import Request
+from mooring.apiserver.http.message import Answer, Request, Stream
 from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.negotiation import JSON
 from mooring.apiserver.objects import store_name, store_prefix
@@ -24,16 +25,18 @@ from mooring.apiserver.refusals import conflict, invalid_as, not_found, unknown_
 from mooring.apiserver.routes import Route
 from mooring.apiserver.schema.check import WrongType, conform
 from mooring.apiserver.store.contract import Change, Entry, Event, Watch
+from mooring.apiserver.verbs.bind import bind
 from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.decoding import decode_body
 from mooring.apiserver.verbs.delete import DeleteOptions, delete_object
+from mooring.apiserver.verbs.evict import evict
 from mooring.apiserver.verbs.list import find_page
 from mooring.apiserver.verbs.preparing import match_namespace, prepare_change, single_owners
 from mooring.apiserver.verbs.reading import catch_up, parse_version
 from mooring.apiserver.verbs.selecting import Selection, selection
 from mooring.apiserver.verbs.update import check_name
-from mooring.errors import ApiError, Compacted, Expired
+from mooring.errors import ApiError, Compacted, Expired, InternalError, StoreError
 from mooring.model.field_error import invalid
 from mooring.model.keys import Key
 from mooring.model.meta import Resource
@@ -41,6 +44,11 @@ from mooring.model.meta import Resource
 MANAGER = "mooring"
 MOST_SHOWN = 4096  # characters of a document, in the refusal of a patch
 _HEADERS = {"user-agent": MANAGER, "content-type": JSON_MEDIA}
+
+PartVerbs = Mapping[tuple[str, str], Mapping[str, Callable[[Backend, Call], Awaitable[Answer]]]]
+"""What serves a part of a kind (its plural, the part), by method."""
+
+_ON_PODS: PartVerbs = {("pods", "binding"): {"POST": bind}, ("pods", "eviction"): {"POST": evict}}
 
 
 class Scope(Protocol):
@@ -56,12 +64,33 @@ class Scope(Protocol):
     def fields(self) -> str: ...
 
 
-class InProcessApi:
-    """The verbs, for one user. Refusals are raised as `ApiError`s."""
+P = ParamSpec("P")
+R = TypeVar("R")
 
-    def __init__(self, backend: Backend, user: User) -> None:
+
+def writing(verb: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[None, None, R]]:
+    """A verb whose callers see the trouble of the database as that of any API server."""
+
+    @wraps(verb)
+    async def write(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return await verb(*args, **kwargs)
+        except StoreError as error:
+            raise InternalError(f"the database refused: {error}") from error
+
+    return write
+
+
+class InProcessApi:
+    """The verbs, for one user. Refusals are raised as `ApiError`s.
+
+    `part_verbs` are those of `Access`: whoever asks for tokens needs them.
+    """
+
+    def __init__(self, backend: Backend, user: User, part_verbs: PartVerbs | None = None) -> None:
         self._backend = backend
         self._user = user
+        self._part_verbs = _ON_PODS if part_verbs is None else {**_ON_PODS, **part_verbs}
 
     async def get(self, resource: Resource, key: Key) -> bytes:
         kind = self._kind(resource)
@@ -94,6 +123,7 @@ class InProcessApi:
             raise Expired(str(error)) from error
         return Cursor(watch, kind, store_prefix(kind, scope.namespace), chosen)
 
+    @writing
     async def create(self, resource: Resource, doc: Doc) -> bytes:
         kind = self._kind(resource)
         namespace = doc.get("metadata", {}).get("namespace", "")
@@ -106,6 +136,7 @@ class InProcessApi:
         assert isinstance(answer.body, bytes)  # noqa: S101  only lists come in parts
         return answer.body
 
+    @writing
     async def patch(
         self, resource: Resource, key: Key, version: str, changes: Sequence[tuple[str, Doc]]
     ) -> bytes:
@@ -139,6 +170,20 @@ class InProcessApi:
         assert entry is not None  # noqa: S101  decide refuses what is absent
         return _shown(kind, entry)
 
+    @writing
+    async def post(self, resource: Resource, key: Key, part: str, doc: Doc) -> bytes:
+        """Do what posting to a part of an object does; answers the document it comes to."""
+        kind = self._kind(resource)
+        verb = self._part_verbs.get((kind.plural, part), {}).get("POST")
+        if verb is None:
+            raise unknown_resource()
+        call = self._call("POST", kind, key.namespace, key.name, part, encode(doc))
+        answer = await verb(self._backend, call)
+        if isinstance(answer, Stream) or not isinstance(answer.body, bytes):
+            raise TypeError(f"posting to {kind.plural}/{part} has no single document for an answer")
+        return answer.body
+
+    @writing
     async def delete(self, resource: Resource, key: Key, uid: str, grace: int | None) -> None:
         call = self._call("DELETE", self._kind(resource), key.namespace, key.name)
         await delete_object(self._backend, call, DeleteOptions(grace=grace, uid=uid))

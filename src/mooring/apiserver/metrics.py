@@ -43,6 +43,8 @@ class Load(Enum):
     READ_ONLY = "readOnly"
     MUTATING = "mutating"
 
+    __hash__ = object.__hash__  # a key in every request: by identity, not by name
+
 
 class _Requests:
     """All requests with one target."""
@@ -72,6 +74,10 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._registry.register(_Families(self))
         ProcessCollector(registry=self._registry)
+
+    def add(self, collector: Collector) -> None:
+        """Show what others count in this process, beside what is counted here."""
+        self._registry.register(collector)
 
     def started(self, load: Load) -> None:
         self._inflight[load] += 1

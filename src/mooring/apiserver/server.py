@@ -60,6 +60,8 @@ class Parts(msgspec.Struct, frozen=True):
     namespaces: Namespaces
     garbage: GarbageCollector
     events: EventExpiry
+    access: Access
+    metrics: Metrics
 
 
 def assemble(
@@ -97,6 +99,8 @@ def assemble(
         namespaces=Namespaces(backend, local, pki.ca_certificate.decode()),
         garbage=GarbageCollector(backend, local),
         events=EventExpiry(backend),
+        access=access,
+        metrics=metrics,
     )
 
 

@@ -1,23 +1,15 @@
 """`mooring controllers`: the controllers alone, against any Kubernetes API server."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import Level, LogLevel
+from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
 
 
 def controllers(
-    kubeconfig: Annotated[
-        Path | None,
-        typer.Option(
-            help="How to reach the API server; without it $KUBECONFIG, then the pod's account."
-        ),
-    ] = None,
-    leader_elect: Annotated[  # noqa: FBT002  a flag of the command line
-        bool, typer.Option(help="Wait for the lease, so that several of these may run.")
-    ] = True,
+    kubeconfig: Kubeconfig = None,
+    leader_elect: LeaderElect = True,  # noqa: FBT002  a flag of the command line
     enable_hostpath_provisioner: Annotated[  # noqa: FBT002  a flag of the command line
         bool,
         typer.Option(
@@ -25,15 +17,18 @@ def controllers(
             help="Make volumes in the temporary directory of this machine; for development.",
         ),
     ] = False,
+    metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
 ) -> None:
     """Bind, release, protect and expand volumes on a Kubernetes API server, Mooring's or any other.
 
-    Example: mooring controllers --kubeconfig data/kubeconfig
+    `mooring up` includes them: this is for `mooring apiserver`, and for real clusters.
+
+    Example: mooring controllers --kubeconfig data/controllers.kubeconfig
     """
     from mooring import log
-    from mooring.stack.controllers import Wanted, run_controllers
+    from mooring.stack.alone import Alone, run_controllers
 
     log.to_stderr(log_level)
-    wanted = Wanted(kubeconfig, leader_elect, enable_hostpath_provisioner)
-    run_controllers(wanted, typer.echo)
+    wanted = Alone(kubeconfig, leader_elect, metrics_address)
+    run_controllers(wanted, typer.echo, makes_host_paths=enable_hostpath_provisioner)

@@ -38,6 +38,23 @@ Names = Annotated[
         show_default=False,
     ),
 ]
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        help="How to reach the API server; without it $KUBECONFIG, then the pod's account."
+    ),
+]
+LeaderElect = Annotated[
+    bool, typer.Option(help="Wait for the lease, so that several of these may run.")
+]
+MetricsAddress = Annotated[
+    str,
+    typer.Option(
+        help="Serve /metrics and /healthz at this host:port, to anyone who reaches it; "
+        "port 0 picks a free one.",
+        show_default="nowhere",
+    ),
+]
 LogLevel = Annotated[Level, typer.Option(help="How much to tell.", case_sensitive=False)]
 
 PORT, HOST = DEFAULT_PORT, LOOPBACK

@@ -24,16 +24,17 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     ] = False,
     log_level: LogLevel = Level.WARNING,
 ) -> None:
-    """Run Mooring here: the API server with its embedded database.
+    """Run Mooring here: API server with embedded database, volume controllers, scheduler.
 
     Prints one line with the URL and the kubeconfig when it is ready; Ctrl-C or SIGTERM stops it.
-    All state is in the data directory: a restart finds everything again.
+    All state is in the data directory: a restart finds everything again. Claims of a class with
+    the provisioner kubernetes.io/host-path get their volumes there too, in `volumes`.
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
     from mooring import log
     from mooring.stack.config import Config
-    from mooring.stack.wiring import run_apiserver
+    from mooring.stack.wiring import run_everything
 
     log.to_stderr(log_level)
-    run_apiserver(Config(data_dir, host, port, tuple(names), kubeconfig), typer.echo)
+    run_everything(Config(data_dir, host, port, tuple(names), kubeconfig), typer.echo)

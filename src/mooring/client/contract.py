@@ -37,6 +37,28 @@ class Part(Enum):
     STATUS = "status"
 
 
+class Action(Enum):
+    """What can be done to an object by posting to a part of it."""
+
+    BINDING = "binding"  # pods: put it on a node
+    EVICTION = "eviction"  # pods: delete it, unless that would disrupt its application
+    TOKEN = "token"  # noqa: S105  service accounts: the name of a path, no secret
+
+
+_POSTED = {
+    Action.BINDING: ("Binding", "v1"),
+    Action.EVICTION: ("Eviction", "policy/v1"),
+    Action.TOKEN: ("TokenRequest", "authentication.k8s.io/v1"),
+}
+
+
+def posted(key: Key, action: Action, doc: Doc) -> Doc:
+    """What is sent for an action: `doc`, with its kind, and whom it is about."""
+    kind, api_version = _POSTED[action]
+    metadata = {"name": key.name, "namespace": key.namespace, **doc.get("metadata", {})}
+    return {**doc, "kind": kind, "apiVersion": api_version, "metadata": metadata}
+
+
 class ChangeType(StrEnum):
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
@@ -91,6 +113,16 @@ class Client(Protocol):
         In this process that is one write and one revision. Over HTTP it is two, main first: a crash
         in between leaves a status that says less than the object does, never more.
         Raises: as `patch`.
+        """
+        ...
+
+    async def post(self, kind: type[T], key: Key, action: Action, doc: Doc) -> Doc:
+        """Ask for an action on an object; the answer is the document that the server made of it.
+
+        `doc` is a Binding, an Eviction or a TokenRequest; its kind and its name are filled in. With
+        metadata.uid it means that very object and no other of its name.
+        Raises: Conflict when the object does not allow it now, NotFound when it is gone, or when
+        its kind knows no such action.
         """
         ...
 

@@ -15,7 +15,17 @@ import msgspec
 import yarl
 
 from mooring import __version__
-from mooring.client.contract import EVERYTHING, Change, Doc, Listing, Part, Scope, T
+from mooring.client.contract import (
+    EVERYTHING,
+    Action,
+    Change,
+    Doc,
+    Listing,
+    Part,
+    Scope,
+    T,
+    posted,
+)
 from mooring.client.credentials import Proof
 from mooring.client.decoding import reader_of
 from mooring.client.endpoint import Endpoint
@@ -50,6 +60,7 @@ SLACK = 30  # seconds that a server may take to end a watch
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Doc).decode
 
 
 class _Ask(msgspec.Struct, frozen=True):
@@ -156,6 +167,15 @@ class HttpClient:
         if main or not status:
             seen = await self.patch(seen, main)
         return await self.patch(seen, {"status": status}, Part.STATUS) if status else seen
+
+    async def post(self, kind: type[T], key: Key, action: Action, doc: Doc) -> Doc:
+        path = _path(kind.resource, key.namespace, key.name, action.value)
+        body = _encode(posted(key, action, doc))
+        answer = await self._ask(_Ask("POST", path, body=body))
+        try:
+            return _decode(answer)
+        except msgspec.DecodeError as error:
+            raise ServerError(f"the answer to {action.value} cannot be read: {error}") from error
 
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
         options: Doc = {

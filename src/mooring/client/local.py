@@ -11,13 +11,27 @@ from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager
 from typing import Generic, Protocol
 
-from mooring.client.contract import EVERYTHING, Change, ChangeType, Doc, Listing, Part, Scope, T
+import msgspec
+
+from mooring.client.contract import (
+    EVERYTHING,
+    Action,
+    Change,
+    ChangeType,
+    Doc,
+    Listing,
+    Part,
+    Scope,
+    T,
+    posted,
+)
 from mooring.client.decoding import Reader, reader_of
 from mooring.client.guards import listed_version, seen_uid, seen_version
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 
 MOST_AT_ONCE = 500  # objects decoded before others get their turn
+_decode = msgspec.json.Decoder(Doc).decode
 _TYPES = {kind.value: kind for kind in ChangeType}
 
 
@@ -48,6 +62,10 @@ class InProcess(Protocol):
         self, resource: Resource, key: Key, version: str, changes: Sequence[tuple[str, Doc]]
     ) -> bytes:
         """All the changes, each of a part (`Part`), in one write."""
+        ...
+
+    async def post(self, resource: Resource, key: Key, part: str, doc: Doc) -> bytes:
+        """To a part of the object (`Action`); answers the document that was made of it."""
         ...
 
     async def delete(self, resource: Resource, key: Key, uid: str, grace: int | None) -> None: ...
@@ -100,6 +118,10 @@ class LocalClient:
         kind = type(seen)
         stored = await self._api.patch(kind.resource, seen.key, seen_version(seen), changes)
         return reader_of(kind).read(stored)
+
+    async def post(self, kind: type[T], key: Key, action: Action, doc: Doc) -> Doc:
+        whole = posted(key, action, doc)
+        return _decode(await self._api.post(kind.resource, key, action.value, whole))
 
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
         await self._api.delete(seen.resource, seen.key, seen_uid(seen), grace_seconds)

@@ -69,6 +69,12 @@ class NodeSelectorTerm(Wire, frozen=True):
             r.matches_field(fields) for r in self.match_fields
         )
 
+    def matches_labels(self, labels: Mapping[str, str]) -> bool:
+        """The same for those who know nothing of a node but its labels: fields count as fine."""
+        if not self.match_expressions and not self.match_fields:
+            return False
+        return all(r.matches_label(labels) for r in self.match_expressions)
+
 
 class NodeSelector(Wire, frozen=True):
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
@@ -76,3 +82,7 @@ class NodeSelector(Wire, frozen=True):
     def matches(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
         """Whether a node with these labels and fields (`metadata.name`) is chosen."""
         return any(term.matches(labels, fields) for term in self.node_selector_terms)
+
+    def matches_labels(self, labels: Mapping[str, str]) -> bool:
+        """As upstream looks at the nodes of a volume: by their labels alone."""
+        return any(term.matches_labels(labels) for term in self.node_selector_terms)

@@ -171,6 +171,12 @@ class Pod(ApiObject, frozen=True):
             return f"{self.name}-{volume.name}"
         return None
 
+    def shared_claim_names(self) -> Iterator[str]:
+        """Of the claims that other pods may use too: those it names, not those made for it."""
+        for volume in self.spec.volumes:
+            if volume.persistent_volume_claim is not None:
+                yield volume.persistent_volume_claim.claim_name
+
     def claim_names(self) -> Iterator[str]:
         for volume in self.spec.volumes:
             if (name := self.find_claim_name(volume)) is not None:

@@ -17,6 +17,11 @@ class Config(msgspec.Struct, frozen=True):
     kubeconfig: Path | None = None  # a second place for the admin's kubeconfig
 
     @property
+    def volumes(self) -> Path:
+        """Where the volumes are that are made on this machine."""
+        return self.data_dir.resolve() / "volumes"
+
+    @property
     def own_kubeconfig(self) -> Path:
         return self.data_dir / "kubeconfig"
 

@@ -2,23 +2,16 @@
 
 import asyncio
 import random
-import socket
-import tempfile
-import uuid
-from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import Final, Protocol, TypeVar
 
-import msgspec
-import uvloop
+from prometheus_client.registry import Collector
 
-from mooring.client.connect import connect
 from mooring.client.contract import EVERYTHING, Client
-from mooring.clock import Clock, RealClock
+from mooring.clock import Clock
 from mooring.controllers.binding import run as binding
 from mooring.controllers.binding.caches import Informers as BindingInformers
-from mooring.controllers.binding.contract import InTreePlugins
-from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
+from mooring.controllers.binding.contract import Deleter, InTreePlugins, Provisioner
 from mooring.controllers.binding.recycle import (
     HOST_PATH_DEADLINE,
     NFS_DEADLINE,
@@ -37,82 +30,67 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Plugin
 from mooring.reconcile.informer import Informer
-from mooring.reconcile.lease import LeaderElection
+from mooring.reconcile.metrics import LoopMetrics
+from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
-from mooring.stack.stopping import stop_asked
-
-LEASE = Key("kube-system", "mooring-controllers")
 
 T = TypeVar("T", bound=ApiObject)
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What the command line asks for."""
-
-    kubeconfig: Path | None = None
-    leader_elect: bool = True
-    host_path_provisioner: bool = False  # for development: volumes on the controllers' own machine
+class HostPath(Provisioner, Deleter, Protocol):
+    """Who makes and deletes hostPath volumes."""
 
 
-def run_controllers(wanted: Wanted, say: Callable[[str], None]) -> None:
-    """Run until SIGTERM or SIGINT; `say` is told when this process leads."""
-    uvloop.run(_until_stopped(wanted, say))
+class Part(Protocol):
+    """One controller. The informers that feed its queue are shared."""
 
+    @property
+    def queue(self) -> KeyedQueue[Key]: ...
 
-async def _until_stopped(wanted: Wanted, say: Callable[[str], None]) -> None:
-    clock = RealClock()
-    stop = stop_asked()
-    async with connect(wanted.kubeconfig, clock) as client, asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(_elected(client, clock, wanted, say))
-        await stop.wait()
-        running.cancel()
-
-
-async def _elected(
-    client: Client, clock: Clock, wanted: Wanted, say: Callable[[str], None]
-) -> None:
-    chance = random.SystemRandom()
-
-    async def lead() -> None:
-        say("mooring controllers are running")
-        await Controllers(client, clock, chance, wanted).run()
-
-    if not wanted.leader_elect:
-        await lead()
-        return
-    identity = f"{socket.gethostname()}_{uuid.uuid4()}"
-    await LeaderElection(client, clock, chance, LEASE, identity).run(lead)
+    async def run(self) -> None: ...
 
 
 class Controllers:
     """All controllers; `run` runs them until cancelled, and if one dies all stop."""
 
-    def __init__(self, client: Client, clock: Clock, chance: random.Random, wanted: Wanted) -> None:
+    name: Final = "controllers"
+
+    def __init__(
+        self, client: Client, clock: Clock, chance: random.Random, host_path: HostPath
+    ) -> None:
         self._client = client
         self._clock = clock
         self._chance = chance
+        self._loops = LoopMetrics()
         self._informers: list[Informer[ApiObject]] = []
         self._recorders: list[Recorder] = []
+        self._parts: list[Part] = []
         volumes, claims = self._informer(Volume), self._informer(Claim)
         pods, nodes = self._informer(Pod), self._informer(Node)
         classes = self._informer(StorageClass)
-        self._binder = binding.Binder(
+        binder = binding.Binder(
             client,
             clock,
             BindingInformers(volumes, claims, classes, pods, nodes),
             self._recorder(binding.COMPONENT),
-            _plugins(client, wanted),
+            _plugins(client, host_path),
         )
-        self._protected = protection.Informers(
-            claims, volumes, self._informer(AttributesClass), pods
-        )
-        self._protection_recorder = self._recorder(protection.COMPONENT)
-        self._ephemeral = ephemeral.EphemeralVolumes(
-            client, clock, self._recorder(ephemeral.COMPONENT), pods, claims
-        )
-        self._expansion = expansion.Expansion(
-            client, clock, self._recorder(expansion.COMPONENT), claims, volumes
-        )
+        self._add("claims", binder)  # upstream has a second queue for volumes
+        attributes = self._informer(AttributesClass)
+        told = self._recorder(protection.COMPONENT)
+        claim_protection = protection.ClaimProtection(client, clock, told, claims, pods)
+        self._add(claim_protection.queue_name, claim_protection)
+        volume_protection = protection.VolumeProtection(client, clock, volumes)
+        self._add(volume_protection.queue_name, volume_protection)
+        class_protection = protection.ClassProtection(client, clock, attributes, volumes, claims)
+        self._add(class_protection.queue_name, class_protection)
+        told = self._recorder(ephemeral.COMPONENT)
+        ephemerals = ephemeral.EphemeralVolumes(client, clock, told, pods, claims)
+        self._add(ephemerals.queue_name, ephemerals)
+        told = self._recorder(expansion.COMPONENT)
+        expander = expansion.Expansion(client, clock, told, claims, volumes)
+        self._add(expander.queue_name, expander)
+        self._collectors = (self._loops, binder.metrics, ephemerals.counts)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -120,29 +98,34 @@ class Controllers:
                 tasks.create_task(recorder.run())
             for informer in self._informers:
                 tasks.create_task(informer.run())
-            tasks.create_task(self._binder.run())
-            tasks.create_task(self._ephemeral.run())
-            tasks.create_task(self._expansion.run())
-            tasks.create_task(
-                protection.run(
-                    self._client, self._clock, self._protection_recorder, self._protected
-                )
-            )
+            for part in self._parts:
+                tasks.create_task(part.run())
+
+    async def synced(self) -> None:
+        for informer in self._informers:
+            await informer.synced.wait()
+
+    def collectors(self) -> Iterable[Collector]:
+        return self._collectors
 
     def _informer(self, kind: type[T]) -> Informer[T]:
         informer = Informer(self._client, kind, EVERYTHING, self._clock, self._chance)
         self._informers.append(informer)  # type: ignore[arg-type]  # run alike, whatever the kind
+        self._loops.add_informer(kind.resource.plural, informer.counts)
         return informer
 
     def _recorder(self, component: str) -> Recorder:
         recorder = Recorder(self._client, self._clock, self._chance, component)
         self._recorders.append(recorder)
+        self._loops.add_recorder(component, recorder.counts)
         return recorder
 
+    def _add(self, queue_name: str, part: Part) -> None:
+        self._parts.append(part)
+        self._loops.add_queue(queue_name, part.queue)
 
-def _plugins(client: Client, wanted: Wanted) -> InTreePlugins:
-    mode = HostPathProvisioning.ON if wanted.host_path_provisioner else HostPathProvisioning.OFF
-    host_path = HostPathPlugin(Path(tempfile.gettempdir()), mode)
+
+def _plugins(client: Client, host_path: HostPath) -> InTreePlugins:
     return InTreePlugins(
         provisioners={Plugin.HOST_PATH: host_path},
         deleters={Plugin.HOST_PATH: host_path},

@@ -1,17 +1,28 @@
-"""Running a role in this process, from start to a clean stop."""
+"""The API server in this process, alone or with all other roles, from start to a clean stop."""
 
+import random
 import resource
-from collections.abc import Callable
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import uvloop
 
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
+from mooring.apiserver.auth.private_file import make_private_directory
 from mooring.apiserver.auth.tokens import ADMIN
+from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER, User
+from mooring.apiserver.in_process import InProcessApi
 from mooring.apiserver.server import Address, Running, running
+from mooring.client.local import LocalClient
 from mooring.clock import RealClock
+from mooring.errors import UsageError
 from mooring.stack.config import LOOPBACK, Config
 from mooring.stack.credentials import write_kubeconfig
+from mooring.stack.role import Role, run_until, sparing
 from mooring.stack.stopping import stop_asked
+from mooring.stack.together import Together
 
 Say = Callable[[str], None]
 
@@ -24,6 +35,15 @@ def run_apiserver(config: Config, say: Say) -> None:
     uvloop.run(_apiserver(config, say))
 
 
+def run_everything(config: Config, say: Say) -> None:
+    """The same, and all other roles in the same process; they sync when the server is ready.
+
+    Raises: RoleDied when one of them ends by itself.
+    """
+    allow_many_connections()
+    uvloop.run(_everything(config, say))
+
+
 def allow_many_connections() -> None:
     """Each client costs an open file; the limit that programs start with is meant for few."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -34,11 +54,53 @@ def allow_many_connections() -> None:
 
 async def _apiserver(config: Config, say: Say) -> None:
     stop = stop_asked()
+    async with serving(config, say):
+        await stop.wait()
+
+
+async def _everything(config: Config, say: Say) -> None:
+    """The roles come to rest before the server that they write to does."""
+    stop = stop_asked()
+    async with serving(config, say) as server:
+        roles = build_roles(config, server)
+        counted = [collector for role in roles for collector in role.collectors()]
+        server.parts.metrics.add(Together(counted))
+        async with sparing(roles):
+            await run_until(stop, {role.name: role.run for role in roles})
+
+
+def build_roles(config: Config, server: Running) -> Sequence[Role]:
+    """All roles of one process. They lead without a lease: who has the data directory is alone."""
+    # Not at the top: these take 0.2 s, and by now the server answers already.
+    from mooring.stack.controllers import Controllers
+    from mooring.stack.host_volumes import HostVolumes
+    from mooring.stack.scheduler import Scheduler
+
+    clock, chance = RealClock(), random.SystemRandom()
+    try:
+        make_private_directory(config.volumes)
+    except OSError as error:
+        raise UsageError(f"cannot make {config.volumes}: {error.strerror}") from error
+    temporary = Path(tempfile.gettempdir())
+    host_path = HostVolumes(config.volumes, config.data_dir.resolve(), temporary)
+    return (
+        Controllers(_client_of(server, CONTROLLERS), clock, chance, host_path),
+        Scheduler(_client_of(server, SCHEDULER), clock, chance),
+    )
+
+
+def _client_of(server: Running, user: User) -> LocalClient:
+    return LocalClient(InProcessApi(server.parts.backend, user))
+
+
+@asynccontextmanager
+async def serving(config: Config, say: Say) -> AsyncIterator[Running]:
+    """An API server that answers, and `say` was told."""
     address = Address(config.host, config.port)
     async with running(config.data_dir, address, RealClock(), config.names) as server:
         written = write_kubeconfigs(config, server)
         say(f"mooring is ready at {server.address.url} (kubectl --kubeconfig {written})")
-        await stop.wait()
+        yield server
 
 
 def write_kubeconfigs(config: Config, server: Running) -> str:

@@ -8,7 +8,7 @@ import pytest
 from mooring.apiserver.auth.pki import Pki
 from mooring.client.http import HttpClient
 from tests.fakes.api import make_pki
-from tests.fakes.real_server import RealServer, own_server, real_server  # noqa: F401  fixtures
+from tests.fakes.real_server import own_api_server, real_server  # noqa: F401  fixtures
 from tests.unit.client.scripted_server import Script, scripted, talking_to
 from tests.unit.client.transports import Transport, http_transport, local_transport
 
@@ -42,7 +42,7 @@ async def own_transport(
         async with local_transport(pki, tmp_path / "keys") as local:
             yield local
     else:
-        async with http_transport(request.getfixturevalue("own_server")) as http:
+        async with http_transport(request.getfixturevalue("own_api_server")) as http:
             yield http
 
 

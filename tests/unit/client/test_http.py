@@ -5,12 +5,13 @@ import asyncio
 import pytest
 
 from mooring import __version__, errors
-from mooring.client.contract import Part, Scope
+from mooring.client.contract import Action, Part, Scope
 from mooring.client.credentials import Proof
 from mooring.client.http import LONGEST_WAIT, MOST_TRIES, HttpClient
 from mooring.errors import ConnectionLost, MooringError, ServerError, UsageError
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
+from mooring.model.pod import Pod
 from mooring.model.secret_value import SecretValue
 from mooring.model.storage_class import StorageClass
 from tests.fakes.clock import VirtualClock
@@ -77,6 +78,23 @@ async def test_a_deletion_names_the_uid_and_the_grace(script: Script, client: Ht
     await client.delete(seen, grace_seconds=0)
     options = {"preconditions": {"uid": "u1"}, "gracePeriodSeconds": 0}
     assert script.asked[1].doc == {"kind": "DeleteOptions", "apiVersion": "v1", **options}
+
+
+async def test_an_action_is_posted_below_its_object(script: Script, client: HttpClient) -> None:
+    script.answer({"kind": "Status", "status": "Success"}, 201)
+    await client.post(Pod, Key("default", "web"), Action.EVICTION, {"metadata": {"uid": "u1"}})
+    asked = script.asked[0]
+    assert (asked.method, asked.path) == ("POST", "/api/v1/namespaces/default/pods/web/eviction")
+    metadata = {"name": "web", "namespace": "default", "uid": "u1"}
+    assert asked.doc == {"kind": "Eviction", "apiVersion": "policy/v1", "metadata": metadata}
+
+
+async def test_an_action_answered_with_anything_but_a_document_is_the_servers_fault(
+    script: Script, client: HttpClient
+) -> None:
+    script.answer_text("done", 201)
+    with pytest.raises(ServerError, match="the answer to binding cannot be read"):
+        await client.post(Pod, Key("default", "web"), Action.BINDING, {"target": {"name": "n1"}})
 
 
 # lists
@@ -233,12 +251,12 @@ async def test_a_redirect_is_not_followed(script: Script, client: HttpClient) ->
 
 
 async def test_an_object_that_cannot_be_read_is_named(script: Script, client: HttpClient) -> None:
-    script.answer(a_stored(status={"phase": "Nonsense"}))
+    script.answer(a_stored(status={"phase": 7}))
     with pytest.raises(ServerError) as told:
         await client.get(Claim, DATA)
     assert str(told.value) == (
         "PersistentVolumeClaim default/data cannot be read: "
-        "Invalid enum value 'Nonsense' - at `$.status.phase`"
+        "Expected `str`, got `int` - at `$.status.phase`"
     )
 
 

@@ -62,6 +62,9 @@ class Told:
     ) -> bytes:
         return self.objects[0]
 
+    async def post(self, resource: Resource, key: Key, part: str, doc: Doc) -> bytes:
+        return self.objects[0]
+
     async def delete(self, resource: Resource, key: Key, uid: str, grace: int | None) -> None:
         pass
 

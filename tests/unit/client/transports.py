@@ -50,7 +50,9 @@ def labelled(doc: Doc, **labels: str) -> Doc:
 
 class Local:
     def __init__(self, api: ApiUnderTest, namespace: str) -> None:
-        self.client: Client = LocalClient(InProcessApi(api.parts.backend, CONTROLLERS))
+        self.client: Client = LocalClient(
+            InProcessApi(api.parts.backend, CONTROLLERS, api.parts.access.part_verbs)
+        )
         self.namespace = namespace
         self._api = api
 

@@ -12,6 +12,7 @@ from mooring.model.claim import Claim, ClaimPhase, ClaimResources, ClaimSpec, Cl
 from mooring.model.condition import Condition
 from mooring.model.expansion import (
     Grow,
+    LeaveAlone,
     LeaveToNode,
     NodeMove,
     ResizeStatus,
@@ -110,6 +111,18 @@ TARGETS: dict[str, tuple[str, str, str, Target]] = {
         "",
         "NodeResizeInfeasible",
         TEN,
+    ),
+    "volume smaller, a state nobody knows: left alone": (
+        "5Gi",
+        "7Gi",
+        "DefrostInProgress",
+        LeaveAlone(),
+    ),
+    "volume large enough, a state nobody knows: left alone": (
+        "10Gi",
+        "7Gi",
+        "DefrostInProgress",
+        LeaveAlone(),
     ),
     "volume large enough, pending on the node: the node's": (
         "10Gi",
@@ -435,7 +448,7 @@ def _controller(world: _World, stop: int, limit: int) -> _World:
     if world.claim.requested <= world.claim.capacity:
         return world
     match decide_target(world.claim, a_volume(f"{world.volume}Gi")):
-        case LeaveToNode():
+        case LeaveToNode() | LeaveAlone():
             return world
         case RetryOnNode():
             return _set(world, expansion.await_node(world.claim.status, NOW))

@@ -72,3 +72,16 @@ CASES: dict[str, tuple[list[dict[str, Any]], bool]] = {
 def test_node_selector(terms: list[dict[str, Any]], chosen: bool) -> None:  # noqa: FBT001 - a column
     selector = read_document({"nodeSelectorTerms": terms}, NodeSelector)
     assert selector.matches(LABELS, FIELDS) is chosen
+
+
+def test_by_labels_alone_fields_count_as_fine() -> None:
+    def chosen(*terms: dict[str, Any]) -> bool:
+        selector = read_document({"nodeSelectorTerms": terms}, NodeSelector)
+        return selector.matches_labels(LABELS)
+
+    elsewhere = field("metadata.name", "In", "n2")
+    assert chosen(elsewhere)
+    assert chosen(label("zone", "In", "z1") | elsewhere)
+    assert not chosen(label("zone", "In", "z0") | elsewhere)
+    assert not chosen({})
+    assert not chosen()

@@ -221,3 +221,28 @@ def test_whether_a_pod_is_over(
 ) -> None:
     pod = read_document({"metadata": {"name": "p", **metadata}, "status": status}, Pod)
     assert pod.is_terminated is ended
+
+
+def test_what_it_asks_of_a_node() -> None:
+    spec = {
+        "containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}}],
+        "initContainers": [{"name": "b", "restartPolicy": "Always"}],
+        "overhead": {"memory": "1Mi"},
+        "priority": 7,
+        "preemptionPolicy": "Never",
+    }
+    found = read_document({"metadata": {"name": "p"}, "spec": spec}, Pod).spec
+    assert found.containers[0].resources.requests == {"cpu": "1"}
+    assert found.init_containers[0].restart_policy == "Always"
+    assert found.overhead == {"memory": "1Mi"}
+    assert (found.priority, found.preemption_policy) == (7, "Never")
+
+
+def test_claims_made_for_it_are_its_own() -> None:
+    volumes = [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "books"}},
+        {"name": "scratch", "ephemeral": {}},
+    ]
+    pod = read_document({"metadata": {"name": "web"}, "spec": {"volumes": volumes}}, Pod)
+    assert list(pod.shared_claim_names()) == ["books"]
+    assert list(pod.claim_names()) == ["books", "web-scratch"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.model.taint import Taint, Toleration
+from mooring.model.taint import Taint, Toleration, find_untolerated, is_tolerated
 
 TAINT = Taint("dedicated", "NoSchedule", "storage")
 
@@ -25,3 +25,19 @@ CASES = {
 @pytest.mark.parametrize(("toleration", "answer"), CASES.values(), ids=CASES)
 def test_tolerates(toleration: Toleration, answer: bool) -> None:  # noqa: FBT001 - a column
     assert toleration.tolerates(TAINT) is answer
+
+
+def test_a_taint_keeps_away_who_does_not_tolerate_it() -> None:
+    mild = Taint("noisy", "PreferNoSchedule")
+    gone = Taint("broken", "NoExecute")
+    assert find_untolerated((mild,), ()) is None
+    assert find_untolerated((mild, TAINT, gone), ()) == TAINT
+    assert find_untolerated((TAINT, gone), (Toleration("dedicated", "Exists"),)) == gone
+    assert find_untolerated((TAINT, gone), (Toleration(operator="Exists"),)) is None
+
+
+def test_one_toleration_is_enough() -> None:
+    others = (Toleration("gpu"), Toleration("dedicated", value="storage"))
+    assert is_tolerated(TAINT, others)
+    assert not is_tolerated(TAINT, others[:1])
+    assert not is_tolerated(TAINT, ())

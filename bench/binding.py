@@ -1,0 +1,269 @@
+"""Claims that become Bound: the workload of kubernetes/kubernetes#133352, and a burst.
+
+Paced: pairs of a volume that names its claim, then the claim, at 100 pairs a second; the latency is
+from the claim's create to Bound on a watch. Burst: volumes and claims as fast as they are taken,
+so that the controller has to match them.
+"""
+
+import asyncio
+import json
+import statistics
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import cast
+
+import httptools
+import msgspec
+import uvloop
+
+from bench.client import open_pool, request, send_all
+from bench.peers import kubernetes
+from bench.server import Server, server
+from tests.conformance.peers import Kubernetes
+
+Row = tuple[str, str, str]
+
+PAIRS = 1_000
+PACE = 100.0  # pairs a second
+CONNECTIONS = 32
+PATIENCE = 60.0  # seconds for a burst or a paced run to end after its last create
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+VOLUMES = "/api/v1/persistentvolumes"
+
+
+def _volume(name: str, claim: str | None) -> bytes:
+    spec: dict[str, object] = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "bench",
+        "persistentVolumeReclaimPolicy": "Retain",
+        "hostPath": {"path": f"/tmp/{name}"},  # noqa: S108  never looked at
+    }
+    if claim is not None:
+        spec["claimRef"] = {"namespace": "default", "name": claim}
+    document = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}}
+    return json.dumps({**document, "spec": spec}).encode()
+
+
+def _claim(name: str) -> bytes:
+    spec: dict[str, object] = {
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "bench",
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    document = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}}
+    return json.dumps({**document, "spec": spec}).encode()
+
+
+class _Seen(msgspec.Struct):
+    type: str
+    object: "_SeenClaim"
+
+
+class _SeenClaim(msgspec.Struct):
+    metadata: "_SeenName"
+    status: "_SeenPhase"
+
+
+class _SeenName(msgspec.Struct):
+    name: str = ""
+
+
+class _SeenPhase(msgspec.Struct):
+    phase: str = ""
+
+
+class BoundWatch(asyncio.Protocol):
+    """When each claim was first seen Bound."""
+
+    def __init__(self, opening: bytes, wanted: int) -> None:
+        loop = asyncio.get_running_loop()
+        self._now = loop.time
+        self._opening = opening
+        self._wanted = wanted
+        self._parser = httptools.HttpResponseParser(self)
+        self._rest = b""
+        self._decode = msgspec.json.Decoder(_Seen).decode
+        self.started: asyncio.Future[None] = loop.create_future()
+        self.all_bound: asyncio.Future[None] = loop.create_future()
+        self.bound: dict[str, float] = {}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.write(self._opening)
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_headers_complete(self) -> None:
+        self.started.set_result(None)
+
+    def on_body(self, data: bytes) -> None:
+        lines = (self._rest + data).split(b"\n")
+        self._rest = lines.pop()
+        now = self._now()
+        for line in lines:
+            if b'"phase":"Bound"' in line:
+                claim = self._decode(line).object
+                if claim.status.phase == "Bound":
+                    self.bound.setdefault(claim.metadata.name, now)
+        if len(self.bound) >= self._wanted and not self.all_bound.done():
+            self.all_bound.set_result(None)
+
+
+@asynccontextmanager
+async def _watching(target: Server, wanted: int) -> AsyncIterator[BoundWatch]:
+    loop = asyncio.get_running_loop()
+    opening = request(target, "GET", f"{CLAIMS}?watch=1")
+    _, watch = await loop.create_connection(
+        partial(BoundWatch, opening, wanted), target.host, target.port, ssl=target.tls
+    )
+    await watch.started
+    try:
+        yield watch
+    finally:
+        watch.transport.close()
+
+
+class Paced(msgspec.Struct, frozen=True):
+    bound: int
+    median: float
+    p99: float
+
+
+class Burst(msgspec.Struct, frozen=True):
+    bound: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        return self.bound / self.seconds
+
+
+async def paced(target: Server, patience: float = PATIENCE) -> Paced:
+    """Pairs at a steady pace, each volume naming its claim."""
+    loop = asyncio.get_running_loop()
+    created: dict[str, float] = {}
+    async with _watching(target, PAIRS) as watch, open_pool(target, CONNECTIONS) as pool:
+        began = loop.time()
+
+        async def pair(name: str) -> None:
+            await pool.send(request(target, "POST", VOLUMES, _volume(name, name)))
+            created[name] = loop.time()
+            await pool.send(request(target, "POST", CLAIMS, _claim(name)))
+
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(PAIRS):
+                await _until(began + number / PACE)
+                tasks.create_task(pair(f"paced-{number:04}"))
+        await asyncio.wait([watch.all_bound], timeout=patience)
+        latencies = sorted(watch.bound[name] - created[name] for name in watch.bound)
+    if not latencies:
+        return Paced(0, float("inf"), float("inf"))
+    worst = latencies[max(0, int(len(latencies) * 0.99) - 1)]
+    return Paced(len(latencies), statistics.median(latencies), worst)
+
+
+async def _until(moment: float) -> None:
+    loop = asyncio.get_running_loop()
+    if (left := moment - loop.time()) > 0:
+        await asyncio.wait([loop.create_future()], timeout=left)
+
+
+async def burst(target: Server, patience: float = PATIENCE) -> Burst:
+    """Volumes and claims in turns, as fast as the server takes them; the controller matches."""
+    loop = asyncio.get_running_loop()
+    requests = []
+    for number in range(PAIRS):
+        requests.append(request(target, "POST", VOLUMES, _volume(f"burst-{number:04}", None)))
+        requests.append(request(target, "POST", CLAIMS, _claim(f"burst-{number:04}")))
+    async with _watching(target, PAIRS) as watch:
+        began = loop.time()
+        await send_all(target, iter(requests), CONNECTIONS)
+        await asyncio.wait([watch.all_bound], timeout=patience)
+        last = max(watch.bound.values(), default=loop.time())
+    return Burst(len(watch.bound), last - began)
+
+
+@asynccontextmanager
+async def _mooring_on(cluster: Kubernetes) -> AsyncIterator[None]:
+    """`mooring controllers` in a process of its own, on a real kube-apiserver."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "mooring", "controllers", "--kubeconfig", str(cluster.kubeconfig)),
+        *("--no-leader-elect", "--log-level", "warning"),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    line = (await process.stdout.readline()).decode()
+    assert "running" in line, line
+    try:
+        yield
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def _as_server(cluster: Kubernetes) -> Server:
+    return Server(cluster.host, cluster.port, cluster.token, cluster.tls(), 0, 0.0)
+
+
+def _told(run: Paced) -> str:
+    return f"{run.p99 * 1000:,.0f} ms" if run.bound == PAIRS else f"{run.bound} of {PAIRS}"
+
+
+async def _standalone() -> list[Row]:
+    async with server("up", "--no-node") as target:
+        steady = await paced(target)
+    async with server("up", "--no-node") as target:
+        quick = await burst(target)
+    return [
+        (
+            f"standalone: p99 from claim to Bound, {PACE:.0f} pairs/s",
+            _told(steady),
+            f"target 50 ms; median {steady.median * 1000:,.1f} ms",
+        ),
+        (
+            f"standalone: burst of {PAIRS:,} pairs",
+            f"{quick.rate:,.0f} pairs/s",
+            f"target 1,500 pairs/s; {quick.bound} bound after {quick.seconds:.2f} s",
+        ),
+    ]
+
+
+async def _on_kubernetes() -> list[Row]:
+    """Mooring's controllers and Kubernetes' own (limits lifted), each on an empty cluster."""
+    async with kubernetes("none") as cluster:
+        if cluster is None:
+            return []
+        async with _mooring_on(cluster):
+            steady = await paced(_as_server(cluster))
+            quick = await burst(_as_server(cluster))
+    async with kubernetes("tuned") as cluster:
+        if cluster is None:
+            return []
+        peer_steady = await paced(_as_server(cluster))
+        peer_quick = await burst(_as_server(cluster))
+    return [
+        (
+            f"on kube-apiserver: p99 from claim to Bound, {PACE:.0f} pairs/s",
+            _told(steady),
+            f"target 500 ms; kube-controller-manager, limits lifted: {_told(peer_steady)}",
+        ),
+        (
+            f"on kube-apiserver: burst of {PAIRS:,} pairs",
+            f"{quick.rate:,.0f} pairs/s",
+            f"{quick.rate / peer_quick.rate:.1f}x of kube-controller-manager, limits lifted "
+            f"({peer_quick.rate:,.0f} pairs/s); target 4x",
+        ),
+    ]
+
+
+async def _measure() -> list[Row]:
+    return [*await _standalone(), *await _on_kubernetes()]
+
+
+def run() -> list[Row]:
+    return uvloop.run(_measure())

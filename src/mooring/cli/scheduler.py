@@ -1,0 +1,31 @@
+"""`mooring scheduler`: the scheduler alone, against any Kubernetes API server."""
+
+from typing import Annotated
+
+import typer
+
+from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
+
+
+def scheduler(
+    kubeconfig: Kubeconfig = None,
+    leader_elect: LeaderElect = True,  # noqa: FBT002  a flag of the command line
+    scheduler_name: Annotated[
+        str, typer.Option(help="Place pods that ask for a scheduler of this name.")
+    ] = "default-scheduler",
+    metrics_address: MetricsAddress = "",
+    log_level: LogLevel = Level.INFO,
+) -> None:
+    """Place pods on nodes with regard to their volumes, on a Kubernetes API server.
+
+    For Mooring's own clusters. On Kubernetes, kube-scheduler does it: run this one beside it with
+    another --scheduler-name.
+
+    Example: mooring scheduler --kubeconfig data/scheduler.kubeconfig
+    """
+    from mooring import log
+    from mooring.stack.alone import Alone, run_scheduler
+
+    log.to_stderr(log_level)
+    wanted = Alone(kubeconfig, leader_elect, metrics_address)
+    run_scheduler(wanted, typer.echo, scheduler_name)

@@ -1,0 +1,141 @@
+"""How many volumes a CSI driver can attach to a node."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import msgspec
+
+from mooring.model.attachment import Attachment
+from mooring.model.claim import Claim
+from mooring.model.csi_node import CsiNode
+from mooring.model.keys import Key
+from mooring.model.pod import Pod
+from mooring.model.pod_volume import PodVolume
+from mooring.model.volume import Volume
+from mooring.scheduling.decide.contract import Change, Opinion, Refused, Rule, is_own_claim
+from mooring.scheduling.decide.in_tree import disks_of, find_in_tree, find_plugin
+from mooring.scheduling.view import NodeView, Picture, Storage
+
+TOO_MANY = Refused(("node(s) exceed max volume count",), yields=True)
+
+
+class Attached(msgspec.Struct, frozen=True):
+    """A volume as a driver counts it. One that is not made yet goes by the name of its claim."""
+
+    driver: str
+    handle: str
+
+
+class _Wanted(msgspec.Struct, frozen=True):
+    """What the pod brings along."""
+
+    claims: tuple[Key, ...]
+    disks: tuple[PodVolume, ...]
+
+
+def look_at(picture: Picture) -> Opinion:
+    pod = picture.pod
+    claims = tuple(Key(pod.namespace, name) for name in pod.claim_names())
+    disks = tuple(disks_of(pod))
+    if not (claims or disks):
+        return None
+    return partial(_check, picture.storage, _Wanted(claims, disks))
+
+
+def _check(storage: Storage, wanted: _Wanted, node: NodeView) -> Refused | None:
+    limits = dict(_limits(node.csi))
+    if not limits:
+        return None
+    new = set(_attached(storage, wanted.claims, wanted.disks, node.csi))
+    if all(volume.driver not in limits for volume in new):
+        return None
+    present = set(_attached(storage, node.claims, node.disks, node.csi))
+    present.update(_by_attachments(storage, node.attachments))
+    counts = Counter(volume.driver for volume in present | new)
+    drivers = {volume.driver for volume in new - present}
+    exceeded = any(counts[driver] > limits[driver] for driver in drivers if driver in limits)
+    return TOO_MANY if exceeded else None
+
+
+def _limits(csi: CsiNode | None) -> Iterator[tuple[str, int]]:
+    for driver in (csi.spec.drivers or ()) if csi is not None else ():
+        if driver.most_volumes is not None:
+            yield driver.name, driver.most_volumes
+
+
+def _attached(
+    storage: Storage, claims: Iterable[Key], disks: Iterable[PodVolume], csi: CsiNode | None
+) -> Iterator[Attached]:
+    for key in claims:
+        claim = storage.find_claim(key)
+        if claim is not None and (volume := _of_claim(storage, claim, csi)) is not None:
+            yield volume
+    for disk in disks:
+        if (taken_over := _taken_over(disk, csi)) is not None:
+            yield taken_over
+
+
+def _of_claim(storage: Storage, claim: Claim, csi: CsiNode | None) -> Attached | None:
+    volume = storage.find_volume(claim.spec.volume_name) if claim.spec.volume_name else None
+    if volume is None:
+        return _to_be_made(storage, claim, csi)
+    source = volume.spec.csi
+    if source is not None:
+        return Attached(source.driver, source.volume_handle)
+    return _taken_over(volume, csi)
+
+
+def _taken_over(volume: Volume | PodVolume, csi: CsiNode | None) -> Attached | None:
+    found = find_in_tree(volume)
+    if found is None:
+        return None
+    known, source = found
+    return Attached(known.driver, known.handle(source)) if known.is_counted(csi) else None
+
+
+def _to_be_made(storage: Storage, claim: Claim, csi: CsiNode | None) -> Attached | None:
+    name = claim.storage_class
+    storage_class = storage.find_class(name) if name else None
+    if storage_class is None:
+        return None
+    known = find_plugin(storage_class.provisioner)
+    if known is not None and not known.is_counted(csi):
+        return None
+    driver = storage_class.provisioner if known is None else known.driver
+    return Attached(driver, f"claim {claim.key}")
+
+
+def _by_attachments(storage: Storage, attachments: Iterable[Attachment]) -> Iterator[Attached]:
+    """Volumes may stay attached for a while after their pods have gone."""
+    for attachment in attachments:
+        volume = storage.find_volume(attachment.volume_name) if attachment.volume_name else None
+        if volume is not None and volume.spec.csi is not None and attachment.spec.attacher:
+            yield Attached(attachment.spec.attacher, volume.spec.csi.volume_handle)
+
+
+def is_woken(pod: Pod, change: Change) -> bool:
+    """A driver came or takes more volumes, or a volume has gone from a node."""
+    match change:
+        case Change(None, CsiNode()):
+            return True
+        case Change(CsiNode() as before, CsiNode() as after):
+            known, now = dict(_limits(before)), dict(_limits(after))
+            return any(most > known.get(driver, 0) for driver, most in now.items()) or any(
+                driver not in now for driver in known
+            )
+        case Change(Pod() as left, None):
+            return left.is_scheduled and _has_volumes(left)
+        case Change(Attachment(), None):
+            return _has_volumes(pod)
+        case Change(None, Claim()):
+            return is_own_claim(pod, change)
+        case _:
+            return False
+
+
+def _has_volumes(pod: Pod) -> bool:
+    return any(True for _ in pod.claim_names()) or any(True for _ in disks_of(pod))
+
+
+RULE = Rule("NodeVolumeLimits", look_at, is_woken)

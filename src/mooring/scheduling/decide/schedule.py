@@ -1,0 +1,135 @@
+"""Where a pod goes: every rule is asked about every node, and the best that passes all is taken."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from mooring.model.pod import Pod
+from mooring.scheduling.decide import (
+    affinity,
+    binding,
+    limits,
+    node_name,
+    resources,
+    restrictions,
+    taints,
+    unschedulable,
+    zone,
+)
+from mooring.scheduling.decide.contract import Among, Change, Check, Refused, Rule, is_new_node
+from mooring.scheduling.decide.preemption import preemption_text
+from mooring.scheduling.decide.score import best_node
+from mooring.scheduling.plan import Place, PodVolumes, Trouble, Unschedulable, Verdict
+from mooring.scheduling.view import NodeView, Picture
+
+RULES: Final[tuple[Rule, ...]] = (
+    unschedulable.RULE,
+    node_name.RULE,
+    taints.RULE,
+    affinity.RULE,
+    resources.RULE,
+    restrictions.RULE,
+    limits.RULE,
+    binding.RULE,
+    zone.RULE,
+)
+"""In upstream's order: of several that refuse, the first one's reasons are told."""
+
+_BY_NAME = {rule.name: rule for rule in RULES}
+
+NO_NODES = Unschedulable("no nodes available to schedule pods")
+
+
+class _Opinions(msgspec.Struct):
+    """What the rules say before they see a node."""
+
+    checks: list[tuple[str, Check]]
+    among: frozenset[str] | None = None
+    narrowed_by: str = ""
+
+
+def decide(picture: Picture) -> Verdict:
+    if not picture.nodes:
+        return NO_NODES
+    opinions = _gather(picture)
+    if not isinstance(opinions, _Opinions):
+        return opinions
+    refusals: dict[str, Refused] = {}
+    culprits: set[str] = set()
+    feasible: list[NodeView] = []
+    for node in picture.nodes:
+        found = _judge(opinions, node)
+        if found is None:
+            feasible.append(node)
+        else:
+            culprit, refusals[node.name] = found
+            culprits.add(culprit)
+    if not feasible:
+        return Unschedulable(_fits_nowhere(picture, refusals), frozenset(culprits))
+    return _placed(opinions, best_node(picture.pod, feasible))
+
+
+def _gather(picture: Picture) -> _Opinions | Unschedulable | Trouble:
+    opinions = _Opinions([])
+    for rule in RULES:
+        match rule.look_at(picture):
+            case None:
+                pass
+            case Refused(reasons):
+                text = _available(picture, ", ".join(reasons))
+                text += f" {preemption_text(picture, {})}"
+                return Unschedulable(text, frozenset({rule.name}))
+            case Trouble() as trouble:
+                return trouble
+            case Among(names, check):
+                opinions.among, opinions.narrowed_by = names, rule.name
+                opinions.checks.append((rule.name, check))
+            case check:
+                opinions.checks.append((rule.name, check))
+    return opinions
+
+
+def _judge(opinions: _Opinions, node: NodeView) -> tuple[str, Refused] | None:
+    """Who refuses the node, and why; the first to do so ends it."""
+    if opinions.among is not None and node.name not in opinions.among:
+        rule = opinions.narrowed_by
+        return rule, Refused((f"node(s) didn't satisfy plugin(s) [{rule}]",))
+    for name, check in opinions.checks:
+        refused = check(node)
+        if refused is not None:
+            return name, refused
+    return None
+
+
+def _placed(opinions: _Opinions, node: NodeView) -> Verdict:
+    for _, check in opinions.checks:
+        if isinstance(check, binding.VolumeCheck):
+            match check.choose(node):
+                case PodVolumes() as volumes:
+                    return Place(node.name, volumes)
+                case Refused(reasons):  # not in the picture in which it passed a moment ago
+                    return Trouble(", ".join(reasons))
+    return Place(node.name)
+
+
+def _fits_nowhere(picture: Picture, refusals: Mapping[str, Refused]) -> str:
+    counts = Counter(reason for refused in refusals.values() for reason in refused.reasons)
+    told = _counted(counts)
+    return f"{_available(picture, ', '.join(told))} {preemption_text(picture, refusals)}"
+
+
+def _counted(counts: Mapping[str, int]) -> Sequence[str]:
+    return sorted(f"{count} {reason}" for reason, count in counts.items())
+
+
+def _available(picture: Picture, why: str) -> str:
+    return f"0/{len(picture.nodes)} nodes are available: {why}."
+
+
+def is_woken(pod: Pod, rules: frozenset[str], change: Change) -> bool:
+    """Whether a pod that these rules refused may fit after a change. No rules: no node."""
+    if not rules:
+        return is_new_node(change)
+    return any(_BY_NAME[name].is_woken(pod, change) for name in rules)

@@ -1,0 +1,48 @@
+"""What may come of looking at a pod."""
+
+import msgspec
+
+from mooring.model.claim import Claim
+from mooring.model.volume import Volume
+
+
+class Reservation(msgspec.Struct, frozen=True):
+    """A volume that was made by hand, for a claim that waited for its first pod."""
+
+    volume: Volume
+    claim: Claim
+
+
+class PodVolumes(msgspec.Struct, frozen=True):
+    """What must become of a pod's claims before it can be on its node."""
+
+    reservations: tuple[Reservation, ...] = ()
+    provisions: tuple[Claim, ...] = ()  # a volume has to be made, reachable from the node
+
+    @property
+    def is_empty(self) -> bool:
+        """All claims are bound, or there are none."""
+        return not (self.reservations or self.provisions)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """The pod goes to this node."""
+
+    node: str
+    volumes: PodVolumes = PodVolumes()
+
+
+class Unschedulable(msgspec.Struct, frozen=True):
+    """It fits nowhere until something happens that these rules name; no rules: there is no node."""
+
+    message: str
+    rules: frozenset[str] = frozenset()
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """Nobody knows: try again after a while."""
+
+    message: str
+
+
+Verdict = Place | Unschedulable | Trouble

@@ -1,0 +1,167 @@
+"""The scheduler at work: pods come to a queue, are looked at one by one, and go on their way.
+
+Looking at a pod takes no time in which anything else could happen: what one pod is given, the next
+one sees taken. Writing and waiting is done beside it, for many pods at once.
+"""
+
+import asyncio
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring import log
+from mooring.client.contract import Client
+from mooring.clock import Clock
+from mooring.model.keys import Key
+from mooring.model.pod import Pod
+from mooring.model.volume import Volume
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.worker import Again, Settled, Verdict, work
+from mooring.scheduling.bindings import Bindings
+from mooring.scheduling.caches import Caches, Informers
+from mooring.scheduling.decide.contract import Change
+from mooring.scheduling.decide.schedule import decide
+from mooring.scheduling.plan import Place, Trouble, Unschedulable
+from mooring.scheduling.reports import Reason, Reports
+from mooring.scheduling.waiting import LONGEST_WAIT, WaitingPods
+
+_log = log.get("mooring.scheduler")
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+class Settings(msgspec.Struct, frozen=True):
+    scheduler_name: str = DEFAULT_SCHEDULER  # pods that name another are another's
+    binders: int = 32  # pods whose writes are under way at once
+    reporters: int = 8
+
+
+class PodScheduler:
+    """Give it informers that are run elsewhere, then `run` it."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        informers: Informers,
+        recorder: Recorder,
+        settings: Settings = Settings(),  # noqa: B008 - immutable
+    ) -> None:
+        self.queue: KeyedQueue[Key] = KeyedQueue(clock)
+        self.reports = Reports(client, clock, recorder, informers.pods)
+        self._informers = informers
+        self._settings = settings
+        self._caches = Caches(informers)
+        self.bindings = Bindings(client, clock, self._caches, self)
+        self._waiting = WaitingPods(clock.monotonic)
+        self._caches.tell(self._hear)
+        informers.pods.on_change(self._pod_changed)
+
+    async def run(self) -> None:
+        """Work until cancelled; if one part dies, all of it stops."""
+        sources = self._informers.all()
+        bindings, reports = self.bindings, self.reports
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(work(sources, self.queue, self.reconcile, 1))
+            tasks.create_task(
+                work(sources, bindings.queue, bindings.reconcile, self._settings.binders)
+            )
+            tasks.create_task(
+                work(sources, reports.queue, reports.reconcile, self._settings.reporters)
+            )
+
+    async def reconcile(self, key: Key) -> Verdict:
+        """Look at one pod. Nothing in here waits: no other pod is looked at meanwhile."""
+        self._waiting.take(key)
+        pod = self._informers.pods.get(key)
+        if pod is None or not self._is_ours(pod) or self._caches.ledger.is_assumed(key):
+            return Settled()
+        if pod.is_deleting:
+            self.reports.skipped(pod)
+            return Settled()
+        match decide(self._caches.picture(pod)):
+            case Place() as place:
+                self._caches.ledger.assume(_placed(pod, place.node))
+                self.bindings.start(pod, place)
+                return Settled()
+            case Unschedulable(message, rules):
+                self._waiting.put(pod, rules)
+                self.reports.refused(pod, Reason.UNSCHEDULABLE, message)
+                return Again(LONGEST_WAIT)
+            case Trouble(message):
+                self.reports.refused(pod, Reason.ERROR, message)
+                return Again(self._waiting.fail(key))
+
+    def _is_ours(self, pod: Pod) -> bool:
+        return (
+            not pod.is_scheduled
+            and not pod.spec.scheduling_gates
+            and pod.spec.scheduler_name == self._settings.scheduler_name
+        )
+
+    # how a binding ends
+
+    def placed(self, pod: Pod, node: str) -> None:
+        _log.info("pod assigned", pod=pod.key, node=node)
+        self._waiting.forget(pod.key)
+        self.reports.placed(pod, node)
+
+    def failed(self, pod: Pod, message: str) -> None:
+        _log.info("binding failed", pod=pod.key, because=message)
+        self._let_go(pod)
+        self.reports.refused(pod, Reason.ERROR, message)
+        self.queue.add_after(pod.key, self._waiting.fail(pod.key))
+
+    def left(self, pod: Pod) -> None:
+        self._let_go(pod)
+        self._waiting.forget(pod.key)
+
+    def freed(self, volume: Volume) -> None:
+        self._hear(Change(volume, volume))
+
+    def _let_go(self, pod: Pod) -> None:
+        """It takes nothing from its node any more, unless it got there by other means."""
+        if not self._caches.ledger.is_assumed(pod.key):
+            return
+        assumed = self._caches.ledger.find_pod(pod.key)
+        self._caches.ledger.forget(pod.key)
+        self._hear(Change(assumed, None))
+
+    # what happens
+
+    def _hear(self, change: Change) -> None:
+        for key, seconds in self._waiting.wake(change):
+            self._queue_in(key, seconds)
+        self.bindings.hear(change)
+
+    def _queue_in(self, key: Key, seconds: float) -> None:
+        if seconds > 0:
+            self.queue.add_after(key, seconds)
+        else:
+            self.queue.add(key)
+
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        known = new or old
+        if known is None:
+            return
+        key = known.key
+        if new is None:
+            self.bindings.abandon(key)
+        counted = self._caches.ledger.find_pod(key)
+        self._caches.ledger.learn_pod(old, new)
+        if new is None or new.is_scheduled:
+            self._waiting.forget(key)
+            if counted is not None:
+                self._hear(Change(counted, new))
+        elif self._is_ours(new) and (old is None or _asks_otherwise(old, new)):
+            self._queue_in(key, self._waiting.wake_pod(key))
+
+
+def _placed(pod: Pod, node: str) -> Pod:
+    return replace(pod, spec=replace(pod.spec, node_name=node))
+
+
+def _asks_otherwise(old: Pod, new: Pod) -> bool:
+    """Its status is our own doing, mostly."""
+    return old.spec != new.spec or old.metadata.labels != new.metadata.labels

@@ -1,0 +1,112 @@
+"""A role in a process of its own, against any Kubernetes API server; of several, one leads."""
+
+import random
+import socket
+import tempfile
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+import msgspec
+import uvloop
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.registry import Collector
+
+from mooring.client.connect import connect
+from mooring.client.contract import Client
+from mooring.clock import Clock, RealClock
+from mooring.model.keys import Key
+from mooring.reconcile.lease import LeaderElection
+from mooring.stack.metrics_page import Say, metrics_served
+from mooring.stack.role import Role, run_until, sparing
+from mooring.stack.stopping import stop_asked
+
+Build = Callable[[Client, Clock, random.Random], Role]
+
+LEASES = "kube-system"
+
+
+class Alone(msgspec.Struct, frozen=True):
+    """What the command line asks for, whatever the role."""
+
+    kubeconfig: Path | None = None
+    leader_elect: bool = True
+    metrics_address: str = ""  # empty: nowhere
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A role that may come to lead; its lease is `mooring-<name>`."""
+
+    name: str
+    greeting: str  # what people are told when it leads
+    build: Build
+
+
+def run_controllers(wanted: Alone, say: Say, *, makes_host_paths: bool) -> None:
+    """The volume controllers; `makes_host_paths`: volumes in this machine's temporary directory."""
+    from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
+    from mooring.stack.controllers import Controllers
+
+    mode = HostPathProvisioning.ON if makes_host_paths else HostPathProvisioning.OFF
+
+    def build(client: Client, clock: Clock, chance: random.Random) -> Role:
+        host_path = HostPathPlugin(Path(tempfile.gettempdir()), mode)
+        return Controllers(client, clock, chance, host_path)
+
+    candidate = Candidate(Controllers.name, "mooring controllers are running", build)
+    run_alone(candidate, wanted, say)
+
+
+def run_scheduler(wanted: Alone, say: Say, scheduler_name: str) -> None:
+    """The scheduler, of pods that ask for one of this name."""
+    from mooring.stack.scheduler import Scheduler
+
+    def build(client: Client, clock: Clock, chance: random.Random) -> Role:
+        return Scheduler(client, clock, chance, scheduler_name)
+
+    run_alone(Candidate(Scheduler.name, "mooring scheduler is running", build), wanted, say)
+
+
+def run_alone(candidate: Candidate, wanted: Alone, say: Say) -> None:
+    """Run until SIGTERM or SIGINT; `say` is told when this process leads."""
+    uvloop.run(_run(candidate, wanted, say))
+
+
+async def _run(candidate: Candidate, wanted: Alone, say: Say) -> None:
+    stop = stop_asked()
+    clock, chance = RealClock(), random.SystemRandom()
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(connect(wanted.kubeconfig, clock))
+        if wanted.metrics_address:
+            page = metrics_served(wanted.metrics_address, registry, say)
+            await stack.enter_async_context(page)
+
+        async def lead() -> None:
+            role = candidate.build(client, clock, chance)
+            with _counted(registry, role.collectors()):
+                say(candidate.greeting)
+                async with sparing([role]):
+                    await role.run()
+
+        async def stand() -> None:
+            identity = f"{socket.gethostname()}_{uuid.uuid4()}"
+            lease = Key(LEASES, f"mooring-{candidate.name}")
+            await LeaderElection(client, clock, chance, lease, identity).run(lead)
+
+        await run_until(stop, {candidate.name: stand if wanted.leader_elect else lead})
+
+
+@contextmanager
+def _counted(registry: CollectorRegistry, collectors: Iterable[Collector]) -> Iterator[None]:
+    """Show them while this process leads: who leads again counts anew."""
+    shown = list(collectors)
+    for collector in shown:
+        registry.register(collector)
+    try:
+        yield
+    finally:
+        for collector in shown:
+            registry.unregister(collector)

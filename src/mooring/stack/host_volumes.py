@@ -1,0 +1,40 @@
+"""The hostPath volumes of `mooring up`: made in its data directory, deleted as upstream deletes.
+
+Upstream makes them in /tmp, which a reboot empties while the volumes are still called Bound. Here
+they stay for as long as the objects that stand for them. What may be deleted is the same as
+upstream, and what is made here; the rest of the data directory never is.
+"""
+
+from pathlib import Path
+
+from mooring.controllers.binding.contract import Doc, Order
+from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
+from mooring.model.volume import Volume
+
+
+class HostVolumes:
+    takes_mount_options = False
+
+    def __init__(self, volumes: Path, data_dir: Path, temporary: Path) -> None:
+        """`volumes` is a directory below `data_dir`; all three are absolute."""
+        self._data_dir = data_dir
+        self._own = HostPathPlugin(volumes, HostPathProvisioning.ON)
+        self._others = HostPathPlugin(temporary, HostPathProvisioning.OFF)
+
+    def check(self) -> None:
+        self._own.check()
+
+    async def provision(self, order: Order) -> Doc:
+        return await self._own.provision(order)
+
+    async def delete(self, volume: Volume) -> None:
+        source = volume.spec.host_path
+        path = None if source is None else Path(source.path)
+        if path is not None and _overlap(path, self._data_dir):
+            await self._own.delete(volume)
+        else:
+            await self._others.delete(volume)
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)

@@ -1,0 +1,61 @@
+"""/metrics and /healthz of a role that runs alone, on an address of its own.
+
+Plain HTTP without a password, as Prometheus likes it: whoever reaches the address may read. The
+API server needs none of this, it serves both itself.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from mooring.errors import UsageError
+
+Say = Callable[[str], None]
+
+
+@asynccontextmanager
+async def metrics_served(
+    address: str, registry: CollectorRegistry, say: Say
+) -> AsyncIterator[None]:
+    """Serve them at `host:port` while the context is entered; `say` is told where.
+
+    Raises: UsageError when there is no such address, or it is taken.
+    """
+    host, port = _parse(address)
+
+    async def metrics(_: web.Request) -> web.Response:
+        # here and not in a thread: what is counted belongs to the event loop
+        body = generate_latest(registry)
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    async def health(_: web.Request) -> web.Response:
+        return web.Response(text="ok")
+
+    app = web.Application()
+    app.add_routes([web.get("/metrics", metrics), web.get("/healthz", health)])
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except OSError as error:
+            why = error.strerror or error
+            raise UsageError(f"metrics cannot be served at {address}: {why}") from error
+        say(f"metrics are at http://{_shown(*runner.addresses[0][:2])}/metrics")
+        yield
+    finally:
+        await runner.cleanup()
+
+
+def _parse(address: str) -> tuple[str, int]:
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise UsageError(f"{address!r} is no address: give --metrics-address as host:port")
+    return host.strip("[]"), int(port)
+
+
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

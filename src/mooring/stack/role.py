@@ -1,0 +1,109 @@
+"""A role in this process: how it is run, and what becomes of the process when it dies."""
+
+import asyncio
+import gc
+import traceback
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from prometheus_client.registry import Collector
+
+from mooring import log
+from mooring.errors import MooringError
+
+_log = log.get("mooring.stack")
+
+
+class Role(Protocol):
+    """A part that meets the others through the API alone: controllers, scheduler, node."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        ...
+
+    async def synced(self) -> None:
+        """Return when its caches hold what was there at the start."""
+        ...
+
+    def collectors(self) -> Iterable[Collector]:
+        """What it counts."""
+        ...
+
+
+class RoleDied(MooringError):
+    """A role ended by itself; the text says which one, and why."""
+
+
+async def run_until(
+    stop: asyncio.Event, roles: Mapping[str, Callable[[], Awaitable[None]]]
+) -> None:
+    """Run roles, by name, until `stop` is set; after: all of them have come to rest.
+
+    If one dies, the others are stopped too. Raises: RoleDied.
+    """
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(_run(name, run), name=name) for name, run in roles.items()]
+        await stop.wait()
+        for task in running:
+            task.cancel()
+
+
+@asynccontextmanager
+async def sparing(roles: Sequence[Role]) -> AsyncIterator[None]:
+    """Run them in here: their caches, once they are full, are no business of the collector."""
+    async with asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(_spare(roles))
+        yield
+        waiting.cancel()
+
+
+async def _spare(roles: Sequence[Role]) -> None:
+    """Keep what is there when they are synced out of every later garbage collection.
+
+    Caches hold hundreds of thousands of objects that are never garbage in a cycle; looking at them
+    again and again is what the slowest bindings waited for. What earlier roles left is let go.
+    """
+    for role in roles:
+        await role.synced()
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
+async def _run(name: str, run: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await run()
+    except Exception as error:  # whatever it is, the process ends and says why
+        reasons = list(_reasons(error))
+        if any(not isinstance(reason, MooringError) for reason in reasons):
+            _log.exception("a role died", role=name)
+        why = "; ".join(dict.fromkeys(map(_told, reasons)))
+        raise RoleDied(f"the {name} died: {why}") from error
+    raise RoleDied(f"the {name} ended without being asked to")
+
+
+def _reasons(error: BaseException) -> Iterator[BaseException]:
+    """What a group of errors comes down to."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _reasons(inner)
+    else:
+        yield error
+
+
+def _told(reason: BaseException) -> str:
+    """On one line: what was raised on purpose in its own words, a bug with its kind."""
+    text = str(reason) if isinstance(reason, MooringError) else ""
+    return " ".join((text or traceback.format_exception_only(reason)[-1]).split())

@@ -1,0 +1,301 @@
+"""The scheduler while its writes are under way: slow, refused, lost."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from mooring.errors import ConnectionLost, Forbidden
+from mooring.model.claim import Claim
+from mooring.model.condition import find_condition
+from mooring.model.event import Event
+from mooring.model.keys import Key
+from mooring.model.meta import ApiObject
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.model.storage_class import StorageClass
+from mooring.model.volume import Volume
+from mooring.model.wellknown import Annotation
+from mooring.stack.scheduler import Scheduler
+from tests.fakes import objects
+from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.clock import VirtualClock, settle
+from tests.scenarios.scheduling.cluster import (
+    a_local_volume,
+    a_pod_with,
+    a_ready_node,
+    a_waiting_class,
+)
+
+Doc = dict[str, Any]
+TURNS = 300
+NOTHING = "node(s) didn't find available persistent volumes to bind"
+
+
+class World:
+    """A server that nobody tends, and a scheduler whose client things can happen to."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.server = FakeServer(self.clock)
+        self.client = FakeClient(self.server, self.clock)
+
+    async def passes(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+        await settle(TURNS)
+
+    async def settle(self) -> None:
+        await settle(TURNS)
+
+    def slow(self, seconds: float) -> None:
+        """Requests take so long to arrive."""
+        self.client.latency = lambda: (seconds, 0.0)
+
+    # what is there
+
+    def add(self, kind: type[ApiObject], doc: Doc) -> None:
+        if kind.resource.namespaced:
+            doc["metadata"]["namespace"] = "default"
+        if kind is Volume:
+            doc["status"] = {"phase": "Available"}
+        if kind is Pod:
+            doc["spec"]["schedulerName"] = "default-scheduler"
+        self.server.create(kind, doc)
+
+    def pod(self, name: str) -> Pod:
+        return self.server.get(Pod, Key("default", name))
+
+    def delete(self, name: str) -> None:
+        self.server.delete(self.pod(name))
+
+    def node_of(self, name: str) -> str:
+        return self.pod(name).spec.node_name
+
+    def why(self, name: str) -> str:
+        condition = find_condition(self.pod(name).status.conditions, "PodScheduled")
+        return "" if condition is None else condition.message
+
+    def claim(self, name: str = "data") -> Claim:
+        return self.server.get(Claim, Key("default", name))
+
+    def reserved(self) -> dict[str, str]:
+        """The claims of volumes."""
+        volumes = self.server.list(Volume).items
+        found = ((volume.name, volume.spec.claim_ref) for volume in volumes)
+        return {name: reference.name for name, reference in found if reference is not None}
+
+    def bind(self, claim: str, volume: str) -> None:
+        """What the binder does."""
+        seen = self.claim(claim)
+        done = {"annotations": {Annotation.BIND_COMPLETED: "yes"}}
+        self.server.patch(seen, {"metadata": done, "spec": {"volumeName": volume}}, {})
+
+    def events(self) -> list[str]:
+        return [event.message for event in self.server.list(Event).items]
+
+    def writes(self, to: str) -> int:
+        return sum(call.startswith(("patch", "post")) and to in call for call in self.client.calls)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    world = World()
+    chance = Random(1)  # noqa: S311  not for secrets
+    world.add(Node, a_ready_node("n1"))
+    world.add(StorageClass, a_waiting_class())
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(Scheduler(world.client, world.clock, chance).run())
+        await world.settle()
+        yield world
+        running.cancel()
+
+
+def local(name: str = "data", storage_class: str = "local") -> Doc:
+    return objects.a_claim(name, storageClassName=storage_class)
+
+
+async def test_a_volume_is_taken_before_that_is_written(world: World) -> None:
+    world.add(Volume, a_local_volume("disk", "n1"))
+    for name in ("one", "two"):
+        world.add(Claim, local(name))
+    await world.settle()
+    world.slow(5)
+    for name in ("one", "two"):
+        world.add(Pod, a_pod_with(name, name=f"pod-{name}"))
+    await world.passes(20)
+    assert world.reserved() == {"disk": "one"}
+    assert world.writes("PersistentVolume disk") == 1
+    assert NOTHING in world.why("pod-two")
+
+
+async def test_a_volume_that_is_let_go_wakes_those_who_want_it(world: World) -> None:
+    world.add(Volume, a_local_volume("disk", "n1"))
+    for name in ("one", "two"):
+        world.add(Claim, local(name))
+    await world.settle()
+    world.slow(0.2)
+    world.client.fail("patch", Forbidden("not you"))
+    for name in ("one", "two"):
+        world.add(Pod, a_pod_with(name, name=f"pod-{name}"))
+    await world.passes(0.5)
+    assert 'running PreBind plugin "VolumeBinding": not you' in world.events()
+    world.delete("pod-one")
+    await world.passes(3)
+    assert world.reserved() == {"disk": "two"}
+
+
+async def test_a_place_is_taken_before_that_is_written(world: World) -> None:
+    world.add(Node, a_ready_node("n0", pods="1"))
+    world.server.delete(world.server.get(Node, Key("", "n1")))
+    await world.settle()
+    world.slow(5)
+    for name in ("one", "two"):
+        world.add(Pod, objects.a_pod(name))
+    await world.passes(20)
+    assert (world.node_of("one"), world.node_of("two")) == ("n0", "")
+    assert "Too many pods" in world.why("two")
+
+
+async def test_a_place_that_is_let_go_wakes_those_who_want_it(world: World) -> None:
+    world.server.patch(world.server.get(Node, Key("", "n1")), {}, {"allocatable": {"pods": "1"}})
+    await world.settle()
+    world.slow(0.2)
+    world.client.fail("post", Forbidden("not you"))
+    for name in ("one", "two"):
+        world.add(Pod, objects.a_pod(name))
+    await world.passes(0.5)
+    assert 'running Bind plugin "DefaultBinder": not you' in world.events()
+    world.delete("one")
+    await world.passes(3)
+    assert world.node_of("two") == "n1"
+
+
+async def test_pods_that_share_a_claim_get_one_volume(world: World) -> None:
+    for name in ("a", "b"):
+        world.add(Volume, a_local_volume(name, "n1"))
+    world.add(Claim, local())
+    await world.settle()
+    world.slow(5)
+    for name in ("one", "two"):
+        world.add(Pod, a_pod_with("data", name=name))
+    await world.passes(30)
+    assert world.reserved() == {"a": "data"}
+    world.bind("data", "a")
+    await world.passes(30)
+    assert (world.node_of("one"), world.node_of("two")) == ("n1", "n1")
+    assert not any("cannot be fulfilled" in message for message in world.events())
+
+
+async def test_pods_that_share_a_claim_go_where_its_volume_is_made(world: World) -> None:
+    world.add(StorageClass, a_waiting_class("fast", "d.example.com"))
+    world.add(Node, a_ready_node("n2"))
+    world.add(Claim, local(storage_class="fast"))
+    await world.settle()
+    world.slow(5)
+    for name in ("one", "two"):
+        world.add(Pod, a_pod_with("data", name=name))
+    await world.passes(30)
+    world.add(Volume, objects.a_volume("made"))
+    world.bind("data", "made")
+    await world.passes(30)
+    chosen = world.claim().selected_node
+    assert (world.node_of("one"), world.node_of("two")) == (chosen, chosen)
+    assert not any("cannot be fulfilled" in message for message in world.events())
+
+
+async def test_a_pod_that_is_gone_is_waited_for_no_longer(world: World) -> None:
+    world.add(Volume, a_local_volume("disk", "n1"))
+    world.add(Claim, local())
+    world.add(Pod, a_pod_with("data"))
+    await world.passes(1)
+    assert world.reserved() == {"disk": "data"}
+    world.delete("web")
+    await world.passes(700)
+    assert world.events() == []
+
+
+async def test_another_pod_of_the_same_name_is_looked_at_for_itself(world: World) -> None:
+    world.slow(5)
+    world.add(Pod, objects.a_pod("web"))
+    await world.passes(2)  # its binding is on the way
+    world.slow(0)
+    world.delete("web")
+    world.add(Pod, objects.a_pod("web"))
+    await world.passes(10)
+    assert world.node_of("web") == "n1"
+
+
+@pytest.mark.parametrize("is_applied", [True, False])
+async def test_an_answer_that_got_lost(world: World, is_applied: bool) -> None:  # noqa: FBT001 - a column
+    world.client.fail("post", ConnectionLost("cut"), applied=is_applied)
+    world.add(Pod, objects.a_pod("web"))
+    await world.passes(1)
+    assert world.node_of("web") == "n1"
+    assert world.events() == ["Successfully assigned default/web to n1"]
+
+
+@pytest.mark.parametrize("is_applied", [True, False])
+async def test_a_reservation_whose_answer_got_lost(world: World, is_applied: bool) -> None:  # noqa: FBT001 - a column
+    world.add(Volume, a_local_volume("disk", "n1"))
+    world.add(Claim, local())
+    world.client.fail("patch", ConnectionLost("cut"), applied=is_applied)
+    world.add(Pod, a_pod_with("data"))
+    await world.passes(3)
+    assert world.reserved() == {"disk": "data"}
+    world.bind("data", "disk")
+    await world.passes(1)
+    assert world.node_of("web") == "n1"
+
+
+async def test_a_server_that_is_away_is_waited_out(world: World) -> None:
+    world.add(Pod, objects.a_pod("web"))
+    world.client.is_offline = True
+    await world.passes(60)
+    world.client.go_on()
+    await world.passes(15)
+    assert world.node_of("web") == "n1"
+
+
+async def test_a_pod_that_somebody_else_places_is_theirs(world: World) -> None:
+    world.slow(5)
+    world.add(Pod, objects.a_pod("web"))
+    await world.passes(2)
+    world.server.patch(world.pod("web"), {"spec": {"nodeName": "n9"}}, {})
+    await world.passes(20)
+    assert world.node_of("web") == "n9"
+    assert world.events() == []
+
+
+async def test_a_volume_that_changes_meanwhile_is_looked_at_again(world: World) -> None:
+    world.add(Volume, a_local_volume("disk", "n1"))
+    world.add(Claim, local())
+    await world.settle()
+    world.slow(1)
+    world.add(Pod, a_pod_with("data"))
+    await world.passes(0.5)
+    seen = world.server.get(Volume, Key("", "disk"))
+    world.server.patch(seen, {"metadata": {"labels": {"a": "1"}}}, {})
+    await world.passes(10)
+    assert world.reserved() == {"disk": "data"}, "at the second try"
+    assert any("Operation cannot be fulfilled" in message for message in world.events())
+
+
+async def test_what_one_pod_lets_go_another_may_still_count_on(world: World) -> None:
+    world.add(Volume, a_local_volume("disk", "n1"))
+    for name in ("data", "other"):
+        world.add(Claim, local(name))
+    await world.settle()
+    delays = iter([0.2, 5.0])  # the reservation of the first, and of the second
+    world.client.latency = lambda: (next(delays, 0.0), 0.0)
+    for name in ("one", "two"):
+        world.add(Pod, a_pod_with("data", name=name))
+    world.add(Pod, a_pod_with("other", name="three"))
+    await world.passes(0.1)
+    world.client.fail("patch", Forbidden("not you"))
+    await world.passes(1)
+    world.delete("one")
+    await world.passes(20)
+    assert world.reserved() == {"disk": "data"}
+    assert not any("cannot be fulfilled" in message for message in world.events())

@@ -1,0 +1,196 @@
+"""All controllers over an API in this process: what they ask of it, and what they count."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.authorize import Authorizer
+from mooring.apiserver.auth.pki import Pki
+from mooring.apiserver.auth.user import CONTROLLERS
+from mooring.apiserver.in_process import Cursor, InProcessApi
+from mooring.client.contract import Doc, Scope
+from mooring.client.local import LocalClient
+from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
+from mooring.errors import StoreError
+from mooring.model.keys import Key
+from mooring.model.meta import Resource
+from mooring.stack.controllers import Controllers
+from tests.fakes.api import ApiUnderTest, make_pki, running_api
+from tests.fakes.objects import CLAIMS, CLASSES, PODS, VOLUMES, a_claim, a_class, a_pod, a_volume
+
+TURNS = 300  # more than any of this takes
+GONE = "gone"
+
+
+class Noted:
+    """A server in this process that writes down what it was asked for."""
+
+    def __init__(self, api: InProcessApi) -> None:
+        self.attempts: set[Attempt] = set()
+        self._api = api
+
+    def _note(self, verb: str, resource: Resource, part: str = "") -> None:
+        self.attempts.add(
+            Attempt(verb, resource.group, resource.version, resource.plural, subresource=part)
+        )
+
+    async def get(self, resource: Resource, key: Key) -> bytes:
+        self._note("get", resource)
+        return await self._api.get(resource, key)
+
+    async def list(self, resource: Resource, scope: Scope) -> tuple[Sequence[bytes], str]:
+        self._note("list", resource)
+        return await self._api.list(resource, scope)
+
+    async def watch(
+        self, resource: Resource, version: str, scope: Scope, on_change: Callable[[], None]
+    ) -> Cursor:
+        self._note("watch", resource)
+        return await self._api.watch(resource, version, scope, on_change)
+
+    async def create(self, resource: Resource, doc: Doc) -> bytes:
+        self._note("create", resource)
+        return await self._api.create(resource, doc)
+
+    async def patch(
+        self, resource: Resource, key: Key, version: str, changes: Sequence[tuple[str, Doc]]
+    ) -> bytes:
+        for part, _ in changes:
+            self._note("patch", resource, part)
+        return await self._api.patch(resource, key, version, changes)
+
+    async def post(self, resource: Resource, key: Key, part: str, doc: Doc) -> bytes:
+        self._note("create", resource, part)
+        return await self._api.post(resource, key, part, doc)
+
+    async def delete(self, resource: Resource, key: Key, uid: str, grace: int | None) -> None:
+        self._note("delete", resource)
+        await self._api.delete(resource, key, uid, grace)
+
+
+class World:
+    def __init__(self, api: ApiUnderTest, temporary: Path) -> None:
+        self.api = api
+        self.asked = Noted(InProcessApi(api.parts.backend, CONTROLLERS))
+        host_path = HostPathPlugin(temporary, HostPathProvisioning.ON)
+        chance = random.Random(1)  # noqa: S311  not for secrets
+        self.controllers = Controllers(LocalClient(self.asked), api.clock, chance, host_path)
+        self.running = asyncio.create_task(self.controllers.run())
+
+    async def until(self, path: str, phase: str) -> None:
+        """Let it happen. The hostPath plugin works in a thread, so turns alone do not suffice."""
+        seen = ""
+        for _ in range(TURNS):
+            answer = await self.api.get(path)
+            seen = GONE if answer.code == 404 else answer.doc["status"].get("phase", "")
+            if seen == phase:
+                return
+            await asyncio.to_thread(int)
+            await self.api.clock.advance(0.1)
+        pytest.fail(f"{path} does not become {phase} but {seen}")
+
+
+@pytest.fixture(scope="module")
+def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
+    return make_pki(tmp_path_factory.mktemp("pki"))
+
+
+@pytest.fixture
+async def world(pki: Pki, tmp_path: Path) -> AsyncIterator[World]:
+    async with running_api(pki, tmp_path) as api:
+        world = World(api, tmp_path)
+        await world.controllers.synced()
+        yield world
+        world.running.cancel()
+        await asyncio.wait({world.running})
+
+
+async def lives(world: World) -> None:
+    """A volume is bound and released, another made and deleted; a pod has its own."""
+    api = world.api
+    await api.post(VOLUMES, a_volume("books"))
+    await api.post(CLAIMS, a_claim("books"))
+    await world.until(f"{CLAIMS}/books", "Bound")
+    await api.delete(f"{CLAIMS}/books")
+    await world.until(f"{VOLUMES}/books", "Released")
+    await api.post(CLASSES, a_class("made") | {"provisioner": "kubernetes.io/host-path"})
+    template = {"spec": a_claim("x", storageClassName="made")["spec"]}
+    pod = a_pod("web")
+    pod["spec"]["volumes"] = [{"name": "own", "ephemeral": {"volumeClaimTemplate": template}}]
+    assert (await api.post(PODS, pod)).code == 201
+    await world.until(f"{CLAIMS}/web-own", "Bound")
+    name = (await api.get(f"{CLAIMS}/web-own")).doc["spec"]["volumeName"]
+    await api.delete(f"{PODS}/web")
+    await world.until(f"{VOLUMES}/{name}", GONE)
+
+
+async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
+    await lives(world)
+
+    authorizer = Authorizer(world.api.parts.nodes)
+    for attempt in world.asked.attempts:
+        assert authorizer.authorize(CONTROLLERS, attempt).allowed, attempt
+    done = {(each.verb, each.resource, each.subresource) for each in world.asked.attempts}
+    assert {
+        ("patch", "persistentvolumes", "status"),
+        ("patch", "persistentvolumeclaims", "status"),
+        ("create", "persistentvolumes", ""),
+        ("create", "persistentvolumeclaims", ""),
+        ("create", "events", ""),
+        ("delete", "persistentvolumes", ""),
+        ("watch", "volumeattributesclasses", ""),
+    } <= done
+
+
+async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: World) -> None:
+    await lives(world)
+    registry = CollectorRegistry()
+    for collector in world.controllers.collectors():
+        registry.register(collector)
+
+    families = list(text_string_to_metric_families(generate_latest(registry).decode()))
+
+    names = [family.name for family in families]
+    assert len(names) == len(set(names))
+    samples = {(s.name, *s.labels.values()): s.value for f in families for s in f.samples}
+    assert samples["workqueue_adds_total", "claims"] > 0
+    assert samples["pv_collector_unbound_pv_count", ""] == 1
+    assert samples["ephemeral_volume_controller_create_total",] == 1
+    assert samples["mooring_informer_lists_total", "persistentvolumes"] == 1
+    made = ("provision", "kubernetes.io/host-path")
+    assert samples["volume_operation_total_seconds_count", *made] == 1
+    queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
+    assert queues == {
+        *("claims", "pvcprotection", "pvprotection", "vacprotection"),
+        *("ephemeral_volume", "volume_expand"),
+    }
+
+
+async def test_a_database_that_cannot_write_for_a_while_kills_nobody(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = world.api.parts.backend.store
+    await world.api.post(VOLUMES, a_volume("books"))
+    await world.api.post(CLAIMS, a_claim("books"))
+    await world.api.post(CLAIMS, a_claim("too-large", "1Ti"))  # of which there is an event to tell
+    refused = 0
+
+    async def write(*_: object) -> None:
+        nonlocal refused
+        refused += 1
+        raise StoreError("the database could not be written: disk full")
+
+    with monkeypatch.context() as full:
+        full.setattr(store, "write", write)
+        await world.api.clock.advance(5)
+    assert refused > 1
+    assert not world.running.done()
+
+    await world.until(f"{CLAIMS}/books", "Bound")
