@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("api", "store")
+NAMES = ("api", "store", "binding", "ownership")
 
 
 def main(names: list[str]) -> None:

@@ -47,6 +47,8 @@ def _measure(root: Path) -> dict[str, list[float]]:
         _run("chgrp", "-R", FRESH, root)
         for measure, call in (
             ("chgrp", lambda: _run("chgrp", "-R", THEIRS, root)),
+            ("chmod", lambda: _run("chmod", "-R", "ug+rwX", root)),
+            ("undo", lambda: _run("chmod", "-R", "g-w", root)),
             ("all", lambda: ownership.apply(root, FsGroup(OURS))),
             ("nothing", lambda: ownership.apply(root, FsGroup(OURS))),
             ("group", lambda: ownership.apply(root, FsGroup(FRESH))),
@@ -78,6 +80,7 @@ def run() -> list[Row]:
     files = f"{DIRECTORIES * FILES:,} files"
     return [
         (f"chgrp -R, {files}", seconds("chgrp"), f"median of {ROUNDS}, in turn with the others"),
+        ("chmod -R, the same files", seconds("chmod"), "the other half of what fsGroup asks for"),
         ("fsGroup, Always: group and mode of each", seconds("all"), beside("all")),
         ("fsGroup, Always: group of each", seconds("group"), beside("group")),
         ("fsGroup, Always: nothing to change", seconds("nothing"), beside("nothing")),

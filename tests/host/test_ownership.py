@@ -180,7 +180,7 @@ def test_a_share_is_nobody_elses(large: Path) -> None:
     root = os.open(large, os.O_RDONLY)
     try:
         wanted = Wanted(2000, 0o660, 0o2770)
-        done = ownership_walk.change_below(root, wanted, Share(1, 3), lambda _: True)
+        done = ownership_walk.change_below(root, wanted, Share(1, 3), lambda _: None)
     finally:
         os.close(root)
     changed = [path for path in large.rglob("*") if path.stat().st_gid == 2000]

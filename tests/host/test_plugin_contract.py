@@ -5,15 +5,18 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.host.mount import Mounts
 from mooring.model.pod_volume import EmptyDirSource, PodVolume
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.local import Local
+from mooring.plugins.projected import ProjectedPlugin
 from tests.host.conftest import NeedsTool
 from tests.host.disks import Disks
 from tests.unit.plugins.contract_suite import NewWorld, PluginContract
 from tests.unit.plugins.cuts import CutMounts
+from tests.unit.plugins.objects import ALL_SOURCES, a_full_api, a_projected_use
 from tests.unit.plugins.world import (
     VolumeWorld,
     a_container,
@@ -69,4 +72,21 @@ class TestLocalDevice(PluginContract):
         return worlds(
             place,
             lambda root, mounts: VolumeWorld(root, mounts, Local, a_local_use(disks.empty())),
+        )
+
+
+class TestProjected(PluginContract):
+    """All that is made of API objects is written in the same way; this has every source."""
+
+    @pytest.fixture
+    def new_world(self, place: Path) -> NewWorld:
+        use = a_projected_use(ALL_SOURCES)
+        return worlds(
+            place,
+            lambda root, mounts: VolumeWorld(
+                root,
+                mounts,
+                lambda host: ProjectedPlugin(replace(host, objects=a_full_api())),
+                use,
+            ),
         )

@@ -48,6 +48,11 @@ class FileContent(msgspec.Struct, frozen=True):
         return f"FileContent(<{len(self.data)} bytes>, mode={self.mode:#o}, owner={self.owner})"
 
 
+def is_written(directory: Path) -> bool:
+    """Whether files were ever published there, and may be in use."""
+    return os.path.lexists(directory / _DATA)
+
+
 def write(
     directory: Path,
     payload: Mapping[str, FileContent],

@@ -4,22 +4,23 @@ Threads would not do: a walk is system calls of a few microseconds, and between 
 thread waits for the interpreter's lock.
 """
 
+import itertools
 import os
 import select
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import mooring
 from mooring import log
-from mooring.host import ownership_walk
+from mooring.host import ownership_walk, tree
 from mooring.host.ownership_walk import Share, Tally, Wanted
 
 _log = log.get("mooring.host.ownership")
 
-SHARED_FROM = 4_000  # entries; a smaller tree is done before a helper has started
+SHARED_FROM = 8_000  # entries; a smaller tree is nearly done when a helper has started
 _SHARES = 4  # at most, however many cores there are: the disk is not ours alone
 _CHUNK = 65536
 
@@ -42,11 +43,14 @@ class Crew:
 
     def walk(self) -> Tally:
         """Change everything below the root; no helper is left when this returns."""
-        tally = self._take(Share(), self._report_until_large)
-        if not tally.is_complete:
-            shares = min(len(os.sched_getaffinity(0)), _SHARES)
-            tally = self._walk_together(shares) or self._take(Share(), self._report)
-        return tally
+        shares = min(len(os.sched_getaffinity(0)), _SHARES) if self._is_large() else 1
+        tally = self._walk_together(shares) if shares > 1 else None
+        return tally or self._take(Share())
+
+    def _is_large(self) -> bool:
+        """Counting costs a twentieth of changing."""
+        with closing(tree.walk(self._root)) as visits:
+            return sum(1 for _ in itertools.islice(visits, SHARED_FROM)) == SHARED_FROM
 
     def _walk_together(self, shares: int) -> Tally | None:
         """None when a helper failed: then nobody can say what was left out."""
@@ -57,7 +61,7 @@ class Crew:
             _log.warning("no help for an ownership walk", error=error.strerror)
             self.close()
             return None
-        tally = self._take(Share(0, shares), self._report)
+        tally = self._take(Share(0, shares))
         for helper in self._helpers:
             while helper.listen_to_the_next():
                 self._report(tally)
@@ -69,20 +73,16 @@ class Crew:
             tally.add(helper.tally)
         return tally
 
-    def _take(self, share: Share, report: Callable[[Tally], bool]) -> Tally:
-        return ownership_walk.change_below(self._root, self._wanted, share, report)
+    def _take(self, share: Share) -> Tally:
+        return ownership_walk.change_below(self._root, self._wanted, share, self._report)
 
-    def _report(self, tally: Tally) -> bool:
+    def _report(self, tally: Tally) -> None:
         for helper in self._helpers:
             helper.listen()
         entries = tally.entries + sum(helper.tally.entries for helper in self._helpers)
         if self._progress is not None and entries > self._told:
             self._told = entries
             self._progress(entries)
-        return True
-
-    def _report_until_large(self, tally: Tally) -> bool:
-        return self._report(tally) and tally.entries < SHARED_FROM
 
 
 class _Helper:

@@ -62,11 +62,10 @@ class Tally:
         self.first_failure = self.first_failure or other.first_failure
 
 
-def change_below(root: int, wanted: Wanted, share: Share, report: Callable[[Tally], bool]) -> Tally:
+def change_below(root: int, wanted: Wanted, share: Share, report: Callable[[Tally], None]) -> Tally:
     """Change a share of what is below the directory `root`; not `root` itself.
 
-    A refused change is counted and passed over. `report` is called every 1,000 entries; the walk
-    ends there, incomplete, when it answers False.
+    A refused change is counted and passed over. `report` is called every 1,000 entries.
     Raises: OSError when an entry cannot be looked at, or a directory not be read.
     """
     tally = Tally()
@@ -82,8 +81,8 @@ def change_below(root: int, wanted: Wanted, share: Share, report: Callable[[Tall
             if refused is not None:
                 tally.fail(name, refused)
             tally.entries += 1
-            if tally.entries % REPORT_EVERY == 0 and not report(tally):
-                return tally
+            if tally.entries % REPORT_EVERY == 0:
+                report(tally)
     tally.is_complete = True
     return tally
 
@@ -131,11 +130,10 @@ def arguments(root: int, wanted: Wanted, share: Share) -> list[str]:
     return [str(number) for number in (os.getpid(), root, *wanted, *share)]
 
 
-def _print(tally: Tally) -> bool:
+def _print(tally: Tally) -> None:
     state = DONE if tally.is_complete else "at"
     text = f"{state} {tally.entries} {tally.failures} {tally.first_failure}\n"
     os.write(sys.stdout.fileno(), text.encode())
-    return True
 
 
 def read_line(text: bytes) -> Tally:
