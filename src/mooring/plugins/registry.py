@@ -8,6 +8,7 @@ import msgspec
 from mooring import log
 from mooring.model.names import qualified_name
 from mooring.model.volume_use import VolumeUse
+from mooring.plugins.config_map import ConfigMapPlugin
 from mooring.plugins.contract import (
     Attachable,
     BlockMappable,
@@ -19,11 +20,14 @@ from mooring.plugins.contract import (
     Plugin,
     VolumeError,
 )
+from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.git_repo import GitRepo
 from mooring.plugins.host_path import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
+from mooring.plugins.projected import ProjectedPlugin
+from mooring.plugins.secret import SecretPlugin
 
 _log = log.get("mooring.plugins")
 
@@ -179,11 +183,15 @@ def built_in(host: Host, *, clones_git: bool = False, prober: Prober | None = No
     `clones_git` is the feature gate `GitRepoVolumeDriver`.
     """
     plugins: Sequence[Plugin] = (
+        ConfigMapPlugin(host),
+        DownwardApiPlugin(host),
         EmptyDir(host),
         GitRepo(host, is_enabled=clones_git),
         HostPath(),
         Image(),
         Local(host),
+        ProjectedPlugin(host),
+        SecretPlugin(host),
     )
     return Registry(plugins, prober)
 

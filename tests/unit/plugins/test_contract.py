@@ -5,16 +5,32 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.model.pod_volume import EmptyDirSource, ImageSource, PodVolume
 from mooring.model.volume_source import HostPathSource
+from mooring.model.volume_use import VolumeUse
+from mooring.plugins.config_map import ConfigMapPlugin
+from mooring.plugins.contract import Host, Plugin
+from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.host_path import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
+from mooring.plugins.projected import ProjectedPlugin
+from mooring.plugins.secret import SecretPlugin
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.contract_suite import NewWorld, PluginContract
 from tests.unit.plugins.cuts import CutMounts
+from tests.unit.plugins.objects import (
+    ALL_SOURCES,
+    LABELS_FILE,
+    a_config_map_use,
+    a_downward_use,
+    a_full_api,
+    a_projected_use,
+    a_secret_use,
+)
 from tests.unit.plugins.world import (
     VolumeWorld,
     a_container,
@@ -50,6 +66,17 @@ def a_local_directory(root: Path, mounts: CutMounts) -> VolumeWorld:
     return VolumeWorld(root, mounts, Local, a_local_use(root / "disk"))
 
 
+def written(
+    make_plugin: Callable[[Host], Plugin], use: VolumeUse
+) -> Callable[[Path, CutMounts], VolumeWorld]:
+    """A volume made of objects that are there."""
+
+    def make(host: Host) -> Plugin:
+        return make_plugin(replace(host, objects=a_full_api()))
+
+    return lambda root, mounts: VolumeWorld(root, mounts, make, use)
+
+
 SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "emptyDir on disk": an_empty_dir(""),
     "emptyDir in memory": an_empty_dir("Memory"),
@@ -57,6 +84,10 @@ SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "hostPath": a_host_path,
     "image": an_image,
     "local directory": a_local_directory,
+    "configMap": written(ConfigMapPlugin, a_config_map_use()),
+    "downwardAPI": written(DownwardApiPlugin, a_downward_use(LABELS_FILE)),
+    "projected": written(ProjectedPlugin, a_projected_use(ALL_SOURCES)),
+    "secret": written(SecretPlugin, a_secret_use()),
 }
 
 

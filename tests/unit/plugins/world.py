@@ -1,6 +1,7 @@
 """A node's disk for one plugin: its host, a pod, and pictures of what is there."""
 
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -186,12 +187,19 @@ class VolumeWorld:
 
 
 def picture_of(root: Path) -> list[tuple[str, ...]]:
-    """Names, modes and link targets below a directory, sorted; links are not followed."""
+    """Names, modes and link targets below a directory, sorted; links are not followed.
+
+    What is named by chance, as a generation of written files is, has a fixed name here.
+    """
     rows: list[tuple[str, ...]] = []
     for folder, names, files in os.walk(root):
         for name in (*names, *files):
             path = Path(folder, name)
             mode = stat.filemode(path.lstat().st_mode)
             target = os.readlink(path) if path.is_symlink() else ""
-            rows.append((str(path.relative_to(root)), mode, target))
+            rows.append((_known(path.relative_to(root)), mode, _known(target)))
     return sorted(rows)
+
+
+def _known(path: Path | str) -> str:
+    return re.sub(r"\.\.\d{4}(_\d\d){5}\.\d+", "..generation", str(path))
