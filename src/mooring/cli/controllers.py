@@ -1,5 +1,6 @@
 """`mooring controllers`: the controllers alone, against any Kubernetes API server."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
 
 
-def controllers(
+def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     kubeconfig: Kubeconfig = None,
     leader_elect: LeaderElect = True,  # noqa: FBT002  a flag of the command line
     enable_hostpath_provisioner: Annotated[  # noqa: FBT002  a flag of the command line
@@ -17,6 +18,37 @@ def controllers(
             help="Make volumes in the temporary directory of this machine; for development.",
         ),
     ] = False,
+    nfs_template: Annotated[
+        Path | None,
+        typer.Option(
+            "--pv-recycler-pod-template-filepath-nfs",
+            help="Manifest of the pod that wipes released NFS volumes.",
+        ),
+    ] = None,
+    nfs_minimum: Annotated[
+        int,
+        typer.Option("--pv-recycler-minimum-timeout-nfs", help="Seconds to wipe NFS, at least."),
+    ] = 300,
+    nfs_increment: Annotated[
+        int, typer.Option("--pv-recycler-increment-timeout-nfs", help="Seconds for each Gi of it.")
+    ] = 30,
+    host_path_template: Annotated[
+        Path | None,
+        typer.Option(
+            "--pv-recycler-pod-template-filepath-hostpath",
+            help="Manifest of the pod that wipes released hostPath volumes.",
+        ),
+    ] = None,
+    host_path_minimum: Annotated[
+        int,
+        typer.Option(
+            "--pv-recycler-minimum-timeout-hostpath", help="Seconds to wipe hostPath, at least."
+        ),
+    ] = 60,
+    host_path_increment: Annotated[
+        int,
+        typer.Option("--pv-recycler-timeout-increment-hostpath", help="Seconds for each Gi of it."),
+    ] = 30,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
 ) -> None:
@@ -27,8 +59,17 @@ def controllers(
     Example: mooring controllers --kubeconfig data/controllers.kubeconfig
     """
     from mooring import log
+    from mooring.controllers.binding.recycle import Deadline
+    from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, load_template
     from mooring.stack.alone import Alone, run_controllers
+    from mooring.stack.controllers import Recycling
 
     log.to_stderr(log_level)
+    recycling = Recycling(
+        Deadline(nfs_minimum, nfs_increment),
+        Deadline(host_path_minimum, host_path_increment),
+        load_template(nfs_template) if nfs_template else DEFAULT_TEMPLATE,
+        load_template(host_path_template) if host_path_template else DEFAULT_TEMPLATE,
+    )
     wanted = Alone(kubeconfig, leader_elect, metrics_address)
-    run_controllers(wanted, typer.echo, makes_host_paths=enable_hostpath_provisioner)
+    run_controllers(wanted, typer.echo, recycling, makes_host_paths=enable_hostpath_provisioner)

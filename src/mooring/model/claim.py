@@ -1,7 +1,6 @@
 """PersistentVolumeClaim: someone's wish for storage, and what became of it."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import ClassVar
 
 import msgspec
@@ -14,10 +13,10 @@ from mooring.model.reference import TypedObjectReference
 from mooring.model.selector import SelectorDocument
 from mooring.model.storage_terms import STORAGE, AccessMode, VolumeMode
 from mooring.model.wellknown import Annotation
-from mooring.model.wire import Wire
+from mooring.model.wire import Wire, Word
 
 
-class ClaimPhase(StrEnum):
+class ClaimPhase(Word):
     PENDING = "Pending"
     BOUND = "Bound"
     LOST = "Lost"

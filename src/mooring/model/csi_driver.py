@@ -1,13 +1,12 @@
 """CSIDriver: what a driver wants the cluster to do for it."""
 
-from enum import StrEnum
 from typing import ClassVar
 
 from mooring.model.meta import ApiObject, Resource
-from mooring.model.wire import Wire
+from mooring.model.wire import Wire, Word
 
 
-class FsGroupPolicy(StrEnum):
+class FsGroupPolicy(Word):
     """Whether the node may change the owner of a volume's files."""
 
     BY_ACCESS_AND_FS_TYPE = "ReadWriteOnceWithFSType"
@@ -15,7 +14,7 @@ class FsGroupPolicy(StrEnum):
     NONE = "None"
 
 
-class LifecycleMode(StrEnum):
+class LifecycleMode(Word):
     PERSISTENT = "Persistent"
     EPHEMERAL = "Ephemeral"
 

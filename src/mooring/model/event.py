@@ -1,10 +1,18 @@
 """Event: something worth telling people about an object."""
 
+from enum import StrEnum
 from typing import ClassVar
 
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.reference import ObjectReference
 from mooring.model.wire import Wire
+
+
+class EventType(StrEnum):
+    """What components write; what others wrote is read as plain text."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
 
 
 class EventSource(Wire, frozen=True):

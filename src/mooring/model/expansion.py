@@ -22,9 +22,10 @@ from mooring.model.quantity import Quantity
 from mooring.model.storage_terms import STORAGE, AccessMode
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
+from mooring.model.wire import Word
 
 
-class ResizeStatus(StrEnum):
+class ResizeStatus(Word):
     """Who is at work on a claim's size, and how it goes."""
 
     CONTROLLER_IN_PROGRESS = "ControllerResizeInProgress"
@@ -45,7 +46,6 @@ WAITS_FOR_POD: Final = (
     "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
 )
 
-_STATUSES: Mapping[str, ResizeStatus] = {status.value: status for status in ResizeStatus}
 _CONDITIONS = frozenset(ResizeCondition)
 _ON_NODE = frozenset({ResizeStatus.NODE_PENDING, ResizeStatus.NODE_IN_PROGRESS})
 _BEGUN = _ON_NODE | {ResizeStatus.CONTROLLER_IN_PROGRESS, ResizeStatus.NODE_INFEASIBLE}
@@ -56,7 +56,8 @@ _BEGUN = _ON_NODE | {ResizeStatus.CONTROLLER_IN_PROGRESS, ResizeStatus.NODE_INFE
 
 def find_resize_status(status: ClaimStatus) -> ResizeStatus | None:
     """None: nobody is at work."""
-    return _STATUSES.get(status.allocated_resource_statuses.get(STORAGE, ""))
+    at = status.allocated_resource_statuses.get(STORAGE)
+    return ResizeStatus(at) if at else None
 
 
 def find_allocated(status: ClaimStatus) -> Quantity | None:
@@ -82,12 +83,18 @@ class RetryOnNode(msgspec.Struct, frozen=True):
     """The back end has grown, the node has given up: let it try again."""
 
 
-Target = Grow | LeaveToNode | RetryOnNode
+class LeaveAlone(msgspec.Struct, frozen=True):
+    """Somebody is at work in a way that we do not know."""
+
+
+Target = Grow | LeaveToNode | RetryOnNode | LeaveAlone
 
 
 def decide_target(claim: Claim, volume: Volume) -> Target:
     """The next goal of whoever grows the back end of a claim that is smaller than it asks for."""
     status = find_resize_status(claim.status)
+    if status is not None and not status.is_known:
+        return LeaveAlone()
     recorded = find_allocated(claim.status) or claim.requested
     if volume.size < claim.requested:
         return Grow(recorded if status in _BEGUN else claim.requested)

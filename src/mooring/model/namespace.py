@@ -1,14 +1,13 @@
 """Namespace: a room for names."""
 
-from enum import StrEnum
 from typing import ClassVar
 
 from mooring.model.condition import Condition
 from mooring.model.meta import ApiObject, Resource
-from mooring.model.wire import Wire
+from mooring.model.wire import Wire, Word
 
 
-class NamespacePhase(StrEnum):
+class NamespacePhase(Word):
     ACTIVE = "Active"
     TERMINATING = "Terminating"
 

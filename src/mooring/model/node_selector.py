@@ -5,13 +5,12 @@ makes no sense, choose no node.
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from mooring.model.selector import find_int64
-from mooring.model.wire import Wire
+from mooring.model.wire import Wire, Word
 
 
-class NodeOperator(StrEnum):
+class NodeOperator(Word):
     IN = "In"
     NOT_IN = "NotIn"
     EXISTS = "Exists"
@@ -43,6 +42,8 @@ class NodeRequirement(Wire, frozen=True):
                 if number is None or bound is None:
                     return False
                 return number > bound if self.operator is NodeOperator.GREATER else number < bound
+            case _:  # an operator that we do not know makes no sense to us
+                return False
 
     def matches_field(self, fields: Mapping[str, str]) -> bool:
         """Fields know only In and NotIn, with one value; an absent field is empty."""

@@ -1,7 +1,6 @@
 """Pod: containers that run together on one node, as far as storage is concerned."""
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import msgspec
@@ -11,10 +10,10 @@ from mooring.model.meta import ApiObject, Resource
 from mooring.model.node_selector import NodeSelector, NodeSelectorTerm
 from mooring.model.pod_volume import PodVolume, VolumeDevice, VolumeMount
 from mooring.model.taint import Toleration
-from mooring.model.wire import Wire
+from mooring.model.wire import Wire, Word
 
 
-class PodPhase(StrEnum):
+class PodPhase(Word):
     PENDING = "Pending"
     RUNNING = "Running"
     SUCCEEDED = "Succeeded"

@@ -112,7 +112,18 @@ def parse(text: str | int | float) -> Quantity:
 
     Raises: ValueError in the API's words.
     """
-    bare = str(text).strip()
+    if isinstance(text, str) and len(text) <= _CACHED_LENGTH:
+        return _parsed(text)
+    return _parse(str(text))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Quantity:
+    return _parse(text)
+
+
+def _parse(text: str) -> Quantity:
+    bare = text.strip()
     found = _split(bare)
     if not bare or found is None:
         raise ValueError(_FORMAT_TEXT)

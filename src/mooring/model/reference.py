@@ -1,6 +1,9 @@
 """How one object points at another."""
 
+from typing import Self
+
 from mooring.model.keys import Key
+from mooring.model.meta import ApiObject
 from mooring.model.wire import Wire
 
 
@@ -14,6 +17,18 @@ class ObjectReference(Wire, frozen=True):
     api_version: str = ""
     resource_version: str = ""
     field_path: str = ""
+
+    @classmethod
+    def to(cls, it: ApiObject) -> Self:
+        """A pointer at this very object, as it is now."""
+        return cls(
+            kind=it.resource.kind,
+            api_version=it.resource.api_version,
+            namespace=it.namespace,
+            name=it.name,
+            uid=it.uid,
+            resource_version=it.metadata.resource_version,
+        )
 
     @property
     def key(self) -> Key:

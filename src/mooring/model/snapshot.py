@@ -1,7 +1,6 @@
 """VolumeSnapshot, its content and its class: the state of a volume at one moment."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import ClassVar
 
 import msgspec
@@ -10,12 +9,12 @@ from mooring.model.meta import ApiObject, Resource
 from mooring.model.reference import ObjectReference
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.wellknown import Annotation
-from mooring.model.wire import Wire
+from mooring.model.wire import Wire, Word
 
 _GROUP = "snapshot.storage.k8s.io"
 
 
-class DeletionPolicy(StrEnum):
+class DeletionPolicy(Word):
     """What becomes of the snapshot in the storage system when its object goes."""
 
     DELETE = "Delete"

@@ -48,6 +48,11 @@ class StorageClass(ApiObject, frozen=True):
         return self.volume_binding_mode is BindingMode.WAIT_FOR_CONSUMER
 
     @property
+    def binds_at_once(self) -> bool:
+        """A claim of this class may have any volume that fits, without a word from a scheduler."""
+        return self.volume_binding_mode is BindingMode.IMMEDIATE
+
+    @property
     def provisions(self) -> bool:
         """Whether volumes of this class are made on demand rather than by hand."""
         return self.provisioner != Plugin.NO_PROVISIONER

@@ -1,24 +1,24 @@
 """The words that volumes, claims and classes share."""
 
-from enum import StrEnum
+from mooring.model.wire import Word
 
 STORAGE = "storage"
 """The one resource that capacities and requests of storage name."""
 
 
-class AccessMode(StrEnum):
+class AccessMode(Word):
     ONCE = "ReadWriteOnce"
     READ_ONLY_MANY = "ReadOnlyMany"
     MANY = "ReadWriteMany"
     ONCE_POD = "ReadWriteOncePod"
 
 
-class VolumeMode(StrEnum):
+class VolumeMode(Word):
     FILESYSTEM = "Filesystem"
     BLOCK = "Block"
 
 
-class ReclaimPolicy(StrEnum):
+class ReclaimPolicy(Word):
     """What becomes of a volume that its claim has left."""
 
     DELETE = "Delete"
@@ -26,7 +26,7 @@ class ReclaimPolicy(StrEnum):
     RECYCLE = "Recycle"
 
 
-class BindingMode(StrEnum):
+class BindingMode(Word):
     """Whether a claim is bound at once or when a pod that uses it has a node."""
 
     IMMEDIATE = "Immediate"

@@ -1,7 +1,6 @@
 """PersistentVolume: a piece of storage, and the claim it serves."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import ClassVar
 
 import msgspec
@@ -14,10 +13,10 @@ from mooring.model.reference import ClaimRef
 from mooring.model.storage_terms import STORAGE, AccessMode, ReclaimPolicy, VolumeMode
 from mooring.model.volume_source import PersistentSources
 from mooring.model.wellknown import Annotation
-from mooring.model.wire import Wire
+from mooring.model.wire import Wire, Word
 
 
-class VolumePhase(StrEnum):
+class VolumePhase(Word):
     PENDING = "Pending"
     AVAILABLE = "Available"
     BOUND = "Bound"

@@ -1,7 +1,8 @@
 """The base of everything typed that crosses the API, and how to read it."""
 
 import base64
-from typing import Any, TypeVar
+from enum import StrEnum
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -14,6 +15,27 @@ class Wire(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=F
     Read through these, write by patch: a whole one written back would erase what it does not know.
     They hold no cycles: the garbage collector is spared looking at hundreds of thousands of them.
     """
+
+
+class Word(StrEnum):
+    """A word out of a list that the API fixes; another server's list may be longer than ours.
+
+    A word that is not on ours is read all the same, so that one object does not keep us from seeing
+    the others. It stays what it was, equals no word we know, and says so by `is_known`: whoever
+    decides for good (deletes, wipes, lets go) asks that first.
+    """
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        if not isinstance(value, str):
+            return None
+        unknown = str.__new__(cls, value)
+        unknown._name_ = unknown._value_ = value
+        return unknown
+
+    @property
+    def is_known(self) -> bool:
+        return self._value_ in type(self)._value2member_map_
 
 
 W = TypeVar("W", bound=Wire)

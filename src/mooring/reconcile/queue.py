@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Generator, Hashable
 from contextlib import asynccontextmanager, suppress
 from itertools import count
+from math import inf
 from typing import Generic, TypeVar
 
 from mooring.clock import Clock
@@ -23,6 +24,9 @@ K = TypeVar("K", bound=Hashable)
 
 RETRY = Backoff(first=0.005, cap=1000.0)
 """The pauses of a key that keeps failing."""
+
+PATIENCE = 6  # failures in a row after which nobody's wish cuts a pause short at once,
+RESPITE_SECONDS = 1.0  # but only to this
 
 
 class KeyedQueue(Generic[K]):
@@ -50,7 +54,14 @@ class KeyedQueue(Generic[K]):
         return [now - since for since in self._running.values()]
 
     def add(self, key: K) -> None:
-        """A worker shall look at `key`, from now on at the earliest."""
+        """A worker shall look at `key`, from now on at the earliest.
+
+        One that has failed time and again gets a short respite: should every try of ours provoke
+        the change that makes it fail, the two would chase each other without a pause.
+        """
+        if self._failures and self._is_sore(key):
+            self.add_after(key, RESPITE_SECONDS)
+            return
         now = self._clock.monotonic()
         self._end_waits(now)
         self._want(key, now)
@@ -58,6 +69,8 @@ class KeyedQueue(Generic[K]):
     def add_after(self, key: K, seconds: float) -> None:
         """Add `key` later. Put off twice, it comes at the earlier time."""
         self.counts.retries += 1
+        if self._failures and self._is_sore(key):
+            seconds = max(seconds, RESPITE_SECONDS)
         if seconds <= 0:
             self.add(key)
             return
@@ -70,10 +83,13 @@ class KeyedQueue(Generic[K]):
         if self._alarms[0][0] == due:
             self._reset_watch()
 
-    def retry(self, key: K) -> None:
-        """Add `key` later: the more often this is said before a `forget`, the later."""
+    def retry(self, key: K, *, least: float = 0.0, most: float = inf) -> None:
+        """Add `key` later: the more often this is said before a `forget`, the later.
+
+        But not before `least` seconds, nor, unless that is later, after `most`.
+        """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        self.add_after(key, self._backoff.delay(failures))
+        self.add_after(key, max(least, min(most, self._backoff.delay(failures))))
 
     def forget(self, key: K) -> None:
         """Its failures are history."""
@@ -139,6 +155,9 @@ class KeyedQueue(Generic[K]):
         if key not in self._running:
             self._ready.append(key)
             self._wake()
+
+    def _is_sore(self, key: K) -> bool:
+        return self._failures.get(key, 0) > PATIENCE
 
     def _end_waits(self, now: float) -> None:
         """Keys whose time has come want a worker, since that time."""

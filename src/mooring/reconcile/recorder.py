@@ -44,14 +44,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 def reference_to(regarding: ApiObject) -> ObjectReference:
     """How an event points at an object."""
-    return ObjectReference(
-        kind=regarding.resource.kind,
-        api_version=regarding.resource.api_version,
-        namespace=regarding.namespace,
-        name=regarding.name,
-        uid=regarding.uid,
-        resource_version=regarding.metadata.resource_version,
-    )
+    return ObjectReference.to(regarding)
 
 
 class Recorder:

@@ -2,15 +2,29 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from math import inf
 from typing import Protocol
 
 import msgspec
 
 from mooring import log
-from mooring.errors import MooringError
+from mooring.errors import (
+    ApiError,
+    Conflict,
+    ConnectionLost,
+    MooringError,
+    ServerError,
+    ServerTimeout,
+    TooManyRequests,
+)
 from mooring.reconcile.queue import K, KeyedQueue
 
 _log = log.get("mooring.reconcile")
+
+PASSING = (Conflict, ConnectionLost, ServerError, ServerTimeout, TooManyRequests)
+"""Troubles that are not the key's own, and over for all keys at once."""
+
+PASSING_SECONDS = 10.0  # after so long at the latest it is looked whether they are over
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -65,7 +79,9 @@ async def serve(queue: KeyedQueue[K], reconcile: Reconcile[K]) -> None:
                 verdict = await reconcile(key)
             except MooringError as error:  # refused, outrun or cut off: the world, not the code
                 _log.info("reconcile put off", key=key, because=error)
-                queue.retry(key)
+                asked = error.retry_after if isinstance(error, ApiError) else 0
+                most = PASSING_SECONDS if isinstance(error, PASSING) else inf
+                queue.retry(key, least=asked, most=most)
                 continue
             except Exception:  # noqa: BLE001 - the one: a poisoned key must not starve the others
                 _log.exception("reconcile failed", key=key)

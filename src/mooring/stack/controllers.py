@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable
 from typing import Final, Protocol, TypeVar
 
+import msgspec
 from prometheus_client.registry import Collector
 
 from mooring.client.contract import EVERYTHING, Client
@@ -15,8 +16,10 @@ from mooring.controllers.binding.contract import Deleter, InTreePlugins, Provisi
 from mooring.controllers.binding.recycle import (
     HOST_PATH_DEADLINE,
     NFS_DEADLINE,
+    Deadline,
     PodRecycler,
 )
+from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, Doc
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.protection import run as protection
@@ -41,6 +44,18 @@ class HostPath(Provisioner, Deleter, Protocol):
     """Who makes and deletes hostPath volumes."""
 
 
+class Recycling(msgspec.Struct, frozen=True):
+    """How released volumes are wiped."""
+
+    nfs: Deadline = NFS_DEADLINE
+    host_path: Deadline = HOST_PATH_DEADLINE
+    nfs_pod: Doc = msgspec.field(default_factory=lambda: DEFAULT_TEMPLATE)
+    host_path_pod: Doc = msgspec.field(default_factory=lambda: DEFAULT_TEMPLATE)
+
+
+AS_KUBERNETES = Recycling()
+
+
 class Part(Protocol):
     """One controller. The informers that feed its queue are shared."""
 
@@ -56,7 +71,12 @@ class Controllers:
     name: Final = "controllers"
 
     def __init__(
-        self, client: Client, clock: Clock, chance: random.Random, host_path: HostPath
+        self,
+        client: Client,
+        clock: Clock,
+        chance: random.Random,
+        host_path: HostPath,
+        recycling: Recycling = AS_KUBERNETES,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -73,7 +93,7 @@ class Controllers:
             clock,
             BindingInformers(volumes, claims, classes, pods, nodes),
             self._recorder(binding.COMPONENT),
-            _plugins(client, host_path),
+            _plugins(client, host_path, recycling),
         )
         self._add("claims", binder)  # upstream has a second queue for volumes
         attributes = self._informer(AttributesClass)
@@ -125,12 +145,12 @@ class Controllers:
         self._loops.add_queue(queue_name, part.queue)
 
 
-def _plugins(client: Client, host_path: HostPath) -> InTreePlugins:
+def _plugins(client: Client, host_path: HostPath, recycling: Recycling) -> InTreePlugins:
     return InTreePlugins(
         provisioners={Plugin.HOST_PATH: host_path},
         deleters={Plugin.HOST_PATH: host_path},
         recyclers={
-            Plugin.HOST_PATH: PodRecycler(client, HOST_PATH_DEADLINE),
-            Plugin.NFS: PodRecycler(client, NFS_DEADLINE),
+            Plugin.HOST_PATH: PodRecycler(client, recycling.host_path, recycling.host_path_pod),
+            Plugin.NFS: PodRecycler(client, recycling.nfs, recycling.nfs_pod),
         },
     )

@@ -6,7 +6,7 @@ volumes that are names in a set, and fails as told.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -34,6 +34,7 @@ from mooring.controllers.binding.run import COMPONENT, Binder, Settings
 from mooring.controllers.protection import run as protection
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
+from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
@@ -61,6 +62,7 @@ class FakePlugin:
         self.deleted: list[str] = []
         self.failures: list[PluginError] = []
         self.hangs: asyncio.Event | None = None
+        self.live: Callable[[], Awaitable[None]] = _always  # does not return once its process died
 
     def check(self) -> None:
         return
@@ -69,6 +71,7 @@ class FakePlugin:
         self.provisioned.append(order.name)
         await self._trouble()
         self.assets.add(order.name)
+        await self.live()
         request = str(order.claim.requested)
         modes = [mode.value for mode in order.claim.spec.access_modes]
         source = {"path": f"/tmp/{order.name}"}  # noqa: S108 - a name in a document
@@ -79,22 +82,37 @@ class FakePlugin:
         self.deleted.append(volume.name)
         await self._trouble()
         self.assets.discard(volume.name)
+        await self.live()
 
     async def recycle(self, volume: Volume, tell: Tell) -> None:
         await self._trouble()
 
     async def _trouble(self) -> None:
+        await self.live()
         if self.hangs is not None:
             await self.hangs.wait()
         if self.failures:
             raise self.failures.pop(0)
 
 
+async def _always() -> None:
+    return
+
+
 class Refusing(Mortal):
-    """A client whose next creations of volumes, or next changes, are refused."""
+    """A client whose next creations of volumes, or next changes, are refused.
+
+    Asked for a volume, it waits until `gate` is open.
+    """
 
     refusals: list[Exception]
     conflicts: list[Exception]
+    gate: asyncio.Event
+
+    async def get(self, kind: Any, key: Key) -> Any:
+        if kind is Volume:
+            await self.gate.wait()
+        return await super().get(kind, key)
 
     async def create(self, kind: Any, doc: Doc) -> Any:
         if kind is Volume and self.refusals:
@@ -116,13 +134,14 @@ class Cluster:
         self.temporary: Path | None = None  # with it, the hostPath plugin makes volumes
         self.refusals: list[Exception] = []  # of volumes that are created
         self.conflicts: list[Exception] = []  # of changes
+        self.gate = asyncio.Event()  # nobody is told of a volume who asks for it while it is shut
+        self.gate.set()
         self.settings = Settings()
 
     @asynccontextmanager
     async def binder(self, writes: int = FOREVER) -> AsyncIterator[Binder]:
         clock, chance = self.clock, Random(1)  # noqa: S311  not for secrets
-        client = Refusing(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
-        client.refusals, client.conflicts = self.refusals, self.conflicts
+        client = self.a_client(writes)
 
         def informer(kind: Any) -> Any:
             return Informer(client, kind, EVERYTHING, clock, chance)
@@ -146,12 +165,25 @@ class Cluster:
                     other.run(),
                     protection.run(client, clock, other, guarded),
                     binder.run(),
+                    *self.beside(client, informers, chance),
                 )
             ]
             await self.settle()
             yield binder
             for task in owned:
                 task.cancel()
+
+    def a_client(self, writes: int) -> Mortal:
+        client = Refusing(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
+        client.refusals, client.conflicts = self.refusals, self.conflicts
+        client.gate = self.gate
+        return client
+
+    def beside(
+        self, client: Mortal, informers: Informers, chance: Random
+    ) -> list[Coroutine[Any, Any, None]]:
+        """What else runs in that process."""
+        return []
 
     def _plugins(self, client: Mortal) -> InTreePlugins:
         made: dict[str, Any] = {FAKE: self.plugin}

@@ -48,6 +48,19 @@ def test_a_bare_class_has_the_defaults_of_the_api() -> None:
     assert found.allow_volume_expansion is None
 
 
+BINDING = {
+    "Immediate": (True, False),
+    "WaitForFirstConsumer": (False, True),
+    "AtFullMoon": (False, False),
+}
+
+
+@pytest.mark.parametrize("mode", BINDING)
+def test_when_claims_are_bound(mode: str) -> None:
+    found = read(DOCUMENT | {"volumeBindingMode": mode}, StorageClass)
+    assert (found.binds_at_once, found.waits_for_consumer) == BINDING[mode]
+
+
 DEFAULTS = {
     "the annotation": ({"storageclass.kubernetes.io/is-default-class": "true"}, True),
     "its old spelling": ({"storageclass.beta.kubernetes.io/is-default-class": "true"}, True),

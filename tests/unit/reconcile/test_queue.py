@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.reconcile.backoff import Backoff
-from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.queue import PATIENCE, RESPITE_SECONDS, KeyedQueue
 from tests.fakes.clock import VirtualClock, settle
 
 
@@ -222,6 +222,61 @@ async def test_failures_in_a_row_wait_longer_and_longer_until_forgotten(
         await clock.advance(100)
         assert desk.started == ["a", "a", "a", "a", "b"]
         assert desk.at == [1, 6, 12, 13, 13]
+
+
+async def test_a_key_that_fails_again_and_again_is_given_a_respite_before_an_add_counts(
+    clock: VirtualClock, queue: KeyedQueue[str]
+) -> None:
+    async with at_work(clock, queue, 1) as desk:
+        for _ in range(PATIENCE):
+            queue.retry("a")
+        queue.add("a")
+        await settle()
+        assert desk.at == [0], "up to here an add counts at once"
+        queue.retry("a")
+        for _ in range(3):
+            queue.add("a")
+            queue.add_after("a", 0)
+        queue.add("b")
+        await settle()
+        assert desk.started == ["a", "b"]
+        await clock.advance(RESPITE_SECONDS)
+        assert desk.started == ["a", "b", "a"]
+
+
+async def test_a_key_that_chases_whoever_makes_it_fail_is_not_hot(
+    clock: VirtualClock, queue: KeyedQueue[str]
+) -> None:
+    """Each try provokes the very change that wakes the key again."""
+    tries = 0
+
+    async def work() -> None:
+        nonlocal tries
+        while True:
+            async with queue.lease() as key:
+                tries += 1
+                queue.retry(key)
+                queue.add(key)
+
+    async with asyncio.TaskGroup() as tasks:
+        working = tasks.create_task(work())
+        queue.add("a")
+        await clock.advance(60)
+        working.cancel()
+    assert tries <= PATIENCE + 1 + 60 / RESPITE_SECONDS
+
+
+async def test_once_it_succeeds_a_key_that_failed_is_like_any_other(
+    clock: VirtualClock, queue: KeyedQueue[str]
+) -> None:
+    async with at_work(clock, queue, 1) as desk:
+        for _ in range(PATIENCE + 1):
+            queue.retry("a")
+        await clock.advance(1)
+        queue.forget("a")
+        queue.add("a")
+        await settle()
+        assert desk.at == [1, 1]
 
 
 async def test_a_lease_left_by_an_exception_gives_the_key_back(

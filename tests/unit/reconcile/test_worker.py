@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from mooring.errors import Conflict
+from mooring.errors import Conflict, ConnectionLost, Invalid, TooManyRequests
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Reconcile, Settled, Verdict, run, serve, work
@@ -72,6 +72,15 @@ OUTCOMES = {
     "again: after the time it asked for": ([Again(7)], [0, 7]),
     "failures wait longer and longer": ([ValueError(), ValueError(), ValueError()], [0, 1, 3, 7]),
     "refusals do too": ([Conflict("outrun"), Conflict("outrun")], [0, 1, 3]),
+    "a trouble that passes is looked after every ten seconds at least": (
+        [ConnectionLost("gone")] * 6,
+        [0, 1, 3, 7, 15, 25, 35],
+    ),
+    "one that does not waits for longer": (
+        [Invalid("nonsense")] * 6,
+        [0, 1, 3, 7, 15, 31, 63],
+    ),
+    "the server says when": ([TooManyRequests("busy", retry_after=30)], [0, 30]),
     "settling ends a series of failures": ([ValueError(), Again(5), ValueError()], [0, 1, 6, 7]),
 }
 

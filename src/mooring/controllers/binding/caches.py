@@ -5,9 +5,8 @@ from collections.abc import Iterable
 import msgspec
 
 from mooring.controllers.binding.decide.claim import choose_default
-from mooring.controllers.binding.effects import NotNow
 from mooring.controllers.binding.index import VolumeIndex
-from mooring.controllers.binding.reclaim import PODS_BY_CLAIM
+from mooring.controllers.binding.indexes import PODS_BY_CLAIM, add_indexes, find_named_by
 from mooring.controllers.binding.view import ClaimView, Plugins, Provisioning
 from mooring.controllers.binding.waiting import WaitingClaims
 from mooring.model.claim import Claim
@@ -15,13 +14,9 @@ from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
-from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
+from mooring.reconcile.apply import NotNow
 from mooring.reconcile.informer import Informer
-
-CLAIMS_BY_VOLUME = "volume"  # by the volumeName of the claim
-CLAIMS_BY_NODE = "node"  # by the node that the scheduler chose
-RECYCLED_BY_CLAIM = "recycled"  # volumes to be recycled, by the claim they were for
 
 
 class Informers(msgspec.Struct, frozen=True):
@@ -58,10 +53,7 @@ class Caches:
         self.default_class: StorageClass | None = None
         self._plugins = plugins
         self._provisioning = provisioning
-        self.claims.add_index(CLAIMS_BY_VOLUME, _volume_named)
-        self.claims.add_index(CLAIMS_BY_NODE, _node_chosen)
-        self.pods.add_index(PODS_BY_CLAIM, _claims_used)
-        self.volumes.add_index(RECYCLED_BY_CLAIM, _claim_recycled)
+        add_indexes(self.claims, self.pods, self.volumes)
 
     def all_volumes(self) -> Iterable[Volume]:
         return self.volumes.all()
@@ -72,10 +64,12 @@ class Caches:
     def unit_of(self, volume: Volume) -> Key:
         """With whom a volume is looked at: with the claim it belongs to, else by itself."""
         reference = volume.spec.claim_ref
-        if reference is not None:
-            claim = self.claims.get(reference.key)
-            if claim is not None and reference.uid in {"", claim.uid}:
-                return reference.key
+        if reference is None:  # forgotten, perhaps: the claim that has it binds it again
+            named_by = find_named_by(self.claims, volume)
+            return volume.key if named_by is None else named_by.key
+        claim = self.claims.get(reference.key)
+        if claim is not None and reference.uid in {"", claim.uid}:
+            return reference.key
         return volume.key
 
     def choose_default_class(self) -> bool:
@@ -87,7 +81,7 @@ class Caches:
         """Raises: NotNow when the claim's selector makes no sense."""
         name = claim.storage_class
         storage_class = self.classes.get(Key("", name)) if name else None
-        delayed = storage_class is not None and storage_class.waits_for_consumer
+        delayed = storage_class is not None and not storage_class.binds_at_once
         asked_for = claim.spec.volume_name
         return ClaimView(
             claim=claim,
@@ -111,22 +105,3 @@ class Caches:
         return tuple(
             sorted(pod.name for pod in pods if not (pod.is_scheduled or pod.is_terminated))
         )
-
-
-def _volume_named(claim: Claim) -> Iterable[str]:
-    return (claim.spec.volume_name,) if claim.spec.volume_name else ()
-
-
-def _node_chosen(claim: Claim) -> Iterable[str]:
-    return (claim.selected_node,) if claim.selected_node else ()
-
-
-def _claims_used(pod: Pod) -> Iterable[Key]:
-    return [Key(pod.namespace, name) for name in pod.claim_names()]
-
-
-def _claim_recycled(volume: Volume) -> Iterable[Key]:
-    reference = volume.spec.claim_ref
-    if reference is None or volume.spec.reclaim_policy != ReclaimPolicy.RECYCLE:
-        return ()
-    return (reference.key,)

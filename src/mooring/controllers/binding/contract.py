@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from mooring.controllers.binding.plan import EventType
 from mooring.controllers.binding.view import Plugins
 from mooring.errors import MooringError
 from mooring.model.claim import Claim
+from mooring.model.event import EventType
 from mooring.model.node import Node
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume

@@ -9,9 +9,6 @@ from mooring.controllers.binding.patches import claim_patches, volume_patches
 from mooring.controllers.binding.plan import (
     AssignClass,
     Delete,
-    Emit,
-    EventType,
-    Fail,
     Plan,
     Provision,
     Reason,
@@ -22,15 +19,14 @@ from mooring.controllers.binding.plan import (
 )
 from mooring.errors import MooringError
 from mooring.model.claim import Claim
+from mooring.model.event import EventType
 from mooring.model.keys import Key
+from mooring.model.steps import Emit, Fail
 from mooring.model.volume import Volume
-from mooring.reconcile.recorder import Recorder, reference_to
+from mooring.reconcile.apply import apply
+from mooring.reconcile.recorder import Recorder
 
 _log = log.get("mooring.binding")
-
-
-class NotNow(MooringError):
-    """The plan itself says that it cannot go on; trying again later may help."""
 
 
 class Desk(Protocol):
@@ -65,14 +61,12 @@ class Effects:
                     await self.save_claim(seen, wanted, plan.because, desk)
                 case AssignClass(seen, wanted):
                     await self._assign_class(seen, wanted, plan.because, desk)
-                case Emit(about, kind, reason, message):
-                    self.tell(about, kind, reason, message)
+                case Emit() | Fail():
+                    apply(step, self._recorder)
                 case Provision() | Delete() | Recycle():
                     desk.start(step)
                 case Wake(key):
                     desk.wake(key)
-                case Fail(message):
-                    raise NotNow(message)
 
     async def save_volume(self, seen: Volume, wanted: Volume, because: str, desk: Desk) -> Volume:
         main, status = volume_patches(seen, wanted)
@@ -89,7 +83,7 @@ class Effects:
         return written
 
     def tell(self, about: Claim | Volume, kind: EventType, reason: Reason, message: str) -> None:
-        self._recorder.record(reference_to(about), kind.value, reason.value, message)
+        apply(Emit(about, kind, reason, message), self._recorder)
 
     async def _assign_class(self, seen: Claim, wanted: Claim, because: str, desk: Desk) -> None:
         try:

@@ -45,6 +45,8 @@ class HostPathPlugin:
         claim = order.claim
         if claim.spec.volume_mode is VolumeMode.BLOCK:
             raise PluginError(f"{Plugin.HOST_PATH} does not support block volume provisioning")
+        if not claim.spec.volume_mode.is_known:
+            raise PluginError(f"{Plugin.HOST_PATH} knows no volumeMode {claim.spec.volume_mode}")
         if not claim.uid or "/" in claim.uid or claim.uid in {".", ".."}:
             raise PluginError(f"not the name of a directory: {claim.uid}")
         try:

@@ -1,4 +1,4 @@
-"""Finding a volume for a claim, and a claim for a volume, without looking at all of them.
+"""Finding a volume for a claim without looking at all of them.
 
 Free volumes are kept by class, attributes class, volume mode and access modes, each lot sorted by
 size: the cost of a search grows with the logarithm of their number, and volumes that are bound or
@@ -10,11 +10,17 @@ from collections.abc import Iterator
 from heapq import merge
 
 import msgspec
-from sortedcontainers import SortedList
 
-from mooring.controllers.binding.decide.match import find_free, find_reserved, is_free
+from mooring.controllers.binding.decide.match import (
+    find_free,
+    find_reserved,
+    is_free,
+    selector_of,
+)
+from mooring.controllers.binding.lot import Lot
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
+from mooring.model.selector import LabelSelector
 from mooring.model.storage_terms import AccessMode, VolumeMode
 from mooring.model.volume import Volume
 
@@ -41,7 +47,7 @@ class VolumeIndex:
 
     def __init__(self) -> None:
         self._volumes: dict[str, Volume] = {}
-        self._lots: dict[Kind, dict[Modes, SortedList]] = {}  # of (size, name)
+        self._lots: dict[Kind, dict[Modes, Lot]] = {}
         self._reserved: dict[Reservation, tuple[str, ...]] = {}
         self._taken: set[str] = set()
 
@@ -52,7 +58,7 @@ class VolumeIndex:
         if is_free(volume):
             self._volumes[name] = volume
             if name not in self._taken:
-                self._lot(volume).add((volume.size.nanos, name))
+                self._lot(volume).add(volume)
         elif (reservation := _reservation(volume)) is not None:
             self._volumes[name] = volume
             self._reserved[reservation] = (*self._reserved.get(reservation, ()), name)
@@ -88,7 +94,7 @@ class VolumeIndex:
         self._taken.remove(name)
         volume = self._volumes.get(name)
         if volume is not None and is_free(volume):
-            self._lot(volume).add((volume.size.nanos, name))
+            self._lot(volume).add(volume)
 
     def is_offered(self, name: str) -> bool:
         volume = self._volumes.get(name)
@@ -110,34 +116,39 @@ class VolumeIndex:
         reserved = find_reserved(claim, self.reserved_for(claim))
         if reserved is not None or delayed:
             return reserved
-        return find_free(claim, self._ranked(claim))
+        selector = selector_of(claim)
+        return find_free(claim, selector, self._ranked(claim, selector))
 
-    def _ranked(self, claim: Claim) -> Iterator[Volume]:
-        """Free volumes of its kind that are large enough and have its modes, best first."""
+    def _ranked(self, claim: Claim, selector: LabelSelector) -> Iterator[Volume]:
+        """Free volumes that are large enough and have its modes, best first.
+
+        All of its kind that the selector picks are among them.
+        """
         lots = self._lots.get(kind_of(claim))
         if lots is None:
             return
-        wanted, least = frozenset(claim.spec.access_modes), (claim.requested.nanos, "")
-        by_count: defaultdict[int, list[SortedList]] = defaultdict(list)
+        wanted, least = frozenset(claim.spec.access_modes), claim.requested.nanos
+        by_count: defaultdict[int, list[Lot]] = defaultdict(list)
         for modes, lot in lots.items():
             if wanted <= modes:
                 by_count[len(modes)].append(lot)
         for count in sorted(by_count):
-            for _, name in merge(*(lot.irange(least) for lot in by_count[count])):
+            alike = (lot.candidates(least, selector, self._volumes) for lot in by_count[count])
+            for _, name in merge(*alike):
                 yield self._volumes[name]
 
-    def _lot(self, volume: Volume) -> SortedList:
+    def _lot(self, volume: Volume) -> Lot:
         lots = self._lots.setdefault(kind_of(volume), {})
         modes = frozenset(volume.spec.access_modes)
         lot = lots.get(modes)
         if lot is None:
-            lot = lots[modes] = SortedList()
+            lot = lots[modes] = Lot()
         return lot
 
     def _remove_from_lot(self, volume: Volume) -> None:
         kind, modes = kind_of(volume), frozenset(volume.spec.access_modes)
         lots = self._lots[kind]
-        lots[modes].remove((volume.size.nanos, volume.name))
+        lots[modes].remove(volume)
         if not lots[modes]:
             del lots[modes]
             if not lots:

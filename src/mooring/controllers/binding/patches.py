@@ -47,7 +47,7 @@ def claim_patches(seen: Claim, wanted: Claim) -> tuple[Doc, Doc]:
 def _claim_status(seen: Claim, wanted: Claim) -> Doc:
     before, after = seen.status, wanted.status
     status: Doc = {}
-    if after.phase is not before.phase:
+    if after.phase != before.phase:
         status["phase"] = after.phase.value
     if after.access_modes != before.access_modes:
         status["accessModes"] = [mode.value for mode in after.access_modes] or None

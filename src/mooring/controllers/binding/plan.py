@@ -5,21 +5,19 @@ the order of writes: whoever stops in between leaves a state that the next pass 
 """
 
 from enum import StrEnum
+from typing import TypeAlias
 
 import msgspec
 
+from mooring.model import steps
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
+from mooring.model.steps import Emit, Fail
 from mooring.model.volume import Volume
 
 
-class EventType(StrEnum):
-    NORMAL = "Normal"
-    WARNING = "Warning"
-
-
 class Reason(StrEnum):
-    """Why an event is told: what `kubectl describe` shows in its second column."""
+    """Why an event is told."""
 
     FAILED_BINDING = "FailedBinding"
     WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
@@ -51,15 +49,6 @@ class SaveClaim(msgspec.Struct, frozen=True):
 
     seen: Claim
     wanted: Claim
-
-
-class Emit(msgspec.Struct, frozen=True):
-    """Tell whoever watches this object."""
-
-    about: Claim | Volume
-    type: EventType
-    reason: Reason
-    message: str
 
 
 class AssignClass(msgspec.Struct, frozen=True):
@@ -103,24 +92,10 @@ class Wake(msgspec.Struct, frozen=True):
     claim: Key
 
 
-class Fail(msgspec.Struct, frozen=True):
-    """Nothing can be done now; try again later."""
-
-    message: str
-
-
 Step = SaveVolume | SaveClaim | Emit | AssignClass | Provision | Delete | Recycle | Wake | Fail
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """What to do, and why: the reason goes to the log."""
-
-    because: str
-    steps: tuple[Step, ...] = ()
-
-
-def plan(because: str, *steps: Step) -> Plan:
-    return Plan(because, steps)
+Plan: TypeAlias = steps.Plan[Step]
 
 
 def save_volume(seen: Volume, wanted: Volume) -> tuple[Step, ...]:

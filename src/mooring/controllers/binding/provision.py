@@ -15,14 +15,16 @@ from mooring.controllers.binding.contract import (
     PluginError,
     Provisioner,
 )
-from mooring.controllers.binding.decide.bind import YES, reference_to, without
+from mooring.controllers.binding.decide.bind import YES, without
 from mooring.controllers.binding.effects import Desk, Effects
 from mooring.controllers.binding.metrics import PROVISION, BinderMetrics
-from mooring.controllers.binding.plan import EventType, Provision, Reason
+from mooring.controllers.binding.plan import Provision, Reason
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, MooringError, NotFound
 from mooring.model.claim import Claim
+from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.node import Node
+from mooring.model.reference import ClaimRef
 from mooring.model.storage_class import StorageClass
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
@@ -116,6 +118,9 @@ class Provisioning:
                 f'"{storage_class.name}" has mount options '
                 f"[{' '.join(storage_class.mount_options)}]",
             )
+        if not storage_class.reclaim_policy.is_known:
+            policy = f'an unknown reclaimPolicy "{storage_class.reclaim_policy}"'
+            self._refuse(claim, f'StorageClass "{storage_class.name}" has {policy}')
         try:
             provisioner.check()
         except PluginError as error:
@@ -237,7 +242,7 @@ def _finished(made: Doc, plugin: str, wanted: Order) -> Doc:
         metadata["finalizers"] = [Finalizer.IN_TREE_PROVISIONER]
     spec = {
         **made["spec"],
-        "claimRef": msgspec.to_builtins(reference_to(wanted.claim)),
+        "claimRef": msgspec.to_builtins(ClaimRef.to(wanted.claim)),
         "storageClassName": wanted.claim.storage_class,
         "persistentVolumeReclaimPolicy": storage_class.reclaim_policy.value,
     }

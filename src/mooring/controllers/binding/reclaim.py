@@ -14,22 +14,24 @@ from mooring.controllers.binding.decide.reclaim import (
     Nobody,
     fail,
     find_deleter,
+    find_holder,
     find_recycler,
     is_released,
 )
 from mooring.controllers.binding.effects import Desk, Effects
+from mooring.controllers.binding.indexes import PODS_BY_CLAIM, find_named_by
 from mooring.controllers.binding.metrics import DELETE, BinderMetrics
-from mooring.controllers.binding.plan import Delete, EventType, Plan, Reason, Recycle
+from mooring.controllers.binding.plan import Delete, Reason, Recycle
 from mooring.errors import ApiError, Conflict, ConnectionLost, MooringError, NotFound
 from mooring.model.claim import Claim
+from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
+from mooring.model.steps import plan
+from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
 from mooring.reconcile.cache import Cache
-
-PODS_BY_CLAIM = "claim"
-"""The index of pods by the keys of the claims they use."""
 
 NO_RECYCLER = "No recycler plugin found for the volume!"
 
@@ -58,7 +60,7 @@ class Reclaiming:
 
     async def delete(self, order: Delete, desk: Desk) -> None:
         """Raises: MooringError when it must be tried again."""
-        volume = await self._find_left(order.volume, order.uid)
+        volume = await self._find_left(order, ReclaimPolicy.DELETE)
         if volume is None:
             return
         try:
@@ -81,7 +83,7 @@ class Reclaiming:
 
     async def recycle(self, order: Recycle, desk: Desk) -> None:
         """Raises: MooringError when it must be tried again."""
-        volume = await self._find_left(order.volume, order.uid)
+        volume = await self._find_left(order, ReclaimPolicy.RECYCLE)
         if volume is None or volume.spec.claim_ref is None:
             return
         key = volume.spec.claim_ref.key
@@ -97,18 +99,20 @@ class Reclaiming:
             await self._fail(volume, Reason.VOLUME_FAILED_RECYCLE, str(error), desk)
             raise
         self._effects.tell(volume, EventType.NORMAL, Reason.VOLUME_RECYCLED, "Volume recycled")
-        await self._effects.carry_out(Plan("it is clean", unbind(volume, volume)), desk)
+        await self._effects.carry_out(plan("it is clean", *unbind(volume, volume)), desk)
 
-    async def _find_left(self, name: str, uid: str) -> Volume | None:
-        """The volume, if it is still there and its claim has really left it: both asked anew."""
+    async def _find_left(self, order: Delete | Recycle, policy: ReclaimPolicy) -> Volume | None:
+        """The volume, if its claim has really left it and its policy still says so: asked anew."""
         try:
-            volume = await self._client.get(Volume, Key("", name))
+            volume = await self._client.get(Volume, Key("", order.volume))
         except NotFound:
             return None
         reference = volume.spec.claim_ref
-        if volume.uid != uid or reference is None:
+        if volume.uid != order.uid or volume.spec.reclaim_policy is not policy:
             return None
-        if not is_released(volume, self._claims.get(reference.key)):
+        if reference is None or not is_released(volume, self._claims.get(reference.key)):
+            return None
+        if find_holder(volume, find_named_by(self._claims, volume)) is not None:
             return None
         claim: Claim | None = None
         with suppress(NotFound):
@@ -153,7 +157,7 @@ class Reclaiming:
     async def _fail(self, volume: Volume, reason: Reason, message: str, desk: Desk) -> None:
         steps = fail(volume, volume, reason, message)
         try:
-            await self._effects.carry_out(Plan("reclaiming failed", steps), desk)
+            await self._effects.carry_out(plan("reclaiming failed", *steps), desk)
         except MooringError:
             return  # whoever changed it meanwhile gets another try anyway
 

@@ -7,16 +7,13 @@ import msgspec
 
 from mooring.client.contract import Change, ChangeType, Client, Doc, Scope
 from mooring.controllers.binding.contract import PluginError, Tell
-from mooring.controllers.binding.plan import EventType
+from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, recycler_pod
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, NotFound
-from mooring.model.event import Event
+from mooring.model.event import Event, EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod, PodPhase
 from mooring.model.volume import Volume
 
-NAMESPACE = "default"
-IMAGE = "registry.k8s.io/build-image/debian-base:bookworm-v1.0.6"
-SCRUB = 'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1'
 _GIB = 2**30
 
 
@@ -35,21 +32,25 @@ HOST_PATH_DEADLINE = Deadline(minimum=60, per_gib=30)
 
 
 class PodRecycler:
-    def __init__(self, client: Client, deadline: Deadline) -> None:
+    def __init__(
+        self, client: Client, deadline: Deadline, template: Doc = DEFAULT_TEMPLATE
+    ) -> None:
+        """`template` is what `load_template` gives, or the pod that upstream runs."""
         self._client = client
         self._deadline = deadline
+        self._template = template
 
     async def recycle(self, volume: Volume, tell: Tell) -> None:
         """Run the pod to its end; it is deleted in any case. Raises: PluginError."""
-        document = recycler_pod(volume, self._deadline.seconds(volume))
-        key = Key(NAMESPACE, document["metadata"]["name"])
-        scope = Scope(namespace=NAMESPACE, fields=f"metadata.name={key.name}")
+        document = recycler_pod(self._template, volume, self._deadline.seconds(volume))
+        key = Key(document["metadata"]["namespace"], document["metadata"]["name"])
+        scope = Scope(namespace=key.namespace, fields=f"metadata.name={key.name}")
         version = (await self._client.list(Pod, scope)).version
         async with self._client.watch(Pod, version, scope) as changes:
             pod = await self._create(document, key)
             mirror = asyncio.create_task(self._mirror(key, version, tell))
             try:
-                await _wait_for_end(changes)
+                await _wait_for_end(key.name, changes)
             except PluginError as error:
                 raise PluginError(f"failed to recycle volume: {error}") from error
             finally:
@@ -61,10 +62,19 @@ class PodRecycler:
         try:
             return await self._client.create(Pod, document)
         except AlreadyExists:
-            await self._delete(await self._client.get(Pod, key))
+            await self._delete_old(key)
             raise PluginError("old recycler pod found, will retry later") from None
         except (ApiError, ConnectionLost) as error:
             raise PluginError(f"unexpected error creating recycler pod:  {error}") from error
+
+    async def _delete_old(self, key: Key) -> None:
+        """Whether it is a recycler of ours or somebody's who bars the way cannot be told."""
+        try:
+            await self._client.delete(await self._client.get(Pod, key))
+        except NotFound:
+            return
+        except (ApiError, ConnectionLost) as error:
+            raise PluginError(f"failed to delete old recycler pod {key}: {error}") from error
 
     async def _delete(self, pod: Pod) -> None:
         try:
@@ -88,7 +98,7 @@ class PodRecycler:
             return
 
 
-async def _wait_for_end(changes: AsyncIterator[Change[Pod]]) -> None:
+async def _wait_for_end(name: str, changes: AsyncIterator[Change[Pod]]) -> None:
     async for change in changes:
         pod = change.object
         if change.type is ChangeType.BOOKMARK:
@@ -99,29 +109,4 @@ async def _wait_for_end(changes: AsyncIterator[Change[Pod]]) -> None:
             return
         if pod.status.phase is PodPhase.FAILED:
             raise PluginError(pod.status.message or "pod failed, pod.Status.Message unknown")
-    raise PluginError("recycler pod watch channel had been closed")
-
-
-def recycler_pod(volume: Volume, seconds: int) -> Doc:
-    source: Doc = {}
-    if volume.spec.nfs is not None:
-        source["nfs"] = msgspec.to_builtins(volume.spec.nfs)
-    elif volume.spec.host_path is not None:
-        source["hostPath"] = {"path": volume.spec.host_path.path}
-    return {
-        "metadata": {"name": f"recycler-for-{volume.name}", "namespace": NAMESPACE},
-        "spec": {
-            "activeDeadlineSeconds": seconds,
-            "restartPolicy": "Never",
-            "volumes": [{"name": "vol", **source}],
-            "containers": [
-                {
-                    "name": "pv-recycler",
-                    "image": IMAGE,
-                    "command": ["/bin/sh"],
-                    "args": ["-c", SCRUB],
-                    "volumeMounts": [{"name": "vol", "mountPath": "/scrub"}],
-                }
-            ],
-        },
-    }
+    raise PluginError(f'recycler pod "{name}" watch channel had been closed')

@@ -16,6 +16,7 @@ from mooring.controllers.binding.decide.match import is_free
 from mooring.controllers.binding.decide.reclaim import External, InTree, Nobody, find_deleter
 from mooring.controllers.binding.decide.volume import decide_volume, needs_second_look
 from mooring.controllers.binding.effects import Effects
+from mooring.controllers.binding.indexes import find_named_by
 from mooring.controllers.binding.metrics import (
     DELETE,
     NOT_KNOWN,
@@ -171,7 +172,9 @@ class Binder:
 
     async def _look_at_volume(self, volume: Volume, desk: "_Desk") -> None:
         claim = await self._find_claim(volume)
-        plan = decide_volume(VolumeView(volume, claim, self._abilities))
+        is_bound = claim is not None and claim.spec.volume_name == volume.name
+        named_by = None if is_bound else find_named_by(self._caches.claims, volume)
+        plan = decide_volume(VolumeView(volume, claim, self._abilities, named_by))
         await self._effects.carry_out(plan, desk)
 
     async def _find_claim(self, volume: Volume) -> Claim | None:

@@ -41,7 +41,7 @@ class ClaimView(msgspec.Struct, frozen=True):
     @property
     def is_delayed(self) -> bool:
         """Binding waits for a pod. A class that does not exist cannot ask for that."""
-        return self.storage_class is not None and self.storage_class.waits_for_consumer
+        return self.storage_class is not None and not self.storage_class.binds_at_once
 
 
 class VolumeView(msgspec.Struct, frozen=True):
@@ -50,3 +50,4 @@ class VolumeView(msgspec.Struct, frozen=True):
     volume: Volume
     claim: Claim | None = None
     plugins: Plugins = Plugins()
+    named_by: Claim | None = None  # unless `claim` is bound to it: one that was, and names it still

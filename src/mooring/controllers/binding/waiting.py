@@ -2,29 +2,44 @@
 
 A volume wakes one claim that it can serve, not all that might want it. The claim leaves the list
 when it is woken; its next pass puts it back if there still is nothing for it.
+
+Claims are kept as volumes are: by all that must be equal and by access modes, sorted by size. One
+with a selector is kept by a label that a volume must have to be picked, if there is such a label.
 """
 
 from collections.abc import Iterator
+from heapq import merge
 
 import msgspec
 from sortedcontainers import SortedList
 
 from mooring.controllers.binding.decide.match import selector_of, takes
-from mooring.controllers.binding.index import Kind, kind_of
+from mooring.controllers.binding.index import Kind, Modes, kind_of
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
+from mooring.model.selector import LabelSelector, Operator
 from mooring.model.volume import Volume
+
+Label = tuple[str, str]
+Lots = dict[Label, SortedList]
+"""Of (requested, key), by the label that is asked for."""
+
+ANY: Label = ("", "")
+"""No volume has this label: here are the claims that a volume with any labels may serve."""
+
+_EQUALITY = frozenset((Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN))
 
 
 class _Waiting(msgspec.Struct, frozen=True):
     claim: Claim
-    takes_any: bool  # without delayed binding, any volume that fits will do
+    selector: LabelSelector
+    labels: tuple[Label, ...]  # where it is kept; nowhere: with delayed binding no volume wakes it
 
 
 class WaitingClaims:
     def __init__(self) -> None:
         self._waiting: dict[Key, _Waiting] = {}
-        self._by_kind: dict[Kind, SortedList] = {}  # of (requested, key), those that take any
+        self._lots: dict[Kind, dict[Modes, Lots]] = {}
         self._by_class: dict[str, dict[Key, None]] = {}
         self._offers: dict[Key, list[str]] = {}  # volumes that woke a claim
 
@@ -35,15 +50,23 @@ class WaitingClaims:
         return len(self._waiting)
 
     def put(self, claim: Claim, *, takes_any: bool) -> None:
+        """Without delayed binding it takes any volume that fits.
+
+        Raises: ValueError when the claim's selector makes no sense.
+        """
+        selector = selector_of(claim)
         self.discard(claim.key)
-        self._waiting[claim.key] = _Waiting(claim, takes_any)
+        labels = _labels_asked(selector) if takes_any else ()
+        self._waiting[claim.key] = _Waiting(claim, selector, labels)
         self._by_class.setdefault(claim.storage_class, {})[claim.key] = None
-        if takes_any:
-            kind = kind_of(claim)
-            lot = self._by_kind.get(kind)
-            if lot is None:
-                lot = self._by_kind[kind] = SortedList()
-            lot.add((claim.requested.nanos, claim.key))
+        if labels:
+            modes = frozenset(claim.spec.access_modes)
+            lots = self._lots.setdefault(kind_of(claim), {}).setdefault(modes, {})
+            for label in labels:
+                lot = lots.get(label)
+                if lot is None:
+                    lot = lots[label] = SortedList()
+                lot.add((claim.requested.nanos, claim.key))
 
     def discard(self, key: Key) -> None:
         waiting = self._waiting.pop(key, None)
@@ -54,23 +77,28 @@ class WaitingClaims:
         del of_class[key]
         if not of_class:
             del self._by_class[claim.storage_class]
-        if waiting.takes_any:
-            kind = kind_of(claim)
-            lot = self._by_kind[kind]
-            lot.remove((claim.requested.nanos, key))
-            if not lot:
-                del self._by_kind[kind]
+        if waiting.labels:
+            self._remove_from_lots(claim, waiting.labels)
 
     def offer(self, volume: Volume) -> Key | None:
         """The claim that this free volume wakes: the largest that it can serve."""
-        lot = self._by_kind.get(kind_of(volume))
-        if lot is None:
+        by_modes = self._lots.get(kind_of(volume))
+        if by_modes is None:
             return None
-        most = (volume.size.nanos + 1, Key("", ""))
-        fitting: Iterator[tuple[int, Key]] = lot.irange(maximum=most, reverse=True)
+        has, most = frozenset(volume.spec.access_modes), (volume.size.nanos + 1, Key("", ""))
+        fitting: Iterator[tuple[int, Key]] = merge(
+            *(
+                lots[label].irange(maximum=most, reverse=True)
+                for modes, lots in by_modes.items()
+                if modes <= has
+                for label in (ANY, *volume.metadata.labels.items())
+                if label in lots
+            ),
+            reverse=True,
+        )
         for _, key in fitting:
-            claim = self._waiting[key].claim
-            if takes(claim, selector_of(claim), volume):
+            waiting = self._waiting[key]
+            if takes(waiting.claim, waiting.selector, volume):
                 self.discard(key)
                 self._offers.setdefault(key, []).append(volume.name)
                 return key
@@ -82,3 +110,24 @@ class WaitingClaims:
 
     def of_class(self, name: str) -> list[Claim]:
         return [self._waiting[key].claim for key in self._by_class.get(name, ())]
+
+    def _remove_from_lots(self, claim: Claim, labels: tuple[Label, ...]) -> None:
+        kind, modes = kind_of(claim), frozenset(claim.spec.access_modes)
+        by_modes = self._lots[kind]
+        lots = by_modes[modes]
+        for label in labels:
+            lots[label].remove((claim.requested.nanos, claim.key))
+            if not lots[label]:
+                del lots[label]
+        if not lots:
+            del by_modes[modes]
+            if not by_modes:
+                del self._lots[kind]
+
+
+def _labels_asked(selector: LabelSelector) -> tuple[Label, ...]:
+    """Labels of which a volume must have one to be picked; the first requirement that says so."""
+    for requirement in selector.requirements:
+        if requirement.operator in _EQUALITY:
+            return tuple({(requirement.key, value): None for value in requirement.values})
+    return (ANY,)

@@ -7,11 +7,11 @@ is looked at together with it, so that one pair has one worker. Keys of volumes 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mooring.controllers.binding.caches import (
+from mooring.controllers.binding.caches import Caches
+from mooring.controllers.binding.indexes import (
     CLAIMS_BY_NODE,
     CLAIMS_BY_VOLUME,
     RECYCLED_BY_CLAIM,
-    Caches,
 )
 from mooring.controllers.binding.metrics import DELETE, PROVISION, RECYCLE, BinderMetrics
 from mooring.controllers.binding.operations import Operations, name_of
@@ -118,6 +118,8 @@ class Wakes:
         self.offer_again(caches.waiting.take_offers(old.key))
         for volume in caches.index.reserved_for(old):
             self._wake(volume.key)
+        if old.spec.volume_name:  # it may have forgotten the claim
+            self._wake(Key("", old.spec.volume_name))
 
     def _class_changed(self, old: StorageClass | None, new: StorageClass | None) -> None:
         changed = new or old

@@ -1,9 +1,10 @@
 """Which claims a pod's ephemeral volumes still need."""
 
-from mooring.controllers.ephemeral.plan import CreateClaim, Plan, Refuse, Step, plan
+from mooring.controllers.ephemeral.plan import CreateClaim, Plan, Step, refuse
 from mooring.controllers.ephemeral.view import PodView
 from mooring.model.claim import Claim
 from mooring.model.pod import Pod
+from mooring.model.steps import plan
 
 
 def decide(view: PodView) -> Plan:
@@ -16,8 +17,8 @@ def decide(view: PodView) -> Plan:
         if wanted.present is None:
             steps.append(CreateClaim(pod, wanted.volume, wanted.name, wanted.template))
         elif not is_made_for(wanted.present, pod):
-            steps.append(Refuse(pod, wanted.volume, _foreign(wanted.present, pod)))
-            return plan("a claim of that name belongs to somebody else", *steps)
+            refusal = refuse(pod, wanted.volume, _foreign(wanted.present, pod))
+            return plan("a claim of that name belongs to somebody else", *steps, *refusal)
     return plan("claims are missing" if steps else "it has all its claims", *steps)
 
 

@@ -1,12 +1,17 @@
 """The steps that a plan for a pod's ephemeral volumes may hold."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
+from mooring.model import steps
 from mooring.model.claim import ClaimTemplate
+from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
+from mooring.model.steps import Emit, Fail
+
+FAILED = "FailedBinding"
 
 
 class CreateClaim(msgspec.Struct, frozen=True):
@@ -50,21 +55,11 @@ class CreateClaim(msgspec.Struct, frozen=True):
         }
 
 
-class Refuse(msgspec.Struct, frozen=True):
+Step = CreateClaim | Emit | Fail
+Plan: TypeAlias = steps.Plan[Step]
+
+
+def refuse(pod: Pod, volume: str, problem: str) -> tuple[Emit, Fail]:
     """Say on the pod why this volume cannot be, and try again later: it may yet become possible."""
-
-    pod: Pod
-    volume: str
-    problem: str
-
-
-Step = CreateClaim | Refuse
-
-
-class Plan(msgspec.Struct, frozen=True):
-    because: str
-    steps: tuple[Step, ...] = ()
-
-
-def plan(because: str, *steps: Step) -> Plan:
-    return Plan(because, steps)
+    words = f"ephemeral volume {volume}: {problem}"
+    return Emit(pod, EventType.WARNING, FAILED, words), Fail(words)

@@ -71,14 +71,3 @@ class EphemeralVolumes:
     def _wake(self, pod: Pod) -> None:
         if has_ephemeral_volume(pod):
             self.queue.add(pod.key)
-
-
-async def run(
-    client: Client,
-    clock: Clock,
-    recorder: Recorder,
-    pods: Informer[Pod],
-    claims: Informer[Claim],
-) -> None:
-    """Make claims for pods until cancelled."""
-    await EphemeralVolumes(client, clock, recorder, pods, claims).run()

@@ -2,8 +2,9 @@
 
 from typing import assert_never
 
-from mooring.controllers.expansion.migration import Migration, find_migration
 from mooring.controllers.expansion.plan import (
+    EXTERNAL,
+    SUCCEEDED,
     AwaitNode,
     Finish,
     ForgetBefore,
@@ -12,8 +13,6 @@ from mooring.controllers.expansion.plan import (
     Plan,
     Start,
     Step,
-    TellExternal,
-    plan,
 )
 from mooring.controllers.expansion.view import (
     ClaimView,
@@ -22,8 +21,11 @@ from mooring.controllers.expansion.view import (
     needs_file_system,
 )
 from mooring.model.claim import Claim
-from mooring.model.expansion import Grow, LeaveToNode, RetryOnNode, decide_target
+from mooring.model.event import EventType
+from mooring.model.expansion import Grow, LeaveAlone, LeaveToNode, RetryOnNode, decide_target
+from mooring.model.migration import Migration, find_migration
 from mooring.model.quantity import Quantity
+from mooring.model.steps import Emit, Fail, plan
 from mooring.model.storage_terms import STORAGE
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
@@ -36,26 +38,25 @@ def decide(view: ClaimView) -> Plan:
     if not claim.is_bound:
         return plan("it is not bound")
     if volume is None:
-        return Plan("its volume is missing", problem=f'failed to get PV "{claim.spec.volume_name}"')
+        return plan("its volume is missing", Fail(f'failed to get PV "{claim.spec.volume_name}"'))
     if not is_bound_to(claim, volume):
         problem = f"persistent Volume is not bound to PVC being updated : {claim.key}"
-        return Plan("its volume points elsewhere", problem=problem)
+        return plan("its volume points elsewhere", Fail(problem))
     if claim.requested <= claim.capacity and not view.is_annotated:
         return plan("it has what it asks for")
-    if (migration := find_migration(volume)) is not None:
+    if (migration := find_migration(volume.spec)) is not None:
         return _hand_over(claim, migration)
     if (resizer := find_local_expander(volume)) is not None:
         return _decide_local(view, volume, resizer)
-    return plan("somebody outside grows it", TellExternal(WAITS_OUTSIDE))
+    return plan("somebody outside grows it", _told(claim, EXTERNAL, WAITS_OUTSIDE))
 
 
 def _hand_over(claim: Claim, migration: Migration) -> Plan:
-    steps: list[Step] = [
-        TellExternal(
-            f"CSI migration enabled for {migration.plugin}; "
-            "waiting for external resizer to expand the pvc"
-        )
-    ]
+    words = (
+        f"CSI migration enabled for {migration.plugin}; "
+        "waiting for external resizer to expand the pvc"
+    )
+    steps: list[Step] = [_told(claim, EXTERNAL, words)]
     if claim.metadata.annotations.get(Annotation.RESIZER) != migration.driver:
         steps.append(NameResizer(migration.driver))
     return plan("a CSI driver has taken over its plugin", *steps)
@@ -65,19 +66,24 @@ def _decide_local(view: ClaimView, volume: Volume, resizer: str) -> Plan:
     claim = view.claim
     is_complete = claim.capacity >= claim.requested and claim.capacity >= volume.size
     if is_complete and view.is_annotated:
-        return plan("its file system has grown", ForgetBefore())
+        return plan("its file system has grown", ForgetBefore(volume))
     match decide_target(claim, volume):
         case LeaveToNode():
             return plan("a node is going to finish")
+        case LeaveAlone():
+            return plan("somebody is at work on it in a way that nobody here knows")
         case RetryOnNode():
             remember = _grow_volume(claim, volume, volume.size)
             return plan("a node has given up", *remember, AwaitNode())
         case Grow(size):
             # The volume before the claim's state: whoever stops in between finds the claim still
             # being grown and ends here again.
-            last = AwaitNode() if needs_file_system(volume) else Finish(size)
-            grown = _grow_volume(claim, volume, size)
-            return plan("nothing else has to grow", Start(size, resizer), *grown, last)
+            begun = (Start(size, resizer), *_grow_volume(claim, volume, size))
+            if needs_file_system(volume):
+                return plan("its back end has nothing to do", *begun, AwaitNode())
+            words = f"ExpandVolume succeeded for volume {claim.key}"
+            told = _told(claim, SUCCEEDED, words)
+            return plan("nothing else has to grow", *begun, Finish(size), told)
         case other:
             assert_never(other)
 
@@ -94,4 +100,8 @@ def _grow_volume(claim: Claim, volume: Volume, size: Quantity) -> tuple[Step, ..
     grown = max(volume.size, size)
     if grown == volume.size and before == remembered:
         return ()
-    return (GrowVolume(grown, before),)
+    return (GrowVolume(volume, grown, before),)
+
+
+def _told(claim: Claim, reason: str, message: str) -> Emit:
+    return Emit(claim, EventType.NORMAL, reason, message)

@@ -6,6 +6,8 @@ from mooring import log
 from mooring.client.contract import Client, Part
 from mooring.clock import Clock, to_seconds
 from mooring.controllers.expansion.plan import (
+    EXTERNAL,
+    FAILED,
     AwaitNode,
     Finish,
     ForgetBefore,
@@ -13,23 +15,21 @@ from mooring.controllers.expansion.plan import (
     NameResizer,
     Plan,
     Start,
-    Step,
-    TellExternal,
+    Write,
 )
 from mooring.errors import ApiError, Conflict
 from mooring.model import expansion
 from mooring.model.claim import Claim, ClaimStatus
+from mooring.model.event import EventType
+from mooring.model.steps import Emit, Fail
 from mooring.model.storage_terms import STORAGE
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
+from mooring.reconcile.apply import apply
 from mooring.reconcile.cache import Cache
-from mooring.reconcile.recorder import Recorder, reference_to
+from mooring.reconcile.recorder import Recorder
 
 _log = log.get("mooring.expansion")
-
-EXTERNAL = "ExternalExpanding"
-SUCCEEDED = "VolumeResizeSuccessful"
-FAILED = "VolumeResizeFailed"
 
 
 class Effects:
@@ -47,45 +47,46 @@ class Effects:
         self._claims = claims
         self._volumes = volumes
 
-    async def perform(self, plan: Plan, claim: Claim, volume: Volume) -> None:
+    async def perform(self, plan: Plan, claim: Claim) -> None:
         """Each write builds on the one before; people are told of the first that is refused.
 
-        Repeated: what is as it should be is not written. Raises: ApiError, ConnectionLost.
+        Repeated: what is as it should be is not written. Raises: ApiError, ConnectionLost, NotNow.
         """
         for step in plan.steps:
+            if isinstance(step, Emit | Fail):
+                apply(step, self._recorder)
+                continue
             try:
-                claim, volume = await self._perform(step, claim, volume)
+                claim = await self._write(step, claim)
             except Conflict:
                 raise  # somebody wrote meanwhile: nothing to tell, only to look again
             except ApiError as error:
                 reason = EXTERNAL if isinstance(step, NameResizer) else FAILED
-                self._tell(claim, "Warning", reason, _failure(step, claim, error))
+                words = _failure(step, claim, error)
+                apply(Emit(claim, EventType.WARNING, reason, words), self._recorder)
                 raise
         if plan.steps:
             _log.info("claim to be expanded", claim=claim.key, because=plan.because)
 
-    async def _perform(self, step: Step, claim: Claim, volume: Volume) -> tuple[Claim, Volume]:
+    async def _write(self, step: Write, claim: Claim) -> Claim:
         now = to_seconds(self._clock.now())
         match step:
-            case TellExternal(message):
-                self._tell(claim, "Normal", EXTERNAL, message)
             case NameResizer(resizer):
-                claim = await self._save(claim, claim.status, resizer)
+                return await self._save(claim, claim.status, resizer)
             case Start(size, resizer):
-                claim = await self._save(claim, expansion.start(claim.status, size, now), resizer)
-            case GrowVolume(size, before):
-                volume = await self._grow(volume, str(size), before)
+                return await self._save(claim, expansion.start(claim.status, size, now), resizer)
             case AwaitNode():
-                claim = await self._save(claim, expansion.await_node(claim.status, now))
+                return await self._save(claim, expansion.await_node(claim.status, now))
             case Finish(size):
-                claim = await self._save(claim, expansion.finish(claim.status, size))
-                words = f"ExpandVolume succeeded for volume {claim.key}"
-                self._tell(claim, "Normal", SUCCEEDED, words)
-            case ForgetBefore():
-                volume = await self._forget(volume)
+                return await self._save(claim, expansion.finish(claim.status, size))
+            case GrowVolume(volume, size, before):
+                await self._grow(volume, str(size), before)
+            case ForgetBefore(volume):
+                gone = {"annotations": {Annotation.PRE_RESIZE_CAPACITY: None}}
+                await self._save_volume(volume, {"metadata": gone})
             case other:
                 assert_never(other)
-        return claim, volume
+        return claim
 
     async def _save(self, claim: Claim, wanted: ClaimStatus, resizer: str = "") -> Claim:
         """Status and annotation go through the status part, the one that resizers may write."""
@@ -100,26 +101,17 @@ class Effects:
         self._claims.fold(written)
         return written
 
-    async def _grow(self, volume: Volume, size: str, before: str | None) -> Volume:
+    async def _grow(self, volume: Volume, size: str, before: str | None) -> None:
         change: dict[str, Any] = {"spec": {"capacity": {STORAGE: size}}}
         if before is not None:
             change["metadata"] = {"annotations": {Annotation.PRE_RESIZE_CAPACITY: before}}
-        return await self._save_volume(volume, change)
+        await self._save_volume(volume, change)
 
-    async def _forget(self, volume: Volume) -> Volume:
-        gone = {"annotations": {Annotation.PRE_RESIZE_CAPACITY: None}}
-        return await self._save_volume(volume, {"metadata": gone})
-
-    async def _save_volume(self, volume: Volume, change: dict[str, Any]) -> Volume:
-        written = await self._client.patch(volume, change)
-        self._volumes.fold(written)
-        return written
-
-    def _tell(self, claim: Claim, kind: str, reason: str, message: str) -> None:
-        self._recorder.record(reference_to(claim), kind, reason, message)
+    async def _save_volume(self, volume: Volume, change: dict[str, Any]) -> None:
+        self._volumes.fold(await self._client.patch(volume, change))
 
 
-def _failure(step: Step, claim: Claim, error: ApiError) -> str:
+def _failure(step: Write, claim: Claim, error: ApiError) -> str:
     key = claim.key
     match step:
         case NameResizer():

@@ -1,18 +1,21 @@
 """The steps that a plan of the expand controller may hold, in the order of their writes.
 
-Steps say what is to be recorded of the claim or the volume; each builds on what those before it
-have written.
+Steps say what is to be recorded of the claim or the volume; what is recorded of the claim builds on
+what the steps before have written.
 """
+
+from typing import TypeAlias
 
 import msgspec
 
+from mooring.model import steps
 from mooring.model.quantity import Quantity
+from mooring.model.steps import Emit, Fail
+from mooring.model.volume import Volume
 
-
-class TellExternal(msgspec.Struct, frozen=True):
-    """Say on the claim that somebody outside grows it."""
-
-    message: str
+EXTERNAL = "ExternalExpanding"
+SUCCEEDED = "VolumeResizeSuccessful"
+FAILED = "VolumeResizeFailed"
 
 
 class NameResizer(msgspec.Struct, frozen=True):
@@ -31,6 +34,7 @@ class Start(msgspec.Struct, frozen=True):
 class GrowVolume(msgspec.Struct, frozen=True):
     """Record the volume's new size and, for a file system to follow, the one it still has."""
 
+    volume: Volume
     size: Quantity
     before: str | None
 
@@ -40,7 +44,7 @@ class AwaitNode(msgspec.Struct, frozen=True):
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """Record that all is done, and tell."""
+    """Record that all is done."""
 
     size: Quantity
 
@@ -48,15 +52,9 @@ class Finish(msgspec.Struct, frozen=True):
 class ForgetBefore(msgspec.Struct, frozen=True):
     """The file system has followed: drop what the volume remembers."""
 
-
-Step = TellExternal | NameResizer | Start | GrowVolume | AwaitNode | Finish | ForgetBefore
-
-
-class Plan(msgspec.Struct, frozen=True):
-    because: str
-    steps: tuple[Step, ...] = ()
-    problem: str = ""  # something is not as it should be: look again later
+    volume: Volume
 
 
-def plan(because: str, *steps: Step) -> Plan:
-    return Plan(because, steps)
+Write = NameResizer | Start | GrowVolume | AwaitNode | Finish | ForgetBefore
+Step = Write | Emit | Fail
+Plan: TypeAlias = steps.Plan[Step]

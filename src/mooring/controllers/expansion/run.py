@@ -7,7 +7,6 @@ from mooring.clock import Clock
 from mooring.controllers.expansion.decide import decide
 from mooring.controllers.expansion.effects import Effects
 from mooring.controllers.expansion.view import ClaimView, find_local_expander, wakes
-from mooring.errors import MooringError
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
@@ -21,10 +20,6 @@ COMPONENT: Final = "volume_expand"
 """Who its events come from."""
 
 WORKERS = 10
-
-
-class Unready(MooringError):
-    """A claim and its volume do not agree; one of them is still to change."""
 
 
 class Expansion:
@@ -55,11 +50,7 @@ class Expansion:
         if claim is None:
             return Settled()
         volume = self._volumes.get(Key("", claim.spec.volume_name))
-        plan = decide(ClaimView(claim, volume))
-        if plan.problem:
-            raise Unready(plan.problem)
-        if volume is not None:
-            await self._effects.perform(plan, claim, volume)
+        await self._effects.perform(decide(ClaimView(claim, volume)), claim)
         return Settled()
 
     def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
@@ -75,14 +66,3 @@ class Expansion:
             and find_local_expander(after) is not None
         ):
             self.queue.add(after.spec.claim_ref.key)
-
-
-async def run(
-    client: Client,
-    clock: Clock,
-    recorder: Recorder,
-    claims: Informer[Claim],
-    volumes: Informer[Volume],
-) -> None:
-    """See to claims that grow until cancelled."""
-    await Expansion(client, clock, recorder, claims, volumes).run()

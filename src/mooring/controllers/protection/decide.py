@@ -1,19 +1,17 @@
 """Whether an object needs its finalizer put back, or may lose it now."""
 
-from mooring.controllers.protection.plan import (
-    AddFinalizer,
-    AskServer,
-    Plan,
-    RemoveFinalizer,
-    TellBlocked,
-    plan,
-)
+from mooring.controllers.protection.plan import AddFinalizer, AskServer, Plan, RemoveFinalizer
 from mooring.controllers.protection.view import ClaimView, ClassView, Evidence
 from mooring.model.claim import Claim
+from mooring.model.event import EventType
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
+from mooring.model.steps import Emit, plan
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
+
+BLOCKED = "DeletionBlocked"
+MOST_NAMED = 5
 
 
 def needs_action(protected: ApiObject, finalizer: str) -> bool:
@@ -28,20 +26,23 @@ def decide_claim(view: ClaimView) -> Plan:
         return settled
     users = tuple(pod for pod in view.pods if is_used_by(claim, pod))
     if users:
-        if frozenset(pod.uid for pod in users) == view.told:
+        words = blocked_by(users)
+        if words == view.told:
             return plan("pods use it, as people know")
-        return plan("pods use it", TellBlocked(claim, users))
+        return plan("pods use it", Emit(claim, EventType.NORMAL, BLOCKED, words))
     if view.evidence is Evidence.CACHE:
         return plan("no pod in the cache uses it", AskServer(claim))
     return plan("no pod uses it", RemoveFinalizer(claim, Finalizer.CLAIM_PROTECTION))
 
 
 def decide_volume(volume: Volume) -> Plan:
-    """A volume goes unless it is bound."""
+    """A volume goes unless it is bound, or in a phase that may mean as much."""
     if (settled := _decide_alive(volume, Finalizer.VOLUME_PROTECTION)) is not None:
         return settled
     if volume.is_bound:
         return plan("a claim is bound to it")
+    if not volume.status.phase.is_known:
+        return plan("nobody here knows what its phase means")
     return plan("no claim is bound to it", RemoveFinalizer(volume, Finalizer.VOLUME_PROTECTION))
 
 
@@ -73,6 +74,14 @@ def is_used_by(claim: Claim, pod: Pod) -> bool:
         if _is_made_for(claim, pod) and not _is_shut_down(pod):
             return True
     return False
+
+
+def blocked_by(users: tuple[Pod, ...]) -> str:
+    """The sentence that names the pods a deletion waits for, or as many as one can read."""
+    names = sorted(pod.name for pod in users)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    shown = ", ".join(names[:MOST_NAMED])
+    return f"Waiting for pods that use this claim to be deleted: {shown}{more}"
 
 
 def _decide_alive(protected: ApiObject, finalizer: str) -> Plan | None:

@@ -5,21 +5,13 @@ from typing import assert_never
 
 from mooring import log
 from mooring.client.contract import Client
-from mooring.controllers.protection.plan import (
-    AddFinalizer,
-    AskServer,
-    Plan,
-    RemoveFinalizer,
-    TellBlocked,
-)
+from mooring.controllers.protection.plan import AddFinalizer, AskServer, Plan, RemoveFinalizer
 from mooring.model.meta import ApiObject
-from mooring.model.pod import Pod
-from mooring.reconcile.recorder import Recorder, reference_to
+from mooring.model.steps import Emit
+from mooring.reconcile.apply import apply
+from mooring.reconcile.recorder import Recorder
 
 _log = log.get("mooring.protection")
-
-BLOCKED = "DeletionBlocked"
-MOST_NAMED = 5
 
 
 class Effects:
@@ -37,10 +29,9 @@ class Effects:
                 case RemoveFinalizer(of, finalizer):
                     held = (name for name in of.metadata.finalizers if name != finalizer)
                     await self._write(of, held, plan)
-                case TellBlocked(claim, users):
+                case Emit():
                     if self._recorder is not None:
-                        about = reference_to(claim)
-                        self._recorder.record(about, "Normal", BLOCKED, blocked_by(users))
+                        apply(step, self._recorder)
                 case AskServer():
                     raise ValueError("answer this first, then decide again")
                 case other:
@@ -49,11 +40,3 @@ class Effects:
     async def _write(self, seen: ApiObject, finalizers: Iterable[str], plan: Plan) -> None:
         await self._client.patch(seen, {"metadata": {"finalizers": list(finalizers)}})
         _log.info("finalizers written", kind=seen.resource.kind, key=seen.key, because=plan.because)
-
-
-def blocked_by(users: tuple[Pod, ...]) -> str:
-    """The sentence that names the pods a deletion waits for, or as many as one can read."""
-    names = sorted(pod.name for pod in users)
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    shown = ", ".join(names[:MOST_NAMED])
-    return f"Waiting for pods that use this claim to be deleted: {shown}{more}"

@@ -1,10 +1,13 @@
 """The steps that a plan of the protection reconcilers may hold."""
 
+from typing import TypeAlias
+
 import msgspec
 
+from mooring.model import steps
 from mooring.model.claim import Claim
 from mooring.model.meta import ApiObject
-from mooring.model.pod import Pod
+from mooring.model.steps import Emit
 
 
 class AddFinalizer(msgspec.Struct, frozen=True):
@@ -25,20 +28,5 @@ class AskServer(msgspec.Struct, frozen=True):
     claim: Claim
 
 
-class TellBlocked(msgspec.Struct, frozen=True):
-    """Say on the claim which pods its deletion waits for."""
-
-    claim: Claim
-    users: tuple[Pod, ...]
-
-
-Step = AddFinalizer | RemoveFinalizer | AskServer | TellBlocked
-
-
-class Plan(msgspec.Struct, frozen=True):
-    because: str
-    steps: tuple[Step, ...] = ()
-
-
-def plan(because: str, *steps: Step) -> Plan:
-    return Plan(because, steps)
+Step = AddFinalizer | RemoveFinalizer | AskServer | Emit
+Plan: TypeAlias = steps.Plan[Step]

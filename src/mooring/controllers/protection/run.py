@@ -20,7 +20,7 @@ from mooring.controllers.protection.decide import (
 )
 from mooring.controllers.protection.effects import Effects
 from mooring.controllers.protection.live_pods import LivePods
-from mooring.controllers.protection.plan import AskServer, Plan, TellBlocked
+from mooring.controllers.protection.plan import AskServer, Plan
 from mooring.controllers.protection.view import (
     ClaimView,
     ClassView,
@@ -34,6 +34,7 @@ from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
+from mooring.model.steps import Emit
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
 from mooring.reconcile.informer import Informer
@@ -85,7 +86,7 @@ class ClaimProtection:
         self._pods = pods
         self._live = LivePods(client)
         self._effects = Effects(client, recorder)
-        self._told: dict[str, frozenset[str]] = {}  # claim to pods, by uid
+        self._told: dict[str, str] = {}  # by the claim's uid
         pods.add_index(_PODS, claims_of_pod)
         claims.on_change(self._on_claim)
         pods.on_change(self._on_pod)
@@ -102,12 +103,12 @@ class ClaimProtection:
             plan = self._decide(claim, await self._live.naming(key), Evidence.SERVER)
         await self._effects.perform(plan)
         for step in plan.steps:
-            if isinstance(step, TellBlocked):
-                self._told[claim.uid] = frozenset(pod.uid for pod in step.users)
+            if isinstance(step, Emit):
+                self._told[claim.uid] = step.message
         return Settled()
 
     def _decide(self, claim: Claim, pods: Iterable[Pod], evidence: Evidence) -> Plan:
-        told = self._told.get(claim.uid, frozenset())
+        told = self._told.get(claim.uid, "")
         return decide_claim(ClaimView(claim, tuple(pods), evidence, told))
 
     def _on_claim(self, before: Claim | None, after: Claim | None) -> None:

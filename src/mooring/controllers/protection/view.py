@@ -25,7 +25,7 @@ class ClaimView(msgspec.Struct, frozen=True):
     claim: Claim
     pods: tuple[Pod, ...]
     evidence: Evidence
-    told: frozenset[str] = frozenset()  # uids of the pods that people were last told about
+    told: str = ""  # what people were last told about the pods it waits for
 
 
 class ClassView(msgspec.Struct, frozen=True):

@@ -65,6 +65,11 @@ async def test_block_volumes_are_refused(plugin: HostPathPlugin) -> None:
         await plugin.provision(order(a_claim(volume_mode=VolumeMode.BLOCK)))
 
 
+async def test_volumes_of_a_mode_nobody_knows_are_refused(plugin: HostPathPlugin) -> None:
+    with pytest.raises(PluginError, match="knows no volumeMode Tape"):
+        await plugin.provision(order(a_claim(volume_mode=VolumeMode("Tape"))))
+
+
 def test_it_makes_nothing_unless_it_was_enabled(root: Path) -> None:
     why = 'provisioning in volume plugin "kubernetes.io/host-path" is disabled'
     with pytest.raises(PluginError, match=why):

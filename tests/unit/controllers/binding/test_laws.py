@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mooring.controllers.binding.plan import AssignClass, Emit, SaveClaim, SaveVolume, Wake
+from mooring.controllers.binding.plan import AssignClass, SaveClaim, SaveVolume, Wake
 from mooring.model.claim import ClaimPhase
+from mooring.model.steps import Emit
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Annotation, Plugin
@@ -97,6 +98,14 @@ peaceful_worlds = st.builds(
 """Worlds as users make them: nothing half-done, nothing contradictory."""
 
 
+def has_believers(made: World, volume: str) -> bool:
+    """Claims that were bound to the volume, and know nothing else."""
+    return any(
+        claim.spec.volume_name == volume and claim.is_bind_completed
+        for claim in made.claims.values()
+    )
+
+
 def check_invariants(was: World, now: World) -> None:
     for claim in now.claims.values():
         before = was.claims.get(claim.key)
@@ -108,6 +117,11 @@ def check_invariants(was: World, now: World) -> None:
         kept = volume.spec.reclaim_policy == ReclaimPolicy.RETAIN
         assert not kept or name in now.volumes, "nothing that is to be kept is deleted"
         reference, after = volume.spec.claim_ref, now.volumes.get(name)
+        destroys = volume.spec.reclaim_policy is not ReclaimPolicy.RETAIN
+        if destroys and reference is not None and reference.uid and has_believers(was, name):
+            assert after is not None, "deleted under a claim that was bound to it"
+            released = after.status.phase is VolumePhase.RELEASED is not volume.status.phase
+            assert not released, "others delete what is released"
         if reference is None or not reference.uid or after is None:
             continue
         owner = now.claims.get(reference.key)

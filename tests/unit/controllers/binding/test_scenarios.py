@@ -19,7 +19,7 @@ from mooring.controllers.binding.decide.claim import (
 from mooring.controllers.binding.plan import Provision
 from mooring.model.claim import Claim, ClaimPhase
 from mooring.model.storage_class import StorageClass
-from mooring.model.storage_terms import VolumeMode
+from mooring.model.storage_terms import AccessMode, BindingMode, VolumeMode
 from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Annotation
 from tests.unit.controllers.binding.things import (
@@ -464,6 +464,43 @@ OTHERS: dict[str, Row] = {
         (a_claim(storage_class_name="gold"), a_class(provisioner="kubernetes.io/nfs")),
         {"c": "Pending"},
         (("Warning", "ProvisioningFailed", "no provisionable volume plugin matched"),),
+    ),
+    "a class with a binding mode nobody knows: neither bound nor made": Row(
+        (
+            gold(),
+            a_claim(storage_class_name="gold", annotations={Annotation.SELECTED_NODE: "n1"}),
+            a_class(volume_binding_mode=BindingMode("AtFullMoon")),
+        ),
+        {"pv": "Available", "c": "Pending"},
+        (
+            (
+                "Warning",
+                "FailedBinding",
+                'StorageClass "gold" has an unknown volumeBindingMode "AtFullMoon"',
+            ),
+        ),
+    ),
+    "a class with a binding mode nobody knows: a reserved volume is bound": Row(
+        (
+            gold(claim_ref=ref("c")),
+            a_claim(storage_class_name="gold"),
+            a_class(volume_binding_mode=BindingMode("AtFullMoon")),
+        ),
+        {"pv": "Bound ref=c/u", "c": BOUND},
+    ),
+    "access modes nobody knows are names: they match themselves": Row(
+        (
+            a_volume("other", "1Gi", AccessMode("Twice")),
+            a_volume("pv", "1Gi", AccessMode("Thrice")),
+            a_claim("1Gi", AccessMode("Thrice")),
+        ),
+        {"pv": "Bound ref=c/u BBC", "c": BOUND, "other": "Available"},
+    ),
+    "a volume mode nobody knows is neither of ours": Row(
+        (a_volume(volume_mode=VolumeMode("Tape")), a_claim()), {"c": "Pending"}, (FAILED_BINDING,)
+    ),
+    "a claim in a phase nobody knows, never bound": Row(
+        (a_claim(phase=ClaimPhase("Dreaming")),), {"c": "Pending"}, (FAILED_BINDING,)
     ),
     "80 a class of a plugin that makes volumes": Row(
         (a_claim(storage_class_name="gold"), a_class(provisioner="kubernetes.io/host-path")),

@@ -55,6 +55,11 @@ def bound(**more: object) -> Volume:
     return a_volume(**{"phase": BOUND, "claim_ref": ref("c", "u"), **more})  # type: ignore[arg-type] # a builder's keywords
 
 
+def misbound(claim: str) -> tuple[str, str, str]:
+    message = f'Claim "{claim}" is bound to this volume, but spec.claimRef does not name it'
+    return ("Warning", "ClaimMisbound", message)
+
+
 ELSEWHERE = a_claim(volume="other", annotations=DONE, phase=ClaimPhase.BOUND, has="1Gi")
 HERE = a_claim(volume="pv", annotations=DONE, phase=ClaimPhase.BOUND, has="1Gi")
 NEWER = a_claim(uid="newer")
@@ -74,6 +79,35 @@ TABLE: dict[str, Row] = {
     ),
     "60 its claim is gone, it is to be kept": Row(bound(), None, "Released ref=c/u"),
     "61 another claim has the name of its claim": Row(bound(), NEWER, "Released ref=c/u"),
+    "61 its claim has another uid now, and was bound to it: kept as it is": Row(
+        bound(reclaim_policy=DELETE),
+        a_claim(uid="newer", volume="pv", annotations=DONE),
+        "Bound ref=c/u",
+        (),
+        (misbound("ns/c"),),
+    ),
+    "61 its claim is gone, and another was bound to it: kept as it is": Row(
+        bound(reclaim_policy=DELETE, claim_ref=ref("ghost", "u")),
+        HERE,
+        "Bound ref=ghost/u",
+        (),
+        (misbound("ns/c"),),
+    ),
+    "61 its claim is gone, another was bound to it, and it is to be kept: released": Row(
+        bound(claim_ref=ref("ghost", "u")), HERE, "Released ref=ghost/u"
+    ),
+    "61 its claim is gone, and another that was never bound asks for it: released": Row(
+        bound(reclaim_policy=DELETE, claim_ref=ref("ghost", "u")),
+        a_claim(volume="pv"),
+        "Released ref=ghost/u",
+        (DELETION,),
+    ),
+    "61 its claim is gone, and one of another namespace was bound to it: released": Row(
+        bound(reclaim_policy=DELETE, claim_ref=replace(ref("ghost", "u"), namespace="other")),
+        HERE,
+        "Released ref=ghost/u",
+        (DELETION,),
+    ),
     "62 its claim has yet to point back": Row(
         a_volume(claim_ref=ref("c", "u")), a_claim(), "Available ref=c/u"
     ),
@@ -267,6 +301,12 @@ FINALIZERS = {
     "made in-tree, now to be recycled": (by(HOST), RECYCLE, (OURS,), ()),
     "made in-tree, once served by a CSI driver": (by(HOST), RETAIN, ("x", THEIRS), ("x",)),
     "taken over by a CSI driver": (by(Plugin.GCE_PD), DELETE, ("x", OURS, THEIRS), ("x", THEIRS)),
+    "made in-tree, with a policy nobody knows": (
+        by(HOST),
+        ReclaimPolicy("Compost"),
+        ("x", OURS, THEIRS),
+        ("x", OURS, THEIRS),
+    ),
     "made outside": (by("external.io/x"), DELETE, ("x", THEIRS), ("x", THEIRS)),
     "made by hand": ({}, DELETE, ("x",), ("x",)),
 }

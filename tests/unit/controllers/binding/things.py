@@ -126,6 +126,9 @@ def a_class(
     **body: Any,
 ) -> StorageClass:
     annotations = {Annotation.DEFAULT_CLASS: "true"} if default else {}
+    body.setdefault(
+        "volume_binding_mode", BindingMode.WAIT_FOR_CONSUMER if waits else BindingMode.IMMEDIATE
+    )
     return StorageClass(
         metadata=ObjectMeta(
             name=name,
@@ -135,6 +138,5 @@ def a_class(
             creation_timestamp=created,
         ),
         provisioner=provisioner,
-        volume_binding_mode=BindingMode.WAIT_FOR_CONSUMER if waits else BindingMode.IMMEDIATE,
         **body,
     )

@@ -11,23 +11,22 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from mooring.controllers.binding.decide.bind import reference_to, unbind
+from mooring.controllers.binding.decide.bind import unbind
 from mooring.controllers.binding.decide.claim import choose_default, decide_claim
-from mooring.controllers.binding.decide.match import find_free, find_reserved, rank
+from mooring.controllers.binding.decide.match import find_free, find_reserved, rank, selector_of
 from mooring.controllers.binding.decide.reclaim import (
     External,
     InTree,
     Nobody,
     fail,
     find_deleter,
+    find_holder,
     is_released,
 )
 from mooring.controllers.binding.decide.volume import decide_volume
 from mooring.controllers.binding.plan import (
     AssignClass,
     Delete,
-    Emit,
-    Fail,
     Plan,
     Provision,
     Reason,
@@ -41,6 +40,8 @@ from mooring.controllers.binding.view import ClaimView, Plugins, Provisioning, V
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
+from mooring.model.reference import ClaimRef
+from mooring.model.steps import Emit, Fail
 from mooring.model.storage_class import StorageClass
 from mooring.model.storage_terms import STORAGE
 from mooring.model.volume import Volume, VolumeSpec
@@ -85,12 +86,14 @@ class World:
     def look_at_claim(self, key: Key) -> Plan:
         claim = self.claims[key]
         storage_class = self.classes.get(claim.storage_class)
-        delayed = storage_class is not None and storage_class.waits_for_consumer
+        delayed = storage_class is not None and not storage_class.binds_at_once
         match: Volume | None = None
         if not claim.spec.volume_name:
             match = find_reserved(claim, self.volumes.values())
             if match is None and not delayed:
-                match = find_free(claim, sorted(self.volumes.values(), key=rank))
+                match = find_free(
+                    claim, selector_of(claim), sorted(self.volumes.values(), key=rank)
+                )
         view = ClaimView(
             claim=claim,
             volume=self.volumes.get(claim.spec.volume_name),
@@ -109,7 +112,16 @@ class World:
         claim = None if reference is None else self.claims.get(reference.key)
         if claim is not None and reference is not None and claim.uid != reference.uid:
             claim = None
-        return decide_volume(VolumeView(volume, claim))
+        named_by = self._named_by(name)
+        return decide_volume(VolumeView(volume, claim, named_by=named_by))
+
+    def _named_by(self, name: str) -> Claim | None:
+        bound = [
+            claim
+            for claim in self.claims.values()
+            if claim.spec.volume_name == name and claim.is_bind_completed
+        ]
+        return min(bound, key=lambda claim: claim.key, default=None)
 
     # acting
 
@@ -143,7 +155,7 @@ class World:
                     assert self.claims[seen.key] is seen, "a write over somebody else's"
                     self.claims[seen.key] = self._versioned(wanted)
                 case Emit(_, kind, reason, message):
-                    self.events.append((kind.value, reason.value, message))
+                    self.events.append((kind.value, str(reason), message))
                 case Provision() | Delete() | Recycle():
                     self.started.append(step)
                 case Wake(key):
@@ -182,7 +194,7 @@ class World:
                 spec=VolumeSpec(
                     capacity={STORAGE: str(claim.requested)},
                     access_modes=claim.spec.access_modes,
-                    claim_ref=reference_to(claim),
+                    claim_ref=ClaimRef.to(claim),
                     storage_class_name=claim.storage_class,
                     reclaim_policy=self.classes[claim.storage_class].reclaim_policy,
                 ),
@@ -190,7 +202,9 @@ class World:
 
     def _is_released(self, volume: Volume) -> bool:
         reference = volume.spec.claim_ref
-        return is_released(volume, None if reference is None else self.claims.get(reference.key))
+        claim = None if reference is None else self.claims.get(reference.key)
+        holder = find_holder(volume, self._named_by(volume.name))
+        return holder is None and is_released(volume, claim)
 
     def _delete(self, volume: Volume) -> None:
         match find_deleter(volume, self.plugins):

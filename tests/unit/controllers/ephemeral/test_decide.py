@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.controllers.ephemeral.decide import decide
-from mooring.controllers.ephemeral.plan import CreateClaim, Refuse, Step
+from mooring.controllers.ephemeral.plan import CreateClaim, Step
 from mooring.controllers.ephemeral.view import has_ephemeral_volume, view
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
+from mooring.model.steps import Emit, Fail
 from mooring.model.wire import read_document
 
 Doc = dict[str, Any]
@@ -63,13 +64,16 @@ def told(step: Step) -> tuple[str, str]:
     match step:
         case CreateClaim(_, volume, name):
             return volume, f"create {name}"
-        case Refuse(_, volume, problem):
-            return volume, problem
+        case Emit(_, _, reason, message):
+            return reason, message
+        case Fail(message):
+            return "failed", message
 
 
 EMPTY = {"name": "scratch", "emptyDir": {}}
 NAMED = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
-FOREIGN = "PVC ns/web-a was not created for pod ns/web (pod is not owner)"
+FOREIGN = "ephemeral volume a: PVC ns/web-a was not created for pod ns/web (pod is not owner)"
+REFUSED = [("FailedBinding", FOREIGN), ("failed", FOREIGN)]
 
 TABLE: dict[str, tuple[Pod, tuple[Claim, ...], list[tuple[str, str]]]] = {
     "no ephemeral volume: nothing": (a_pod(EMPTY, NAMED), (), []),
@@ -92,22 +96,22 @@ TABLE: dict[str, tuple[Pod, tuple[Claim, ...], list[tuple[str, str]]]] = {
     "a claim of that name is another pod's: refused": (
         a_pod(ephemeral("a")),
         (a_claim("web-a", "u-older"),),
-        [("a", FOREIGN)],
+        REFUSED,
     ),
     "a claim of that name is owned but not controlled: refused": (
         a_pod(ephemeral("a")),
         (a_claim("web-a", controller=False),),
-        [("a", FOREIGN)],
+        REFUSED,
     ),
     "a claim of that name belongs to nobody: refused": (
         a_pod(ephemeral("a")),
         (read_document({"metadata": {"name": "web-a", "namespace": "ns"}}, Claim),),
-        [("a", FOREIGN)],
+        REFUSED,
     ),
     "what comes after a refusal waits": (
         a_pod(ephemeral("c"), ephemeral("a"), ephemeral("b")),
         (a_claim("web-a", "u-older"),),
-        [("c", "create ns/web-c"), ("a", FOREIGN)],
+        [("c", "create ns/web-c"), *REFUSED],
     ),
     "the pod is being deleted: nothing": (
         a_pod(ephemeral("a"), deletionTimestamp="2026-01-02T03:04:05Z"),
@@ -185,5 +189,5 @@ def test_nothing_is_made_twice_or_taken_over_and_a_cut_pass_is_finished_by_the_n
     assert {key: after[key] for key in before} == before
     again = decide(view(pod, after.get)).steps
     assert not any(isinstance(step, CreateClaim) for step in again)
-    if not any(isinstance(step, Refuse) for step in again):
+    if not any(isinstance(step, Fail) for step in again):
         assert all(Key("ns", f"web-{name}") in after for name in volumes)

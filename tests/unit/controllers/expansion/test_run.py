@@ -39,7 +39,7 @@ class World:
         self.eyes = FakeClient(self.server, self.clock)
         self.eyes_for_volumes = FakeClient(self.server, self.clock)
         doc = a_claim(storage=asks, volumeName="disk")
-        doc["metadata"] |= {"namespace": "ns", "annotations": {RESIZER: "example.com/flex"}}
+        doc["metadata"]["namespace"] = "ns"
         doc["status"] = {"phase": "Bound", "capacity": {"storage": "5Gi"}}
         claim = self.server.create(Claim, doc)
         ref = {"namespace": "ns", "name": "data", "uid": claim.uid}
@@ -116,6 +116,8 @@ async def test_a_refused_annotation_is_told_and_tried_again() -> None:
         ]
         await world.clock.advance(1)
         assert world.client.calls == ["patch PersistentVolumeClaim ns/data"] * 2
+        named = world.server.get(Claim, DATA).metadata.annotations
+        assert named == {RESIZER: "pd.csi.storage.gke.io"}
 
 
 async def test_a_conflict_is_no_news_for_people() -> None:

@@ -19,14 +19,15 @@ from mooring.controllers.protection.plan import (
     AskServer,
     RemoveFinalizer,
     Step,
-    TellBlocked,
 )
 from mooring.controllers.protection.view import ClaimView, ClassView, Evidence, classes_of_claim
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim, ClaimSpec, ClaimStatus, ModifyStatus
+from mooring.model.event import EventType
 from mooring.model.meta import ApiObject, ObjectMeta, OwnerReference
 from mooring.model.pod import Pod, PodPhase, PodSpec, PodStatus
 from mooring.model.pod_volume import ClaimSource, EphemeralSource, PodVolume
+from mooring.model.steps import Emit
 from mooring.model.volume import Volume, VolumePhase, VolumeStatus
 
 ON_CLAIMS = "kubernetes.io/pvc-protection"
@@ -117,12 +118,19 @@ def test_a_claim_is_used_by(claim: Claim, pod: Pod, then: bool) -> None:  # noqa
     assert is_used_by(claim, pod) is then
 
 
-def on_cache(claim: Claim, *pods: Pod, told: frozenset[str] = frozenset()) -> ClaimView:
+def on_cache(claim: Claim, *pods: Pod, told: str = "") -> ClaimView:
     return ClaimView(claim, pods, Evidence.CACHE, told)
 
 
 def on_server(claim: Claim, *pods: Pod) -> ClaimView:
     return ClaimView(claim, pods, Evidence.SERVER)
+
+
+WAITS = "Waiting for pods that use this claim to be deleted: "
+
+
+def blocked(names: str) -> Emit:
+    return Emit(GOING, EventType.NORMAL, "DeletionBlocked", WAITS + names)
 
 
 ALIVE, BARE = a_claim(ON_CLAIMS), a_claim("example.com/mine")
@@ -136,14 +144,14 @@ CLAIMS: dict[str, tuple[ClaimView, tuple[Step, ...]]] = {
         on_cache(a_claim("example.com/mine", deleting=True)),
         (),
     ),
-    "deleting and used: people are told": (on_cache(GOING, USER), (TellBlocked(GOING, (USER,)),)),
+    "deleting and used: people are told": (on_cache(GOING, USER), (blocked("web"),)),
     "deleting and used, as people know: nothing": (
-        on_cache(GOING, USER, told=frozenset({"u-web"})),
+        on_cache(GOING, USER, told=WAITS + "web"),
         (),
     ),
     "deleting and used by more than people know: they are told": (
-        on_cache(GOING, USER, a_pod(NAMED, name="w2"), told=frozenset({"u-web"})),
-        (TellBlocked(GOING, (USER, a_pod(NAMED, name="w2"))),),
+        on_cache(GOING, USER, a_pod(NAMED, name="w2"), told=WAITS + "web"),
+        (blocked("w2, web"),),
     ),
     "deleting and unused as far as the cache knows: ask the server": (
         on_cache(GOING),
@@ -155,7 +163,7 @@ CLAIMS: dict[str, tuple[ClaimView, tuple[Step, ...]]] = {
     ),
     "deleting and used as only the server knows: people are told": (
         on_server(GOING, USER),
-        (TellBlocked(GOING, (USER,)),),
+        (blocked("web"),),
     ),
     "deleting and unused, says the server: let go": (
         on_server(GOING),
@@ -184,10 +192,21 @@ def test_a_deleting_volume_is_let_go_unless_it_is_bound(phase: VolumePhase) -> N
 
 
 VOLUMES: dict[str, tuple[Volume, tuple[Step, ...]]] = {
+    "deleting in a phase nobody knows: kept, it may be in use": (
+        a_volume(VolumePhase("Quiescing"), ON_VOLUMES, deleting=True),
+        (),
+    ),
     "alive and protected: nothing": (a_volume(VolumePhase.AVAILABLE, ON_VOLUMES), ()),
     "alive without the finalizer: it is added": (LOOSE, (AddFinalizer(LOOSE, ON_VOLUMES),)),
     "deleting without the finalizer: nothing": (a_volume(VolumePhase.BOUND, deleting=True), ()),
 }
+
+
+def test_a_crowd_of_pods_is_not_listed_in_full() -> None:
+    crowd = [a_pod(NAMED, name=f"web-{number}") for number in range(8)]
+    assert decide_claim(on_server(GOING, *crowd)).steps == (
+        blocked("web-0, web-1, web-2, web-3, web-4 and 3 more"),
+    )
 
 
 @pytest.mark.parametrize(("volume", "then"), VOLUMES.values(), ids=VOLUMES)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mooring.client.contract import EVERYTHING, Listing
-from mooring.controllers.protection.effects import blocked_by
 from mooring.controllers.protection.live_pods import LivePods
 from mooring.controllers.protection.run import COMPONENT, ClaimProtection, Informers, run
 from mooring.errors import ConnectionLost, ServerError
@@ -17,7 +16,6 @@ from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
 from mooring.model.event import Event
 from mooring.model.keys import Key
-from mooring.model.meta import ObjectMeta
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.reconcile.informer import Informer
@@ -201,14 +199,6 @@ async def test_pods_wake_nobody_but_claims_that_wait_to_go(world: World) -> None
     assert len(protection.queue) == 0
     pods.fold(world.has_pod("w2", "going"))
     assert len(protection.queue) == 1
-
-
-def test_a_crowd_of_pods_is_not_listed_in_full() -> None:
-    crowd = tuple(Pod(metadata=ObjectMeta(name=f"web-{number}")) for number in range(8))
-    assert blocked_by(crowd) == (
-        "Waiting for pods that use this claim to be deleted: "
-        "web-0, web-1, web-2, web-3, web-4 and 3 more"
-    )
 
 
 # the shared list

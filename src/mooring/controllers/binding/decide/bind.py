@@ -8,11 +8,13 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from mooring.controllers.binding.plan import Fail, Step, save_claim, save_volume
+from mooring.controllers.binding.plan import Reason, Step, save_claim, save_volume
 from mooring.model import quantity
 from mooring.model.claim import Claim, ClaimPhase, ClaimStatus
+from mooring.model.event import EventType
 from mooring.model.meta import ObjectMeta
 from mooring.model.reference import ClaimRef
+from mooring.model.steps import Emit, Fail
 from mooring.model.storage_terms import STORAGE
 from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Annotation
@@ -26,7 +28,9 @@ def bind(seen: Volume, seen_claim: Claim, claim: Claim) -> tuple[Step, ...]:
     `claim` is the claim as it will be saved together with this, `seen_claim` as it is in the API.
     """
     if STORAGE not in seen.spec.capacity and not claim.is_bound:
-        return (Fail(f'PersistentVolume "{seen.name}" is without a storage capacity'),)
+        message = f'PersistentVolume "{seen.name}" is without a storage capacity'
+        told = Emit(seen_claim, EventType.WARNING, Reason.FAILED_BINDING, message)
+        return told, Fail(message)
     volume = with_phase(pointed_at(seen, claim), VolumePhase.BOUND)
     return save_volume(seen, volume) + save_claim(seen_claim, _bound_claim(claim, volume))
 
@@ -40,21 +44,10 @@ def pointed_at(volume: Volume, claim: Claim) -> Volume:
     reference = volume.spec.claim_ref
     if reference is not None and (reference.key, reference.uid) == (claim.key, claim.uid):
         return volume
-    pointing = replace(volume, spec=replace(volume.spec, claim_ref=reference_to(claim)))
+    pointing = replace(volume, spec=replace(volume.spec, claim_ref=ClaimRef.to(claim)))
     if reference is not None and reference.points_at(claim.key, claim.uid):
         return pointing
     return replace(pointing, metadata=_annotated(pointing, Annotation.BOUND_BY_CONTROLLER))
-
-
-def reference_to(claim: Claim) -> ClaimRef:
-    return ClaimRef(
-        kind=Claim.resource.kind,
-        api_version=Claim.resource.api_version,
-        namespace=claim.namespace,
-        name=claim.name,
-        uid=claim.uid,
-        resource_version=claim.metadata.resource_version,
-    )
 
 
 def unpointed(volume: Volume) -> Volume:

@@ -6,20 +6,13 @@ from msgspec.structs import replace
 
 from mooring.controllers.binding.decide.bind import bind, without_volume
 from mooring.controllers.binding.decide.match import is_reserved_for
-from mooring.controllers.binding.decide.migration import DRIVERS, anneal_claim
-from mooring.controllers.binding.plan import (
-    AssignClass,
-    Emit,
-    EventType,
-    Fail,
-    Plan,
-    Provision,
-    Reason,
-    plan,
-    save_claim,
-)
+from mooring.controllers.binding.decide.migration import anneal_claim
+from mooring.controllers.binding.plan import AssignClass, Plan, Provision, Reason, save_claim
 from mooring.controllers.binding.view import ClaimView, Provisioning
 from mooring.model.claim import Claim, ClaimPhase
+from mooring.model.event import EventType
+from mooring.model.migration import DRIVERS
+from mooring.model.steps import Emit, Fail, plan
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Plugin
@@ -55,6 +48,9 @@ def _decide_unbound(view: ClaimView, claim: Claim) -> Plan:
         spec = replace(claim.spec, storage_class_name=view.default_class.name)
         assigned = AssignClass(view.claim, replace(claim, spec=spec))
         return plan("there is a default class", assigned)
+    if view.storage_class is not None and not view.storage_class.volume_binding_mode.is_known:
+        told = _tell_unknown_mode(view.claim, view.storage_class)
+        return _stay("nobody knows when to bind it", view, claim, told)
     if view.is_delayed and not claim.selected_node:
         return _stay("no pod with this claim has a node", view, claim, _tell_waiting(view))
     if claim.storage_class:
@@ -70,6 +66,12 @@ def _tell_waiting(view: ClaimView) -> Emit:
         several = "s" if len(pods) > 1 else ""
         message = f"waiting for pod{several} {','.join(pods)} to be scheduled"
     return Emit(view.claim, EventType.NORMAL, reason, message)
+
+
+def _tell_unknown_mode(claim: Claim, storage_class: StorageClass) -> Emit:
+    mode = storage_class.volume_binding_mode
+    message = f'StorageClass "{storage_class.name}" has an unknown volumeBindingMode "{mode}"'
+    return Emit(claim, EventType.WARNING, Reason.FAILED_BINDING, message)
 
 
 def _decide_provisioning(view: ClaimView, claim: Claim) -> Plan:

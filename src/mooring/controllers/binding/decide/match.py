@@ -53,10 +53,10 @@ def selector_of(claim: Claim) -> LabelSelector:
 def takes(claim: Claim, selector: LabelSelector, volume: Volume) -> bool:
     """Whether the claim may have this free volume."""
     return (
-        is_free(volume)
+        selector.matches(volume.metadata.labels)  # first: this alone may be true of few of many
+        and is_free(volume)
         and volume.storage_class == claim.storage_class
         and fits(claim, volume)
-        and selector.matches(volume.metadata.labels)
     )
 
 
@@ -74,7 +74,6 @@ def _reservation_rank(volume: Volume) -> tuple[bool, tuple[int, int, str]]:
     return reference is None or not reference.uid, rank(volume)
 
 
-def find_free(claim: Claim, ranked: Iterable[Volume]) -> Volume | None:
-    """The first of `ranked` that the claim may have. Raises: ValueError, as `selector_of`."""
-    selector = selector_of(claim)
+def find_free(claim: Claim, selector: LabelSelector, ranked: Iterable[Volume]) -> Volume | None:
+    """The first of `ranked` that the claim may have."""
     return next((volume for volume in ranked if takes(claim, selector, volume)), None)

@@ -1,25 +1,15 @@
-"""In-tree plugins that a CSI driver has taken over, and the marks that say so on our objects."""
+"""The marks that say on our objects whether a CSI driver has taken over their plugin."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from msgspec.structs import replace
 
 from mooring.controllers.binding.decide.bind import without
 from mooring.model.claim import Claim
+from mooring.model.migration import DRIVERS
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer, Plugin
-
-DRIVERS: Final[Mapping[str, str]] = {
-    Plugin.AWS_EBS: "ebs.csi.aws.com",
-    Plugin.GCE_PD: "pd.csi.storage.gke.io",
-    Plugin.AZURE_DISK: "disk.csi.azure.com",
-    Plugin.AZURE_FILE: "file.csi.azure.com",
-    Plugin.CINDER: "cinder.csi.openstack.org",
-    Plugin.VSPHERE: "csi.vsphere.vmware.com",
-    Plugin.PORTWORX: "pxd.portworx.com",
-}
 
 
 def anneal_claim(claim: Claim) -> Claim:
@@ -70,7 +60,9 @@ def _finalizers(volume: Volume, provisioner: str) -> tuple[str, ...]:
         return tuple(name for name in has if name != ours)
     if not provisioner.startswith(Plugin.PREFIX):
         return has
+    if not volume.spec.reclaim_policy.is_known:
+        return has  # somebody else knows what is to become of it
     kept = tuple(name for name in has if name != theirs)
-    if volume.spec.reclaim_policy != ReclaimPolicy.DELETE:
+    if volume.spec.reclaim_policy is not ReclaimPolicy.DELETE:
         return tuple(name for name in kept if name != ours)
     return kept if ours in kept else (*kept, ours)

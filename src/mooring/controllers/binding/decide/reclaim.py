@@ -6,8 +6,6 @@ from msgspec.structs import replace
 from mooring.controllers.binding.decide.bind import with_phase
 from mooring.controllers.binding.plan import (
     Delete,
-    Emit,
-    EventType,
     Reason,
     Recycle,
     SaveVolume,
@@ -16,6 +14,8 @@ from mooring.controllers.binding.plan import (
 )
 from mooring.controllers.binding.view import Plugins
 from mooring.model.claim import Claim
+from mooring.model.event import EventType
+from mooring.model.steps import Emit
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Annotation, Plugin
@@ -23,6 +23,7 @@ from mooring.model.wellknown import Annotation, Plugin
 JUDGED = frozenset((VolumePhase.RELEASED, VolumePhase.FAILED))
 """Phases of a volume that was found to have no claim, once and for all."""
 
+DESTROYING = frozenset((ReclaimPolicy.DELETE, ReclaimPolicy.RECYCLE))
 UNKNOWN_POLICY = "Volume has unrecognized PersistentVolumeReclaimPolicy"
 NO_PLUGIN = "no volume plugin matched"
 PLUGINS_BY_SOURCE = {"hostPath": Plugin.HOST_PATH, "nfs": Plugin.NFS}
@@ -82,6 +83,19 @@ def is_released(volume: Volume, claim: Claim | None) -> bool:
     if claim is None or claim.uid != reference.uid:
         return True
     return claim.spec.volume_name not in {"", volume.name}
+
+
+def find_holder(volume: Volume, named_by: Claim | None) -> Claim | None:
+    """The claim that stands between a volume and a policy that destroys data.
+
+    It has the volume, as far as it knows, though the volume names another: somebody wrote nonsense
+    into the volume. Only a claim of the namespace that the volume names counts: nobody else can
+    keep a volume from being reclaimed.
+    """
+    reference = volume.spec.claim_ref
+    if reference is None or named_by is None or named_by.namespace != reference.namespace:
+        return None
+    return named_by if volume.spec.reclaim_policy in DESTROYING else None
 
 
 def find_deleter(volume: Volume, plugins: Plugins) -> Deleter:

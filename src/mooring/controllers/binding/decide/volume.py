@@ -2,18 +2,12 @@
 
 from mooring.controllers.binding.decide.bind import unbind, with_phase
 from mooring.controllers.binding.decide.migration import anneal_volume
-from mooring.controllers.binding.decide.reclaim import JUDGED, release
-from mooring.controllers.binding.plan import (
-    Emit,
-    EventType,
-    Plan,
-    Reason,
-    Wake,
-    plan,
-    save_volume,
-)
+from mooring.controllers.binding.decide.reclaim import JUDGED, find_holder, release
+from mooring.controllers.binding.plan import Plan, Reason, Wake, save_volume
 from mooring.controllers.binding.view import VolumeView
 from mooring.model.claim import Claim
+from mooring.model.event import EventType
+from mooring.model.steps import Emit, plan
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Annotation
@@ -44,13 +38,13 @@ def decide_volume(view: VolumeView) -> Plan:
     if not reference.uid:
         available = with_phase(volume, VolumePhase.AVAILABLE)
         return plan("it is reserved for a claim", *save_volume(seen, available))
-    if claim is None:
-        return plan("its claim is gone", *release(seen, volume, view.plugins))
-    if not claim.spec.volume_name:
-        return _decide_half_bound(seen, volume, claim)
-    if claim.spec.volume_name == volume.name:
+    if claim is not None and claim.spec.volume_name == volume.name:
         bound = with_phase(volume, VolumePhase.BOUND)
         return plan("it is bound", *save_volume(seen, bound))
+    if claim is not None and not claim.spec.volume_name:
+        return _decide_half_bound(seen, volume, claim)
+    if claim is None:
+        return _decide_left(view, volume, "its claim is gone")
     return _decide_superfluous(view, volume)
 
 
@@ -74,11 +68,20 @@ def _decide_half_bound(seen: Volume, volume: Volume, claim: Claim) -> Plan:
     )
 
 
+def _decide_left(view: VolumeView, volume: Volume, because: str) -> Plan:
+    """Its policy comes into force, unless that could destroy what somebody uses."""
+    seen, holder = view.volume, find_holder(volume, view.named_by)
+    if holder is None:
+        return plan(because, *release(seen, volume, view.plugins))
+    message = f'Claim "{holder.key}" is bound to this volume, but spec.claimRef does not name it'
+    told = Emit(seen, EventType.WARNING, Reason.CLAIM_MISBOUND, message)
+    return plan("a claim has it that it does not name", told, *save_volume(seen, volume))
+
+
 def _decide_superfluous(view: VolumeView, volume: Volume) -> Plan:
     """Its claim has another volume."""
     seen = view.volume
     was_made_for_it = Annotation.PROVISIONED_BY in volume.metadata.annotations
     if was_made_for_it and volume.spec.reclaim_policy == ReclaimPolicy.DELETE:
-        because = "its claim has another volume, this was made for it"
-        return plan(because, *release(seen, volume, view.plugins))
+        return _decide_left(view, volume, "its claim has another volume, this was made for it")
     return plan("its claim has another volume", *unbind(seen, volume))

@@ -1,0 +1,9 @@
+"""ServiceAccount: who a pod is, to the API."""
+
+from typing import ClassVar
+
+from mooring.model.meta import ApiObject, Resource
+
+
+class ServiceAccount(ApiObject, frozen=True):
+    resource: ClassVar = Resource("", "v1", "ServiceAccount", "serviceaccounts", namespaced=True)

@@ -1,0 +1,257 @@
+"""A node's volumes and pods against a whole API in this process.
+
+`Cluster.node()` runs them, as a process of theirs would; leaving it kills them. Most plugins are
+played (`Cluster.backend` knows what happened); with `real=True` they are those that Mooring has, on
+a directory of the test and mounts in memory.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+
+from mooring.apiserver.auth.user import node_user
+from mooring.apiserver.in_process import InProcessApi
+from mooring.client.contract import Doc, T
+from mooring.client.local import LocalClient
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.meta import ApiObject
+from mooring.model.pod import Pod
+from mooring.model.volume_use import VolumeUse
+from mooring.node.actual import PodMount
+from mooring.node.objects import ApiObjects
+from mooring.node.own_node import WatchedNode
+from mooring.node.pod_directory import PodDirectories
+from mooring.node.pod_life import PodLives
+from mooring.node.run import NodeVolumes
+from mooring.plugins.contract import Host
+from mooring.plugins.layout import Layout
+from mooring.plugins.registry import Registry, built_in
+from mooring.reconcile.recorder import Recorder
+from tests.fakes.api import ApiUnderTest
+from tests.fakes.mounts import FakeMounts
+from tests.fakes.objects import CLAIMS, DEFAULT, NODES, PODS, VOLUMES, a_claim, a_node, a_volume
+from tests.fakes.plugins import Backend, FakeCloudDisk, FakeDisk, FakePlugin
+from tests.scenarios.binding import cluster as binding
+from tests.scenarios.neighbours import FOREVER, Mortal
+
+NODE = "n1"
+DISK = "example.com/disk"
+CLOUD = "example.com/cloud"
+SCRATCH = "example.com/scratch"
+FILES = "example.com/files"
+
+
+class MoodyCloud(FakeCloudDisk):
+    """Its driver may say that nothing need be attached, or that the node is full."""
+
+    is_attachable = True
+    is_full = False
+
+    def can_attach(self, use: VolumeUse) -> bool:
+        return self.is_attachable
+
+    async def is_node_full(self, use: VolumeUse, node: str) -> bool:
+        return self.is_full
+
+
+class FakeContainers:
+    """Containers that start, stop and linger as told. After a restart those of `left` are there."""
+
+    def __init__(self) -> None:
+        self.running: set[str] = set()  # by pod uid
+        self.started: list[tuple[str, tuple[str, ...]]] = []  # pod, names of its volumes
+        self.may_stop = asyncio.Event()
+        self.may_stop.set()
+
+    async def start(self, pod: Pod, mounts: Mapping[str, PodMount]) -> None:
+        self.running.add(pod.uid)
+        self.started.append((pod.name, tuple(sorted(mounts))))
+
+    async def stop(self, pod: Pod) -> None:
+        await self.may_stop.wait()
+        self.running.discard(pod.uid)
+
+    def are_gone(self, pod_uid: str) -> bool:
+        return pod_uid not in self.running
+
+
+class Grumpy(Mortal):
+    """A client whose next deletions and reads of claims are refused."""
+
+    refusals: list[Exception]
+    outages: list[Exception]
+    reads: int = 0  # of claims
+
+    async def get(self, kind: type[T], key: Key) -> T:
+        if kind is Claim:
+            self.reads += 1
+            if self.outages:
+                raise self.outages.pop(0)
+        return await super().get(kind, key)
+
+    async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
+        if self.refusals:
+            raise self.refusals.pop(0)
+        await super().delete(seen, grace_seconds=grace_seconds)
+
+
+class RunningNode(msgspec.Struct, frozen=True):
+    volumes: NodeVolumes
+    lives: PodLives
+    client: Grumpy
+    own_node: WatchedNode
+
+
+class Cluster(binding.Cluster):
+    def __init__(self, api: ApiUnderTest, root: Path) -> None:
+        super().__init__(api)
+        self.layout = Layout(root)
+        self.mounts = FakeMounts()
+        self.backend = Backend()
+        self.containers = FakeContainers()
+        self.cloud = MoodyCloud(self.backend, self.layout, CLOUD, serves=_serving("csi"))
+        self.outages: list[Exception] = []  # of claims that are read
+        self.reports_use = True  # the node's status says at once what is in use
+
+    @asynccontextmanager
+    async def node(
+        self,
+        *,
+        real: bool = False,
+        found: Callable[[NodeVolumes], None] | None = None,
+        is_rebuilt: bool = True,
+    ) -> AsyncIterator[RunningNode]:
+        """`found` plays what is read back from the disk; without `is_rebuilt` that never ends."""
+        clock, chance = self.clock, Random(1)  # noqa: S311  not for secrets
+        parts = self.api.parts
+        api = InProcessApi(parts.backend, node_user(NODE), parts.access.part_verbs)
+        client = Grumpy(LocalClient(api), FOREVER)
+        client.refusals, client.outages = self.refusals, self.outages
+        own_node = WatchedNode(client, clock, chance, NODE, {}, {"memory": "8Gi"})
+        objects = ApiObjects(client, clock, chance, own_node)
+        host = Host(self.layout, self.mounts, objects, clock, chance, NODE)
+        recorder = Recorder(client, clock, chance, "kubelet", NODE)
+        registry = built_in(host) if real else self._played()
+        volumes = NodeVolumes(host, registry, client, recorder, clock, own_node)
+        directories = PodDirectories(self.layout, self.mounts)
+        lives = PodLives(volumes, objects, directories, self.containers, "10.0.0.7")
+        objects.on_change(volumes.refresh)
+        own_node.on_attached_change(volumes.attached_changed)
+        if self.reports_use:
+            volumes.on_in_use_change(lambda: volumes.reported_in_use(volumes.in_use()))
+        if found is not None:
+            found(volumes)
+        running = (own_node.informer, objects, recorder, volumes, lives)
+        async with asyncio.TaskGroup() as tasks:
+            owned = [tasks.create_task(part.run()) for part in running]
+            if is_rebuilt:
+                volumes.rebuilt()
+            await self.settle()
+            yield RunningNode(volumes, lives, client, own_node)
+            for task in owned:
+                task.cancel()
+
+    def _played(self) -> Registry:
+        backend, layout = self.backend, self.layout
+        return Registry(
+            (
+                self.cloud,
+                FakeDisk(backend, layout, DISK, serves=_serving("hostPath")),
+                FakePlugin(backend, layout, SCRATCH, serves=_serving("emptyDir")),
+                FakePlugin(backend, layout, FILES, serves=_serving("configMap"), remounts=True),
+            )
+        )
+
+    # what is there
+
+    async def uid(self, pod: str = "web") -> str:
+        doc = await self.find(PODS, pod)
+        assert doc is not None, f"{pod} is gone"
+        return str(doc["metadata"]["uid"])
+
+    async def said(self, *reasons: str) -> list[tuple[str, str, str]]:
+        """Type, reason and message of the node's events, oldest first; all, or of these."""
+        items = (await self.api.get(f"{DEFAULT}/events")).doc["items"]
+        items.sort(key=lambda item: int(item["metadata"]["resourceVersion"]))
+        return [
+            (item["type"], item["reason"], item["message"])
+            for item in items
+            if item["source"]["component"] == "kubelet"
+            and (not reasons or item["reason"] in reasons)
+        ]
+
+    def did(self, *verbs: str) -> list[str]:
+        """What plugins were asked to do; all, or these verbs."""
+        return [call for call in self.backend.calls if not verbs or call.split()[0] in verbs]
+
+    async def reason(self, pod: str = "web") -> str:
+        """Why its container waits."""
+        doc = await self.find(PODS, pod)
+        assert doc is not None
+        return str(doc["status"]["containerStatuses"][0]["state"]["waiting"]["reason"])
+
+    # what people do
+
+    async def attach(self, *volumes: str) -> None:
+        """As the attach/detach controller does it."""
+        attached = [{"name": f"{CLOUD}/{name}", "devicePath": f"/dev/{name}"} for name in volumes]
+        await self.patch(NODES, NODE, {"status": {"volumesAttached": attached}}, "/status")
+
+    async def a_node(self) -> None:
+        await self.create(NODES, a_node(NODE))
+
+    async def bound(self, claim: str = "data", volume: str = "disk", **spec: Any) -> None:
+        """A claim and its volume, on a disk of this node unless `spec` says otherwise."""
+        source = {"csi": None, "hostPath": {"path": f"/mnt/{volume}"}}
+        await self.create(CLAIMS, a_claim(claim, volumeName=volume, storageClassName=""))
+        await self.create(VOLUMES, a_volume(volume, "1Gi", **(source | spec)))
+        await self.bind(claim, volume)
+
+    async def bind(self, claim: str = "data", volume: str = "disk") -> None:
+        """As the binder does it."""
+        doc = await self.find(CLAIMS, claim)
+        assert doc is not None
+        reference = {"namespace": "default", "name": claim, "uid": doc["metadata"]["uid"]}
+        await self.patch(VOLUMES, volume, {"spec": {"claimRef": reference}})
+        status = {"phase": "Bound", "capacity": {"storage": "1Gi"}}
+        await self.patch(CLAIMS, claim, {"status": status}, "/status")
+
+
+def _serving(source: str) -> Callable[[VolumeUse], bool]:
+    return lambda use: use.source is not None and use.source[0] == source
+
+
+def a_pod(name: str = "web", *volumes: Doc, unused: tuple[str, ...] = (), **spec: Any) -> Doc:
+    """A pod on the node; each volume is mounted in its one container, unless it is unused."""
+    mounts = [
+        {"name": volume["name"], "mountPath": f"/{volume['name']}"}
+        for volume in volumes
+        if volume["name"] not in unused
+    ]
+    container = {"name": "main", "image": "busybox:1", "volumeMounts": mounts}
+    has: Doc = {
+        "nodeName": NODE,
+        "volumes": list(volumes),
+        "containers": [container],
+        "automountServiceAccountToken": False,
+    }
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": has | spec}
+
+
+def scratch(name: str = "tmp") -> Doc:
+    return {"name": name, "emptyDir": {}}
+
+
+def claimed(claim: str = "data", name: str = "", *, read_only: bool = False) -> Doc:
+    source = {"claimName": claim, "readOnly": read_only}
+    return {"name": name or claim, "persistentVolumeClaim": source}
+
+
+def config(name: str = "settings") -> Doc:
+    return {"name": name, "configMap": {"name": name}}
