@@ -1,12 +1,13 @@
 """A real server in a process of its own, and what the system says of it."""
 
 import asyncio
+import os
 import ssl
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -25,33 +26,46 @@ class Server(msgspec.Struct, frozen=True):
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * 4096
 
+    def cpu_seconds(self) -> float:
+        """What it has used so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 @asynccontextmanager
 async def server(*command: str) -> AsyncIterator[Server]:
     """`mooring <command>` on an empty data directory; both are gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="mooring-bench-") as directory:
-        began = time.perf_counter()
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-m", "mooring", *command, "--port", "0", "--data-dir", directory),
-            stdout=asyncio.subprocess.PIPE,
+        async with served(Path(directory), *command) as running:
+            yield running
+
+
+@asynccontextmanager
+async def served(directory: Path, *command: str) -> AsyncIterator[Server]:
+    """`mooring <command>` on a data directory; its process is gone afterwards."""
+    began = time.perf_counter()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "mooring", *command, "--port", "0", "--data-dir", str(directory)),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    line = (await process.stdout.readline()).decode()
+    ready = time.perf_counter() - began
+    assert "ready" in line, line
+    config = yaml.safe_load((directory / "kubeconfig").read_text())
+    _, host, port = config["clusters"][0]["cluster"]["server"].split(":")
+    tls = ssl.create_default_context(cafile=str(directory / "pki" / "ca.crt"))
+    try:
+        yield Server(
+            host.removeprefix("//"),
+            int(port),
+            config["users"][0]["user"]["token"],
+            tls,
+            process.pid,
+            ready,
         )
-        assert process.stdout is not None
-        line = (await process.stdout.readline()).decode()
-        ready = time.perf_counter() - began
-        assert "ready" in line, line
-        config = yaml.safe_load((Path(directory) / "kubeconfig").read_text())
-        _, host, port = config["clusters"][0]["cluster"]["server"].split(":")
-        tls = ssl.create_default_context(cafile=str(Path(directory) / "pki" / "ca.crt"))
-        try:
-            yield Server(
-                host.removeprefix("//"),
-                int(port),
-                config["users"][0]["user"]["token"],
-                tls,
-                process.pid,
-                ready,
-            )
-        finally:
+    finally:
+        with suppress(ProcessLookupError):  # killed already
             process.terminate()
-            await process.wait()
+        await process.wait()

@@ -60,12 +60,13 @@ def up(data_dir: Path, *flags: str) -> Ran:
 # what it says
 
 HELP = {
-    "mooring": ((), ("up", "apiserver", "controllers", "scheduler", "kubeconfig", "version")),
-    "mooring up": (("up",), ("--data-dir", "--port", "--kubeconfig", "controllers", "Example")),
+    "mooring": ((), ("up", "apiserver", "controllers", "scheduler", "node", "kubeconfig")),
+    "mooring up": (("up",), ("--data-dir", "--port", "--kubeconfig", "--node-name", "Example")),
     "mooring apiserver": (("apiserver",), ("--data-dir", "--port", "--host", "--name")),
     "mooring kubeconfig": (("kubeconfig",), ("--role", "--server", "--output", "node:<name>")),
     "mooring controllers": (("controllers",), ("--leader-elect", "--metrics-address", "Example")),
     "mooring scheduler": (("scheduler",), ("--leader-elect", "--metrics-address", "Example")),
+    "mooring node": (("node",), ("--node-name", "--root-dir", "--kubeconfig", "Example")),
     "mooring version": (("version",), ("Python",)),
 }
 
@@ -97,6 +98,7 @@ MISUSED = {
     "a port that is none": ("up", "--port", "seventy"),
     "a port too high": ("up", "--port", "70000"),
     "a log level that is none": ("up", "--port", "0", "--log-level", "loud"),
+    "a node's name that is none": ("up", "--port", "0", "--node-name", "my_node"),
 }
 
 

@@ -3,7 +3,8 @@
 `real_server` is shared by a whole test session: leave nothing in it that another test could trip
 over (take a namespace of your own). It is the API server alone, so nobody but the test changes what
 the test has written. `own_server` is a whole `mooring up` and `own_api_server` an API server that
-belong to one test, which may kill them, stop them and start them again on the same data.
+belong to one test, which may kill them, stop them and start them again on the same data. Neither
+has a node: `tests/clients/nodes.py` is for that.
 """
 
 import http.client
@@ -47,7 +48,9 @@ def command(*arguments: str) -> list[str]:
 class RealServer:
     """One data directory, and the process that serves it (when `start` was called)."""
 
-    word = "up"  # the command
+    word: str = "up"  # the command
+    own_flags: tuple[str, ...] = ("--no-node",)  # killed, a node would leave its mounts behind
+    prefix: tuple[str, ...] = ()  # a command that runs it
 
     def __init__(self, data_dir: Path, *flags: str) -> None:
         self.data_dir = data_dir
@@ -64,7 +67,10 @@ class RealServer:
         arguments = (self.word, "--port", str(self.port), "--data-dir", str(self.data_dir))
         with self.log.open("a") as log:
             self._process = subprocess.Popen(  # noqa: S603  our own program
-                command(*arguments, *self._flags), stdout=subprocess.PIPE, stderr=log, text=True
+                [*self.prefix, *command(*arguments, *self.own_flags, *self._flags)],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
             )
         return self._process
 
@@ -185,6 +191,7 @@ class ApiServer(RealServer):
     """`mooring apiserver`: no controller acts on what is written."""
 
     word = "apiserver"
+    own_flags = ()
 
 
 @pytest.fixture(scope="session")
@@ -197,7 +204,7 @@ def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[RealServer]:
-    """A running `mooring up` for one test, which may kill it and `start` it again."""
+    """A running `mooring up` for one test, which may kill it and `start` it again; no node."""
     server = RealServer(tmp_path / "data").start()
     yield server
     server.kill()

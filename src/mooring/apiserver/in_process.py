@@ -2,17 +2,17 @@
 
 What `client/local.py` asks for, one method per verb. Writes pass the same admission and validation
 as those of any client. Objects come back as stored JSON, without `kind` and `apiVersion`, which
-the caller knows. Callers are trusted: who they are matters to admission, not to authorization.
+the caller knows. Most callers are trusted: who they are matters to admission alone. With `check`
+they are asked for their rights too, as over HTTP.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 
+from mooring.apiserver.auth.attempt import Attempt
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.codec.body import wrong_type
-from mooring.apiserver.codec.identity import Identity
 from mooring.apiserver.document import decode, encode, facts, wire
 from mooring.apiserver.http.message import JSON as JSON_MEDIA
 from mooring.apiserver.http.message import Answer, Request, Stream
@@ -20,10 +20,8 @@ from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.negotiation import JSON
 from mooring.apiserver.objects import store_name, store_prefix
 from mooring.apiserver.options import NO_OPTIONS, ListOptions
-from mooring.apiserver.patching.copying import copied
-from mooring.apiserver.refusals import conflict, invalid_as, not_found, unknown_resource
+from mooring.apiserver.refusals import conflict, not_found, unknown_resource
 from mooring.apiserver.routes import Route
-from mooring.apiserver.schema.check import WrongType, conform
 from mooring.apiserver.store.contract import Change, Entry, Event, Watch
 from mooring.apiserver.verbs.bind import bind
 from mooring.apiserver.verbs.changing import change_of
@@ -32,21 +30,21 @@ from mooring.apiserver.verbs.decoding import decode_body
 from mooring.apiserver.verbs.delete import DeleteOptions, delete_object
 from mooring.apiserver.verbs.evict import evict
 from mooring.apiserver.verbs.list import find_page
-from mooring.apiserver.verbs.preparing import match_namespace, prepare_change, single_owners
+from mooring.apiserver.verbs.merging import merged
+from mooring.apiserver.verbs.preparing import prepare_change, single_owners
 from mooring.apiserver.verbs.reading import catch_up, parse_version
 from mooring.apiserver.verbs.selecting import Selection, selection
-from mooring.apiserver.verbs.update import check_name
-from mooring.errors import ApiError, Compacted, Expired, InternalError, StoreError
-from mooring.model.field_error import invalid
+from mooring.errors import Compacted, Expired, InternalError, StoreError
 from mooring.model.keys import Key
 from mooring.model.meta import Resource
 
 MANAGER = "mooring"
-MOST_SHOWN = 4096  # characters of a document, in the refusal of a patch
 _HEADERS = {"user-agent": MANAGER, "content-type": JSON_MEDIA}
 
 PartVerbs = Mapping[tuple[str, str], Mapping[str, Callable[[Backend, Call], Awaitable[Answer]]]]
 """What serves a part of a kind (its plural, the part), by method."""
+
+Check = Callable[[User, Attempt], None]
 
 _ON_PODS: PartVerbs = {("pods", "binding"): {"POST": bind}, ("pods", "eviction"): {"POST": evict}}
 
@@ -84,16 +82,25 @@ def writing(verb: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[None, None
 class InProcessApi:
     """The verbs, for one user. Refusals are raised as `ApiError`s.
 
-    `part_verbs` are those of `Access`: whoever asks for tokens needs them.
+    `part_verbs` are those of `Access`: whoever asks for tokens needs them. `check` is its `check`:
+    it raises what a user is told who may not; without it, the user may do everything.
     """
 
-    def __init__(self, backend: Backend, user: User, part_verbs: PartVerbs | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        user: User,
+        part_verbs: PartVerbs | None = None,
+        check: Check | None = None,
+    ) -> None:
         self._backend = backend
         self._user = user
+        self._check = check
         self._part_verbs = _ON_PODS if part_verbs is None else {**_ON_PODS, **part_verbs}
 
     async def get(self, resource: Resource, key: Key) -> bytes:
         kind = self._kind(resource)
+        self._ask("get", kind, key.namespace, key.name)
         await catch_up(self._backend, "")
         place = store_name(kind, key.namespace, key.name)
         entry = self._backend.store.get(kind.store_table, place)
@@ -104,6 +111,7 @@ class InProcessApi:
     async def list(self, resource: Resource, scope: Scope) -> tuple[Sequence[bytes], str]:
         """The objects, and the version they are all from."""
         kind = self._kind(resource)
+        self._ask("list", kind, scope.namespace, fields=scope.fields)
         call = self._call("GET", kind, scope.namespace)
         await catch_up(self._backend, "")
         found = find_page(self._backend, call, _options(scope), 0)
@@ -114,6 +122,7 @@ class InProcessApi:
     ) -> "Cursor":
         """Follow from behind `version`; `on_change` is called when `poll` may find something."""
         kind = self._kind(resource)
+        self._ask("watch", kind, scope.namespace, fields=scope.fields)
         after = parse_version(version)
         chosen = selection(kind, _options(scope))
         await catch_up(self._backend, "")
@@ -127,6 +136,7 @@ class InProcessApi:
     async def create(self, resource: Resource, doc: Doc) -> bytes:
         kind = self._kind(resource)
         namespace = doc.get("metadata", {}).get("namespace", "")
+        self._ask("create", kind, namespace)
         named = {**doc, "kind": kind.kind, "apiVersion": kind.api_version}
         # One typed decode in C copies the document, checks every field of it and spells its
         # values; a walk in Python over the document itself takes three times as long.
@@ -145,6 +155,8 @@ class InProcessApi:
         All of them in one write; each is judged as if it came alone.
         """
         kind = self._kind(resource)
+        for part, _ in changes:
+            self._ask("patch", kind, key.namespace, key.name, part)
         steps = [
             (self._call("PATCH", kind, key.namespace, key.name, _checked(kind, part)), change)
             for part, change in changes
@@ -155,14 +167,12 @@ class InProcessApi:
                 raise not_found(kind, key.name)
             if version != str(entry.revision):
                 raise conflict(kind, key.name)
-            changed: Doc | None = None
+            old, changed = decode(kind, entry), None
             for call, change in steps:
-                old = changed or decode(kind, entry)
-                new = copied(changed) if changed else decode(kind, entry)  # quicker than a copy
-                _merge(new, change)
-                _conform(call, new, change)
+                new = merged(call, old, change)
                 single_owners(new)
                 changed = prepare_change(self._backend, call, old, new, manager=MANAGER) or changed
+                old = changed or old
             return None if changed is None else change_of(kind, changed, entry)
 
         place = store_name(kind, key.namespace, key.name)
@@ -177,6 +187,7 @@ class InProcessApi:
         verb = self._part_verbs.get((kind.plural, part), {}).get("POST")
         if verb is None:
             raise unknown_resource()
+        self._ask("create", kind, key.namespace, key.name, part)
         call = self._call("POST", kind, key.namespace, key.name, part, encode(doc))
         answer = await verb(self._backend, call)
         if isinstance(answer, Stream) or not isinstance(answer.body, bytes):
@@ -185,8 +196,34 @@ class InProcessApi:
 
     @writing
     async def delete(self, resource: Resource, key: Key, uid: str, grace: int | None) -> None:
-        call = self._call("DELETE", self._kind(resource), key.namespace, key.name)
+        kind = self._kind(resource)
+        self._ask("delete", kind, key.namespace, key.name)
+        call = self._call("DELETE", kind, key.namespace, key.name)
         await delete_object(self._backend, call, DeleteOptions(grace=grace, uid=uid))
+
+    def _ask(
+        self,
+        verb: str,
+        kind: Kind,
+        namespace: str,
+        name: str = "",
+        part: str = "",
+        fields: str = "",
+    ) -> None:
+        """Raises: Forbidden."""
+        if self._check is None:
+            return
+        attempt = Attempt(
+            verb,
+            group=kind.group,
+            version=kind.version,
+            resource=kind.plural,
+            subresource=part,
+            namespace=namespace,
+            name=name,
+            field_selector=fields,
+        )
+        self._check(self._user, attempt)
 
     def _kind(self, resource: Resource) -> Kind:
         kind = self._backend.kinds.find(resource.group, resource.version, resource.plural)
@@ -266,64 +303,3 @@ def _checked(kind: Kind, part: str) -> str:
 
 def _shown(kind: Kind, entry: Entry) -> bytes:
     return entry.value if kind.from_stored is None else wire(kind, entry)
-
-
-def _merge(target: Doc, change: Doc) -> None:
-    """A merge patch (RFC 7386) done to the target itself, which shares nothing with `change`."""
-    for name, value in change.items():
-        if isinstance(value, dict):
-            inner = target.get(name)
-            if not isinstance(inner, dict):
-                inner = target[name] = {}
-            _merge(inner, value)
-        elif value is None:
-            target.pop(name, None)
-        else:
-            target[name] = copied(value)
-
-
-def _conform(call: Call, new: Doc, change: Doc) -> None:
-    """Check what the change touched, two levels deep: the rest conformed when it was stored."""
-    kind = call.kind
-    for part, wanted in change.items():
-        if part not in new:
-            continue
-        whole = new[part]
-        is_deep = isinstance(wanted, dict) and isinstance(whole, dict)
-        touched = {part: _only(whole, wanted) if is_deep else whole}
-        try:
-            conform(touched, kind.message)
-        except WrongType as error:
-            raise _misfit(kind, new, error) from error
-        if is_deep:
-            _put_back(whole, touched.get(part, {}), wanted)
-        if part not in touched and not (is_deep and whole):
-            del new[part]
-    _check_identity(call, new)
-
-
-def _only(whole: Doc, fields: Iterable[str]) -> Doc:
-    return {field: whole[field] for field in fields if field in whole}
-
-
-def _put_back(whole: Doc, kept: Doc, fields: Iterable[str]) -> None:
-    for field in fields:
-        if field in kept:
-            whole[field] = kept[field]
-        else:
-            whole.pop(field, None)
-
-
-def _misfit(kind: Kind, new: Doc, error: WrongType) -> ApiError:
-    if kind.custom:
-        return wrong_type(error, new, Identity(kind.kind, kind.api_version, custom=True))
-    shown = encode(new).decode()[:MOST_SHOWN]
-    return invalid_as("", "", "", [invalid("patch", shown, str(error))])
-
-
-def _check_identity(call: Call, new: Doc) -> None:
-    """A patch changes an object; it does not turn it into another one."""
-    metadata = new.setdefault("metadata", {})
-    check_name(call, metadata.get("name", ""))
-    match_namespace(call, metadata)
-    new["kind"], new["apiVersion"] = call.kind.kind, call.kind.api_version

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import typer
 
-from mooring.cli import apiserver, controllers, kubeconfig, scheduler, up, version
+from mooring.cli import apiserver, controllers, kubeconfig, node, scheduler, up, version
 from mooring.errors import MooringError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("up")(up.up)
 app.command("apiserver")(apiserver.apiserver)
 app.command("controllers")(controllers.controllers)
 app.command("scheduler")(scheduler.scheduler)
+app.command("node")(node.node)
 app.command("kubeconfig")(kubeconfig.kubeconfig)
 app.command("version")(version.version)
 

@@ -44,6 +44,9 @@ Kubeconfig = Annotated[
         help="How to reach the API server; without it $KUBECONFIG, then the pod's account."
     ),
 ]
+NodeName = Annotated[
+    str, typer.Option(help="Name of this machine as a node.", show_default="the host name")
+]
 LeaderElect = Annotated[
     bool, typer.Option(help="Wait for the lease, so that several of these may run.")
 ]

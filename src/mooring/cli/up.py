@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import HOST, PORT, DataDir, Host, Level, LogLevel, Names, Port
+from mooring.cli.flags import HOST, PORT, DataDir, Host, Level, LogLevel, Names, NodeName, Port
 
 
 def up(  # noqa: PLR0913, PLR0917  one argument per flag
@@ -16,25 +16,27 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     kubeconfig: Annotated[
         Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
     ] = None,
-    node_name: Annotated[
-        str, typer.Option(help="Name of this machine as a node (no node runs yet).")
-    ] = "",
+    node_name: NodeName = "",
     no_node: Annotated[  # noqa: FBT002  a flag of the command line
         bool, typer.Option("--no-node", help="Do not run a node on this machine.")
     ] = False,
     log_level: LogLevel = Level.WARNING,
 ) -> None:
-    """Run Mooring here: API server with embedded database, volume controllers, scheduler.
+    """Run Mooring here: API server with embedded database, volume controllers, scheduler, node.
 
     Prints one line with the URL and the kubeconfig when it is ready; Ctrl-C or SIGTERM stops it.
     All state is in the data directory: a restart finds everything again. Claims of a class with
-    the provisioner kubernetes.io/host-path get their volumes there too, in `volumes`.
+    the provisioner kubernetes.io/host-path get their volumes there too, in `volumes`. The volumes
+    of this machine's pods are mounted below `node`, for which root is needed; stopping leaves them
+    mounted, as a restart of a kubelet does.
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
     from mooring import log
-    from mooring.stack.config import Config
+    from mooring.stack.config import Config, get_node_name
     from mooring.stack.wiring import run_everything
 
     log.to_stderr(log_level)
-    run_everything(Config(data_dir, host, port, tuple(names), kubeconfig), typer.echo)
+    node = "" if no_node else get_node_name(node_name)
+    config = Config(data_dir, host, port, tuple(names), kubeconfig, node)
+    run_everything(config, typer.echo)

@@ -11,6 +11,7 @@ PODS = "pods"
 VOLUMES = "volumes"
 DEVICES = "volumeDevices"
 SUBPATHS = "volume-subpaths"
+MOUNTS = "mounts"  # in a plugin's own directory
 DIRECTORY_MODE = 0o750
 
 
@@ -75,7 +76,7 @@ class Layout(msgspec.Struct, frozen=True):
 
     def global_mount(self, plugin: str, name: str) -> Path:
         """Where a device is mounted once, for all pods."""
-        return self.plugin(plugin) / "mounts" / name
+        return self.plugin(plugin) / MOUNTS / name
 
     def global_map(self, plugin: str, name: str) -> Path:
         """Where the device of a block volume is bound, one file per pod."""

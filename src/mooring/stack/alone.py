@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import uvloop
@@ -21,6 +22,9 @@ from mooring.reconcile.lease import LeaderElection
 from mooring.stack.metrics_page import Say, metrics_served
 from mooring.stack.role import Role, run_until, sparing
 from mooring.stack.stopping import stop_asked
+
+if TYPE_CHECKING:
+    from mooring.stack.controllers import Recycling  # other roles do not load the controllers
 
 Build = Callable[[Client, Clock, random.Random], Role]
 
@@ -43,7 +47,9 @@ class Candidate(msgspec.Struct, frozen=True):
     build: Build
 
 
-def run_controllers(wanted: Alone, say: Say, *, makes_host_paths: bool) -> None:
+def run_controllers(
+    wanted: Alone, say: Say, recycling: "Recycling", *, makes_host_paths: bool
+) -> None:
     """The volume controllers; `makes_host_paths`: volumes in this machine's temporary directory."""
     from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
     from mooring.stack.controllers import Controllers
@@ -52,7 +58,7 @@ def run_controllers(wanted: Alone, say: Say, *, makes_host_paths: bool) -> None:
 
     def build(client: Client, clock: Clock, chance: random.Random) -> Role:
         host_path = HostPathPlugin(Path(tempfile.gettempdir()), mode)
-        return Controllers(client, clock, chance, host_path)
+        return Controllers(client, clock, chance, host_path, recycling)
 
     candidate = Candidate(Controllers.name, "mooring controllers are running", build)
     run_alone(candidate, wanted, say)
@@ -66,6 +72,18 @@ def run_scheduler(wanted: Alone, say: Say, scheduler_name: str) -> None:
         return Scheduler(client, clock, chance, scheduler_name)
 
     run_alone(Candidate(Scheduler.name, "mooring scheduler is running", build), wanted, say)
+
+
+def run_node(wanted: Alone, say: Say, name: str, root_dir: Path) -> None:
+    """This machine as the node `name`, with its pods' volumes below `root_dir`."""
+    from mooring.stack.node import NodeRole, place_of
+
+    with place_of(name, root_dir) as place:
+
+        def build(client: Client, clock: Clock, chance: random.Random) -> Role:
+            return NodeRole(client, clock, chance, place)
+
+        run_alone(Candidate(NodeRole.name, f"mooring node {name} is running", build), wanted, say)
 
 
 def run_alone(candidate: Candidate, wanted: Alone, say: Say) -> None:

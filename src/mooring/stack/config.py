@@ -1,9 +1,13 @@
 """What a role is told on its command line, and where things are when it is told nothing."""
 
 import os
+import socket
 from pathlib import Path
 
 import msgspec
+
+from mooring.errors import UsageError
+from mooring.model.names import dns_subdomain, label_value
 
 DEFAULT_PORT = 6443
 LOOPBACK = "127.0.0.1"
@@ -15,11 +19,17 @@ class Config(msgspec.Struct, frozen=True):
     port: int = DEFAULT_PORT
     names: tuple[str, ...] = ()  # under which clients reach the server, beside the usual ones
     kubeconfig: Path | None = None  # a second place for the admin's kubeconfig
+    node_name: str = ""  # of this machine as a node; empty: it is none
 
     @property
     def volumes(self) -> Path:
         """Where the volumes are that are made on this machine."""
         return self.data_dir.resolve() / "volumes"
+
+    @property
+    def node_root(self) -> Path:
+        """Where the volumes of this machine's pods are."""
+        return self.data_dir / "node"
 
     @property
     def own_kubeconfig(self) -> Path:
@@ -32,3 +42,21 @@ def default_data_dir() -> Path:
         return Path("/var/lib/mooring")
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(home) / "mooring"
+
+
+def default_node_root() -> Path:
+    return default_data_dir() / "node"
+
+
+def get_node_name(wanted: str) -> str:
+    """`wanted`, or else the name of this machine.
+
+    Raises: UsageError when a node cannot have that name.
+    """
+    name = wanted or socket.gethostname().lower()
+    problem = next(iter((*dns_subdomain(name), *label_value(name))), "")
+    if problem:
+        raise UsageError(
+            f"{name!r} cannot be a node's name, give another with --node-name: {problem}"
+        )
+    return name

@@ -1,18 +1,21 @@
 """The API server in this process, alone or with all other roles, from start to a clean stop."""
 
+import asyncio
+import gc
 import random
 import resource
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvloop
 
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.private_file import make_private_directory
 from mooring.apiserver.auth.tokens import ADMIN
-from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER, User
+from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER, User, node_user
 from mooring.apiserver.in_process import InProcessApi
 from mooring.apiserver.server import Address, Running, running
 from mooring.client.local import LocalClient
@@ -24,14 +27,19 @@ from mooring.stack.role import Role, run_until, sparing
 from mooring.stack.stopping import stop_asked
 from mooring.stack.together import Together
 
+if TYPE_CHECKING:
+    from mooring.stack.node import Place
+
 Say = Callable[[str], None]
 
 MOST_OPEN_FILES = 1 << 16  # where the system sets no limit
+GARBAGE_THRESHOLDS = (20_000, 20, 50)  # Python's own are 700, 10, 10
 
 
 def run_apiserver(config: Config, say: Say) -> None:
     """Run until SIGTERM or SIGINT; `say` is told one line when the server is ready."""
     allow_many_connections()
+    collect_garbage_seldom()
     uvloop.run(_apiserver(config, say))
 
 
@@ -41,6 +49,7 @@ def run_everything(config: Config, say: Say) -> None:
     Raises: RoleDied when one of them ends by itself.
     """
     allow_many_connections()
+    collect_garbage_seldom()
     uvloop.run(_everything(config, say))
 
 
@@ -50,6 +59,12 @@ def allow_many_connections() -> None:
     most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else hard
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def collect_garbage_seldom() -> None:
+    """Requests leave hardly any cycles, but while they are served they hold thousands of objects,
+    which the collector would look at again and again: a tenth of what a create costs."""
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
 async def _apiserver(config: Config, say: Say) -> None:
@@ -62,14 +77,30 @@ async def _everything(config: Config, say: Say) -> None:
     """The roles come to rest before the server that they write to does."""
     stop = stop_asked()
     async with serving(config, say) as server:
-        roles = build_roles(config, server)
-        counted = [collector for role in roles for collector in role.collectors()]
-        server.parts.metrics.add(Together(counted))
-        async with sparing(roles):
-            await run_until(stop, {role.name: role.run for role in roles})
+        with node_place(config) as place:
+            await _run_roles(stop, server, build_roles(config, server, place))
 
 
-def build_roles(config: Config, server: Running) -> Sequence[Role]:
+async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
+    counted = [collector for role in roles for collector in role.collectors()]
+    server.parts.metrics.add(Together(counted))
+    async with sparing(roles):
+        await run_until(stop, {role.name: role.run for role in roles})
+
+
+@contextmanager
+def node_place(config: Config) -> "Iterator[Place | None]":
+    """Where the node of this process is; None when there is to be none."""
+    if not config.node_name:
+        yield None
+        return
+    from mooring.stack.node import place_of
+
+    with place_of(config.node_name, config.node_root) as place:
+        yield place
+
+
+def build_roles(config: Config, server: Running, place: "Place | None" = None) -> Sequence[Role]:
     """All roles of one process. They lead without a lease: who has the data directory is alone."""
     # Not at the top: these take 0.2 s, and by now the server answers already.
     from mooring.stack.controllers import Controllers
@@ -83,14 +114,26 @@ def build_roles(config: Config, server: Running) -> Sequence[Role]:
         raise UsageError(f"cannot make {config.volumes}: {error.strerror}") from error
     temporary = Path(tempfile.gettempdir())
     host_path = HostVolumes(config.volumes, config.data_dir.resolve(), temporary)
-    return (
+    roles: list[Role] = [
         Controllers(_client_of(server, CONTROLLERS), clock, chance, host_path),
         Scheduler(_client_of(server, SCHEDULER), clock, chance),
-    )
+    ]
+    if place is not None:
+        from mooring.stack.node import NodeRole
+
+        roles.append(NodeRole(_client_of_node(server, place.name), clock, chance, place))
+    return roles
 
 
 def _client_of(server: Running, user: User) -> LocalClient:
     return LocalClient(InProcessApi(server.parts.backend, user))
+
+
+def _client_of_node(server: Running, name: str) -> LocalClient:
+    """With no more rights than a node on another machine has."""
+    parts = server.parts
+    api = InProcessApi(parts.backend, node_user(name), parts.access.part_verbs, parts.access.check)
+    return LocalClient(api)
 
 
 @asynccontextmanager

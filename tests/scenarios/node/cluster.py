@@ -28,6 +28,7 @@ from mooring.node.objects import ApiObjects
 from mooring.node.own_node import WatchedNode
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pod_life import PodLives
+from mooring.node.rebuild import confirm, rebuild
 from mooring.node.run import NodeVolumes
 from mooring.plugins.contract import Host
 from mooring.plugins.layout import Layout
@@ -82,15 +83,17 @@ class FakeContainers:
 
 
 class Grumpy(Mortal):
-    """A client whose next deletions and reads of claims are refused."""
+    """A client whose next deletions and reads of claims are refused, or wait."""
 
     refusals: list[Exception]
     outages: list[Exception]
+    may_read: asyncio.Event
     reads: int = 0  # of claims
 
     async def get(self, kind: type[T], key: Key) -> T:
         if kind is Claim:
             self.reads += 1
+            await self.may_read.wait()
             if self.outages:
                 raise self.outages.pop(0)
         return await super().get(kind, key)
@@ -117,6 +120,8 @@ class Cluster(binding.Cluster):
         self.containers = FakeContainers()
         self.cloud = MoodyCloud(self.backend, self.layout, CLOUD, serves=_serving("csi"))
         self.outages: list[Exception] = []  # of claims that are read
+        self.may_read = asyncio.Event()
+        self.may_read.set()
         self.reports_use = True  # the node's status says at once what is in use
 
     @asynccontextmanager
@@ -126,13 +131,20 @@ class Cluster(binding.Cluster):
         real: bool = False,
         found: Callable[[NodeVolumes], None] | None = None,
         is_rebuilt: bool = True,
+        with_lives: bool = True,
     ) -> AsyncIterator[RunningNode]:
-        """`found` plays what is read back from the disk; without `is_rebuilt` that never ends."""
+        """With the rights of a node, and no others.
+
+        `found` plays what is read back of played volumes; without `is_rebuilt` that never ends.
+        Without `with_lives` nobody but the test looks after pods.
+        """
         clock, chance = self.clock, Random(1)  # noqa: S311  not for secrets
         parts = self.api.parts
-        api = InProcessApi(parts.backend, node_user(NODE), parts.access.part_verbs)
+        access = parts.access
+        api = InProcessApi(parts.backend, node_user(NODE), access.part_verbs, access.check)
         client = Grumpy(LocalClient(api), FOREVER)
         client.refusals, client.outages = self.refusals, self.outages
+        client.may_read = self.may_read
         own_node = WatchedNode(client, clock, chance, NODE, {}, {"memory": "8Gi"})
         objects = ApiObjects(client, clock, chance, own_node)
         host = Host(self.layout, self.mounts, objects, clock, chance, NODE)
@@ -145,12 +157,16 @@ class Cluster(binding.Cluster):
         own_node.on_attached_change(volumes.attached_changed)
         if self.reports_use:
             volumes.on_in_use_change(lambda: volumes.reported_in_use(volumes.in_use()))
+        on_disk = await rebuild(volumes.machine)
         if found is not None:
             found(volumes)
-        running = (own_node.informer, objects, recorder, volumes, lives)
+        running = [own_node.informer.run(), objects.run(), recorder.run(), volumes.run()]
+        if with_lives:
+            running.append(lives.run())
         async with asyncio.TaskGroup() as tasks:
-            owned = [tasks.create_task(part.run()) for part in running]
+            owned = [tasks.create_task(part) for part in running]
             if is_rebuilt:
+                await confirm(volumes.machine, on_disk)
                 volumes.rebuilt()
             await self.settle()
             yield RunningNode(volumes, lives, client, own_node)

@@ -11,7 +11,16 @@ from mooring.model.volume import Volume
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, DeviceState, PodMount, PodState
 from mooring.node.run import NodeVolumes
-from tests.fakes.objects import CLAIMS, PODS, VOLUMES, a_claim, a_volume
+from tests.fakes.objects import (
+    CLAIMS,
+    CONFIG_MAPS,
+    PODS,
+    VOLUMES,
+    a_claim,
+    a_config_map,
+    a_volume,
+)
+from tests.fakes.plugins import Outcome
 from tests.scenarios.node.cluster import DISK, FILES, Cluster, a_pod, claimed, config, scratch
 
 USE = VolumeUse(volume=Volume(metadata=ObjectMeta(name="disk")))
@@ -21,17 +30,18 @@ GRACE = 30
 class Found:
     """The disk holds this volume for these pods."""
 
-    def __init__(self, cluster: Cluster, *uids: str) -> None:
+    def __init__(self, cluster: Cluster, *uids: str, label: str = "") -> None:
         self._uids = uids
+        self._label = label
         cluster.backend.there = {("device", "disk"): True}
         cluster.backend.there |= {("files", "disk", uid): True for uid in uids}
 
     def __call__(self, volumes: NodeVolumes) -> None:
+        volume = ActualVolume(
+            f"{DISK}/disk", DISK, USE, device=DeviceState.UNCERTAIN, selinux_label=self._label
+        )
         for uid in self._uids:
-            volumes.machine.actual.rebuilt(
-                ActualVolume(f"{DISK}/disk", DISK, USE, device=DeviceState.UNCERTAIN),
-                PodMount(uid, USE, PodState.UNCERTAIN),
-            )
+            volumes.machine.actual.rebuilt(volume, PodMount(uid, USE, PodState.UNCERTAIN))
 
 
 async def test_k37_what_a_pod_still_wants_is_set_up_again_and_not_torn_down(
@@ -59,6 +69,27 @@ async def test_k38_but_not_before_all_pods_were_looked_at(cluster: Cluster) -> N
     async with cluster.node(found=Found(cluster, "gone")):
         assert "unmount_device disk" not in cluster.did()
         assert set(cluster.backend.there) == {("device", "disk"), ("files", "disk", uid)}
+
+
+async def test_k47_a_volume_under_another_label_goes_first_and_the_pod_is_told(
+    cluster: Cluster,
+) -> None:
+    await cluster.bound()
+    await cluster.create(PODS, a_pod("web", claimed()))
+    uid = await cluster.uid()
+    cluster.backend.script("tear_down", Outcome.FINAL)
+    async with cluster.node(found=Found(cluster, "gone", label="old")):
+        (told,) = await cluster.said("FailedMount")
+        assert told[2].endswith(
+            f': waiting for unmount of volume "{DISK}/disk", because it is already mounted to a '
+            "different pod with a different SELinux label"
+        )
+        await cluster.passes(15)
+        assert cluster.did()[-3:] == [
+            "unmount_device disk",
+            "mount_device disk",
+            f"set_up disk {uid}",
+        ]
 
 
 async def test_what_a_pod_has_stays_while_nobody_knows_what_it_wants(cluster: Cluster) -> None:
@@ -147,8 +178,8 @@ async def test_nothing_is_taken_away_before_the_disk_was_read(cluster: Cluster) 
 
 async def test_k35_a_pod_that_nobody_waits_for_is_tried_again_and_again(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim(storageClassName=""))
-    async with cluster.node() as node:
-        await cluster.create(PODS, a_pod("web", claimed(), nodeName="n2"))
+    async with cluster.node(with_lives=False) as node:
+        await cluster.create(PODS, a_pod("web", claimed()))
         pod = await node.client.get(Pod, Key("default", "web"))
         node.volumes.want(pod)
         await cluster.passes(1)
@@ -203,7 +234,11 @@ async def test_the_net_finds_nothing_in_an_ordinary_life(cluster: Cluster) -> No
     async with cluster.node() as node:
         await cluster.create(PODS, a_pod("web", claimed(), config(), scratch()))
         await cluster.create(PODS, a_pod("waiting", claimed("missing")))
-        await cluster.passes(600)
+        cluster.backend.script("set_up", *[Outcome.FINAL] * 4)
+        await cluster.create(PODS, a_pod("failing", scratch()))
+        for _ in range(60):
+            await cluster.passes(10)
+            cluster.backend.script("set_up", *[Outcome.FINAL] * 2)
         await cluster.delete(PODS, "web")
         await cluster.passes(600)
         metrics = node.volumes.machine.metrics
@@ -225,3 +260,43 @@ async def test_a_claim_and_its_volume_may_come_after_the_pod(cluster: Cluster, f
         await cluster.bind()
         await cluster.passes(4)
         assert cluster.containers.started == [("web", ("data",))]
+
+
+async def test_real_volumes_are_found_again_and_left_as_they_are(cluster: Cluster) -> None:
+    await cluster.create(CONFIG_MAPS, a_config_map(colour="blue"))
+    memory = {"name": "fast", "emptyDir": {"medium": "Memory"}}
+    async with cluster.node(real=True):
+        await cluster.create(PODS, a_pod("web", config(), scratch(), memory))
+        uid = await cluster.uid()
+        kept = cluster.layout.volume(uid, "kubernetes.io/empty-dir", "tmp") / "work"
+        kept.write_text("half done")
+    mounted = len(cluster.mounts.calls)
+    async with cluster.node(real=True) as node:
+        assert sorted(node.volumes.reach(uid)) == ["fast", "settings", "tmp"]
+        assert kept.read_text() == "half done"
+        assert len(cluster.mounts.calls) == mounted
+
+
+async def test_real_volumes_of_a_pod_that_vanished_meanwhile_go(cluster: Cluster) -> None:
+    await cluster.create(CONFIG_MAPS, a_config_map(colour="blue"))
+    memory = {"name": "fast", "emptyDir": {"medium": "Memory"}}
+    async with cluster.node(real=True):
+        await cluster.create(PODS, a_pod("web", config(), scratch(), memory))
+        uid = await cluster.uid()
+    await cluster.delete(PODS, "web", grace=0)
+    async with cluster.node(real=True) as node:
+        assert not node.volumes.has_traces(uid)
+        assert cluster.mounts.mounted() == ()
+        assert not any(cluster.layout.volumes(uid).glob("*/*"))
+
+
+async def test_real_volumes_of_a_pod_that_is_being_deleted_go_with_it(cluster: Cluster) -> None:
+    async with cluster.node(real=True) as node:
+        await cluster.create(PODS, a_pod("web", scratch()))
+        uid = await cluster.uid()
+        node.client.left = 0  # the node dies, and with it all that it would write
+    await cluster.delete(PODS, "web", grace=GRACE)
+    assert cluster.layout.pod(uid).exists()
+    async with cluster.node(real=True):
+        assert not cluster.layout.pod(uid).exists()
+        assert await cluster.find(PODS, "web") is None

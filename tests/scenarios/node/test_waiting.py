@@ -274,6 +274,51 @@ async def test_r08_nothing_grows_for_who_only_reads(cluster: Cluster) -> None:
         assert cluster.did("grow") == []
 
 
+async def test_r08_a_volume_that_is_larger_already_is_mounted_for_a_reader_and_told_once(
+    cluster: Cluster,
+) -> None:
+    await cluster.bound()
+    await cluster.patch(VOLUMES, "disk", {"spec": {"capacity": {"storage": "2Gi"}}})
+    async with cluster.node() as node:
+        await cluster.create(PODS, a_pod("web", claimed(read_only=True)))
+        assert cluster.containers.started == [("web", ("data",))]
+        assert {reason for _, reason, _ in await cluster.said()} == {"FileSystemResizeFailed"}
+        await cluster.passes(300)
+        families = {family.name: family for family in node.volumes.machine.metrics.collect()}
+        samples = families["storage_operation_duration_seconds"].samples
+        assert "volume_fs_resize" not in {sample.labels["operation_name"] for sample in samples}
+
+
+async def test_what_failed_a_while_ago_does_not_fail_a_new_wait(cluster: Cluster) -> None:
+    await cluster.create(CLAIMS, a_claim(volumeName="disk", storageClassName=""))
+    await cluster.create(VOLUMES, a_volume(csi=None, hostPath={"path": "/mnt"}))
+    async with cluster.node(with_lives=False) as node:
+        await cluster.create(PODS, a_pod("web", claimed()))
+        pod = await node.client.get(Pod, Key("default", "web"))
+        node.volumes.want(pod)
+        await cluster.settle()
+        await cluster.bind()
+        await node.volumes.mounted(pod)
+        assert list(node.volumes.reach(pod.uid)) == ["data"]
+
+
+async def test_a_pod_that_is_released_while_its_claim_is_read_wants_nothing(
+    cluster: Cluster,
+) -> None:
+    await cluster.bound()
+    async with cluster.node(with_lives=False) as node:
+        await cluster.create(PODS, a_pod("web", claimed()))
+        pod = await node.client.get(Pod, Key("default", "web"))
+        cluster.may_read.clear()
+        node.volumes.want(pod)
+        await cluster.settle()
+        node.volumes.release(pod.uid)
+        cluster.may_read.set()
+        await cluster.settle()
+        assert list(node.volumes.machine.desired.volumes()) == []
+        assert cluster.did() == []
+
+
 async def test_the_node_object_may_be_missing(cluster: Cluster) -> None:
     await cluster.delete(NODES, NODE)
     async with cluster.node():

@@ -15,8 +15,10 @@ class DirectoryLock:
         self._descriptor = descriptor
 
     @classmethod
-    def take(cls, path: Path) -> Self:
+    def take(cls, path: Path, flag: str = "--data-dir") -> Self:
         """Lock the directory of `path`, a file that holds the owner's process id.
+
+        `flag` is where the command line names the directory.
 
         Raises: UsageError when another process has it; OSError when `path` cannot be written.
         """
@@ -28,7 +30,7 @@ class DirectoryLock:
             os.close(descriptor)
             raise UsageError(
                 f"{path.parent} is in use by another mooring (pid {owner or 'unknown'}); "
-                "stop it or choose another --data-dir"
+                f"stop it or choose another {flag}"
             ) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)

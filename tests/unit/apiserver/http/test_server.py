@@ -207,3 +207,17 @@ async def test_trailers_are_no_headers(server: Server, transport: FakeTransport)
     )
     await settle()
     assert dict(seen[0].headers) == {"a": "1", "transfer-encoding": "chunked"}
+
+
+async def test_one_task_serves_a_connection_and_ends_with_it(
+    connection: Connection, transport: FakeTransport
+) -> None:
+    before = asyncio.all_tasks()
+    for path in ("/a", "/b", "/c"):
+        connection.data_received(get(path))
+        await settle()
+    assert len(asyncio.all_tasks() - before) == 1
+    assert transport.sent.endswith(b"/c")
+    connection.connection_lost(None)
+    await settle()
+    assert asyncio.all_tasks() == before

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.patching import managed_fields
 from mooring.apiserver.patching.field_set import FieldSet, fields_of, paths, union
 from mooring.apiserver.patching.managed_fields import (
     after_update,
@@ -317,3 +318,14 @@ def test_arguments_are_not_changed(old: Doc, new: Doc) -> None:
     before = copy.deepcopy((old, new))
     _after(old, new, "two")
     assert (old, new) == before
+
+
+@given(old=things(), new=things(), other=things())
+def test_what_is_remembered_of_other_objects_is_what_would_be_worked_out(
+    old: Doc, new: Doc, other: Doc
+) -> None:
+    for doc in (other, new):
+        stored = _stored(None, old, "creator")
+        remembered = _after(stored, doc, "writer", now=LATER)
+        managed_fields._SHARES.clear()
+        assert _after(stored, doc, "writer", now=LATER) == remembered

@@ -1,0 +1,80 @@
+"""What a node's directories tell of volumes: names only, nothing is looked into.
+
+A volume leaves its name in its pod's directory; a device that was mounted or mapped for all pods
+leaves it in the plugin's directory, where it may be found even if no pod ever got so far.
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+
+import msgspec
+
+from mooring import log
+from mooring.plugins.layout import DEVICES, MOUNTS, SUBPATHS, VOLUMES, Layout, unescaped
+
+_log = log.get("mooring.node.rebuild")
+
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR)
+
+
+class Kind(Enum):
+    FILES = "files"
+    BLOCK = "block"
+    PARTS = "parts"  # bound for containers; of a volume that need not have a name elsewhere
+
+
+class Trace(msgspec.Struct, frozen=True):
+    kind: Kind
+    plugin: str  # "" for parts: nobody knows
+    name: str  # of the volume's spec
+    pod_uid: str = ""  # "" for what all pods share
+
+
+def scan(layout: Layout) -> tuple[Trace, ...]:
+    """Each once, those of pods first. Blocks. What cannot be read is logged, and left out."""
+    return tuple(dict.fromkeys((*_of_pods(layout), *_shared(layout))))
+
+
+def _of_pods(layout: Layout) -> Iterator[Trace]:
+    for uid in _names(layout.pods):
+        pod = layout.pod(uid)
+        for directory, kind in ((VOLUMES, Kind.FILES), (DEVICES, Kind.BLOCK)):
+            for element in _names(pod / directory):
+                for name in _names(pod / directory / element):
+                    yield Trace(kind, unescaped(element), name, uid)
+        for name in _names(pod / SUBPATHS):
+            yield Trace(Kind.PARTS, "", name, uid)
+
+
+def _shared(layout: Layout) -> Iterator[Trace]:
+    for plugin, directory in _plugins(layout):
+        for name in _names(directory / MOUNTS):
+            yield Trace(Kind.FILES, plugin, name)
+        for name in _names(directory / DEVICES):
+            bound = _names(directory / DEVICES / name)
+            if any((directory / DEVICES / name / uid).is_dir() for uid in bound):
+                continue  # arranged otherwise: only its plugin knows how
+            for uid in bound:
+                yield Trace(Kind.BLOCK, plugin, name, uid)
+            yield Trace(Kind.BLOCK, plugin, name)
+
+
+def _plugins(layout: Layout) -> Iterator[tuple[str, Path]]:
+    """Names with their directories; some plugins have the slash escaped, most have not."""
+    for first in _names(layout.plugins):
+        directory = layout.plugins / first
+        yield unescaped(first), directory
+        for second in _names(directory):
+            yield f"{first}/{second}", directory / second
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except OSError as error:
+        if error.errno not in _NOTHING_THERE:
+            _log.warning("a directory of volumes cannot be read", path=directory, error=error)
+        return []

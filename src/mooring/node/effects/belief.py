@@ -1,0 +1,30 @@
+"""What is on record before a call to the outside, and when it may be taken back."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from mooring.errors import HostError
+from mooring.plugins.contract import NotStarted, Uncertain, VolumeError
+
+
+@contextmanager
+def taken_back(
+    take_back: Callable[[], None], *, if_nothing_began: bool, if_it_failed: bool
+) -> Iterator[None]:
+    """Around a call whose possible success is on record already.
+
+    The record stays unless the call certainly left nothing behind; and even then it stays if there
+    was something before: a mount of old, or one that was found on disk.
+    """
+    try:
+        yield
+    except NotStarted:
+        if if_nothing_began:
+            take_back()
+        raise
+    except Uncertain:
+        raise
+    except (VolumeError, HostError):
+        if if_it_failed:
+            take_back()
+        raise

@@ -1,0 +1,112 @@
+"""Giving a pod the device of a block volume."""
+
+from functools import partial
+from pathlib import Path
+
+from mooring.errors import HostError
+from mooring.host.blocking import in_thread
+from mooring.node.actual import DeviceState, PodMount, PodState
+from mooring.node.desired import WantedBy, WantedVolume
+from mooring.node.effects.attach import wait_for_device
+from mooring.node.effects.attempt import Attempt
+from mooring.node.effects.belief import taken_back
+from mooring.node.effects.checks import check_alone, check_node_affinity
+from mooring.node.effects.growing import grow_while_mounting
+from mooring.node.effects.telling import FAILED_MAP, FAILED_MOUNT
+from mooring.node.machine import Machine
+from mooring.plugins.block_mapping import DeviceMap, map_device
+from mooring.plugins.contract import BlockMapper, EventType, VolumeError
+
+SUCCESSFUL = "SuccessfulMountVolume"
+
+
+async def map_volume(machine: Machine, wanted: WantedVolume, by: WantedBy) -> None:
+    """Before: the volume is in the actual picture.
+
+    Raises: MooringError, after an event that says what failed; the picture tells what is left.
+    """
+    attempt = Attempt.of(machine, wanted, by)
+    mapper = _prepare(attempt)
+    device = await wait_for_device(attempt, FAILED_MAP, "MapVolume.WaitForAttach failed")
+    await _set_up_device(attempt, mapper, device)
+    known = attempt.find_mount()
+    if known is not None and known.state is PodState.MOUNTED:
+        await _map_again(attempt, mapper)
+    else:
+        device = await _map_pod_device(attempt, mapper, known) or device
+        await _show(attempt, mapper, device)
+        await grow_while_mounting(attempt, mapper)
+    attempt.finish(mapper)
+
+
+def _prepare(attempt: Attempt) -> BlockMapper:
+    """Everything that can be refused before anything is touched."""
+    machine, by = attempt.machine, attempt.by
+    with attempt.told(FAILED_MAP, "MapVolume.FindMapperPluginBySpec failed"):
+        block = machine.registry.find_block(by.use)
+        if block is None:
+            raise VolumeError("no block volume plugin matched")
+    with attempt.told(FAILED_MOUNT, "MapVolume.NodeAffinity check failed"):
+        check_node_affinity(by.use, machine.own_node)
+    with attempt.told(FAILED_MAP, "MapVolume.NewBlockVolumeMapper initialization failed"):
+        mapper = block.block_mapper(by.use, by.pod)
+    with attempt.told(FAILED_MAP, "MapVolume.SetUpDevice failed"):
+        check_alone(machine.actual.find(attempt.name), by)
+    return mapper
+
+
+async def _set_up_device(attempt: Attempt, mapper: BlockMapper, device: str) -> None:
+    """Once for all pods. The device is on record before any pod has it."""
+    actual, here = attempt.machine.actual, attempt.get_here()
+    if here.device is DeviceState.MOUNTED:
+        return
+    actual.device_uncertain(attempt.name)
+    with (
+        attempt.told(FAILED_MAP, "MapVolume.SetUpDevice failed"),
+        taken_back(
+            partial(actual.device_unmounted, attempt.name),
+            if_nothing_began=here.device is DeviceState.NOT_MOUNTED,
+            if_it_failed=not here.device_needs_tear_down,
+        ),
+    ):
+        await mapper.set_up_device()
+    actual.device_mounted(attempt.name, device, mapper.global_map_path(), "")
+
+
+async def _map_pod_device(attempt: Attempt, mapper: BlockMapper, known: PodMount | None) -> str:
+    attempt.begin(mapper, known)
+    with attempt.told(FAILED_MAP, "MapVolume.MapPodDevice failed"), attempt.may_take_back(known):
+        device = await mapper.map_pod_device()
+    attempt.succeed(mapper)
+    return device
+
+
+async def _map_again(attempt: Attempt, mapper: BlockMapper) -> None:
+    """For a driver that asks to be told again. Whatever comes of that, the pod has the device."""
+    with attempt.told(FAILED_MAP, "MapVolume.MapPodDevice failed"):
+        await mapper.map_pod_device()
+
+
+async def _show(attempt: Attempt, mapper: BlockMapper, device: str) -> None:
+    """Bind and link the device, and hold it; a failure here leaves the pod's entry uncertain."""
+    machine = attempt.machine
+    with attempt.told(FAILED_MAP, "MapVolume failed"):
+        if not device:
+            raise VolumeError("device path of the volume is empty")
+    with attempt.told(FAILED_MAP, "MapVolume.EvalHostSymlinks failed"):
+        real = await in_thread(_resolved, device)
+    directory, link = mapper.global_map_path(), mapper.pod_device_link()
+    machine.actual.device_mounted(attempt.name, str(real), directory, "")
+    with attempt.told(FAILED_MAP, "MapVolume.MapBlockVolume failed"):
+        place = DeviceMap(directory, link, attempt.pod_uid)
+        await map_device(machine.host.mounts, real, place, machine.device_locks)
+    for name, path in (("globalMapPath", directory), ("volumeMapPath", link.parent)):
+        text = f'MapVolume.MapPodDevice succeeded for volume "{attempt.use.name}" {name} "{path}"'
+        attempt.tell(EventType.NORMAL, SUCCESSFUL, text)
+
+
+def _resolved(device: str) -> Path:
+    try:
+        return Path(device).resolve(strict=True)
+    except OSError as error:
+        raise HostError(f"cannot evaluate device path {device}: {error.strerror}") from error

@@ -1,0 +1,96 @@
+"""Mounting a volume for a pod. The order of the steps is a promise to plugins and drivers."""
+
+from functools import partial
+
+from mooring.node.actual import DeviceState, PodMount, PodState
+from mooring.node.desired import WantedBy, WantedVolume
+from mooring.node.effects.attach import wait_for_device
+from mooring.node.effects.attempt import Attempt
+from mooring.node.effects.belief import taken_back
+from mooring.node.effects.checks import check_alone, check_node_affinity
+from mooring.node.effects.growing import grow_while_mounting
+from mooring.node.effects.requests import mount_request
+from mooring.node.effects.telling import FAILED_MOUNT, mismatch_told
+from mooring.node.machine import Machine
+from mooring.node.metrics import plugin_label
+from mooring.plugins.contract import DeviceRequest, Mounter, VolumeError
+
+
+async def mount(machine: Machine, wanted: WantedVolume, by: WantedBy) -> None:
+    """Let the pod have the volume; if it has it, bring its content up to date.
+
+    Before: the volume is in the actual picture.
+    Raises: MooringError, after an event that says what failed; the picture tells what is left.
+    """
+    attempt = Attempt.of(machine, wanted, by)
+    mounter = _prepare(attempt)
+    device = await wait_for_device(attempt, FAILED_MOUNT, "MountVolume.WaitForAttach failed")
+    await _mount_device(attempt, device)
+    known = attempt.find_mount()
+    if known is not None and known.state is PodState.MOUNTED:
+        await _set_up_again(attempt, mounter)
+    else:
+        await _set_up(attempt, mounter, known)
+        await grow_while_mounting(attempt, mounter)
+        seconds = machine.clock.monotonic() - by.since
+        machine.metrics.mounted(plugin_label(wanted.plugin, by.use), seconds)
+    attempt.finish(mounter)
+
+
+def _prepare(attempt: Attempt) -> Mounter:
+    """Everything that can be refused before anything is touched."""
+    machine, by = attempt.machine, attempt.by
+    with attempt.told(FAILED_MOUNT, "MountVolume.FindPluginBySpec failed"):
+        plugin = machine.registry.find(by.use)
+    with attempt.told(FAILED_MOUNT, "MountVolume.NodeAffinity check failed"):
+        check_node_affinity(by.use, machine.own_node)
+    with attempt.told(FAILED_MOUNT, "MountVolume.NewMounter initialization failed"):
+        mounter = plugin.mounter(by.use, by.pod)
+    with attempt.told(FAILED_MOUNT, "MountVolume.MountOptionSupport check failed"):
+        if by.use.mount_options and not plugin.takes_mount_options:
+            raise VolumeError("mount options are not supported for this volume type")
+    with attempt.told(FAILED_MOUNT, "MountVolume.SetUp failed"):
+        check_alone(machine.actual.find(attempt.name), by)
+    return mounter
+
+
+async def _mount_device(attempt: Attempt, device: str) -> None:
+    """Once for all pods; whoever comes second finds it mounted."""
+    actual, wanted, use = attempt.machine.actual, attempt.wanted, attempt.use
+    here = attempt.get_here()
+    with attempt.told(FAILED_MOUNT, "MountVolume.GetDeviceMountPath failed"):
+        mountable = attempt.machine.registry.find_device_mountable(use)
+        if mountable is None or here.device is DeviceState.MOUNTED:
+            return
+        mounter = mountable.device_mounter()
+        target = mounter.device_mount_path(use)
+    request = DeviceRequest(attempt.by.pod.spec.security_context.fs_group, wanted.selinux_label)
+    actual.device_uncertain(wanted.name)
+    with (
+        attempt.told(FAILED_MOUNT, "MountVolume.MountDevice failed"),
+        mismatch_told(attempt.machine.recorder, use),
+        taken_back(
+            partial(actual.device_unmounted, wanted.name),
+            if_nothing_began=here.device is DeviceState.NOT_MOUNTED,
+            if_it_failed=not here.device_needs_tear_down,
+        ),
+    ):
+        await mounter.mount_device(use, device, target, request)
+    actual.device_mounted(wanted.name, device, target, wanted.selinux_label)
+
+
+async def _set_up(attempt: Attempt, mounter: Mounter, known: PodMount | None) -> None:
+    attempt.begin(mounter, known)
+    with (
+        attempt.told(FAILED_MOUNT, "MountVolume.SetUp failed"),
+        mismatch_told(attempt.machine.recorder, attempt.use),
+        attempt.may_take_back(known),
+    ):
+        await mounter.set_up(mount_request(attempt.by, attempt.wanted, attempt.tell))
+    attempt.succeed(mounter)
+
+
+async def _set_up_again(attempt: Attempt, mounter: Mounter) -> None:
+    """For news in it. Whatever comes of that, the pod has the volume, and goes on with it."""
+    with attempt.told(FAILED_MOUNT, "MountVolume.SetUp failed"):
+        await mounter.set_up(mount_request(attempt.by, attempt.wanted, attempt.tell))

@@ -1,0 +1,123 @@
+"""From an operation to the one who does it."""
+
+from typing import assert_never
+
+from mooring.node.actual import ActualVolume
+from mooring.node.desired import WantedVolume
+from mooring.node.effects.attach import attach, detach, verify_attached
+from mooring.node.effects.device import unmap_device, unmount_device
+from mooring.node.effects.growing import grow_in_use
+from mooring.node.effects.map import map_volume
+from mooring.node.effects.mount import mount
+from mooring.node.effects.telling import failures_logged
+from mooring.node.effects.unmount import unmap, unmount
+from mooring.node.machine import Machine
+from mooring.node.metrics import plugin_label
+from mooring.node.plan import (
+    Attach,
+    Detach,
+    Forget,
+    Grow,
+    Map,
+    Mount,
+    Operation,
+    Unmap,
+    UnmapDevice,
+    Unmount,
+    UnmountDevice,
+    VerifyAttached,
+)
+
+
+class Effects:
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    async def run(self, operation: Operation) -> None:
+        """Do it, as the pictures are now: what has vanished meanwhile needs nothing done.
+
+        Raises: MooringError, told to whom it concerns.
+        """
+        wanted = self._machine.desired.find(operation.volume)
+        here = self._machine.actual.find(operation.volume)
+        subject = here or wanted
+        if subject is None:
+            return
+        began = self._machine.clock.monotonic()
+        try:
+            await self._do(operation, wanted, here)
+        except Exception:
+            self._measure(operation, subject, began, ok=False)
+            raise
+        self._measure(operation, subject, began, ok=True)
+
+    def _measure(
+        self, operation: Operation, of: ActualVolume | WantedVolume, began: float, *, ok: bool
+    ) -> None:
+        if isinstance(operation, Forget):
+            return  # only the picture changes
+        self._machine.metrics.operated(
+            plugin_label(of.plugin, of.use),
+            operation.label,
+            self._machine.clock.monotonic() - began,
+            ok=ok,
+            is_migrated=of.use.is_migrated,
+        )
+
+    async def _do(
+        self, operation: Operation, wanted: WantedVolume | None, here: ActualVolume | None
+    ) -> None:
+        if isinstance(operation, VerifyAttached | Attach | Mount | Map):
+            if wanted is not None:
+                await self._bring(operation, wanted)
+        elif isinstance(operation, Grow):
+            if wanted is not None and here is not None:
+                await grow_in_use(self._machine, wanted, here)
+        elif here is not None:
+            await self._take_away(operation, here)
+
+    async def _bring(
+        self, operation: VerifyAttached | Attach | Mount | Map, wanted: WantedVolume
+    ) -> None:
+        by = wanted.pods.get(operation.pod_uid)
+        match operation:
+            case VerifyAttached():
+                with failures_logged("VerifyControllerAttachedVolume failed", wanted.name):
+                    await verify_attached(self._machine, wanted)
+            case Attach():
+                await attach(self._machine, wanted)
+            case Mount():
+                if by is not None:
+                    await mount(self._machine, wanted, by)
+            case Map():
+                if by is not None:
+                    await map_volume(self._machine, wanted, by)
+            case _:
+                assert_never(operation)
+
+    async def _take_away(
+        self,
+        operation: Unmount | Unmap | UnmountDevice | UnmapDevice | Detach | Forget,
+        here: ActualVolume,
+    ) -> None:
+        there = here.pods.get(operation.pod_uid)
+        match operation:
+            case Unmount():
+                if there is not None:
+                    await unmount(self._machine, here, there)
+            case Unmap():
+                if there is not None:
+                    await unmap(self._machine, here, there)
+            case UnmountDevice():
+                with failures_logged("UnmountDevice failed", here.name):
+                    await unmount_device(self._machine, here)
+            case UnmapDevice():
+                with failures_logged("UnmapDevice failed", here.name):
+                    await unmap_device(self._machine, here)
+            case Detach():
+                with failures_logged("DetachVolume.Detach failed", here.name):
+                    await detach(self._machine, here)
+            case Forget():
+                self._machine.actual.gone(here.name)
+            case _:
+                assert_never(operation)

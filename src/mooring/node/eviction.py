@@ -1,0 +1,95 @@
+"""Pods that put more into an emptyDir than they said they would: they have to go.
+
+The file system does not hold them back, so somebody looks now and then. Only pods that gave a limit
+are looked at.
+"""
+
+from collections.abc import Mapping
+
+from mooring import log
+from mooring.client.contract import Doc, Part
+from mooring.errors import MooringError, NotFound
+from mooring.model import quantity
+from mooring.model.pod import Pod
+from mooring.node.machine import Machine
+from mooring.node.statistics import Statistics
+from mooring.plugins.contract import EventType
+from mooring.reconcile.recorder import reference_to
+
+LOOK_SECONDS = 60.0
+JITTER = 0.1
+EVICTED = "Evicted"
+SYSTEM_CRITICAL = 2_000_000_000  # from this priority on, a pod stays whatever it does
+
+_log = log.get("mooring.node.eviction")
+
+
+def find_excess(pod: Pod, used: Mapping[str, int]) -> str | None:
+    """Why the pod has to go, told its owner; None when it may stay. `used` is bytes by volume."""
+    if pod.spec.priority >= SYSTEM_CRITICAL:
+        return None
+    for volume in pod.spec.volumes:
+        source = volume.empty_dir
+        if source is None or source.size_limit is None:
+            continue
+        limit = quantity.parse(source.size_limit)
+        if 0 < limit.value < used.get(volume.name, 0):
+            return f'Usage of EmptyDir volume "{volume.name}" exceeds the limit "{limit}". '
+    return None
+
+
+def has_limit(pod: Pod) -> bool:
+    sources = (volume.empty_dir for volume in pod.spec.volumes)
+    return any(source is not None and source.size_limit is not None for source in sources)
+
+
+class Evictions:
+    """`run` runs it until cancelled."""
+
+    def __init__(self, machine: Machine, statistics: Statistics) -> None:
+        self._machine = machine
+        self._statistics = statistics
+
+    async def run(self) -> None:
+        while True:
+            luck = 1 + JITTER * self._machine.host.chance.random()
+            await self._machine.clock.sleep(LOOK_SECONDS * luck)
+            await self.look()
+
+    async def look(self) -> None:
+        """Evict who has too much. What fails is tried at the next look."""
+        for pod in self._limited():
+            try:
+                measured = await self._statistics.of_pod(pod.uid)
+                used = {name: one.usage.used or 0 for name, one in measured.volumes.items()}
+                message = find_excess(pod, used)
+                if message is not None:
+                    await self._evict(pod, message)
+            except MooringError as error:
+                _log.warning("a pod cannot be evicted", pod=pod.key, because=error)
+            except Exception:  # noqa: BLE001  a bug met by one pod must not save the others
+                _log.exception("a pod cannot be evicted", pod=pod.key)
+
+    def _limited(self) -> tuple[Pod, ...]:
+        pods = {
+            uid: by.pod
+            for wanted in self._machine.desired.volumes()
+            for uid, by in wanted.pods.items()
+        }
+        return tuple(pod for pod in pods.values() if has_limit(pod))
+
+    async def _evict(self, pod: Pod, message: str) -> None:
+        """It fails for good; whoever runs it sees that, and ends it. Raises: MooringError."""
+        try:
+            newest = await self._machine.client.get(Pod, pod.key)
+        except NotFound:
+            return
+        if newest.uid != pod.uid or newest.is_finished or newest.is_deleting:
+            return
+        await self._machine.client.patch(newest, _evicted(message), Part.STATUS)
+        self._machine.recorder.record(reference_to(newest), EventType.WARNING, EVICTED, message)
+        _log.warning("pod evicted", pod=pod.key, because=message)
+
+
+def _evicted(message: str) -> Doc:
+    return {"status": {"phase": "Failed", "reason": EVICTED, "message": message}}

@@ -1,0 +1,214 @@
+"""What pods that nobody knows any more have left on disk.
+
+Their volumes that made sense are taken away as any others are. Those that made none are tried
+nevertheless, again and again; then the pod's directory goes. Below `volumes` only what is empty is
+removed, and no mount is ever entered: a file there is somebody's data.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from mooring import log
+from mooring.errors import HostError, MooringError
+from mooring.host import subpath
+from mooring.host.blocking import in_thread
+from mooring.host.contract import MountOps
+from mooring.host.refusal import refusals
+from mooring.model.meta import ObjectMeta
+from mooring.model.pod_volume import PodVolume
+from mooring.model.storage_terms import VolumeMode
+from mooring.model.volume import Volume, VolumeSpec
+from mooring.model.volume_use import VolumeUse
+from mooring.node.actual import ActualVolume, PodMount, PodState
+from mooring.node.disk_scan import Kind, Trace
+from mooring.node.machine import Machine
+from mooring.node.operations import BACKOFF
+from mooring.node.pod_directory import remove_pod
+from mooring.node.rebuild import Rebuilt
+from mooring.plugins.contract import VolumeError
+from mooring.plugins.layout import Layout, escaped
+
+SWEEP_SECONDS = 60.0
+CSI = "kubernetes.io/csi"
+
+_log = log.get("mooring.node.orphans")
+
+
+class Volumes(Protocol):
+    """Of all pods here: `run.NodeVolumes`."""
+
+    @property
+    def machine(self) -> Machine: ...
+
+    async def complete(self) -> None: ...
+
+    async def let_go(self, pod_uid: str) -> None: ...
+
+    def has_traces(self, pod_uid: str) -> bool: ...
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """One look at the directories of pods."""
+
+    orphans: tuple[str, ...]
+    errors: tuple[str, ...]  # one for each that is still there
+    leaving: tuple[str, ...] = ()  # of those, the ones whose volumes have to go first
+
+
+class StillThere(HostError):
+    """A pod has volumes, or may have."""
+
+
+class Orphans:
+    """`run` runs it until cancelled."""
+
+    def __init__(self, volumes: Volumes, rebuilt: Rebuilt, knows: Callable[[str], bool]) -> None:
+        """`knows` tells whether a pod puts away itself what it has."""
+        self._volumes = volumes
+        self._machine = volumes.machine
+        self._knows = knows
+        self._senseless = [one.trace for one in rebuilt.senseless]
+        self._leaving: set[str] = set()  # orphans whose volumes are going
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for trace in tuple(self._senseless):
+                tasks.create_task(self._clean(trace))
+            await self._volumes.complete()
+            while True:
+                try:
+                    swept = await self.sweep()
+                except HostError as error:
+                    _log.warning("nobody can see what gone pods have left", error=error)
+                else:
+                    for uid in swept.leaving:
+                        if uid not in self._leaving and not self._has_senseless(uid):
+                            self._leaving.add(uid)
+                            tasks.create_task(self._see_off(uid))
+                luck = 1 + 0.1 * self._machine.host.chance.random()
+                await self._machine.clock.sleep(SWEEP_SECONDS * luck)
+
+    async def sweep(self) -> Swept:
+        """Remove the directories of orphans that have no volumes any more.
+
+        Raises: HostError when nobody can tell which there are.
+        """
+        found = await in_thread(_list_pods, self._machine.host.layout)
+        orphans = tuple(uid for uid in found if not self._knows(uid))
+        errors, leaving = [], []
+        for uid in orphans:
+            try:
+                await self._remove(uid)
+            except StillThere as error:
+                leaving.append(uid)
+                errors.append(_told(uid, error))
+            except HostError as error:
+                errors.append(_told(uid, error))
+        self._machine.metrics.swept(len(orphans), len(errors))
+        if errors:
+            _log.warning("directories of gone pods are left", first=errors[0], count=len(errors))
+        return Swept(orphans, tuple(errors), tuple(leaving))
+
+    # volumes that made no sense
+
+    async def _clean(self, trace: Trace) -> None:
+        """Try to take it away once its pod, which may set it up anew, has gone."""
+        failures = 0
+        while True:
+            await self._volumes.let_go(trace.pod_uid)
+            try:
+                await self._take(trace)
+                break
+            except MooringError as error:
+                failures += 1
+                self._machine.metrics.force_cleaned(ok=False)
+                _log.warning(
+                    "a volume that makes no sense is left",
+                    pod=trace.pod_uid,
+                    plugin=trace.plugin,
+                    volume=trace.name,
+                    because=error,
+                )
+            await self._machine.clock.sleep(BACKOFF.delay(failures))
+        self._machine.metrics.force_cleaned(ok=True)
+        self._senseless.remove(trace)
+        if not self._knows(trace.pod_uid) and not self._has_senseless(trace.pod_uid):
+            await self._see_off(trace.pod_uid)
+
+    async def _take(self, trace: Trace) -> None:
+        """Have it taken away, as one that was perhaps set up. Raises: MooringError."""
+        if trace.kind is Kind.PARTS:
+            host = self._machine.host
+            pod = host.layout.pod(trace.pod_uid)
+            await in_thread(subpath.clean, pod, trace.name, host.mounts)
+            return
+        registry, uid = self._machine.registry, trace.pod_uid
+        plugin = registry.find_by_name(trace.plugin)
+        if trace.kind is Kind.FILES:
+            plugin.unmounter(trace.name, uid)
+        else:
+            block = registry.find_block_by_name(trace.plugin)
+            if block is None:
+                raise VolumeError(f"no block volume plugin matched name: {trace.plugin}")
+            block.block_unmapper(trace.name, uid)
+        use = _stub(trace)
+        volume = ActualVolume(f"{plugin.name}/{uid}-{trace.name}", plugin.name, use)
+        self._machine.actual.rebuilt(volume, PodMount(uid, use, PodState.UNCERTAIN))
+
+    # directories
+
+    def _has_senseless(self, pod_uid: str) -> bool:
+        return any(trace.pod_uid == pod_uid for trace in self._senseless)
+
+    async def _see_off(self, pod_uid: str) -> None:
+        """Remove the directory when the last volume has gone."""
+        await self._volumes.let_go(pod_uid)
+        try:
+            await self._remove(pod_uid)
+        except HostError as error:
+            _log.warning("the directory of a gone pod is left", pod=pod_uid, because=error)
+        self._leaving.discard(pod_uid)
+
+    async def _remove(self, pod_uid: str) -> None:
+        if self._has_senseless(pod_uid) or self._volumes.has_traces(pod_uid):
+            raise StillThere("its volumes are not cleaned up")
+        host = self._machine.host
+        await in_thread(_remove, host.layout, host.mounts, pod_uid)
+
+
+def _told(pod_uid: str, error: HostError) -> str:
+    return f'orphaned pod "{pod_uid}" found, but {error}'
+
+
+def _stub(trace: Trace) -> VolumeUse:
+    """As much of a volume as its tear-down needs: a name, and whether it was a device."""
+    if trace.kind is Kind.FILES:
+        return VolumeUse(inline=PodVolume(name=trace.name))
+    spec = VolumeSpec(volume_mode=VolumeMode.BLOCK)
+    return VolumeUse(volume=Volume(metadata=ObjectMeta(name=trace.name), spec=spec))
+
+
+def _list_pods(layout: Layout) -> tuple[str, ...]:
+    with refusals(f"list {layout.pods}"), os.scandir(layout.pods) as entries:
+        return tuple(sorted(one.name for one in entries if one.is_dir(follow_symlinks=False)))
+
+
+def _remove(layout: Layout, mounts: MountOps, pod_uid: str) -> None:
+    for path in _mount_points(layout, pod_uid):
+        if mounts.is_mount_point(path):
+            raise HostError(f"{path} is still mounted")
+    remove_pod(layout, pod_uid)
+    _log.info("the directory of a gone pod is removed", pod=pod_uid)
+
+
+def _mount_points(layout: Layout, pod_uid: str) -> Iterator[Path]:
+    """Where volumes are mounted, if they are."""
+    top = layout.volumes(pod_uid)
+    with refusals(f"list {top}"):
+        for path in top.glob("*/*"):
+            yield path / "mount" if path.parent.name == escaped(CSI) else path

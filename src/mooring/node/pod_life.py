@@ -1,0 +1,285 @@
+"""The life of a pod on this node, as far as its volumes go.
+
+A pod comes: its directory is made, its volumes are brought, then its containers may start. It ends
+or is deleted: its containers stop, its volumes are taken away, its directory goes, and last of all,
+if it is being deleted, its object. A pod that vanished from the API goes the same way, unannounced.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Protocol
+
+from mooring import log
+from mooring.client.contract import Doc, Part, Scope
+from mooring.clock import to_seconds
+from mooring.errors import Conflict, HostError, MooringError, NotFound
+from mooring.model.pod import Pod
+from mooring.model.selector import escape_field
+from mooring.node import pod_status
+from mooring.node.actual import PodMount
+from mooring.node.pod_directory import PodDirectories
+from mooring.node.run import NodeVolumes
+from mooring.node.waits import NodeFull, NotMounted, StillMounted
+from mooring.plugins.contract import EventType
+from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.informer import Informer
+from mooring.reconcile.recorder import reference_to
+
+AGAIN = Backoff(first=0.2, cap=10.0, jitter=0.5)
+NODE_FULL = "VolumeAttachmentLimitExceeded"
+
+_log = log.get("mooring.node.pods")
+
+
+class Containers(Protocol):
+    """Who runs containers."""
+
+    async def start(self, pod: Pod, mounts: Mapping[str, PodMount]) -> None:
+        """The pod's volumes are there, by their names in the pod.
+
+        Cancelled or failed midway, `stop` finds what was begun. Raises: MooringError.
+        """
+        ...
+
+    async def stop(self, pod: Pod) -> None:
+        """Returns when no container of the pod is left. Raises: MooringError when one is."""
+        ...
+
+    def are_gone(self, pod_uid: str) -> bool:
+        """Whether no container of the pod is left, also after a restart of the node."""
+        ...
+
+
+class NoContainers:
+    """Nobody runs containers here: pods get their volumes, and wait."""
+
+    async def start(self, pod: Pod, mounts: Mapping[str, PodMount]) -> None:
+        pass
+
+    async def stop(self, pod: Pod) -> None:
+        pass
+
+    def are_gone(self, pod_uid: str) -> bool:
+        return True
+
+
+class Follower(Protocol):
+    """Who watches the objects that pods' volumes show: `objects.ApiObjects`."""
+
+    def follow(self, pod: Pod) -> None: ...
+
+    def unfollow(self, pod_uid: str) -> None: ...
+
+
+class _Life:
+    """One pod, from its arrival here to its end."""
+
+    def __init__(self, pod: Pod) -> None:
+        self.pod = pod  # the newest
+        self.is_here = True  # in the API
+        self.is_up = False  # its volumes are wanted
+        self.changed = asyncio.Event()
+
+    @property
+    def is_leaving(self) -> bool:
+        return not self.is_here or self.pod.is_deleting or self.pod.is_finished
+
+    @property
+    def must_be_deleted(self) -> bool:
+        return self.is_here and self.pod.is_deleting
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            self.changed.clear()
+            await self.changed.wait()
+
+
+class PodLives:
+    """The pods of this node. `run` runs them until cancelled."""
+
+    def __init__(
+        self,
+        volumes: NodeVolumes,
+        objects: Follower,
+        directories: PodDirectories,
+        containers: Containers,
+        host_address: str = "",
+    ) -> None:
+        machine = volumes.machine
+        self._client = machine.client
+        self._clock = machine.clock
+        self._chance = machine.host.chance
+        self._recorder = machine.recorder
+        self._metrics = machine.metrics
+        self._volumes = volumes
+        self._objects = objects
+        self._directories = directories
+        self._containers = containers
+        self._host_address = host_address
+        self._lives: dict[str, _Life] = {}
+        scope = Scope(fields=f"spec.nodeName={escape_field(machine.own_node.name)}")
+        self.informer = Informer(self._client, Pod, scope, self._clock, self._chance)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            self.informer.on_change(self._on_change)
+            tasks.create_task(self.informer.run())
+            await self.informer.synced.wait()
+            wanted = [uid for uid, life in self._lives.items() if self._needs_volumes(life)]
+            self._volumes.first_picture(wanted)
+
+    def knows(self, pod_uid: str) -> bool:
+        """Whether the pod is not over here: it will put away itself whatever it has."""
+        return pod_uid in self._lives or not self._containers.are_gone(pod_uid)
+
+    def _on_change(self, before: Pod | None, after: Pod | None) -> None:
+        if after is None:
+            life = None if before is None else self._lives.get(before.uid)
+            if life is not None:
+                life.is_here = False
+                life.changed.set()
+            return
+        life = self._lives.get(after.uid)
+        if life is None:
+            life = self._lives[after.uid] = _Life(after)
+            self._tasks.create_task(self._live(life))
+            return
+        before, life.pod = life.pod, after
+        life.changed.set()
+        if life.is_up and not life.is_leaving and _asks_otherwise(before, after):
+            self._objects.follow(after)
+            self._volumes.want(after)
+
+    def _needs_volumes(self, life: _Life) -> bool:
+        """Also of a pod that ends, while containers from before a restart may still run."""
+        return not life.is_leaving or not self._containers.are_gone(life.pod.uid)
+
+    # one life
+
+    async def _live(self, life: _Life) -> None:
+        uid = life.pod.uid
+        if not life.is_leaving:
+            async with asyncio.TaskGroup() as tasks:
+                coming = [
+                    tasks.create_task(self._guarded(life, do))
+                    for do in (self._come, self._report_creating)
+                ]
+                await life.until(lambda: life.is_leaving)
+                for task in coming:
+                    task.cancel()
+        elif self._needs_volumes(life):
+            self._volumes.want(life.pod)
+        await self._guarded(life, self._go)
+        await life.until(lambda: not life.is_here or life.must_be_deleted)
+        await self._guarded(life, self._delete)
+        await life.until(lambda: not life.is_here)  # finalizers of others may keep it for a while
+        del self._lives[uid]
+
+    async def _guarded(self, life: _Life, do: Callable[[_Life], Awaitable[None]]) -> None:
+        """Do it, again and again until it works."""
+        failures = 0
+        while True:
+            try:
+                await do(life)
+                return
+            except NotMounted:
+                failures += 1  # told already
+            except MooringError as error:
+                failures += 1
+                _log.warning("a pod has to wait", pod=life.pod.key, because=error)
+            except Exception:  # noqa: BLE001  a bug met by one pod must not stop the others
+                failures += 1
+                _log.exception("a pod has to wait", pod=life.pod.key)
+            await self._clock.sleep(AGAIN.delay(failures, self._chance.random()))
+
+    async def _come(self, life: _Life) -> None:
+        """Everything up to running containers."""
+        self._objects.follow(life.pod)
+        await self._make_directory(life)
+        life.is_up = True
+        try:
+            await self._volumes.mounted(life.pod)
+        except NotMounted as error:
+            if not error.has_timed_out:  # else the operations that failed have said why
+                self._tell(life, "FailedMount", f"Unable to attach or mount volumes: {error}")
+            raise
+        except NodeFull as error:
+            await self._reject(life, NODE_FULL, str(error))
+        else:
+            await self._containers.start(life.pod, self._volumes.reach(life.pod.uid))
+
+    async def _make_directory(self, life: _Life) -> None:
+        try:
+            await self._directories.make(life.pod.uid)
+        except HostError as error:
+            self._volumes.want(life.pod)  # what it has from before stays its own
+            self._tell(
+                life,
+                "FailedToMakePodDataDirectories",
+                f"error making pod data directories: {error}",
+            )
+            raise
+
+    async def _reject(self, life: _Life, reason: str, message: str) -> None:
+        """The pod will never run here; whoever made it may make another elsewhere."""
+        self._tell(life, reason, message)
+        self._metrics.rejected(reason)
+        status = pod_status.rejected(reason, message)
+        await self._guarded(life, lambda life: self._patch_status(life, status))
+
+    async def _go(self, life: _Life) -> None:
+        """Everything down to an empty place."""
+        uid = life.pod.uid
+        await self._containers.stop(life.pod)
+        self._volumes.release(uid)
+        while True:
+            try:
+                await self._volumes.unmounted(uid)
+                break
+            except StillMounted as error:
+                _log.warning("a pod keeps its volumes", pod=life.pod.key, because=error)
+        await self._volumes.gone(uid)
+        await self._remove_directory(life)
+        self._objects.unfollow(uid)
+
+    async def _remove_directory(self, life: _Life) -> None:
+        """Nothing is mounted there any more when this returns."""
+        try:
+            await self._directories.remove(life.pod.uid)
+        except HostError as error:
+            # Whoever sweeps up after gone pods will try again; the API need not wait for that.
+            _log.warning("a pod's directory stays", pod=life.pod.key, because=error)
+
+    async def _delete(self, life: _Life) -> None:
+        """Let the API forget the pod: nothing of it is left here."""
+        if life.is_here:
+            with suppress(NotFound, Conflict):  # somebody was quicker
+                await self._client.delete(life.pod, grace_seconds=0)
+
+    # telling
+
+    async def _report_creating(self, life: _Life) -> None:
+        if not life.pod.status.container_statuses:  # else it is as before a restart of this node
+            now = to_seconds(self._clock.now())
+            status = pod_status.creating(life.pod, now, self._host_address)
+            await self._patch_status(life, status)
+
+    async def _patch_status(self, life: _Life, status: Doc) -> None:
+        """Raises: MooringError when it is worth another try, with the newest pod."""
+        with suppress(NotFound):  # it is gone, and the watch will say so
+            self.informer.fold(await self._client.patch(life.pod, status, Part.STATUS))
+
+    def _tell(self, life: _Life, reason: str, message: str) -> None:
+        self._recorder.record(reference_to(life.pod), EventType.WARNING, reason, message)
+
+
+def _asks_otherwise(before: Pod, after: Pod) -> bool:
+    """Whether a pod's volumes could look different now: what runs in it, and what it tells."""
+    then, now = before.metadata, after.metadata
+    return (
+        before.spec != after.spec
+        or then.labels != now.labels
+        or then.annotations != now.annotations
+    )

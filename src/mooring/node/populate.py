@@ -1,0 +1,167 @@
+"""From a pod to the volumes it wants: names resolved, claims followed, plugins found."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.client.contract import T
+from mooring.errors import ApiError, ConnectionLost
+from mooring.model.claim import Claim
+from mooring.model.keys import Key
+from mooring.model.meta import ApiObject
+from mooring.model.pod import Pod
+from mooring.model.pod_volume import PodVolume
+from mooring.model.volume import Volume
+from mooring.model.volume_use import VolumeUse
+from mooring.node.claims import (
+    check_claim,
+    check_mode,
+    check_volume,
+    unusable_claim,
+    use_of_claim,
+    used_names,
+)
+from mooring.node.desired import WantedBy, WantedVolume
+from mooring.node.machine import Machine
+from mooring.node.reads import SharedReads
+from mooring.node.size_limit import find_size_limit
+from mooring.plugins.contract import Attachable, DeviceMountable, Plugin, VolumeError
+from mooring.plugins.unique_name import unique_name
+
+READS_AT_ONCE = 16  # claims and volumes asked for at the same time, for all pods together
+MOST_ERRORS = 11  # of one pod; more would tell nobody anything
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """One name in the pod, and what it stands for."""
+
+    outer: str
+    plugin: Plugin
+    wanted: WantedVolume
+    claimed: int = 0  # bytes that the claim's owner has been given
+
+    @property
+    def name(self) -> str:
+        """Unique on this node."""
+        return self.wanted.name
+
+    @property
+    def wants_remount(self) -> bool:
+        return self.plugin.wants_remount(self.wanted.use)
+
+
+class Populated(msgspec.Struct, frozen=True):
+    """What became of a pod's names; each error is a sentence."""
+
+    volumes: tuple[Resolved, ...]
+    errors: tuple[str, ...]
+
+
+class Populator:
+    """Looks at claims and volumes as they are at this moment: a node may not watch them."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._reads: SharedReads[ApiObject] = SharedReads(READS_AT_ONCE)
+
+    async def populate(self, pod: Pod) -> Populated:
+        """What the pod wants; a name that fails keeps no other back. Nothing is changed yet."""
+        used = used_names(pod)
+        outers = [outer for outer in pod.spec.volumes if outer.name in used]
+        claimed = [outer for outer in outers if pod.find_claim_name(outer) is not None]
+        found = {outer.name: self._inline(pod, outer) for outer in outers if outer not in claimed}
+        if claimed:
+            followed = await asyncio.gather(*(self._claimed(pod, outer) for outer in claimed))
+            found |= {outer.name: one for outer, one in zip(claimed, followed, strict=True)}
+        told = [found[outer.name] for outer in outers]
+        errors = list(dict.fromkeys(one for one in told if isinstance(one, str)))[:MOST_ERRORS]
+        volumes = tuple(one for one in told if isinstance(one, Resolved))
+        return Populated(volumes, tuple(sorted(errors)))
+
+    def want(self, pod: Pod, volumes: Sequence[Resolved]) -> None:
+        """Put them into the desired picture, and what their claims say into the actual one."""
+        outers: dict[str, set[str]] = {}
+        for one in volumes:
+            outers.setdefault(one.name, set()).add(one.outer)
+        for one in {one.name: one for one in volumes}.values():
+            self._want(pod, one, outers[one.name])
+
+    def _want(self, pod: Pod, one: Resolved, outers: set[str]) -> None:
+        known = self._machine.desired.find(one.name)
+        before = None if known is None else known.pods.get(pod.uid)
+        since = self._machine.clock.monotonic()
+        if before is not None and not one.wants_remount:
+            since = before.since
+        use, wanted = one.wanted.use, one.wanted
+        if known is not None and use.read_only:  # who only reads does not make it grow
+            wanted = replace(wanted, capacity=known.capacity)
+        limit = find_size_limit(pod, use)
+        by = WantedBy(pod, use, frozenset(outers), since, limit)
+        self._machine.desired.want(wanted, by)
+        self._machine.actual.size_known(one.name, one.claimed)
+
+    def _inline(self, pod: Pod, outer: PodVolume) -> Resolved | str:
+        try:
+            return self._resolved(pod, outer, VolumeUse(inline=outer))
+        except VolumeError as error:
+            return str(error)
+
+    async def _claimed(self, pod: Pod, outer: PodVolume) -> Resolved | str:
+        try:
+            claim, volume = await self._follow(pod, outer)
+            size = claim.capacity.bytes_ceil()
+            return self._resolved(pod, outer, use_of_claim(outer, volume), size)
+        except VolumeError as error:
+            return str(error)
+
+    async def _follow(self, pod: Pod, outer: PodVolume) -> tuple[Claim, Volume]:
+        """Through the claim to its volume. Raises: Unusable."""
+        claim_name = pod.find_claim_name(outer) or ""
+        try:
+            claim = await self._read(Claim, Key(pod.namespace, claim_name))
+        except (ApiError, ConnectionLost) as error:
+            why = f"failed to fetch PVC from API server: {error}"
+            raise unusable_claim(pod, claim_name, why) from error
+        volume_name = check_claim(pod, outer, claim)
+        try:
+            volume = await self._read(Volume, Key("", volume_name))
+        except (ApiError, ConnectionLost) as error:
+            why = f"failed to fetch PV {volume_name} from API server: {error}"
+            raise unusable_claim(pod, claim_name, why) from error
+        check_volume(pod, claim, volume)
+        return claim, volume
+
+    async def _read(self, kind: type[T], key: Key) -> T:
+        found = await self._reads.read((kind, key), lambda: self._machine.client.get(kind, key))
+        assert isinstance(found, kind)  # noqa: S101  the key says so
+        return found
+
+    def _resolved(self, pod: Pod, outer: PodVolume, use: VolumeUse, claimed: int = 0) -> Resolved:
+        check_mode(pod, outer, use)
+        try:
+            plugin = self._machine.registry.find(use)
+        except VolumeError as error:
+            raise VolumeError(
+                f'failed to get Plugin from volumeSpec for volume "{use.name}" err={error}'
+            ) from error
+        try:
+            name = unique_name(plugin, use, pod.uid)
+        except VolumeError as error:
+            raise VolumeError(
+                f'failed to GetUniqueVolumeNameFromSpec for volumeSpec "{use.name}" '
+                f'using volume plugin "{plugin.name}" err={error}'
+            ) from error
+        return Resolved(outer.name, plugin, _wanted(name, plugin, use), claimed)
+
+
+def _wanted(name: str, plugin: Plugin, use: VolumeUse) -> WantedVolume:
+    return WantedVolume(
+        name,
+        plugin.name,
+        use,
+        is_attachable=isinstance(plugin, Attachable) and plugin.can_attach(use),
+        is_device_mountable=isinstance(plugin, DeviceMountable) and plugin.can_mount_device(use),
+        capacity=0 if use.volume is None else use.volume.size.bytes_ceil(),
+    )

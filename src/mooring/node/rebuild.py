@@ -1,0 +1,182 @@
+"""What was mounted before a restart, found out from the disk.
+
+Everything found is uncertain: whoever wants it sets it up again, which changes nothing if it is
+there; what nobody wants is taken away once both pictures are complete. What cannot be made sense of
+is kept for `orphans.py`.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring import log
+from mooring.errors import ApiError, ConnectionLost, MooringError
+from mooring.host.blocking import in_thread
+from mooring.model.node import Node
+from mooring.node.actual import (
+    NOWHERE,
+    ActualVolume,
+    Attachability,
+    DeviceState,
+    PodMount,
+    PodState,
+)
+from mooring.node.disk_scan import Kind, Trace, scan
+from mooring.node.machine import Machine
+from mooring.plugins.contract import Attachable, DeviceMountable, Plugin, VolumeError
+from mooring.plugins.registry import Registry
+from mooring.plugins.unique_name import unique_name
+from mooring.reconcile.backoff import Backoff
+
+ASK_AGAIN = Backoff(first=0.1, cap=5.0, jitter=0.5)
+
+_log = log.get("mooring.node.rebuild")
+
+
+class Senseless(msgspec.Struct, frozen=True):
+    """A volume of a pod that the disk does not tell enough of."""
+
+    trace: Trace
+    because: str
+
+
+class Rebuilt(msgspec.Struct, frozen=True):
+    volumes: frozenset[str]  # unique names
+    senseless: tuple[Senseless, ...]
+
+
+class _Found(msgspec.Struct, frozen=True):
+    trace: Trace
+    volume: ActualVolume
+
+
+async def rebuild(machine: Machine) -> Rebuilt:
+    """Put into the actual picture what is on disk.
+
+    Before: nothing else has touched the pictures, nor the disk since the start.
+    """
+    told = await in_thread(lambda: tuple(_look(machine)))
+    for one in told:
+        if isinstance(one, _Found):
+            _believe(machine, one)
+        else:
+            _log.warning(
+                "a volume on disk makes no sense",
+                pod=one.trace.pod_uid,
+                plugin=one.trace.plugin,
+                volume=one.trace.name,
+                because=one.because,
+            )
+        if one.trace.pod_uid and one.trace.kind is not Kind.PARTS:
+            machine.metrics.reconstructed(ok=isinstance(one, _Found))
+    return Rebuilt(
+        frozenset(one.volume.name for one in told if isinstance(one, _Found)),
+        tuple(one for one in told if isinstance(one, Senseless) and one.trace.pod_uid),
+    )
+
+
+async def confirm(machine: Machine, rebuilt: Rebuilt) -> None:
+    """Ask the node's status which of the volumes are attached, and by which device.
+
+    Returns once the API has answered; nothing may be taken away before.
+    A node that attaches volumes itself finds out by doing it.
+    """
+    if machine.attaches_itself or not any(
+        here.attachability is Attachability.UNCERTAIN for here in _known(machine, rebuilt)
+    ):
+        return
+    node = await _ask(machine)
+    attached = {one.name: one.device_path for one in node.status.volumes_attached}
+    for here in _known(machine, rebuilt):
+        is_attached = Attachability.YES if here.name in attached else Attachability.NO
+        machine.actual.attachability_known(here.name, is_attached, attached.get(here.name, ""))
+
+
+async def _ask(machine: Machine) -> Node:
+    failures = 0
+    while True:
+        try:
+            return await machine.own_node.read()
+        except (ApiError, ConnectionLost) as error:
+            failures += 1
+            _log.warning("the node's status cannot be read", error=error)
+        luck = machine.host.chance.random()
+        await machine.clock.sleep(ASK_AGAIN.delay(failures, luck))
+
+
+def _known(machine: Machine, rebuilt: Rebuilt) -> list[ActualVolume]:
+    found = (machine.actual.find(name) for name in rebuilt.volumes)
+    return [here for here in found if here is not None]
+
+
+def _look(machine: Machine) -> Iterator[_Found | Senseless]:
+    traces = scan(machine.host.layout)
+    named = {(trace.pod_uid, trace.name) for trace in traces if trace.kind is Kind.FILES}
+    of_pods: set[Trace] = set()  # what is found in a pod is not looked for once more
+    for trace in traces:
+        shared = replace(trace, pod_uid="")
+        if trace in of_pods or (trace.kind is Kind.PARTS and (trace.pod_uid, trace.name) in named):
+            continue
+        try:
+            yield _Found(trace, _find(machine.registry, trace))
+            of_pods.add(shared)
+        except (MooringError, OSError) as error:
+            yield Senseless(trace, str(error))
+
+
+def _find(registry: Registry, trace: Trace) -> ActualVolume:
+    match trace.kind:
+        case Kind.FILES:
+            return _files(registry, trace)
+        case Kind.BLOCK:
+            return _block(registry, trace)
+        case Kind.PARTS:
+            raise VolumeError("only parts of it are there")
+
+
+def _files(registry: Registry, trace: Trace) -> ActualVolume:
+    plugin = registry.find_by_name(trace.plugin)
+    use = plugin.rebuild(trace.name, trace.pod_uid)
+    volume = ActualVolume(
+        unique_name(plugin, use, trace.pod_uid), plugin.name, use, attachability=_attached(plugin)
+    )
+    if not isinstance(plugin, DeviceMountable) or not plugin.can_mount_device(use):
+        if not trace.pod_uid:
+            raise VolumeError(f"no device mountable volume plugin matched name: {plugin.name}")
+        return volume
+    place = plugin.device_mounter().device_mount_path(use)
+    if place == NOWHERE:
+        if not trace.pod_uid:
+            raise VolumeError("where its files are is not known any more")
+        return volume  # a directory: nothing is mounted for all pods
+    return replace(volume, device=DeviceState.UNCERTAIN, device_mount_path=place)
+
+
+def _block(registry: Registry, trace: Trace) -> ActualVolume:
+    plugin, block = registry.find_by_name(trace.plugin), registry.find_block_by_name(trace.plugin)
+    if block is None:
+        raise VolumeError(f"no block volume plugin matched name: {trace.plugin}")
+    use = block.rebuild_block(trace.name, trace.pod_uid)
+    return ActualVolume(
+        unique_name(plugin, use, trace.pod_uid),
+        plugin.name,
+        use,
+        attachability=_attached(plugin),
+        device=DeviceState.UNCERTAIN,
+        device_mount_path=block.block_unmapper(trace.name, trace.pod_uid).global_map_path(use),
+    )
+
+
+def _attached(plugin: Plugin) -> Attachability:
+    """Of one volume its driver could tell more, but it may not be there yet."""
+    return Attachability.UNCERTAIN if isinstance(plugin, Attachable) else Attachability.NO
+
+
+def _believe(machine: Machine, found: _Found) -> None:
+    uid, use = found.trace.pod_uid, found.volume.use
+    if uid:
+        mount = PodMount(uid, use, PodState.UNCERTAIN)
+        machine.actual.rebuilt(found.volume, mount)
+    else:
+        machine.actual.device_rebuilt(found.volume)

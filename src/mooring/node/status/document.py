@@ -1,0 +1,219 @@
+"""How a node words what it tells of itself, and what of that is new. Pure.
+
+What others have written into the Node stays: labels, annotations, taints, further resources and
+conditions.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.client.contract import Doc
+from mooring.model.condition import Condition, find_condition, set_condition
+from mooring.model.node import Node
+from mooring.model.quantity import from_bytes
+from mooring.model.wellknown import Annotation, Label
+from mooring.node.status.hardware import KIBI, Amounts, Identity
+
+MOST_PODS = 110
+SPARE_MEMORY = 100 * 1024 * KIBI  # pods do not get the last of it
+SPARE_STORAGE_PERCENT = 10
+SPARE_INODES_PERCENT = 5
+PRESSURE_SECONDS = 300.0  # a pressure that was felt is told for so long
+
+_ANNOTATIONS = {Annotation.CONTROLLER_ATTACHES: "true"}
+
+
+# In the words that Kubernetes' users know.
+MEMORY_IS_SHORT = Condition(
+    "MemoryPressure",
+    "True",
+    "KubeletHasInsufficientMemory",
+    "kubelet has insufficient memory available",
+)
+MEMORY_SUFFICES = Condition(
+    "MemoryPressure",
+    "False",
+    "KubeletHasSufficientMemory",
+    "kubelet has sufficient memory available",
+)
+DISK_IS_FULL = Condition(
+    "DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure"
+)
+DISK_HAS_ROOM = Condition(
+    "DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"
+)
+PROCESSES_SUFFICE = Condition(
+    "PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"
+)
+READY = Condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+
+
+def labels(name: str, identity: Identity) -> Mapping[str, str]:
+    return {
+        "beta.kubernetes.io/arch": identity.architecture,
+        "beta.kubernetes.io/os": "linux",
+        "kubernetes.io/arch": identity.architecture,
+        Label.HOSTNAME: name,
+        "kubernetes.io/os": "linux",
+    }
+
+
+def capacity(amounts: Amounts) -> Mapping[str, str]:
+    """Spelled as the API spells it, so that it can be compared."""
+    pages = {f"hugepages-{from_bytes(size)}": whole for size, whole in amounts.huge_pages.items()}
+    return {
+        "cpu": str(amounts.cpus),
+        "memory": str(from_bytes(amounts.memory)),
+        "ephemeral-storage": str(from_bytes(amounts.storage)),
+        "pods": str(MOST_PODS),
+        **{name: str(from_bytes(whole)) for name, whole in pages.items()},
+    }
+
+
+def allocatable(amounts: Amounts) -> Mapping[str, str]:
+    """What pods may have of it."""
+    memory = amounts.memory - SPARE_MEMORY - sum(amounts.huge_pages.values())
+    storage = amounts.storage - amounts.storage * SPARE_STORAGE_PERCENT // 100
+    return {
+        **capacity(amounts),
+        "memory": str(from_bytes(max(memory, 0))),
+        "ephemeral-storage": str(from_bytes(storage, binary=False)),
+    }
+
+
+def is_short_of_memory(amounts: Amounts) -> bool:
+    return amounts.memory > 0 and amounts.memory_free < SPARE_MEMORY
+
+
+def is_short_of_storage(amounts: Amounts) -> bool:
+    return (
+        amounts.storage_free * 100 < amounts.storage * SPARE_STORAGE_PERCENT
+        or amounts.inodes_free * 100 < amounts.inodes * SPARE_INODES_PERCENT
+    )
+
+
+def creation(name: str, identity: Identity, status: Doc) -> Doc:
+    """A Node that nobody knew."""
+    metadata = {
+        "name": name,
+        "labels": dict(labels(name, identity)),
+        "annotations": dict(_ANNOTATIONS),
+    }
+    return {"metadata": metadata, "status": status}
+
+
+def marks(node: Node, identity: Identity) -> Doc:
+    """What has to change in the labels and annotations of a Node; empty when nothing has."""
+    wanted = {"labels": labels(node.name, identity), "annotations": _ANNOTATIONS}
+    present = {"labels": node.metadata.labels, "annotations": node.metadata.annotations}
+    changes = {
+        field: missing
+        for field, pairs in wanted.items()
+        if (missing := dict(pairs.items() - present[field].items()))
+    }
+    return {"metadata": changes} if changes else {}
+
+
+class Told(msgspec.Struct, frozen=True):
+    """All that a node has to say at one moment."""
+
+    name: str  # of the node
+    version: str  # of Mooring
+    identity: Identity
+    amounts: Amounts
+    has_memory_pressure: bool
+    has_disk_pressure: bool
+    in_use: tuple[str, ...] | None  # volumes; None: not known yet, and so left as it is
+
+
+def status(node: Node | None, told: Told, now: str) -> Doc:
+    """All of the status that is the node's own to write."""
+    had = () if node is None else node.status.conditions
+    more = {} if node is None else _of_others(node, told)
+    whole: Doc = {
+        "capacity": dict(capacity(told.amounts)),
+        "allocatable": {**more, **allocatable(told.amounts)},
+        "conditions": [msgspec.to_builtins(one) for one in _renewed(had, told, now)],
+        "addresses": _addresses(told),
+        "nodeInfo": _info(told),
+    }
+    if told.in_use is not None:
+        whole["volumesInUse"] = list(told.in_use)
+    return whole
+
+
+def is_news(node: Node, told: Told) -> bool:
+    """Whether the API should hear of it now. A volume that is no longer in use can wait."""
+    return (
+        _is_gain(node, told)
+        or not all(_is_told(node.status.conditions, wanted) for wanted in _conditions(told))
+        or not capacity(told.amounts).items() <= node.status.capacity.items()
+        or not allocatable(told.amounts).items() <= node.status.allocatable.items()
+        or any(key not in node.status.allocatable for key in _of_others(node, told))
+    )
+
+
+def is_loss(node: Node, told: Told) -> bool:
+    """Whether the API believes a volume in use that is not."""
+    return told.in_use is not None and not set(node.status.volumes_in_use).issubset(told.in_use)
+
+
+def _is_gain(node: Node, told: Told) -> bool:
+    """Whether a volume is in use that the API does not know of."""
+    return told.in_use is not None and not set(told.in_use).issubset(node.status.volumes_in_use)
+
+
+def _conditions(told: Told) -> Iterable[Condition]:
+    return (
+        MEMORY_IS_SHORT if told.has_memory_pressure else MEMORY_SUFFICES,
+        DISK_IS_FULL if told.has_disk_pressure else DISK_HAS_ROOM,
+        PROCESSES_SUFFICE,
+        READY,
+    )
+
+
+def _renewed(had: tuple[Condition, ...], told: Told, now: str) -> tuple[Condition, ...]:
+    for wanted in _conditions(told):
+        had = set_condition(had, replace(wanted, last_heartbeat_time=now), now)
+    return had
+
+
+def _is_told(conditions: tuple[Condition, ...], wanted: Condition) -> bool:
+    present = find_condition(conditions, wanted.type)
+    return present is not None and (present.status, present.reason, present.message) == (
+        wanted.status,
+        wanted.reason,
+        wanted.message,
+    )
+
+
+def _of_others(node: Node, told: Told) -> Mapping[str, str]:
+    """Resources that somebody else has declared: pods may have all of them."""
+    return {
+        name: amount
+        for name, amount in node.status.capacity.items()
+        if name not in capacity(told.amounts) and "/" in name
+    }
+
+
+def _addresses(told: Told) -> list[Doc]:
+    found = [{"type": "InternalIP", "address": one} for one in told.identity.addresses]
+    return [*found, {"type": "Hostname", "address": told.name}]
+
+
+def _info(told: Told) -> Doc:
+    identity = told.identity
+    return {
+        "machineID": identity.machine_id,
+        "systemUUID": identity.system_uuid,
+        "bootID": identity.boot_id,
+        "kernelVersion": identity.kernel,
+        "osImage": identity.os_image,
+        "containerRuntimeVersion": "",
+        "kubeletVersion": f"v1.35.0+mooring-{told.version}",
+        "kubeProxyVersion": "",
+        "operatingSystem": "linux",
+        "architecture": identity.architecture,
+    }

@@ -1,0 +1,93 @@
+"""The sign of life of a node: a Lease that it renews every ten seconds."""
+
+from contextlib import suppress
+from random import Random
+
+from mooring import log
+from mooring.client.contract import Client, Doc
+from mooring.clock import Clock, to_micros
+from mooring.errors import AlreadyExists, ApiError, Conflict, ConnectionLost, NotFound
+from mooring.model.keys import Key
+from mooring.model.lease import Lease
+from mooring.node.own_node import WatchedNode
+from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.deadline import within
+
+NAMESPACE = "kube-node-lease"
+LEASE_SECONDS = 40
+RENEW_SECONDS = 10.0
+AGAIN = Backoff(first=0.2, cap=7.0, jitter=0.5)
+
+_log = log.get("mooring.node.status")
+
+
+class Heartbeat:
+    """`run` renews the lease until cancelled; nobody else writes it, so it is rarely read."""
+
+    def __init__(self, client: Client, clock: Clock, chance: Random, own_node: WatchedNode) -> None:
+        self._client = client
+        self._clock = clock
+        self._chance = chance
+        self._own_node = own_node
+        self._key = Key(NAMESPACE, own_node.name)
+        self._seen: Lease | None = None
+
+    async def run(self) -> None:
+        failures = 0
+        while True:
+            try:
+                async with within(self._clock, RENEW_SECONDS):
+                    await self._renew()
+            except (ApiError, ConnectionLost, TimeoutError) as error:
+                failures += 1
+                level = _log.debug if failures == 1 else _log.warning
+                level("the node's lease was not renewed", node=self._key.name, because=error)
+                await self._clock.sleep(AGAIN.delay(failures, self._chance.random()))
+            else:
+                failures = 0
+                await self._clock.sleep(RENEW_SECONDS)
+
+    async def _renew(self) -> None:
+        seen, self._seen = self._seen, None  # whatever goes wrong, read it next time
+        if seen is None:
+            try:
+                seen = await self._client.get(Lease, self._key)
+            except NotFound:
+                await self._create()
+                return
+        try:
+            self._seen = await self._client.patch(seen, self._change(seen))
+        except Conflict:
+            newest = await self._client.get(Lease, self._key)
+            self._seen = await self._client.patch(newest, self._change(newest))
+        except NotFound:
+            await self._create()
+
+    async def _create(self) -> None:
+        metadata: Doc = {"name": self._key.name, "namespace": self._key.namespace}
+        if owner := self._owner():
+            metadata["ownerReferences"] = [owner]
+        doc = {"metadata": metadata, "spec": self._spec()}
+        with suppress(AlreadyExists):  # an earlier answer was lost; the next renewal reads it
+            self._seen = await self._client.create(Lease, doc)
+
+    def _change(self, seen: Lease) -> Doc:
+        owner = self._owner()
+        owners = seen.metadata.owner_references
+        if owner is None or any(one.uid == owner["uid"] for one in owners):
+            return {"spec": self._spec()}
+        return {"metadata": {"ownerReferences": [owner]}, "spec": self._spec()}
+
+    def _spec(self) -> Doc:
+        return {
+            "holderIdentity": self._own_node.name,
+            "leaseDurationSeconds": LEASE_SECONDS,
+            "renewTime": to_micros(self._clock.now()),
+        }
+
+    def _owner(self) -> Doc | None:
+        """With its Node, the lease goes too."""
+        node = self._own_node.known
+        if node is None:
+            return None
+        return {"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": node.uid}

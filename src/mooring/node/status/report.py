@@ -1,0 +1,190 @@
+"""Keeps the Node object of this machine true: registers it, and tells what changes.
+
+A volume that comes into use is told at once, for nobody may use it before the API has acknowledged
+that. Everything else is looked at every ten seconds, told when it is new, and told anyway every few
+minutes. A Node that somebody deleted is registered again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from random import Random
+from typing import Protocol
+
+from mooring import __version__, log
+from mooring.client.contract import Client
+from mooring.clock import Clock, to_seconds
+from mooring.errors import AlreadyExists, ApiError, Conflict, ConnectionLost, MooringError, NotFound
+from mooring.model.node import Node
+from mooring.node.own_node import WatchedNode
+from mooring.node.status import document
+from mooring.node.status.hardware import Amounts, Identity
+from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.deadline import within
+
+LOOK_SECONDS = 10.0
+TELL_SECONDS = 300.0  # so old the newest word may grow
+TELL_JITTER = 0.5
+AGAIN = Backoff(first=0.2, cap=10.0, jitter=0.5)
+
+_log = log.get("mooring.node.status")
+
+
+class Volumes(Protocol):
+    """`run.NodeVolumes`, as far as the status goes."""
+
+    @property
+    def is_synced(self) -> bool: ...
+
+    def in_use(self) -> tuple[str, ...]: ...
+
+    def on_in_use_change(self, handler: Callable[[], None]) -> None: ...
+
+    def reported_in_use(self, names: Iterable[str]) -> None: ...
+
+
+class Report:
+    """`run` keeps it up to date until cancelled, once the informer of `own_node` runs."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        chance: Random,
+        own_node: WatchedNode,
+        volumes: Volumes,
+        identity: Identity,
+        measure: Callable[[], Awaitable[Amounts]],
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._chance = chance
+        self._own_node = own_node
+        self._volumes = volumes
+        self._identity = identity
+        self._measure = measure
+        self._pressures = {
+            document.is_short_of_memory: _Pressure(clock),
+            document.is_short_of_storage: _Pressure(clock),
+        }
+        self._amounts = Amounts()
+        self._look_due = 0.0  # by the monotonic clock
+        self._tell_due = 0.0
+        self._news = asyncio.Event()
+        volumes.on_in_use_change(self._news.set)
+        own_node.informer.on_change(self._node_changed)
+
+    async def run(self) -> None:
+        await self._own_node.informer.synced.wait()
+        failures = 0
+        while True:
+            self._news.clear()
+            try:
+                await self._bring_up_to_date()
+                failures = 0
+            except (ApiError, ConnectionLost) as error:
+                failures += 1
+                await self._recover(error, failures)
+            else:
+                await self._next()
+
+    def volumes_synced(self) -> None:
+        """What is on disk is known: from now on volumes in use are told."""
+        self._news.set()
+
+    async def _recover(self, error: MooringError, failures: int) -> None:
+        if not isinstance(error, Conflict) or failures > 1:
+            name = self._own_node.name
+            _log.warning("the node's status was not written", node=name, because=error)
+            await self._clock.sleep(AGAIN.delay(failures, self._chance.random()))
+        with suppress(ApiError, ConnectionLost):  # as the next try will say
+            await self._own_node.read()
+
+    async def _next(self) -> None:
+        """Return when there may be something to tell."""
+        pause = min(self._look_due, self._tell_due) - self._clock.monotonic()
+        with suppress(TimeoutError):
+            async with within(self._clock, max(pause, 0.0)):
+                await self._news.wait()
+
+    async def _bring_up_to_date(self) -> None:
+        is_look = self._clock.monotonic() >= self._look_due
+        if is_look:
+            self._amounts = await self._measure()
+            self._look_due = self._clock.monotonic() + LOOK_SECONDS
+        told, node = self._told(), self._own_node.known
+        if node is None:
+            node = await self._register(told)
+        node = await self._update(node, told, is_look=is_look)
+        if told.in_use is not None:
+            self._volumes.reported_in_use(node.status.volumes_in_use)
+
+    def _told(self) -> document.Told:
+        memory, disk = (
+            pressure.felt(is_short(self._amounts)) for is_short, pressure in self._pressures.items()
+        )
+        return document.Told(
+            name=self._own_node.name,
+            version=__version__,
+            identity=self._identity,
+            amounts=self._amounts,
+            has_memory_pressure=memory,
+            has_disk_pressure=disk,
+            in_use=self._volumes.in_use() if self._volumes.is_synced else None,
+        )
+
+    async def _register(self, told: document.Told) -> Node:
+        status = document.status(None, told, self._now())
+        doc = document.creation(told.name, told.identity, status)
+        try:
+            node = await self._client.create(Node, doc)
+        except AlreadyExists:
+            return await self._own_node.read()  # the watch is late
+        self._own_node.informer.fold(node)
+        self._was_told()
+        _log.info("node registered", node=node.name)
+        return node
+
+    async def _update(self, node: Node, told: document.Told, *, is_look: bool) -> Node:
+        marks = document.marks(node, told.identity)
+        is_due = (
+            document.is_news(node, told)
+            or self._clock.monotonic() >= self._tell_due
+            or (is_look and document.is_loss(node, told))
+        )
+        if not marks and not is_due:
+            return node
+        status = document.status(node, told, self._now()) if is_due else {}
+        try:
+            node = await self._client.patch_both(node, marks, status)
+        except NotFound:
+            return await self._register(told)
+        self._own_node.informer.fold(node)
+        if is_due:
+            self._was_told()
+        return node
+
+    def _was_told(self) -> None:
+        pause = TELL_SECONDS * (1 + TELL_JITTER * self._chance.random())
+        self._tell_due = self._clock.monotonic() + pause
+
+    def _now(self) -> str:
+        return to_seconds(self._clock.now())
+
+    def _node_changed(self, _: Node | None, after: Node | None) -> None:
+        if after is None:  # deleted, by whoever thought this machine gone
+            self._news.set()
+
+
+class _Pressure:
+    """Once felt, it is told for a while: who makes room should not be misled by a moment's luck."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until = 0.0
+
+    def felt(self, is_short: bool) -> bool:  # noqa: FBT001  a measurement
+        now = self._clock.monotonic()
+        if is_short:
+            self._until = now + document.PRESSURE_SECONDS
+        return is_short or now < self._until

@@ -1,0 +1,140 @@
+"""A node: this machine's volumes for its pods, its status, and the watches that feed both."""
+
+import asyncio
+import random
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from prometheus_client.registry import Collector
+
+from mooring import log
+from mooring.client.contract import Client
+from mooring.clock import Clock
+from mooring.host.blocking import in_thread
+from mooring.host.contract import MountOps
+from mooring.host.mount import Mounts
+from mooring.node.eviction import Evictions
+from mooring.node.objects import ApiObjects
+from mooring.node.orphans import Orphans
+from mooring.node.own_node import WatchedNode
+from mooring.node.pod_directory import PodDirectories
+from mooring.node.pod_life import NoContainers, PodLives
+from mooring.node.rebuild import confirm, rebuild
+from mooring.node.run import NodeVolumes
+from mooring.node.statistics import Statistics
+from mooring.node.status import document
+from mooring.node.status.hardware import read_amounts, read_identity
+from mooring.node.status.heartbeat import Heartbeat
+from mooring.node.status.report import Report
+from mooring.plugins.contract import Host
+from mooring.plugins.layout import Layout
+from mooring.plugins.registry import built_in
+from mooring.reconcile.metrics import LoopMetrics
+from mooring.reconcile.recorder import Recorder
+from mooring.stack.node_root import node_root
+
+COMPONENT = "kubelet"  # who tells pods' owners of volumes, as far as they are concerned
+CANNOT_MOUNT = (
+    "this node may not mount: pods get only volumes that are plain directories; "
+    "run it as root to give them all"
+)
+
+_log = log.get("mooring.node")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a node is."""
+
+    name: str
+    layout: Layout
+    mounts: MountOps
+
+
+@contextmanager
+def place_of(name: str, root_dir: Path) -> Iterator[Place]:
+    """The node's root directory, held while the context is entered; what is mounted stays.
+
+    Raises: UsageError.
+    """
+    mounts = Mounts()
+    with node_root(root_dir, mounts) as root:
+        if root.cannot:
+            _log.warning(CANNOT_MOUNT, node=name, because=root.cannot)
+        yield Place(name, root.layout, mounts)
+
+
+class NodeRole:
+    """`run` runs it until cancelled; nothing that is mounted is taken away for that."""
+
+    name: Final = "node"
+
+    def __init__(self, client: Client, clock: Clock, chance: random.Random, place: Place) -> None:
+        measure = partial(in_thread, read_amounts, place.layout.root)
+        identity, amounts = read_identity(), read_amounts(place.layout.root)
+        labels, allocatable = document.labels(place.name, identity), document.allocatable(amounts)
+        self._own_node = WatchedNode(client, clock, chance, place.name, labels, allocatable)
+        self._objects = ApiObjects(client, clock, chance, self._own_node)
+        host = Host(place.layout, place.mounts, self._objects, clock, chance, place.name)
+        self._recorder = Recorder(client, clock, chance, COMPONENT, place.name)
+        self._volumes = NodeVolumes(
+            host, built_in(host), client, self._recorder, clock, self._own_node
+        )
+        self._own_node.on_attached_change(self._volumes.attached_changed)
+        self._objects.on_change(self._volumes.refresh)
+        self._lives = PodLives(
+            self._volumes,
+            self._objects,
+            PodDirectories(place.layout, place.mounts),
+            NoContainers(),
+            next(iter(identity.addresses), ""),
+        )
+        self._report = Report(
+            client, clock, chance, self._own_node, self._volumes, identity, measure
+        )
+        self._heartbeat = Heartbeat(client, clock, chance, self._own_node)
+        self._statistics = Statistics(self._volumes)
+        self._evictions = Evictions(self._volumes.machine, self._statistics)
+        self._loops = self._measured()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._recorder.run())
+            tasks.create_task(self._own_node.informer.run())
+            tasks.create_task(self._report.run())
+            tasks.create_task(self._heartbeat.run())
+            tasks.create_task(self._objects.run())
+            tasks.create_task(self._volumes.run())
+            tasks.create_task(self._statistics.run())
+            tasks.create_task(self._evictions.run())
+            tasks.create_task(self._serve())
+
+    async def synced(self) -> None:
+        await self._own_node.informer.synced.wait()
+        await self._lives.informer.synced.wait()
+
+    def collectors(self) -> Iterable[Collector]:
+        return (self._loops, self._volumes.machine.metrics, self._statistics)
+
+    async def _serve(self) -> None:
+        """The disk first: what is there must not be taken for what is not."""
+        found = await rebuild(self._volumes.machine)
+        orphans = Orphans(self._volumes, found, self._lives.knows)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._lives.run())
+            tasks.create_task(orphans.run())
+            await confirm(self._volumes.machine, found)
+            self._volumes.rebuilt()
+            self._report.volumes_synced()
+
+    def _measured(self) -> LoopMetrics:
+        loops = LoopMetrics()
+        loops.add_informer("node/nodes", self._own_node.informer.counts)
+        loops.add_informer("node/pods", self._lives.informer.counts)
+        loops.add_recorder(COMPONENT, self._recorder.counts)
+        loops.add_queue("node_volumes", self._volumes.volume_queue)
+        loops.add_queue("node_pods", self._volumes.pod_queue)
+        return loops

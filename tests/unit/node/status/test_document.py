@@ -1,0 +1,102 @@
+"""How a node words what it has."""
+
+import pytest
+from msgspec.structs import replace
+
+from mooring.model.node import Node
+from mooring.model.quantity import canonical
+from mooring.model.wire import read_document
+from mooring.node.status import document
+from mooring.node.status.hardware import Amounts
+from tests.unit.node.status.world import AMOUNTS, GIB, IDENTITY
+
+TOLD = document.Told(
+    name="worker-1",
+    version="0",
+    identity=IDENTITY,
+    amounts=AMOUNTS,
+    has_memory_pressure=False,
+    has_disk_pressure=False,
+    in_use=(),
+)
+
+
+def test_pods_may_have_less_than_the_machine_has() -> None:
+    amounts = replace(AMOUNTS, huge_pages={2 << 20: GIB})
+    assert document.capacity(amounts) == {
+        "cpu": "4",
+        "memory": "8Gi",
+        "ephemeral-storage": "100Gi",
+        "pods": "110",
+        "hugepages-2Mi": "1Gi",
+    }
+    assert document.allocatable(amounts) == {
+        "cpu": "4",
+        "memory": "7068Mi",  # but for 100Mi, and for what is set aside as huge pages
+        "ephemeral-storage": str(100 * GIB - 10 * GIB),
+        "pods": "110",
+        "hugepages-2Mi": "1Gi",
+    }
+
+
+@pytest.mark.parametrize("amounts", [AMOUNTS, Amounts(), Amounts(memory=12345678, storage=10**9)])
+def test_amounts_are_spelled_as_the_api_spells_them(amounts: Amounts) -> None:
+    for amount in (*document.capacity(amounts).values(), *document.allocatable(amounts).values()):
+        assert canonical(amount) == amount
+
+
+SHORTAGES = {
+    "memory, below 100Mi": (replace(AMOUNTS, memory_free=100 * 1024**2 - 1), (True, False)),
+    "no memory, at 100Mi": (replace(AMOUNTS, memory_free=100 * 1024**2), (False, False)),
+    "disk, below a tenth": (replace(AMOUNTS, storage_free=10 * GIB - 1), (False, True)),
+    "no disk, at a tenth": (replace(AMOUNTS, storage_free=10 * GIB), (False, False)),
+    "inodes, below a twentieth": (replace(AMOUNTS, inodes_free=49), (False, True)),
+    "a machine that tells nothing": (Amounts(), (False, False)),
+}
+
+
+@pytest.mark.parametrize(("amounts", "then"), SHORTAGES.values(), ids=SHORTAGES)
+def test_shortage(amounts: Amounts, then: tuple[bool, bool]) -> None:
+    felt = document.is_short_of_memory(amounts), document.is_short_of_storage(amounts)
+    assert felt == then
+
+
+def test_conditions_are_worded_as_upstream_words_them() -> None:
+    status = document.status(None, TOLD, "now")
+    assert [(one["type"], one["status"], one["reason"]) for one in status["conditions"]] == [
+        ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+        ("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+        ("PIDPressure", "False", "KubeletHasSufficientPID"),
+        ("Ready", "True", "KubeletReady"),
+    ]
+    assert status["conditions"][-1]["message"] == "kubelet is posting ready status"
+
+
+def test_it_is_reached_by_its_addresses_and_its_name() -> None:
+    assert document.status(None, TOLD, "now")["addresses"] == [
+        {"type": "InternalIP", "address": "10.0.0.7"},
+        {"type": "Hostname", "address": "worker-1"},
+    ]
+
+
+def test_volumes_in_use_are_left_alone_while_they_are_not_known() -> None:
+    assert "volumesInUse" not in document.status(None, replace(TOLD, in_use=None), "now")
+
+
+def test_what_was_told_is_no_news() -> None:
+    metadata = {"name": TOLD.name}
+    assert document.is_news(read_document({"metadata": metadata}, Node), TOLD)
+    told = {"metadata": metadata, "status": document.status(None, TOLD, "now")}
+    node = read_document(told, Node)
+    assert not document.is_news(node, TOLD)
+    assert document.is_news(node, replace(TOLD, in_use=("v",)))
+    assert document.is_news(node, replace(TOLD, has_disk_pressure=True))
+
+
+def test_a_node_that_carries_its_marks_needs_no_others() -> None:
+    made = read_document(document.creation(TOLD.name, IDENTITY, {}), Node)
+    assert document.marks(made, IDENTITY) == {}
+    bare = read_document({"metadata": {"name": TOLD.name}}, Node)
+    assert document.marks(bare, IDENTITY)["metadata"]["annotations"] == {
+        "volumes.kubernetes.io/controller-managed-attach-detach": "true"
+    }
