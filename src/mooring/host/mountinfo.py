@@ -7,7 +7,7 @@ newlines and undecodable bytes they hold.
 import os
 import posixpath
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -105,7 +105,7 @@ class MountTable:
 def read_table(source: Path = TABLE) -> MountTable:
     """The mounts that this process sees now."""
     try:
-        return parse(_read_steadily(source))
+        return _parse_once(_read_steadily(source))
     except OSError as error:
         raise HostError(f"cannot read the mount table {source}: {error.strerror}") from error
 
@@ -116,6 +116,12 @@ def parse(content: bytes) -> MountTable:
     Raises: HostError for a line that is none. Its text is not told: options may be secret.
     """
     return MountTable(tuple(_entry(line) for line in content.split(b"\n") if line))
+
+
+@lru_cache(maxsize=1)
+def _parse_once(content: bytes) -> MountTable:
+    """Most often nothing has changed since the last look; and with many mounts it takes long."""
+    return parse(content)
 
 
 def canonical(path: Path) -> Path:

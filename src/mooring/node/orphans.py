@@ -8,6 +8,7 @@ removed, and no mount is ever entered: a file there is somebody's data.
 import asyncio
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +16,7 @@ import msgspec
 
 from mooring import log
 from mooring.errors import HostError, MooringError
-from mooring.host import subpath
+from mooring.host import no_follow, subpath, tree
 from mooring.host.blocking import in_thread
 from mooring.host.contract import MountOps
 from mooring.host.refusal import refusals
@@ -121,8 +122,11 @@ class Orphans:
         failures = 0
         while True:
             await self._volumes.let_go(trace.pod_uid)
+            if not await in_thread(_is_left, self._machine.host.layout, trace):
+                break  # its pod has set it up anew, and had it taken away
             try:
                 await self._take(trace)
+                self._machine.metrics.force_cleaned(ok=True)
                 break
             except MooringError as error:
                 failures += 1
@@ -135,7 +139,6 @@ class Orphans:
                     because=error,
                 )
             await self._machine.clock.sleep(BACKOFF.delay(failures))
-        self._machine.metrics.force_cleaned(ok=True)
         self._senseless.remove(trace)
         if not self._knows(trace.pod_uid) and not self._has_senseless(trace.pod_uid):
             await self._see_off(trace.pod_uid)
@@ -185,6 +188,16 @@ def _told(pod_uid: str, error: HostError) -> str:
     return f'orphaned pod "{pod_uid}" found, but {error}'
 
 
+def _is_left(layout: Layout, trace: Trace) -> bool:
+    match trace.kind:
+        case Kind.FILES:
+            return os.path.lexists(layout.volume(trace.pod_uid, trace.plugin, trace.name))
+        case Kind.PARTS:
+            return os.path.lexists(layout.subpaths(trace.pod_uid) / trace.name)
+        case Kind.BLOCK:
+            return True  # where its plugin has it, only that one knows
+
+
 def _stub(trace: Trace) -> VolumeUse:
     """As much of a volume as its tear-down needs: a name, and whether it was a device."""
     if trace.kind is Kind.FILES:
@@ -202,6 +215,7 @@ def _remove(layout: Layout, mounts: MountOps, pod_uid: str) -> None:
     for path in _mount_points(layout, pod_uid):
         if mounts.is_mount_point(path):
             raise HostError(f"{path} is still mounted")
+    _remove_directories(layout.volumes(pod_uid))
     remove_pod(layout, pod_uid)
     _log.info("the directory of a gone pod is removed", pod=pod_uid)
 
@@ -212,3 +226,26 @@ def _mount_points(layout: Layout, pod_uid: str) -> Iterator[Path]:
     with refusals(f"list {top}"):
         for path in top.glob("*/*"):
             yield path / "mount" if path.parent.name == escaped(CSI) else path
+
+
+def _remove_directories(top: Path) -> None:
+    """Everything below `top`, if there are only directories. Raises: HostError."""
+    with refusals(f"remove the directories below {top}"):
+        try:
+            root = os.open(top, no_follow.DIRECTORY)
+        except FileNotFoundError:
+            return
+        try:
+            for _, name, is_directory in _visits(root):
+                if not is_directory:
+                    raise HostError(f"there is a file {name} below {top}")
+            for parent, name, _ in _visits(root):
+                os.rmdir(name, dir_fd=parent)
+        finally:
+            os.close(root)
+
+
+def _visits(root: int) -> Iterator[tuple[int, str, bool]]:
+    with closing(tree.walk(root, no_follow.open_directory_of_mount)) as visits:
+        for parent, name, _, is_directory in visits:
+            yield parent, name, is_directory

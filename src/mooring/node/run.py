@@ -72,6 +72,7 @@ class NodeVolumes:
         self._awaited: set[str] = set()  # of them, those whose answer somebody waits for
         self._unsure: set[str] = set()  # of them, those that may want more than is known
         self._unseen: set[str] | None = None  # pods of the first picture, not yet populated
+        self._seen_early: set[str] = set()  # populated before there was a first picture
         self._is_rebuilt = asyncio.Event()
         self._is_complete = asyncio.Event()
         self._due: set[str] = set()  # volumes that somebody is going to look at
@@ -215,7 +216,8 @@ class NodeVolumes:
 
     def first_picture(self, pod_uids: Iterable[str]) -> None:
         """These pods were here at the start: until each is populated, nothing is taken away."""
-        self._unseen = set(pod_uids)
+        self._unseen = set(pod_uids) - self._seen_early
+        self._seen_early.clear()
         self._maybe_complete()
 
     @property
@@ -228,7 +230,9 @@ class NodeVolumes:
         return self.is_synced and self._unseen is not None and not self._unseen
 
     def _seen(self, pod_uid: str) -> None:
-        if self._unseen and pod_uid in self._unseen:
+        if self._unseen is None:
+            self._seen_early.add(pod_uid)
+        elif pod_uid in self._unseen:
             self._unseen.discard(pod_uid)
             self._maybe_complete()
 

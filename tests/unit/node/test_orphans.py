@@ -120,6 +120,7 @@ Arrange = Callable[[Node], object]
     "arrange",
     [
         pytest.param(lambda node: node.volume(), id="F01 an empty volume"),
+        pytest.param(lambda node: node.volume("p1", "a", "b"), id="F01 nested empty directories"),
         pytest.param(lambda node: node.layout.pod("p1").mkdir(), id="F01 nothing at all"),
         pytest.param(
             lambda node: node.layout.subpath("p1", "pv", "main", 0).mkdir(parents=True),
@@ -145,6 +146,15 @@ def put_file(node: Node) -> None:
     (node.volume() / "data").write_text("precious")
 
 
+def put_file_beside_empty_directories(node: Node) -> None:
+    (node.volume() / "data").touch()
+    node.layout.volume("p1", PLUGIN, "pv2").mkdir()
+
+
+def put_link(node: Node) -> None:
+    (node.volume() / "data").symlink_to("/")
+
+
 def put_file_at_subpath(node: Node) -> None:
     target = node.layout.subpath("p1", "pv", "main", 0)
     target.mkdir(parents=True)
@@ -165,6 +175,8 @@ def mount_of_csi(node: Node) -> None:
     "arrange",
     [
         pytest.param(put_file, id="F02 a file in a volume"),
+        pytest.param(put_file_beside_empty_directories, id="F02 a file, and empty directories"),
+        pytest.param(put_link, id="F02 a link in a volume"),
         pytest.param(put_file_at_subpath, id="F02 a file where a subPath was"),
         pytest.param(mount, id="F03 a mount"),
         pytest.param(mount_of_csi, id="F03 a mount of a CSI driver"),
@@ -176,8 +188,7 @@ async def test_what_may_be_of_value_stays(node: Node, arrange: Arrange) -> None:
     swept = await node.orphans().sweep()
     assert len(swept.errors) == 1
     assert swept.errors[0].startswith('orphaned pod "p1" found, but ')
-    kept = {path for path in before if path.name in ("data", "pv", "mount")}
-    assert kept <= set(node.layout.pod("p1").rglob("*"))
+    assert set(before) - set(node.layout.pod("p1").rglob("*")) <= {node.layout.volumes("p1")}
     assert counted(node.machine, "kubelet_orphan_pod_")["cleaned_volumes_errors"] == 1
 
 
@@ -285,6 +296,17 @@ class TestSenseless:
             node.wanted = set()
             await node.reach(lambda: node.world.backend.calls == ["tear_down pv p1"])
             assert path.exists()  # the plugin is played; and the pod is known
+
+    async def test_k42_set_up_anew_it_has_been_taken_away_by_its_pod(self, node: Node) -> None:
+        path = self.make_senseless(node)
+        node.wanted = {"p1"}
+        async with node.running():
+            self.register(node)
+            path.rmdir()
+            node.wanted = set()
+            await node.reach(lambda: not node.has_directory())
+            assert node.world.backend.calls == []
+            assert counted(node.machine, "force_cleaned_")["failed_volume_operations_total"] == 0
 
     async def test_a_tear_down_that_fails_is_tried_again(self, node: Node) -> None:
         self.make_senseless(node)
