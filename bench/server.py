@@ -1,7 +1,6 @@
 """A real server in a process of its own, and what the system says of it."""
 
 import asyncio
-import os
 import ssl
 import sys
 import tempfile
@@ -10,26 +9,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-import msgspec
 import yaml
 
+from bench.process import Process
 
-class Server(msgspec.Struct, frozen=True):
+
+class Server(Process, frozen=True, kw_only=True):
     host: str
     port: int
     token: str
     tls: ssl.SSLContext
-    pid: int
-    ready_seconds: float
-
-    def resident_bytes(self) -> int:
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        return pages * 4096
-
-    def cpu_seconds(self) -> float:
-        """What it has used so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    ready_seconds: float = 0.0
 
 
 @asynccontextmanager
@@ -58,12 +48,12 @@ async def served(directory: Path, *command: str) -> AsyncIterator[Server]:
     tls = ssl.create_default_context(cafile=str(directory / "pki" / "ca.crt"))
     try:
         yield Server(
-            host.removeprefix("//"),
-            int(port),
-            config["users"][0]["user"]["token"],
-            tls,
             process.pid,
-            ready,
+            host=host.removeprefix("//"),
+            port=int(port),
+            token=config["users"][0]["user"]["token"],
+            tls=tls,
+            ready_seconds=ready,
         )
     finally:
         with suppress(ProcessLookupError):  # killed already
