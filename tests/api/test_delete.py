@@ -36,6 +36,7 @@ ANSWERED_AS_STATUS = {
     "Node",
     "Event",
     "Lease",
+    "ClusterTrustBundle",
     "CSIStorageCapacity",
     "VolumeSnapshot",
     "VolumeSnapshotContent",

@@ -47,6 +47,7 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "volumesnapshotclasses": ("vsclass,vsclasses", "cluster", []),
     },
     "apis/coordination.k8s.io/v1": {"leases": ("", "namespace", [])},
+    "apis/certificates.k8s.io/v1beta1": {"clustertrustbundles": ("", "cluster", [])},
     "apis/events.k8s.io/v1": {"events": ("ev", "namespace", [])},
     "apis/authentication.k8s.io/v1": {
         "tokenreviews": ("", "cluster", []),

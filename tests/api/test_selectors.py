@@ -19,6 +19,7 @@ from tests.fakes.objects import (
     PODS,
     SECRETS,
     SNAPSHOTS,
+    TRUST_BUNDLES,
     VOLUMES,
     a_claim,
     a_labelled,
@@ -26,6 +27,7 @@ from tests.fakes.objects import (
     a_node,
     a_pod,
     a_secret,
+    a_trust_bundle,
     an_event,
 )
 
@@ -253,3 +255,19 @@ async def test_a_claim_is_found_across_namespaces_by_name(api: ApiUnderTest) -> 
     answer = await api.get("/api/v1/persistentvolumeclaims?fieldSelector=metadata.name%3Ddata")
     places = [item["metadata"]["namespace"] for item in answer.doc["items"]]
     assert places == ["default", "team"]
+
+
+BUNDLES = {
+    "the bundles of a signer": ("spec.signerName=x.io/a", ["x.io:a:v1", "x.io:a:v2"]),
+    "those of nobody": ("spec.signerName=", ["roots"]),
+    "all but those of a signer": ("spec.signerName!=x.io/a", ["roots", "x.io:b:v1"]),
+    "one by its name": ("metadata.name=x.io:a:v2", ["x.io:a:v2"]),
+}
+
+
+@pytest.mark.parametrize(("selector", "names"), BUNDLES.values(), ids=BUNDLES)
+async def test_trust_bundles_by_signer(api: ApiUnderTest, selector: str, names: list[str]) -> None:
+    signed = {"roots": "", "x.io:a:v1": "x.io/a", "x.io:a:v2": "x.io/a", "x.io:b:v1": "x.io/b"}
+    for name, signer in signed.items():
+        assert (await api.post(TRUST_BUNDLES, a_trust_bundle(name, signer))).code == 201
+    assert await found(api, TRUST_BUNDLES, fieldSelector=selector) == names

@@ -69,6 +69,10 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, Provisioner, ReclaimPolicy, VolumeBindingMode, AllowVolumeExpansion, Age",
         ["fast", "d.example.com", "Delete", "Immediate", False, "2m5s"],
     ),
+    "ClusterTrustBundle": (
+        "Name::name, SignerName",
+        ["example.com:one:v1", "example.com/one"],
+    ),
     "VolumeAttributesClass": ("Name::name, DriverName, Age", ["gold", "d.example.com", "2m5s"]),
     "VolumeAttachment": (
         "Name::name, Attacher::name, PV, Node, Attached:boolean, Age",

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests.fakes.certificates import a_certificate
+
 Doc = dict[str, Any]
 
 DRIVER = "csi.example.com"
@@ -101,6 +103,12 @@ def one_of_each(unique: str) -> dict[str, Doc]:
         ),
         "volumeattributesclasses": _doc(
             STORAGE, "VolumeAttributesClass", unique, driverName=DRIVER, parameters={"iops": "9"}
+        ),
+        "clustertrustbundles": _doc(
+            "certificates.k8s.io/v1beta1",
+            "ClusterTrustBundle",
+            unique,
+            spec={"trustBundle": a_certificate()},
         ),
         "leases": _doc("coordination.k8s.io/v1", "Lease", unique, spec={"holderIdentity": "me"}),
         "volumesnapshots": a_snapshot(unique),

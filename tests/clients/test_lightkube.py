@@ -14,7 +14,13 @@ from lightkube.models.core_v1 import (
     VolumeResourceRequirements,
 )
 from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources import coordination_v1, core_v1, events_v1, storage_v1
+from lightkube.resources import (
+    certificates_v1beta1,
+    coordination_v1,
+    core_v1,
+    events_v1,
+    storage_v1,
+)
 from lightkube.types import CascadeType, PatchType
 
 from tests.clients.manifests import Doc, a_config_map, one_of_each
@@ -27,6 +33,7 @@ KNOWN = (
     *(storage_v1.StorageClass, storage_v1.CSIDriver, storage_v1.CSINode),
     *(storage_v1.VolumeAttachment, storage_v1.CSIStorageCapacity),
     *(storage_v1.VolumeAttributesClass, coordination_v1.Lease),
+    certificates_v1beta1.ClusterTrustBundle,
 )
 Claim = core_v1.PersistentVolumeClaim
 VolumeSnapshot = create_namespaced_resource(

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from tests.fakes.certificates import a_certificate
+
 Doc = dict[str, Any]
 
 DEFAULT = "/api/v1/namespaces/default"
@@ -27,6 +29,7 @@ SNAPSHOTS = f"{SNAPSHOT_GROUP}/namespaces/default/volumesnapshots"
 SNAPSHOT_CONTENTS = f"{SNAPSHOT_GROUP}/volumesnapshotcontents"
 SNAPSHOT_CLASSES = f"{SNAPSHOT_GROUP}/volumesnapshotclasses"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
 
@@ -173,6 +176,17 @@ def a_lease(name: str = "leader", holder: str = "me", **spec: Any) -> Doc:
     return _an_object("Lease", "coordination.k8s.io/v1", name, spec=held | spec)
 
 
+def a_trust_bundle(
+    name: str = "example.com:one:v1", signer: str = "example.com/one", pem: str = "", **labels: str
+) -> Doc:
+    bundle = _an_object("ClusterTrustBundle", "certificates.k8s.io/v1beta1", name)
+    bundle["metadata"]["labels"] = labels
+    bundle["spec"] = {"trustBundle": pem or a_certificate()}
+    if signer:
+        bundle["spec"]["signerName"] = signer
+    return bundle
+
+
 def an_event(name: str = "data.1", **body: Any) -> Doc:
     """A core event about the claim `data`."""
     about = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data", "uid": "u1"}
@@ -224,6 +238,7 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "VolumeSnapshotContent": (SNAPSHOT_CONTENTS, a_snapshot_content),
     "VolumeSnapshotClass": (SNAPSHOT_CLASSES, a_snapshot_class),
     "Lease": (LEASES, a_lease),
+    "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),
 }
 """Every kind that is stored (group snapshots aside): its collection, and a document of it."""

@@ -2,7 +2,18 @@
 
 from pathlib import Path
 
-from tests.fakes.objects import CONFIG_MAPS, PODS, SECRETS, a_config_map, a_secret
+import pytest
+
+from tests.fakes.certificates import a_certificate
+from tests.fakes.objects import (
+    CONFIG_MAPS,
+    PODS,
+    SECRETS,
+    TRUST_BUNDLES,
+    a_config_map,
+    a_secret,
+    a_trust_bundle,
+)
 from tests.fakes.plugins import Outcome
 from tests.scenarios.node.cluster import Cluster, a_pod, config, scratch
 
@@ -20,6 +31,21 @@ LABELS = {
     "name": "about",
     "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]},
 }
+
+
+BUNDLE = "example.com:one:v1"
+TRUSTED = {
+    "one by name": {"name": BUNDLE},
+    "those of a signer": {
+        "signerName": "example.com/one",
+        "labelSelector": {"matchLabels": {"use": "web"}},
+    },
+}
+
+
+def trusting(**source: object) -> dict[str, object]:
+    projection = {"clusterTrustBundle": {"path": "ca.crt", **source}}
+    return {"name": "trust", "projected": {"sources": [projection]}}
 
 
 async def directory(cluster: Cluster, plugin: str, volume: str) -> Path:
@@ -95,6 +121,38 @@ async def test_s29_a_token_is_exchanged_before_it_is_too_old(cluster: Cluster) -
         assert shown.read_text() == first
         await cluster.passes(0.15 * HOUR)
         assert shown.read_text() != first
+
+
+@pytest.mark.parametrize("source", TRUSTED.values(), ids=TRUSTED)
+async def test_a_trust_bundle_shows_and_its_update_follows(
+    cluster: Cluster, source: dict[str, object]
+) -> None:
+    old, new = a_certificate("old"), a_certificate("new")
+    await cluster.create(TRUST_BUNDLES, a_trust_bundle(BUNDLE, pem=old, use="web"))
+    await cluster.create(TRUST_BUNDLES, a_trust_bundle("example.com:one:v2", use="mail"))
+    async with cluster.node(real=True):
+        await cluster.create(PODS, a_pod("web", trusting(**source)))
+        shown = await directory(cluster, "kubernetes.io/projected", "trust") / "ca.crt"
+        assert shown.read_text() == old
+        await cluster.patch(TRUST_BUNDLES, BUNDLE, {"spec": {"trustBundle": new}})
+        await cluster.passes(100)
+        assert shown.read_text() == new
+        assert await cluster.said("FailedMount") == []
+
+
+async def test_a_pod_waits_for_the_trust_bundle_it_needs(cluster: Cluster) -> None:
+    async with cluster.node(real=True):
+        await cluster.create(PODS, a_pod("web", trusting(name=BUNDLE)))
+        assert (
+            "Warning",
+            "FailedMount",
+            'MountVolume.SetUp failed for volume "trust" : while getting ClusterTrustBundle: '
+            f'clustertrustbundle.certificates.k8s.io "{BUNDLE}" not found',
+        ) in await cluster.said()
+        assert cluster.containers.started == []
+        await cluster.create(TRUST_BUNDLES, a_trust_bundle(BUNDLE))
+        await cluster.passes(10)
+        assert cluster.containers.started == [("web", ("trust",))]
 
 
 async def test_all_of_it_goes_with_the_pod(cluster: Cluster) -> None:

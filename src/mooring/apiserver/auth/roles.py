@@ -11,6 +11,7 @@ STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
+CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
 AUTHORIZATION = "authorization.k8s.io"
@@ -27,6 +28,7 @@ _DISCOVERY_PATHS = (
 )
 
 _REPORT_EVENTS = Rule(("create", "update", "patch"), (CORE, EVENTS), ("events",))
+_READ_TRUST_BUNDLES = Rule(_READ, (CERTIFICATES,), ("clustertrustbundles",))
 
 PUBLIC = Role("public", (Rule(("get",), paths=_PUBLIC_PATHS),))
 
@@ -58,9 +60,12 @@ READ_ONLY = Role(
             (STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, COORDINATION, EVENTS, EXTENSIONS),
             (EVERY,),
         ),
+        _READ_TRUST_BUNDLES,
         Rule(("get",), paths=("/metrics", "/livez/*", "/readyz/*", "/healthz/*")),
     ),
 )
+
+SERVICE_ACCOUNT = Role("service-account", (_READ_TRUST_BUNDLES,))
 
 SCHEDULER = Role(
     "scheduler",
@@ -152,6 +157,7 @@ _GARBAGE_COLLECTION = (
         (GROUP_SNAPSHOTS,),
         ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
     ),
+    Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
 )
 
 CONTROLLERS = Role(
@@ -172,6 +178,7 @@ NODE = Role(
         Rule(("create",), (AUTHENTICATION,), ("tokenreviews",)),
         Rule(("create",), (AUTHORIZATION,), ("subjectaccessreviews", "localsubjectaccessreviews")),
         Rule(_READ, (STORAGE,), ("csidrivers",)),
+        _READ_TRUST_BUNDLES,
     ),
 )
 
@@ -183,6 +190,7 @@ EVERYTHING = Role(
 FIXED_BINDINGS = (
     Binding(PUBLIC, groups=(user.AUTHENTICATED, user.UNAUTHENTICATED)),
     Binding(BASIC, groups=(user.AUTHENTICATED,)),
+    Binding(SERVICE_ACCOUNT, groups=(user.SERVICE_ACCOUNTS,)),
     Binding(READ_ONLY, users=(user.READ_ONLY.name,)),
     Binding(SCHEDULER, users=(user.SCHEDULER.name,)),
     Binding(CONTROLLERS, users=(user.CONTROLLERS.name,)),

@@ -8,7 +8,9 @@ from mooring.apiserver.kinds.downward_api import (
     validate_field_ref,
     validate_file_resource_ref,
 )
+from mooring.apiserver.kinds.label_selector import validate_label_selector
 from mooring.apiserver.kinds.path_rules import validate_file_path
+from mooring.apiserver.kinds.signers import bundle_name_problems, signer_in, validate_signer_name
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 
 _MOST_MODE = 0o777
@@ -113,14 +115,32 @@ def _validate_token(projection: Doc, path: str, volume_path: str) -> Iterable[Fi
 
 
 def _validate_trust_bundle(projection: Doc, path: str, _: str) -> Iterable[FieldError]:
-    if ("name" in projection) == ("signerName" in projection):
-        if "name" in projection:
+    match projection:
+        case {"name": _, "signerName": _}:
             yield invalid(path, projection, "only one of name and signerName may be used")
-        else:
+        case {"name": name}:
+            yield from _validate_bundle_name(name, f"{path}.name")
+            if (selector := projection.get("labelSelector")) is not None:
+                text = "labelSelector must be unset if name is specified"
+                yield invalid(f"{path}.labelSelector", selector, text)
+        case {"signerName": signer}:
+            if not signer:
+                yield required(f"{path}.signerName", "must be a valid signer name")
+            yield from validate_signer_name(signer, f"{path}.signerName")
+            selector = projection.get("labelSelector") or {}
+            yield from validate_label_selector(selector, f"{path}.labelSelector")
+        case _:
             yield required(path, "either name or signerName must be specified")
     if not projection.get("path"):
         yield required(f"{path}.path")
     yield from validate_file_path(projection.get("path", ""), f"{path}.path")
+
+
+def _validate_bundle_name(name: str, path: str) -> Iterable[FieldError]:
+    if not name:
+        yield required(path, "must be a valid object name")
+    for problem in bundle_name_problems(name, signer_in(name)):
+        yield invalid(path, name, f"not a valid clustertrustbundlename: {problem}")
 
 
 def _validate_certificate(projection: Doc, path: str, _: str) -> Iterable[FieldError]:

@@ -42,6 +42,7 @@ from mooring.apiserver.kinds.snapshot_class import SNAPSHOT_CLASS
 from mooring.apiserver.kinds.snapshot_content import SNAPSHOT_CONTENT
 from mooring.apiserver.kinds.storage_capacity import STORAGE_CAPACITY
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
+from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
 from mooring.apiserver.kinds.volume import VOLUME
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
@@ -153,6 +154,7 @@ def builtin() -> Kinds:
             GROUP_SNAPSHOT_CLASS_V1,
             LEASE,
             EVENT_V1,
+            TRUST_BUNDLE,
             TOKEN_REVIEW,
             SELF_SUBJECT_REVIEW,
             SELF_SUBJECT_ACCESS_REVIEW,

@@ -5,6 +5,7 @@ import pytest
 from mooring.apiserver.kinds.contract import Doc
 from mooring.model.names import qualified_name
 from tests.unit.apiserver.kinds.pods import complaints
+from tests.unit.apiserver.kinds.writing import NO_SUBDOMAIN
 
 AT = "spec.volumes[0]"
 MODE = "must be a number between 0 and 0777 (octal), both inclusive"
@@ -209,6 +210,65 @@ PROJECTED: dict[str, tuple[list[Doc], list[str]]] = {
     "and a path": (
         [{"clusterTrustBundle": {"name": "n"}}],
         [f"{P}.sources[0].clusterTrustBundle.path: Required value"],
+    ),
+    "a bundle by name": ([{"clusterTrustBundle": {"path": "ca", "name": "x.io:a:v1"}}], []),
+    "its name is not empty": (
+        [{"clusterTrustBundle": {"path": "ca", "name": ""}}],
+        [
+            f"{P}.sources[0].clusterTrustBundle.name: Required value: must be a valid object name",
+            f'{P}.sources[0].clusterTrustBundle.name: Invalid value: "": '
+            f"not a valid clustertrustbundlename: {NO_SUBDOMAIN}",
+        ],
+    ),
+    "nor anything else than a name": (
+        [{"clusterTrustBundle": {"path": "ca", "name": "x.io:a:"}}],
+        [
+            f'{P}.sources[0].clusterTrustBundle.name: Invalid value: "x.io:a:": '
+            f"not a valid clustertrustbundlename: {NO_SUBDOMAIN}",
+        ],
+    ),
+    "one that is named is not chosen by labels": (
+        [{"clusterTrustBundle": {"path": "ca", "name": "n", "labelSelector": {}}}],
+        [
+            f"{P}.sources[0].clusterTrustBundle.labelSelector: Invalid value: {{}}: "
+            "labelSelector must be unset if name is specified"
+        ],
+    ),
+    "bundles of a signer": (
+        [
+            {
+                "clusterTrustBundle": {
+                    "path": "ca",
+                    "signerName": "x.io/a",
+                    "labelSelector": {"matchLabels": {"a": "b"}},
+                }
+            }
+        ],
+        [],
+    ),
+    "the signer is not empty": (
+        [{"clusterTrustBundle": {"path": "ca", "signerName": ""}}],
+        [
+            f"{P}.sources[0].clusterTrustBundle.signerName: Required value: "
+            "must be a valid signer name",
+            f"{P}.sources[0].clusterTrustBundle.signerName: Required value",
+        ],
+    ),
+    "labels of its bundles have good names": (
+        [
+            {
+                "clusterTrustBundle": {
+                    "path": "ca",
+                    "signerName": "x.io/a",
+                    "labelSelector": {"matchLabels": {"": "b"}},
+                }
+            }
+        ],
+        [
+            f"{P}.sources[0].clusterTrustBundle.labelSelector.matchLabels: "
+            f'Invalid value: "": {problem}'
+            for problem in qualified_name("")
+        ],
     ),
     "a certificate has a signer, a kind of key and a file": (
         [{"podCertificate": {}}],

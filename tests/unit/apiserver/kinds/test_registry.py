@@ -106,6 +106,13 @@ SERVED = {
     ),
     "coordination.k8s.io/v1 leases": ("Lease", (), True, False, ()),
     "events.k8s.io/v1 events": ("Event", ("ev",), True, False, ()),
+    "certificates.k8s.io/v1beta1 clustertrustbundles": (
+        "ClusterTrustBundle",
+        (),
+        False,
+        False,
+        (),
+    ),
 }
 
 
@@ -175,6 +182,7 @@ def test_manners_of_put_and_delete() -> None:
         "events",
         "leases",
         "csistoragecapacities",
+        "clustertrustbundles",
     }
 
 

@@ -171,6 +171,7 @@ DESCRIBED = (
     "snapshot.v1.VolumeSnapshotClass",
     "groupsnapshot.v1.VolumeGroupSnapshot",
     "coordination.v1.Lease",
+    "certificates.v1beta1.ClusterTrustBundle",
     "meta.v1.ObjectMeta",
 )
 
@@ -194,6 +195,7 @@ NUMBERS = {
     ("core.v1.DaemonEndpoint", "Port"): 1,
     ("storage.v1.CSIDriverSpec", "serviceAccountTokenInSecrets"): 10,
     ("coordination.v1.LeaseSpec", "preferredHolder"): 7,
+    ("certificates.v1beta1.ClusterTrustBundleSpec", "trustBundle"): 2,
     ("authentication.v1.BoundObjectReference", "uid"): 4,
 }
 
