@@ -2,14 +2,15 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.asking import Client
-from tests.conformance.obtain import Missing
-from tests.conformance.peers import kubernetes
-from tests.fakes.real_server import RealServer
+from tests.conformance.obtain import Missing, Say, obtain
+from tests.conformance.peers import Find, kubernetes
+from tests.fakes.real_server import ApiServer
 
 HERE = Path(__file__).parent
 
@@ -24,20 +25,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def theirs(
-    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
-) -> Iterator[Client]:
-    """A real kube-apiserver; obtained first, which may take minutes and tells how far it is."""
+def say(pytestconfig: pytest.Config) -> Say:
+    """Tells people something while the tests run."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     terminal = pytestconfig.pluginmanager.getplugin("terminalreporter")
 
-    def say(line: str) -> None:
+    def tell(line: str) -> None:
         with capture.global_and_fixture_disabled():
             terminal.write_line(line)
 
+    return tell
+
+
+@pytest.fixture(scope="session")
+def find(say: Say) -> Find:
+    """Programs of peers; they are built first, which may take minutes and tells how far it is."""
+    return partial(obtain, say=say)
+
+
+@pytest.fixture(scope="session")
+def theirs(tmp_path_factory: pytest.TempPathFactory, find: Find, say: Say) -> Iterator[Client]:
+    """A real kube-apiserver."""
     try:
-        with kubernetes(tmp_path_factory.mktemp("kubernetes"), say) as client:
+        with kubernetes(tmp_path_factory.mktemp("kubernetes"), find) as cluster:
+            client = cluster.client()
             yield client
+            client.close()
     except Missing as reason:
         say(f"no kube-apiserver to compare with: {reason}")
         pytest.skip(f"no kube-apiserver to compare with: {reason}")
@@ -45,8 +58,8 @@ def theirs(
 
 @pytest.fixture(scope="session")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """The API server alone: theirs has no controllers either."""
-    server = RealServer(tmp_path_factory.mktemp("mooring") / "data", role="apiserver").start()
+    """Mooring's API server."""
+    server = ApiServer(tmp_path_factory.mktemp("mooring") / "data").start()
     client = Client("mooring", server.host, server.port, server.tls(), server.token())
     yield client
     client.close()

@@ -1,7 +1,8 @@
-"""The peers' programs, built through Go's module proxy: etcd and kube-apiserver.
+"""The peers' programs, built through Go's module proxy: etcd and two of Kubernetes'.
 
-Both are built once, into the git-ignored `.cache/peers`. MOORING_ETCD and MOORING_KUBE_APISERVER
-name programs to take instead. `python -m tests.conformance.obtain` builds what is missing.
+Each is built once, into the git-ignored `.cache/peers`. MOORING_ETCD, MOORING_KUBE_APISERVER and
+MOORING_KUBE_CONTROLLER_MANAGER name programs to take instead. `python -m tests.conformance.obtain`
+builds what is missing.
 """
 
 import json
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -39,30 +41,50 @@ class Program(msgspec.Struct, frozen=True):
 
 
 ETCD = Program("etcd", "go.etcd.io/etcd/server/v3", "v3.6.5", "go.etcd.io/etcd/server/v3")
-KUBE_APISERVER = Program(
-    "kube-apiserver",
-    "k8s.io/kubernetes",
-    "v1.35.0",
-    "k8s.io/kubernetes/cmd/kube-apiserver",
-    staging="v0.35.0",
-    variable="k8s.io/component-base/version.gitVersion",
-)
+
+
+def _of_kubernetes(name: str) -> Program:
+    """A program of the one release that Mooring is compared with."""
+    return Program(
+        name,
+        "k8s.io/kubernetes",
+        "v1.35.0",
+        f"k8s.io/kubernetes/cmd/{name}",
+        staging="v0.35.0",
+        variable="k8s.io/component-base/version.gitVersion",
+    )
+
+
+KUBE_APISERVER = _of_kubernetes("kube-apiserver")
+KUBE_CONTROLLER_MANAGER = _of_kubernetes("kube-controller-manager")
+
+
+def find(program: Program) -> Path:
+    """Where the program is, if it is here already. Raises Missing."""
+    if given := os.environ.get(f"MOORING_{program.name.replace('-', '_').upper()}"):
+        return Path(given)
+    binary = _home(program) / program.name
+    if not binary.exists():
+        raise Missing(f"{program.name} is not built: python -m tests.conformance.obtain does it")
+    return binary
 
 
 def obtain(program: Program, say: Say) -> Path:
     """Where the program is, after it was built if need be. Raises Missing."""
-    if given := os.environ.get(f"MOORING_{program.name.replace('-', '_').upper()}"):
-        return Path(given)
-    home = CACHE / f"{program.name}-{program.version}"
-    binary = home / program.name
-    if not binary.exists():
-        if shutil.which("go") is None:
-            raise Missing(f"{program.name} is built with Go, and there is no `go` on PATH")
-        home.mkdir(parents=True, exist_ok=True)
-        say(f"downloading the sources of {program.name} {program.version}")
-        _write_module(program, home)
-        _build(program, home, binary, say)
-    return binary
+    with suppress(Missing):
+        return find(program)
+    if shutil.which("go") is None:
+        raise Missing(f"{program.name} is built with Go, and there is no `go` on PATH")
+    home = _home(program)
+    home.mkdir(parents=True, exist_ok=True)
+    say(f"downloading the sources of {program.name} {program.version}")
+    _write_module(program, home)
+    _build(program, home, home / program.name, say)
+    return find(program)
+
+
+def _home(program: Program) -> Path:
+    return CACHE / f"{program.name}-{program.version}"
 
 
 def _write_module(program: Program, home: Path) -> None:
@@ -121,7 +143,7 @@ def _main() -> None:
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
 
-    for program in (ETCD, KUBE_APISERVER):
+    for program in (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER):
         try:
             say(f"{program.name}: {obtain(program, say)}")
         except Missing as reason:

@@ -1,0 +1,13 @@
+"""Stories that say how they end; the numbers are those of the scenarios in the fact sheet."""
+
+from collections.abc import Mapping
+
+from tests.conformance.controllers.story import Story
+from tests.conformance.controllers.table import binding, neighbours, provisioning, reclaiming
+
+ALL: Mapping[str, Story] = {
+    **binding.STORIES,
+    **provisioning.STORIES,
+    **reclaiming.STORIES,
+    **neighbours.STORIES,
+}
