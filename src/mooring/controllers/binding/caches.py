@@ -83,9 +83,11 @@ class Caches:
         storage_class = self.classes.get(Key("", name)) if name else None
         delayed = storage_class is not None and not storage_class.binds_at_once
         asked_for = claim.spec.volume_name
+        volume = self.volumes.get(Key("", asked_for)) if asked_for else None
         return ClaimView(
             claim=claim,
-            volume=self.volumes.get(Key("", asked_for)) if asked_for else None,
+            volume=volume,
+            holder=None if volume is None else self._find_holder(claim, volume),
             match=None if asked_for else self._find_match(claim, delayed=delayed),
             storage_class=storage_class,
             default_class=None if claim.has_class else self.default_class,
@@ -96,9 +98,19 @@ class Caches:
 
     def _find_match(self, claim: Claim, *, delayed: bool) -> Volume | None:
         try:
-            return self.index.find(claim, delayed=delayed)
+            match = self.index.find(claim, delayed=delayed)
         except ValueError as error:
             raise NotNow(f'error finding PV for claim "{claim.key}": {error}') from error
+        if match is not None and (holder := self._find_holder(claim, match)) is not None:
+            raise NotNow(f'volume "{match.name}" is to be bound to "{holder.key}" again')
+        return match
+
+    def _find_holder(self, claim: Claim, volume: Volume) -> Claim | None:
+        """Another claim that was bound to the volume, though the volume has forgotten it."""
+        if volume.spec.claim_ref is not None:
+            return None
+        holder = find_named_by(self.claims, volume)
+        return None if holder is None or holder.key == claim.key else holder
 
     def _unscheduled_pods(self, claim: Key) -> tuple[str, ...]:
         pods = self.pods.by_index(PODS_BY_CLAIM, claim)

@@ -31,6 +31,7 @@ class ClaimView(msgspec.Struct, frozen=True):
 
     claim: Claim
     volume: Volume | None = None  # the one its volumeName names
+    holder: Claim | None = None  # another that was bound to that one, which has forgotten it
     match: Volume | None = None  # without a volumeName: the one that fits best
     storage_class: StorageClass | None = None  # the one it asks for
     default_class: StorageClass | None = None  # looked up only when it asks for none

@@ -109,7 +109,7 @@ def _decide_preset(view: ClaimView, claim: Claim) -> Plan:
     if volume is None:
         pending = without_volume(claim, ClaimPhase.PENDING)
         return plan("the volume it asks for is not there", *save_claim(view.claim, pending))
-    if volume.spec.claim_ref is None:
+    if volume.spec.claim_ref is None and view.holder is None:
         return _decide_asked_for(view, claim, volume)
     if is_reserved_for(volume, claim):  # both sides say so: neither size nor class is looked at
         return plan("the volume it asks for waits for it", *bind(volume, view.claim, claim))
@@ -117,9 +117,9 @@ def _decide_preset(view: ClaimView, claim: Claim) -> Plan:
     told = Emit(view.claim, EventType.WARNING, Reason.FAILED_BINDING, message)
     if not claim.is_bound_by_controller:
         return _stay("the volume it asks for is taken", view, claim, told)
-    other = volume.spec.claim_ref.key
+    other = view.holder or volume.spec.claim_ref
     wrong = f'invalid binding of claim "{claim.key}" to volume "{volume.name}": '
-    failure = Fail(f'{wrong}volume already claimed by "{other}"')
+    failure = Fail(f'{wrong}volume already claimed by "{other.key if other else ""}"')
     return plan("the volume chosen for it is taken", told, failure)
 
 
