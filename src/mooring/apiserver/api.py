@@ -73,7 +73,7 @@ class Api:
         load = Load.MUTATING if request.method in MUTATING else Load.READ_ONLY
         self._metrics.started(load)
         began = self._backend.clock.monotonic()
-        target = Target(request.method)
+        target: Target | None = None
         try:
             user = self._access.who(request)
             route = parse(request.path)
@@ -81,8 +81,9 @@ class Api:
                 answer: Answer = self._page(request, user, route.path)
             else:
                 word = _word(request, route)
-                target = self._target(word, route)
-                answer = await self._resource(request, user, route, word)
+                kind = self._kind(route)
+                target = self._target(word, kind, route)
+                answer = await self._resource(request, user, route, kind, word)
         except ApiError as error:
             answer = refused(error)
         except StoreError as error:
@@ -91,6 +92,8 @@ class Api:
         except Exception:  # the one broad except: a bug in one request stays there
             LOG.exception("request failed", method=request.method, path=request.path)
             answer = refused(InternalError("Internal error occurred: see the log of mooring"))
+        if target is None:
+            target = Target(request.method)
         if isinstance(answer, Stream):
             answer.source = _Counted(answer.source, self._metrics, target)
         seconds = self._backend.clock.monotonic() - began
@@ -102,7 +105,8 @@ class Api:
         route = parse(request.path)
         if isinstance(route, Plain):
             return self._page(request, user, route.path)
-        return await self._resource(request, user, route, _word(request, route))
+        word = _word(request, route)
+        return await self._resource(request, user, route, self._kind(route), word)
 
     def _page(self, request: Request, user: User, path: str) -> Response:
         self._access.check(user, Attempt(request.method.lower(), path=path))
@@ -113,14 +117,18 @@ class Api:
             raise method_not_allowed()
         return answer
 
-    async def _resource(self, request: Request, user: User, route: Route, word: str) -> Answer:
+    def _kind(self, route: Route) -> Kind | None:
+        return self._backend.kinds.find(route.group, route.version, route.plural)
+
+    def _resource(
+        self, request: Request, user: User, route: Route, kind: Kind | None, word: str
+    ) -> Awaitable[Answer]:
         self._access.check(user, _attempt(request, route, word))
-        kind = self._backend.kinds.find(route.group, route.version, route.plural)
         if kind is None:
-            return self._missing(request.path)
+            return _at_once(self._missing(request.path))
         verb = self._verb(kind, request.method, route, word)
-        form = negotiate(request.header("accept"))
-        return await verb(self._backend, Call(request, route, kind, user, form))
+        form = negotiate(request.headers.get("accept"))
+        return verb(self._backend, Call(request, route, kind, user, form))
 
     def _verb(self, kind: Kind, method: str, route: Route, word: str) -> Verb:
         """What serves this method on this path; raises what is answered when nothing does."""
@@ -164,8 +172,7 @@ class Api:
                 raise unknown_resource()
         return Response(404, b"404 page not found\n", content_type=TEXT)
 
-    def _target(self, word: str, route: Route) -> Target:
-        kind = self._backend.kinds.find(route.group, route.version, route.plural)
+    def _target(self, word: str, kind: Kind | None, route: Route) -> Target:
         if kind is None:
             return Target(word.upper())  # paths that clients make up must not become labels
         scope = "resource" if route.name else "namespace" if route.namespace else "cluster"
@@ -176,6 +183,10 @@ class Api:
                 word.upper(), kind.group, kind.version, kind.plural, route.subresource, scope
             )
         return known
+
+
+async def _at_once(answer: Answer) -> Answer:
+    return answer
 
 
 def refused(error: ApiError) -> Response:

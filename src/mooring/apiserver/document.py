@@ -22,11 +22,14 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 def to_put(doc: Doc) -> Put:
     """The document for the store; its resourceVersion is left for the store to fill in."""
-    metadata = {k: v for k, v in doc["metadata"].items() if k != "resourceVersion"}
-    stored = {"metadata": metadata}
-    for key, value in doc.items():
-        if key not in ("metadata", "kind", "apiVersion"):
-            stored[key] = value
+    metadata = doc["metadata"]
+    if "resourceVersion" in metadata:
+        metadata = {**metadata}
+        del metadata["resourceVersion"]
+    stored = {"metadata": metadata, **doc}
+    stored["metadata"] = metadata
+    stored.pop("kind", None)
+    stored.pop("apiVersion", None)
     body = _encode(stored)  # {"metadata":{...
     rest = body[len(b'{"metadata":{') :]
     return Put(HEAD, (b'",' if metadata else b'"') + rest)

@@ -3,7 +3,7 @@
 Those ending in `_as` take plain words, for what may not be served at all.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mooring.apiserver.kinds.contract import Kind
 from mooring.errors import AlreadyExists, Conflict, Forbidden, Invalid, MethodNotAllowed, NotFound
@@ -99,11 +99,10 @@ def invalid_as(word: str, group: str, name: str, errors: Sequence[FieldError]) -
     )
 
 
-def check(kind: Kind, name: str, errors: Iterable[FieldError]) -> None:
+def check(kind: Kind, name: str, errors: Sequence[FieldError]) -> None:
     """Raise Invalid if there is anything to complain about."""
-    found = list(errors)
-    if found:
-        raise invalid(kind, name, found)
+    if errors:
+        raise invalid(kind, name, errors)
 
 
 def method_not_allowed() -> MethodNotAllowed:

@@ -17,6 +17,7 @@ from mooring.apiserver.admission import (
 )
 from mooring.apiserver.admission.contract import Attempt, Objects, Operation, Rule
 from mooring.apiserver.auth.node_authorizer import NodeObjects
+from mooring.apiserver.kinds.contract import Kind
 
 CREATE, UPDATE, DELETE = Operation.CREATE, Operation.UPDATE, Operation.DELETE
 
@@ -60,7 +61,7 @@ class Chain:
 
     def __init__(self, nodes: NodeObjects) -> None:
         self._nodes = nodes
-        self._placed: dict[tuple[str, Operation, str], tuple[Rule, ...]] = {}
+        self._placed: dict[tuple[str, Operation, Kind], tuple[Rule, ...]] = {}
 
     def mutate(self, attempt: Attempt, objects: Objects) -> None:
         """Before validation: rules may change `attempt.new` or refuse."""
@@ -76,7 +77,7 @@ class Chain:
     def _rules(self, stage: str, placed: tuple[Placed, ...], attempt: Attempt) -> tuple[Rule, ...]:
         if attempt.subresource:
             return ()
-        key = (stage, attempt.operation, attempt.kind.resource)
+        key = (stage, attempt.operation, attempt.kind)
         rules = self._placed.get(key)
         if rules is None:
             rules = self._placed[key] = tuple(

@@ -19,6 +19,8 @@ class Operation(Enum):
     UPDATE = "UPDATE"
     DELETE = "DELETE"
 
+    __hash__ = object.__hash__  # a key in every request: by identity, not by name
+
 
 class Attempt(msgspec.Struct, frozen=True):
     operation: Operation

@@ -1,6 +1,7 @@
 """From the bytes of a request to a document of its kind, whatever they are written in."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -106,6 +107,7 @@ def decode_options(body: bytes, content_type: str | None) -> Doc:
     return doc
 
 
+@lru_cache(maxsize=64)
 def accepted_media(content_type: str | None, *, custom: bool) -> str:
     """The media type of a body. Raises: UnsupportedMedia."""
     media = media_type(content_type)

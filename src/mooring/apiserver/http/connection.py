@@ -1,7 +1,9 @@
 """One client connection: parse requests, call the handler, send answers in order.
 
-Requests on a connection are served one at a time. While one is being served, further bytes wait in
-the kernel: reading is paused, so a client cannot fill our memory by pipelining.
+Requests on a connection are served one at a time, by one task that stays with the connection from
+its first request on: a task for each would cost more than parsing the request does. While one is
+being served, further bytes wait in the kernel: reading is paused, so a client cannot fill our
+memory by pipelining.
 """
 
 import asyncio
@@ -59,12 +61,15 @@ class Owner(Protocol):
 
 
 class Connection(asyncio.Protocol):
+    _headers: dict[str, str]  # of the request being received
+
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
         self._queue: deque[tuple[Request, bool]] = deque()
         self._busy = False
+        self._arrival: asyncio.Future[None] | None = None  # what its task waits for between two
         self._is_deaf = False  # nothing that comes in matters any more
         self._last_words = b""  # sent when all requests are answered; then the connection closes
         self._completed = 0  # requests
@@ -87,6 +92,7 @@ class Connection(asyncio.Protocol):
         self._owner.left(self)
         self._transport = None
         self._queue.clear()
+        self._wake()
         self._writable.set()
         if self._stream is not None:
             self._stream.lost()
@@ -124,19 +130,19 @@ class Connection(asyncio.Protocol):
         self._count_header(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._count_header(len(name) + len(value))
-        if self._in_body:
-            return  # a trailer: nobody asked for one
-        key = name.decode("latin-1").lower()
-        text = value.decode("latin-1")
-        known = self._headers.get(key)
-        self._headers[key] = text if known is None else f"{known}\n{text}"
+        if self._in_body:  # a trailer: nobody asked for one
+            self._count_header(len(name) + len(value))
+        else:
+            self._sent_headers += (name, value)
 
     def on_headers_complete(self) -> None:
         self._in_body = True
+        sent = self._sent_headers
+        self._count_header(sum(map(len, sent)))
+        self._headers = headers = _to_headers(sent[::2], sent[1::2])
         if self._parser.get_http_version() not in ("1.1", "1.0"):
             self._refuse(_BAD_REQUEST)
-        elif self._headers.get("expect", "").lower() == "100-continue" and self.idle:
+        elif "expect" in headers and headers["expect"].lower() == "100-continue" and self.idle:
             # Not while an earlier request is being answered: the two would get mixed up.
             self._write(_CONTINUE)
 
@@ -152,24 +158,28 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         if self._is_deaf:
             return
-        path, _, query = self._url.partition(b"?")
-        request = Request(
-            method=self._parser.get_method().decode("latin-1"),
-            path=path.decode("latin-1"),
-            query=query.decode("latin-1"),
-            headers=self._headers,
-            body=b"".join(self._body),
-            too_large=self._received > MOST_BODY,
-        )
         parser = self._parser
+        path, _, query = self._url.decode("latin-1").partition("?")
+        request = Request(
+            parser.get_method().decode("latin-1"),
+            path,
+            query,
+            self._headers,
+            b"".join(self._body),
+            self._received > MOST_BODY,
+        )
         self._queue.append((request, parser.should_keep_alive() and not parser.should_upgrade()))
         self._completed += 1
         self._begin()
-        if not self._busy:
-            self._busy = True
+        if self._busy:
+            if self._transport:
+                self._transport.pause_reading()
+            return
+        self._busy = True
+        if self._arrival is None:
             self._owner.spawn(self._serve())
-        elif self._transport:
-            self._transport.pause_reading()
+        else:
+            self._wake()
 
     # serving
 
@@ -190,7 +200,8 @@ class Connection(asyncio.Protocol):
 
     def _begin(self) -> None:
         self._url = b""
-        self._headers: dict[str, str] = {}
+        self._sent_headers: list[bytes] = []  # name, value, name, value, ...
+        self._headers = {}
         self._body: list[bytes] = []
         self._received = 0
         self._in_body = False
@@ -222,53 +233,73 @@ class Connection(asyncio.Protocol):
         if self._transport and not self._transport.is_closing():
             self._transport.write(data)
 
+    def _wake(self) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
+
     async def _serve(self) -> None:
+        """Answer requests until the connection ends."""
         try:
-            await self._answer_all()
+            while await self._answer_all():
+                self._arrival = asyncio.get_running_loop().create_future()
+                await self._arrival
         except Exception:  # a bug met by one client must not end the server for all
             LOG.exception("connection failed")
             self.abort()
 
-    async def _answer_all(self) -> None:
+    async def _answer_all(self) -> bool:
+        """Answer what has come; whether there may be more."""
         while self._queue:
             request, keep_alive = self._queue.popleft()
             answer = await self._owner.handler(request)
             keep_alive = keep_alive and not self._owner.draining
             if isinstance(answer, Response):
-                await self._send(answer, keep_alive=keep_alive, head_only=request.method == "HEAD")
+                rest = self._send(answer, keep_alive, request.method == "HEAD")
+                if rest or not self._writable.is_set():
+                    await self._send_rest(rest)
             else:
                 await self._send_stream(answer)
                 keep_alive = False
             if self._transport is None:
-                return
+                return False
             if not keep_alive:
                 self._transport.close()
-                return
+                return False
             if not self._queue:
                 self._transport.resume_reading()
         self._busy = False
         if self._is_deaf:
             self._close()
+        return self._transport is not None and not self._is_deaf
 
-    async def _send(self, answer: Response, *, keep_alive: bool, head_only: bool) -> None:
+    def _send(
+        self,
+        answer: Response,
+        keep_alive: bool,  # noqa: FBT001  as in _head
+        head_only: bool,  # noqa: FBT001
+    ) -> list[bytes]:
+        """Send the head and what fits with it; what is left goes no faster than it is read."""
+        if self._transport is None:
+            return []
         parts = [answer.body] if isinstance(answer.body, bytes) else answer.body
         length = sum(map(len, parts))
-        head = _head(
-            answer.status, answer.content_type, answer.headers, self._owner.date(), keep_alive
-        )
-        if answer.status not in (204, 304):
-            head += f"Content-Length: {length}\r\n"
-        first = f"{head}\r\n".encode("latin-1")
+        status = answer.status
+        first = _head(status, answer.content_type, answer.headers, self._owner.date(), keep_alive)
+        first += b"\r\n" if status in (204, 304) else b"Content-Length: %d\r\n\r\n" % length
         if head_only or not length:
             parts = []
         elif len(parts) == 1 and length < HIGH_WATER:
             first, parts = first + parts[0], []
-        for part in (first, *parts):
+        self._transport.write(first)
+        return parts
+
+    async def _send_rest(self, parts: list[bytes]) -> None:
+        await self._writable.wait()
+        for part in parts:
             if self._transport is None:
                 return
             self._transport.write(part)
-            if not self._writable.is_set():
-                await self._writable.wait()
+            await self._writable.wait()
 
     async def _send_stream(self, answer: Stream) -> None:
         if self._transport is None:
@@ -281,7 +312,7 @@ class Connection(asyncio.Protocol):
             self._owner.date(),
             False,  # noqa: FBT003  a stream is the last thing on its connection, and says so
         )
-        self._transport.write(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode("latin-1"))
+        self._transport.write(head + b"Transfer-Encoding: chunked\r\n\r\n")
         writer = _ChunkedWriter(self._transport, self._writable, answer)
         self._stream = writer
         answer.source.start(writer)
@@ -322,6 +353,23 @@ class _ChunkedWriter:
         self.ended.set()
 
 
+def _to_headers(sent_names: list[bytes], sent_values: list[bytes]) -> dict[str, str]:
+    names = list(map(_header_name, sent_names))
+    values = [value.decode("latin-1") for value in sent_values]
+    headers = dict(zip(names, values))  # noqa: B905  as many names as values: sent in pairs
+    if len(headers) == len(names):
+        return headers
+    lines: dict[str, list[str]] = {}
+    for name, value in zip(names, values, strict=True):
+        lines.setdefault(name, []).append(value)
+    return {name: "\n".join(several) for name, several in lines.items()}
+
+
+@lru_cache(maxsize=64)
+def _header_name(sent: bytes) -> str:
+    return sent.decode("latin-1").lower()
+
+
 @lru_cache(maxsize=256)
 def _head(  # kept for a second, until the date changes: most answers begin alike
     status: int,
@@ -329,7 +377,7 @@ def _head(  # kept for a second, until the date changes: most answers begin alik
     headers: tuple[tuple[str, str], ...],
     date: str,
     keep_alive: bool,  # noqa: FBT001  lru_cache keys positional arguments faster
-) -> str:
+) -> bytes:
     reason = _REASONS.get(status, "Unknown")
     lines = [f"HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\nDate: {date}\r\n"]
     if not any(name == "Cache-Control" for name, _ in headers):
@@ -337,7 +385,7 @@ def _head(  # kept for a second, until the date changes: most answers begin alik
     lines.extend(f"{name}: {_one_line(value)}\r\n" for name, value in headers)
     if not keep_alive:
         lines.append("Connection: close\r\n")
-    return "".join(lines)
+    return "".join(lines).encode("latin-1")
 
 
 def _one_line(value: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import errno
 import ssl
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from email.utils import format_datetime
 from typing import Any
@@ -36,6 +36,7 @@ class Server:
         self._clock = clock
         self._tls = tls
         self._loop = asyncio.get_running_loop()
+        self.seconds: Callable[[], float] = self._loop.time
         self._tasks = asyncio.TaskGroup()
         self._emptied = asyncio.Event()
         self._date = ""
@@ -109,9 +110,6 @@ class Server:
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.create_task(work)
-
-    def seconds(self) -> float:
-        return self._loop.time()
 
     def date(self) -> str:
         now = self._loop.time()

@@ -9,6 +9,7 @@ from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Ki
 from mooring.apiserver.kinds.data_source import settle_data_sources, validate_data_sources
 from mooring.apiserver.kinds.immutability import IMMUTABLE, changes, same
 from mooring.apiserver.kinds.label_selector import validate_label_selector
+from mooring.apiserver.kinds.recurring import is_good
 from mooring.apiserver.kinds.resources import (
     is_positive,
     not_positive,
@@ -78,7 +79,8 @@ def validate_spec(spec: Doc, path: str) -> Iterable[FieldError]:
     elif not is_positive(amount):
         errors.append(not_positive(f"{path}.resources[storage]", amount))
     for field in _NULLABLE:
-        if (name := spec.get(field)) and (problems := dns_subdomain(name)):
+        if (name := spec.get(field)) and not is_good(dns_subdomain, name):
+            problems = dns_subdomain(name)
             errors += [invalid(f"{path}.{field}", name, problem) for problem in problems]
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:

@@ -128,18 +128,20 @@ class Kind:
     to_stored: Callable[[Doc], Doc] | None = None
     from_stored: Callable[[Doc], Doc] | None = None
 
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
+    # what follows from the identity; every request asks for it
+    api_version: str = field(init=False)
+    resource: str = field(init=False)  # `storageclasses.storage.k8s.io`: how messages name it
+    store_table: str = field(init=False)
 
-    @property
-    def resource(self) -> str:
-        """`storageclasses.storage.k8s.io`: how messages name it."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @property
-    def store_table(self) -> str:
-        return self.table or (f"{self.group}/{self.plural}" if self.group else self.plural)
+    def __post_init__(self) -> None:
+        in_group = f"{self.group}/" if self.group else ""
+        known = {
+            "api_version": f"{in_group}{self.version}",
+            "resource": f"{self.plural}.{self.group}" if self.group else self.plural,
+            "store_table": self.table or f"{in_group}{self.plural}",
+        }
+        for name, value in known.items():
+            object.__setattr__(self, name, value)  # frozen for everybody else
 
     @property
     def singular(self) -> str:

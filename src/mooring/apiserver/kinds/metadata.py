@@ -10,6 +10,7 @@ from typing import Any
 
 from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.kinds.immutability import IMMUTABLE
+from mooring.apiserver.kinds.recurring import is_good
 from mooring.model.field_error import FieldError, forbidden, invalid, required, show, too_long
 from mooring.model.names import dns_label, label_value, qualified_name
 
@@ -24,6 +25,7 @@ _SERVER_SET = (
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
 )
+_JUDGED = (*_SERVER_SET, "generation", "labels", "annotations", "ownerReferences", "finalizers")
 _OWNER_NAMES = ("kind", "name", "uid")
 
 
@@ -56,6 +58,8 @@ def validate_metadata_update(new: Doc, old: Doc, kind: Kind) -> Iterable[FieldEr
     """Complaints about changed metadata; what did not change was judged when it was written."""
     now: Doc = new.get("metadata") or {}
     before: Doc = old.get("metadata") or {}
+    if list(map(now.get, _JUDGED)) == list(map(before.get, _JUDGED)):
+        return ()
     errors: list[FieldError] = []
     finalizers = now.get("finalizers")
     if finalizers and finalizers != before.get("finalizers"):
@@ -141,8 +145,8 @@ def _check_labels(
     labels: dict[str, str], errors: list[FieldError], path: str = "metadata.labels"
 ) -> None:
     for key, value in labels.items():
-        if problems := qualified_name(key):
-            errors += _all_invalid(path, key, problems)
+        if not is_good(qualified_name, key):
+            errors += _all_invalid(path, key, qualified_name(key))
         if value and (problems := label_value(value)):
             errors += _all_invalid(path, value, problems)
 
@@ -152,8 +156,8 @@ def _check_annotations(
 ) -> None:
     characters = 0
     for key, value in annotations.items():
-        if problems := qualified_name(key.lower()):
-            errors += _all_invalid(path, key, problems)
+        if not is_good(qualified_name, key.lower()):
+            errors += _all_invalid(path, key, qualified_name(key.lower()))
         characters += len(key) + len(value)
     # A character is at most four bytes: only what comes near the limit is worth counting.
     if characters * 4 > MOST_ANNOTATION_BYTES:
@@ -198,8 +202,8 @@ def _two_controllers(first: str, second: str) -> str:
 def _check_finalizers(finalizers: list[str], kind: Kind, errors: list[FieldError]) -> None:
     path = "metadata.finalizers"
     for index, finalizer in enumerate(finalizers):
-        if problems := qualified_name(finalizer):
-            errors += _all_invalid(path, finalizer, problems)
+        if not is_good(qualified_name, finalizer):
+            errors += _all_invalid(path, finalizer, qualified_name(finalizer))
         # Kinds from a CRD accept any qualified name, with or without a domain.
         if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS and not kind.custom:
             errors.append(

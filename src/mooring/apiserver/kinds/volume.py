@@ -14,6 +14,7 @@ from mooring.apiserver.kinds.node_affinity import (
     validate_node_affinity,
     warn_of_labels,
 )
+from mooring.apiserver.kinds.recurring import is_good
 from mooring.apiserver.kinds.resources import is_positive, not_positive, validate_capacity
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.apiserver.kinds.volume_sources import default_sources, sources_in, validate_sources
@@ -133,7 +134,7 @@ def _validate_recycled_path(source: Doc) -> Iterable[FieldError]:
 def _validate_classes(spec: Doc) -> Iterable[FieldError]:
     name = spec.get("storageClassName")
     attributes = spec.get("volumeAttributesClassName")
-    if attributes is None and (not name or not dns_subdomain(name)):
+    if attributes is None and (not name or is_good(dns_subdomain, name)):
         return ()
     return _class_complaints(spec, name, attributes)
 
@@ -233,6 +234,8 @@ def _warnings(doc: Doc) -> Iterable[str]:
         )
     if "nodeAffinity" in spec:
         yield from warn_of_labels(spec["nodeAffinity"], "spec.nodeAffinity")
+    if _RETIRED_SOURCES.keys().isdisjoint(spec):
+        return
     for name in spec:
         if name in _RETIRED_SOURCES:
             spelt, deprecated, gone = _RETIRED_SOURCES[name]

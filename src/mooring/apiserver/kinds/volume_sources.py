@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.kinds.recurring import is_good
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
-from mooring.model.names import csi_driver_name_errors, dns_label, dns_subdomain
+from mooring.model.names import csi_driver_name, csi_driver_name_errors, dns_label, dns_subdomain
 
 Check = Callable[[Doc, str, str], Iterable[FieldError]]
 
@@ -63,21 +64,19 @@ _DEFAULTS_WHEN_EMPTY = {  # for fields that are absent or empty
 
 
 def default_sources(spec: Doc) -> None:
-    for name, values in _DEFAULTS.items():
-        if name in spec:
-            for field, value in values.items():
-                spec[name].setdefault(field, value)
-    for name, values in _DEFAULTS_WHEN_EMPTY.items():
-        if name in spec:
-            for field, value in values.items():
-                spec[name][field] = spec[name].get(field) or value
+    for name in _DEFAULTS.keys() & spec.keys():
+        for field, value in _DEFAULTS[name].items():
+            spec[name].setdefault(field, value)
+    for name in _DEFAULTS_WHEN_EMPTY.keys() & spec.keys():
+        for field, value in _DEFAULTS_WHEN_EMPTY[name].items():
+            spec[name][field] = spec[name].get(field) or value
 
 
 def validate_sources(spec: Doc, path: str, volume: str) -> Iterable[FieldError]:
     """Complaints about the sources in `spec`: there must be one, and it must be well formed."""
-    present = [name for name in spec if name in SOURCES]
+    present = SOURCES.keys() & spec.keys()
     if len(present) == 1:
-        name = present[0]
+        (name,) = present
         return SOURCES[name](spec[name], f"{path}.{_PATHS.get(name, name)}", volume)
     if not present:
         return (required(path, "must specify a volume type"),)
@@ -105,13 +104,21 @@ def _needs(*fields: str) -> Check:
 
 
 def _csi(source: Doc, path: str, _: str) -> Iterable[FieldError]:
-    errors = list(csi_driver_name_errors(f"{path}.driver", source.get("driver", "")))
+    errors: list[FieldError] = []
+    driver = source.get("driver", "")
+    if not is_good(csi_driver_name, driver):
+        errors += csi_driver_name_errors(f"{path}.driver", driver)
     if not source.get("volumeHandle"):
         errors.append(required(f"{path}.volumeHandle"))
+    if not source.keys().isdisjoint(_CSI_SECRETS):
+        errors += _csi_secrets(source, path)
+    return errors
+
+
+def _csi_secrets(source: Doc, path: str) -> Iterable[FieldError]:
     for field in _CSI_SECRETS:
         if (reference := source.get(field)) is not None:
-            errors += _secret_reference(reference, f"{path}.{field}")
-    return errors
+            yield from _secret_reference(reference, f"{path}.{field}")
 
 
 def _secret_reference(reference: Doc, path: str) -> Iterable[FieldError]:

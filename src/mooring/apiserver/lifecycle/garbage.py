@@ -38,7 +38,7 @@ LOG = log.get("mooring.garbage")
 
 OWNED = b'"ownerReferences":['
 DELETING = b'"deletionTimestamp":'
-HELD = (f'"{ORPHAN}"'.encode(), f'"{FOREGROUND}"'.encode())
+HELD_AS_OWNER = (f'"{ORPHAN}"'.encode(), f'"{FOREGROUND}"'.encode())
 
 
 class GarbageCollector:
@@ -59,13 +59,14 @@ class GarbageCollector:
 
     def _see(self, kind: Kind, entry: Entry) -> None:
         self._kinds[entry.table] = kind
+        value = entry.value
         place = Place(entry.table, entry.name)
-        is_owned = OWNED in entry.value
+        is_owned = value.find(OWNED) >= 0  # `in` would try whether it is a number first
         if is_owned or place in self._owners:
             owners = frozenset(self._owner_uids(kind, entry)) if is_owned else frozenset()
             self._index(place, owners)
             self._work.add(place)
-        elif any(word in entry.value for word in HELD):
+        elif value.find(HELD_AS_OWNER[0]) >= 0 or value.find(HELD_AS_OWNER[1]) >= 0:
             self._work.add(place)
 
     def _change(self, kind: Kind, event: Event) -> None:

@@ -1,9 +1,12 @@
 """What a write did to a document, as sets of fields.
 
-Every create runs through `created`: one walk that writes the FieldsV1 form as it goes, in order.
+Every create runs through `created`: one walk that writes the FieldsV1 form as it goes, in order,
+unless a document of the same outline was seen before.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import compress
+from operator import ne
 from typing import Any, NamedTuple
 
 from mooring.apiserver.kinds.contract import Doc
@@ -15,10 +18,15 @@ from mooring.apiserver.patching.field_set import (
     items_of,
     ordered,
 )
+from mooring.apiserver.patching.outline import Outline, outline, size_of
 from mooring.apiserver.patching.shape import Part, Shape
 
 # looked up once: the walk of every create compares with these
 _LEAF, _MESSAGE, _MAP = Part.LEAF, Part.MESSAGE, Part.MAP
+
+_MOST_OUTLINES = 256
+_LONGEST_OUTLINE = 4096  # characters
+_CREATED: dict[tuple[Shape, str, Outline], FieldSet] = {}  # fields of new documents, by outline
 
 
 class Changes(NamedTuple):
@@ -45,6 +53,22 @@ def ownable(doc: Doc, subresource: str) -> Doc:
 
 def created(doc: Doc, shape: Shape, subresource: str) -> FieldSet:
     """All fields of a document that did not exist before, in the order of print."""
+    names = outline(doc, shape, reset_field(subresource))
+    if names is None:
+        return _created(doc, shape, subresource)
+    key = (shape, subresource, names)
+    known = _CREATED.get(key)
+    if known is not None:
+        return known
+    fields = _created(doc, shape, subresource)
+    if size_of(names) <= _LONGEST_OUTLINE:
+        if len(_CREATED) >= _MOST_OUTLINES:
+            _CREATED.clear()
+        _CREATED[key] = fields
+    return fields
+
+
+def _created(doc: Doc, shape: Shape, subresource: str) -> FieldSet:
     return _new_in_message(ownable(doc, subresource), shape.fields or {})
 
 
@@ -110,7 +134,20 @@ def _added_items(value: list[Any], shape: Shape) -> FieldSet:
 
 def compare(old: Doc, new: Doc, shape: Shape, subresource: str) -> Changes:
     """How two documents differ in what a write to this path can own."""
-    return _within(ownable(old, subresource), ownable(new, subresource), shape)
+    changes = Changes({}, {})
+    fields = shape.fields or {}
+    reset = reset_field(subresource)
+    for name in _differing(old, new):
+        if name in UNOWNED_ROOT or name == reset:
+            continue
+        was, now = old.get(name), new.get(name)
+        if name == "metadata":
+            owned = [each for each in _differing(was, now) if each not in UNOWNED_METADATA]
+            if not owned:
+                continue
+            was, now = _only(was, owned), _only(now, owned)
+        _note(changes, f"f:{name}", was, now, fields.get(name))
+    return changes
 
 
 def _within(before: Any, after: Any, shape: Shape) -> Changes:
@@ -121,11 +158,25 @@ def _within(before: Any, after: Any, shape: Shape) -> Changes:
         return changes
     fields = shape.fields or {}
     is_message = shape.part is _MESSAGE
-    for name in {**before, **after}:
-        was, now = before.get(name), after.get(name)
-        if was != now:
-            _note(changes, f"f:{name}", was, now, fields.get(name) if is_message else shape.item)
+    for name in _differing(before, after):
+        field = fields.get(name) if is_message else shape.item
+        now = after.get(name)
+        if now and (field is None or field.part is _LEAF):  # as in _note: nearly all of them
+            changes.written[f"f:{name}"] = {}
+        else:
+            _note(changes, f"f:{name}", before.get(name), now, field)
     return changes
+
+
+def _differing(before: Doc | None, after: Doc | None) -> Iterable[str]:
+    """The names whose values are not the same; a value that is absent is None."""
+    before, after = before or {}, after or {}
+    names = {**before, **after}
+    return compress(names, map(ne, map(before.get, names), map(after.get, names)))
+
+
+def _only(value: Doc | None, names: Iterable[str]) -> Doc | None:
+    return value and {name: value[name] for name in names if name in value}
 
 
 def _note(changes: Changes, label: str, was: Any, now: Any, shape: Shape | None) -> None:

@@ -63,6 +63,13 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 Entries = dict[Owner, Entry]
+Shares = dict[Owner, FieldSet]
+
+_encode = msgspec.json.Encoder().encode
+
+_MOST_SHARES = 256
+_LONGEST_KEY = 8192  # bytes
+_SHARES: dict[bytes, Shares] = {}  # by who owned what, what was changed, and by whom
 
 
 def manager_name(field_manager: str, user_agent: str) -> str:
@@ -115,13 +122,35 @@ def after_update(  # noqa: PLR0913 -- each is a fact of the request, and said by
     if not changes.written and not changes.removed:
         return encoded(entries.values()) if given and given != stored else stored
     owner = Owner(manager, UPDATE, api_version, subresource)
-    entries = moved(entries, changes)
+    after: Entries = {}
+    for each, fields in _shares_after(entries, changes, owner).items():
+        if each == owner and changes.written:
+            after[owner] = Entry(owner, api_version, now, fields)
+        else:
+            known = entries[each]
+            after[each] = Entry(each, known.api_version, known.time, fields)
+    return encoded(_folded(after).values())
+
+
+def _shares_after(entries: Entries, changes: Changes, owner: Owner) -> Shares:
+    """What everybody owns after `owner` wrote and removed these fields.
+
+    The same writers change the same fields of object after object: what came of it is remembered.
+    """
+    before = [(entry.owner, entry.fields) for entry in entries.values()]
+    key = _encode((owner, changes.written, changes.removed, before))
+    known = _SHARES.get(key)
+    if known is not None:
+        return known
+    shares = {each: entry.fields for each, entry in moved(entries, changes).items()}
     if changes.written:
         fields = ordered(changes.written)
-        if owner in entries:
-            fields = union(entries[owner].fields, fields)
-        entries[owner] = Entry(owner, api_version, now, fields)
-    return encoded(_folded(entries).values())
+        shares[owner] = union(shares[owner], fields) if owner in shares else fields
+    if len(key) <= _LONGEST_KEY:
+        if len(_SHARES) >= _MOST_SHARES:
+            _SHARES.clear()
+        _SHARES[key] = shares
+    return shares
 
 
 def moved(entries: Entries, changes: Changes) -> Entries:
@@ -212,6 +241,8 @@ def _place(entry: Entry) -> tuple[str, ...]:
 
 def _folded(entries: Entries) -> Entries:
     """At most ten entries of updates: the oldest of a version fold into one."""
+    if len(entries) <= MOST_UPDATERS:
+        return entries
     updaters = [entry for entry in entries.values() if entry.owner.operation == UPDATE]
     surplus = len(updaters) - MOST_UPDATERS
     if surplus <= 0:

@@ -54,9 +54,9 @@ def _filler(message: str) -> Fill | None:
         for name, shape in objects:
             if name not in doc:
                 doc[name] = [] if shape is Shape.LIST else {}
-        for name, value in doc.items():
-            if value is not None and name in below:
-                below[name](value)
+        for name in below.keys() & doc.keys():
+            if doc[name] is not None:
+                below[name](doc[name])
 
     return filled
 

@@ -61,11 +61,11 @@ class _Write:
         """What the next write of this key is decided on."""
         return None if self.event.deleted else self.row
 
-    async def settled(self) -> None:
-        """Return when the change is durable and readable; raises StoreError when it is lost."""
+    def settled(self) -> "asyncio.Future[None]":
+        """Done when the change is durable and readable; StoreError when it is lost."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
-        await future
+        return future
 
     async def is_kept(self) -> bool:
         try:

@@ -3,8 +3,6 @@
 Per table: the newest version of every object in name order, and its recent changes. A read at an
 older revision takes the newest state and undoes the changes since. A watch is a position in the
 changes: a slow watcher costs nothing, and learns with Compacted when it was overtaken.
-
-Names sort by code point, which is the byte order of their UTF-8, as etcd sorts keys.
 """
 
 import asyncio
@@ -12,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import islice
 
-from sortedcontainers import SortedDict
-
 from mooring.apiserver.store.contract import Entry, Event, Page
 from mooring.apiserver.store.history import Changes, Limits, Retention
+from mooring.apiserver.store.named import NamedEntries
 from mooring.clock import Clock
 from mooring.errors import Compacted, FutureRevision, StoreError
 from mooring.log import get
@@ -30,18 +27,9 @@ class _Table:
     __slots__ = ("changes", "entries", "watches")
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
-        self.entries = SortedDict(entries)
+        self.entries = NamedEntries(entries)
         self.changes = Changes()
         self.watches: dict[TableWatch, None] = {}  # in order of arrival
-
-    def bounds(self, prefix: str, after: str) -> tuple[int, int]:
-        """The slice of the names that start with `prefix` and sort behind `after`."""
-        entries = self.entries
-        low = entries.bisect_right(after) if after else 0
-        if not prefix:
-            return low, len(entries)
-        high = entries.bisect_left(_behind(prefix))
-        return min(max(low, entries.bisect_left(prefix)), high), high
 
     def notify(self) -> None:
         for watch in tuple(self.watches):
@@ -122,9 +110,9 @@ class Timeline:
                 size += len(event.previous.value)
             if event.deleted:
                 size += len(entry.value)
-                del table.entries[entry.name]
+                table.entries.remove(entry.name)
             else:
-                table.entries[entry.name] = entry
+                table.entries.put(entry)
         self._revision = events[-1].revision
         now = self._clock.monotonic()
         self._retention.add(self._revision, len(events), size, now)
@@ -148,8 +136,7 @@ class Timeline:
 
     def get(self, table: str, name: str) -> Entry | None:
         known = self._tables.get(table)
-        entry: Entry | None = None if known is None else known.entries.get(name)
-        return entry
+        return None if known is None else known.entries.get(name)
 
     def range(
         self, table: str, prefix: str = "", *, after: str = "", limit: int = 0, revision: int = 0
@@ -160,14 +147,14 @@ class Timeline:
         as_of = revision or self._revision
         if known is None:
             return Page([], as_of, more=False, remaining=0)
-        low, high = known.bounds(prefix, after)
+        low, high = known.entries.bounds(prefix, after)
         if as_of == self._revision:
             stop = min(high, low + limit) if limit else high
-            entries = list(map(known.entries.__getitem__, known.entries.islice(low, stop)))
+            entries = list(map(known.entries.__getitem__, known.entries.names(low, stop)))
             return Page(entries, as_of, more=stop < high, remaining=high - stop)
         past = _Past(known, as_of, lambda name: name.startswith(prefix) and name > after)
         total = past.total(high - low)
-        entries = list(islice(past.entries(known.entries.islice(low, high)), limit or None))
+        entries = list(islice(past.entries(known.entries.names(low, high)), limit or None))
         remaining = total - len(entries)
         return Page(entries, as_of, more=remaining > 0, remaining=remaining)
 
@@ -260,11 +247,6 @@ class _Past:
             entry = self._undone[name] if name in self._undone else self._newest[name]
             if entry is not None:
                 yield entry
-
-
-def _behind(prefix: str) -> str:
-    """The least text that sorts behind everything that starts with `prefix`."""
-    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
 def _closed() -> StoreError:

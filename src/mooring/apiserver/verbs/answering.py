@@ -75,7 +75,7 @@ def list_in_form(
 
 
 def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    return tuple(("Warning", f'299 - "{_quoted(text)}"') for text in warnings)
+    return tuple([("Warning", f'299 - "{_quoted(text)}"') for text in warnings])
 
 
 def _quoted(text: str) -> str:

@@ -9,9 +9,9 @@ from mooring.apiserver.options import WriteOptions
 from mooring.apiserver.refusals import already_exists, name_space_exhausted
 from mooring.apiserver.store.contract import Decide, Entry, Put
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
-from mooring.apiserver.verbs.decoding import body_options, decode_body, told_anyway
+from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.preparing import generated_name, manager_of, prepare_new, single_owners
-from mooring.errors import AlreadyExists
+from mooring.errors import AlreadyExists, ApiError
 
 MOST_NAME_TRIES = 8
 
@@ -19,8 +19,11 @@ MOST_NAME_TRIES = 8
 async def create(backend: Backend, call: Call) -> Response:
     options = body_options(call, "CreateOptions")
     doc, warnings = decode_body(call, options.validation)
-    with told_anyway(warnings):
+    try:
         return await create_document(backend, call, doc, options, warnings)
+    except ApiError as error:
+        error.warnings = tuple(warnings)  # told anyway
+        raise
 
 
 async def create_document(

@@ -20,6 +20,7 @@ from mooring.apiserver.patching.merge import merge_patch
 from mooring.apiserver.patching.strategic import strategic
 from mooring.apiserver.refusals import conflict, invalid_as
 from mooring.apiserver.schema.check import WrongType, conform, spell_path
+from mooring.apiserver.schema.reader import conform_whole
 from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.decoding import check_size, told_anyway
@@ -135,7 +136,7 @@ def _conformed(kind: Kind, new: Doc, doubled: list[str], validation: str) -> lis
     if given != (kind.kind, kind.api_version):  # it may change an object, not make it another one
         raise ValueError(unregistered(str(given[0] or ""), str(given[1] or "")))
     try:
-        unknown = conform(new, kind.message)
+        unknown = conform_whole(new, kind.message)
     except WrongType as error:
         if kind.custom:
             raise wrong_type(
@@ -253,5 +254,5 @@ def _applied_to(
         message=call.kind.message,
         schema=backend.schema,
     )
-    conform(new, call.kind.message)
+    conform_whole(new, call.kind.message)
     return new

@@ -4,6 +4,7 @@ Pure but for the admission rules' reads: called again by the store when another 
 """
 
 from collections.abc import Iterable
+from operator import ne
 from typing import Any
 
 from mooring.apiserver.admission.contract import Attempt, Operation
@@ -22,6 +23,19 @@ from mooring.model.field_error import invalid
 
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 MOST_PREFIX = 58
+SERVER_DECIDED = frozenset(  # of a new object, whatever the client says of them
+    {
+        "name",
+        "generateName",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+    }
+)
 SYSTEM_FIELDS = (
     "creationTimestamp",
     "generation",
@@ -59,8 +73,9 @@ def prepare_new(
     context = backend.context(call.user)
     metadata = _fresh_metadata(backend, call, doc, context.now)
     _complete(kind, doc)
-    owners = owners_after(backend, call, None, doc, manager) if managed is None else managed
-    _set_or_drop(metadata, "managedFields", owners)
+    if managed is None:
+        managed = owners_after(backend, call, None, doc, manager=manager, now=context.now)
+    _set_or_drop(metadata, "managedFields", managed)
     kind.prepare_create(doc, context)
     if kind.generation:
         metadata["generation"] = 1
@@ -68,13 +83,13 @@ def prepare_new(
         Operation.CREATE, kind, call.user, call.namespace, metadata.get("name", ""), new=doc
     )
     backend.admission.mutate(attempt, backend.objects)
-    check(kind, metadata.get("name", ""), (*validate_metadata(doc, kind), *kind.validate(doc)))
+    check(kind, metadata.get("name", ""), [*validate_metadata(doc, kind), *kind.validate(doc)])
     backend.admission.judge(attempt, backend.objects)
     return doc
 
 
 def owners_after(
-    backend: Backend, call: Call, old: Doc | None, new: Doc, manager: str
+    backend: Backend, call: Call, old: Doc | None, new: Doc, *, manager: str, now: str
 ) -> list[Doc]:
     """The managedFields after this write: of what the client said, and what its silence means.
 
@@ -85,7 +100,7 @@ def owners_after(
         new,
         manager=manager,
         api_version=call.kind.api_version,
-        now=backend.now(),
+        now=now,
         subresource=call.route.subresource,
         message=call.kind.message,
         schema=backend.schema,
@@ -112,24 +127,17 @@ def _fresh_metadata(backend: Backend, call: Call, doc: Doc, now: str) -> dict[st
     if given.get("resourceVersion"):
         raise ServerError("resourceVersion should not be set on objects to be created")
     metadata = {}
-    if name := given.pop("name", "") or generated_name(backend, given):
+    if name := given.get("name") or generated_name(backend, given):
         metadata["name"] = name
-    if prefix := given.pop("generateName", ""):
+    if prefix := given.get("generateName"):
         metadata["generateName"] = prefix
-    if namespace := given.pop("namespace", ""):
+    if namespace := given.get("namespace"):
         metadata["namespace"] = namespace
     metadata["uid"] = backend.new_uid()
     metadata["creationTimestamp"] = now
-    for field in (
-        "uid",
-        "resourceVersion",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "selfLink",
-    ):
-        given.pop(field, None)
-    metadata.update(given)
+    for field, value in given.items():
+        if field not in SERVER_DECIDED:
+            metadata[field] = value
     doc["metadata"] = metadata
     return metadata
 
@@ -162,8 +170,9 @@ def prepare_change(
         kind.prepare_status(new, old, context)
         if kind.status_keeps_metadata:
             new["metadata"] = _only_owners_from(new["metadata"], old["metadata"])
-    owners = owners_after(backend, call, old, new, manager) if managed is None else managed
-    _set_or_drop(new["metadata"], "managedFields", owners)
+    if managed is None:
+        managed = owners_after(backend, call, old, new, manager=manager, now=context.now)
+    _set_or_drop(new["metadata"], "managedFields", managed)
     if subresource != "status":
         kind.prepare_update(new, old, context)
     attempt = Attempt(
@@ -192,7 +201,7 @@ def _differs(new: Doc, old: Doc) -> bool:
     if new == old:
         return False
     parts = (new.keys() | old.keys()) - {"metadata"}
-    if any(new.get(part) != old.get(part) for part in parts):
+    if any(map(ne, map(new.get, parts), map(old.get, parts))):
         return True
     return _without_times(new["metadata"]) != _without_times(old["metadata"])
 
@@ -242,11 +251,13 @@ def _only_owners_from(metadata: dict[str, Any], stored: dict[str, Any]) -> dict[
 
 def _restore_system_fields(metadata: dict[str, Any], stored: dict[str, Any]) -> None:
     metadata.setdefault("uid", stored["uid"])
-    for field in DELETION_FIELDS:  # another value is refused, for it may have been meant
-        if not metadata.get(field) and field in stored:
-            metadata[field] = stored[field]
-    for field in SYSTEM_FIELDS:
-        _set_or_drop(metadata, field, stored.get(field))
+    if not stored.keys().isdisjoint(DELETION_FIELDS):
+        for field in DELETION_FIELDS:  # another value is refused, for it may have been meant
+            if not metadata.get(field) and field in stored:
+                metadata[field] = stored[field]
+    if list(map(metadata.get, SYSTEM_FIELDS)) != list(map(stored.get, SYSTEM_FIELDS)):
+        for field in SYSTEM_FIELDS:
+            _set_or_drop(metadata, field, stored.get(field))
 
 
 def _count_generation(kind: Kind, new: Doc, old: Doc) -> None:

@@ -1,0 +1,67 @@
+"""Which fields a document has, whatever is in them.
+
+Clients make objects after templates: documents without number have the same outline, and whoever
+created one of them owns the same fields of it.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.patching.shape import Part, Shape
+
+Outline = tuple[tuple[str, ...] | bool, ...]
+
+
+class _Branch(NamedTuple):
+    """A field of which more counts than that it is there."""
+
+    name: str
+    shape: Shape
+    is_leaf: bool  # and always there: counts when it is not empty
+    is_flat: bool  # a map whose names tell all
+
+
+def outline(doc: Doc, shape: Shape, less: str) -> Outline | None:
+    """The names in a document, level by level, the field `less` not looked into.
+
+    None when names do not tell all: items of lists are known by their values.
+    """
+    found: list[tuple[str, ...] | bool] = []
+    is_told = _trace(doc, shape, less, found)
+    return tuple(found) if is_told else None
+
+
+def size_of(names: Outline) -> int:
+    """How many characters the names have."""
+    return sum(len(name) for level in names if isinstance(level, tuple) for name in level)
+
+
+def _trace(value: Any, shape: Shape, less: str, found: list[tuple[str, ...] | bool]) -> bool:
+    """Add what stands in a message; whether its names tell all."""
+    names = tuple(value)
+    found.append(names)
+    for name, branch, is_leaf, is_flat in _branches(shape, names, less):
+        inner = value[name]
+        if is_leaf or not inner:
+            found.append(bool(inner))
+        elif is_flat:
+            found.append(tuple(inner))
+        elif branch.part is not Part.MESSAGE or not _trace(inner, branch, "", found):
+            return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _branches(shape: Shape, names: tuple[str, ...], less: str) -> tuple[_Branch, ...]:
+    fields = shape.fields or {}
+    return tuple(
+        _Branch(name, field, field.part is Part.LEAF, _is_flat(field))
+        for name in names
+        if (field := fields.get(name)) and name != less
+        if field.always or field.part is not Part.LEAF
+    )
+
+
+def _is_flat(shape: Shape) -> bool:
+    return shape.part is Part.MAP and (shape.item is None or shape.item.part is Part.LEAF)
