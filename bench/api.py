@@ -1,12 +1,14 @@
 """The API server under load: durable creates, a big list, many watchers, memory, start."""
 
 import asyncio
+import statistics
 import time
 from functools import partial
 
 import uvloop
 
 from bench.client import Watcher, request, send_all
+from bench.peers import as_server, kubernetes
 from bench.server import Server, server
 from bench.volumes import volume
 
@@ -16,20 +18,49 @@ CONNECTIONS = 64
 VOLUMES = 20_000
 WATCHERS = 1_000
 WRITES = 1_000
+TURNS = 5
+TURN_CREATES = 3_000
 PEER = "kube-apiserver 1.35 + etcd"
 
 
-async def _creates(target: Server) -> Row:
-    bodies = [volume(f"pv-{i:06}") for i in range(VOLUMES)]
+async def _rate(target: Server, first: int, last: int) -> float:
+    """Creates a second, durable, over many connections."""
+    bodies = [volume(f"pv-{i:06}") for i in range(first, last)]
     requests = iter([request(target, "POST", "/api/v1/persistentvolumes", b) for b in bodies])
     began = time.perf_counter()
     answered = await send_all(target, requests, CONNECTIONS)
-    rate = answered / (time.perf_counter() - began)
+    return answered / (time.perf_counter() - began)
+
+
+async def _creates(target: Server) -> Row:
+    rate = await _rate(target, 0, VOLUMES)
     return (
         f"durable creates, {CONNECTIONS} connections, TLS",
         f"{rate:,.0f}/s",
         f"target 6,000/s; {PEER}: 1,940/s",
     )
+
+
+async def _beside_kubernetes() -> list[Row]:
+    """Creates here and there in turns, since the machine is not the same from minute to minute."""
+    async with kubernetes("none") as cluster, server("apiserver") as ours:
+        if cluster is None:
+            return []
+        theirs = as_server(cluster)
+        ratios, rates = [], []
+        for turn in range(TURNS):
+            first = turn * TURN_CREATES
+            here = await _rate(ours, first, first + TURN_CREATES)
+            there = await _rate(theirs, first, first + TURN_CREATES)
+            ratios.append(here / there)
+            rates.append(f"{here:,.0f} and {there:,.0f}")
+    return [
+        (
+            f"the same beside {PEER}, median of {TURNS} turns",
+            f"{statistics.median(ratios):.1f}x",
+            f"target 3.1x; {'; '.join(rates)} a second",
+        )
+    ]
 
 
 async def _list(target: Server) -> Row:
@@ -96,7 +127,7 @@ async def _measure() -> list[Row]:
         rows.append(await _list(target))
         rows.append(await _watch(target))
         rows.append(("resident after all of it", f"{target.resident_bytes() / 1e6:.0f} MB", ""))
-    return rows
+    return [*rows, *await _beside_kubernetes()]
 
 
 def run() -> list[Row]:

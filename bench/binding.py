@@ -20,10 +20,9 @@ import msgspec
 import uvloop
 
 from bench.client import open_pool, request, send_all
-from bench.peers import kubernetes
+from bench.peers import as_server, kubernetes
 from bench.process import Process
 from bench.server import Server, server
-from tests.conformance.peers import Kubernetes
 
 Row = tuple[str, str, str]
 
@@ -223,10 +222,6 @@ async def controllers(kubeconfig: Path) -> AsyncIterator[Process]:
         await process.wait()
 
 
-def _as_server(cluster: Kubernetes) -> Server:
-    return Server(0, host=cluster.host, port=cluster.port, token=cluster.token, tls=cluster.tls())
-
-
 def _told(run: Paced) -> str:
     return f"{run.p99 * 1000:,.0f} ms" if run.bound == PAIRS else f"{run.bound} of {PAIRS}"
 
@@ -258,15 +253,15 @@ async def _on_kubernetes() -> list[Row]:
         if cluster is None:
             return []
         async with controllers(cluster.kubeconfig):
-            await awake(_as_server(cluster))
-            steady = await paced(_as_server(cluster))
-            quick = await burst(_as_server(cluster))
+            await awake(as_server(cluster))
+            steady = await paced(as_server(cluster))
+            quick = await burst(as_server(cluster))
     async with kubernetes("tuned") as cluster:
         if cluster is None:
             return []
-        await awake(_as_server(cluster))
-        peer_steady = await paced(_as_server(cluster))
-        peer_quick = await burst(_as_server(cluster))
+        await awake(as_server(cluster))
+        peer_steady = await paced(as_server(cluster))
+        peer_quick = await burst(as_server(cluster))
     return [
         (
             f"on kube-apiserver: p99 from claim to Bound, {PACE:.0f} pairs/s",

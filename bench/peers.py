@@ -15,6 +15,7 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
+from bench.server import Server
 from tests.conformance import peers
 from tests.conformance.obtain import Missing, find
 from tests.conformance.peers import Kubernetes
@@ -49,3 +50,8 @@ def _start(controllers: Controllers, running: ExitStack) -> Kubernetes | None:
         print(f"  no Kubernetes to compare with: {reason}")
         return None
     return cluster
+
+
+def as_server(cluster: Kubernetes) -> Server:
+    """The cluster as something to send requests to."""
+    return Server(0, host=cluster.host, port=cluster.port, token=cluster.token, tls=cluster.tls())

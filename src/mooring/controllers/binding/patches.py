@@ -26,8 +26,10 @@ def volume_patches(seen: Volume, wanted: Volume) -> tuple[Doc, Doc]:
         known = {} if before is None else msgspec.to_builtins(before)
         main["spec"] = {"claimRef": _entries(known, msgspec.to_builtins(after))}
     status: Doc = {}
-    if seen.status != wanted.status:
-        status = {"phase": wanted.status.phase.value, "message": wanted.status.message or None}
+    if wanted.status.phase != seen.status.phase:
+        status["phase"] = wanted.status.phase.value
+    if wanted.status.message != seen.status.message:
+        status["message"] = wanted.status.message or None
     return main, status
 
 

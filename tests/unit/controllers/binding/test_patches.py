@@ -97,7 +97,7 @@ def test_binding_names_only_what_it_changes() -> None:
             }
         },
     }
-    assert status == {"phase": "Bound", "message": None}
+    assert status == {"phase": "Bound"}
 
 
 def test_unbinding_what_we_chose_takes_everything_back() -> None:
