@@ -38,25 +38,35 @@ class Program(msgspec.Struct, frozen=True):
     package: str
     staging: str = ""  # the version that the parts of the module are released under
     variable: str = ""  # of the linker, that the version is written to
+    is_test: bool = False  # a package of tests, compiled into a program
+    is_static: bool = False  # it runs in an image that has nothing else
 
 
 ETCD = Program("etcd", "go.etcd.io/etcd/server/v3", "v3.6.5", "go.etcd.io/etcd/server/v3")
 
 
-def _of_kubernetes(name: str) -> Program:
+def _of_kubernetes(
+    package: str, *, name: str = "", is_test: bool = False, is_static: bool = False
+) -> Program:
     """A program of the one release that Mooring is compared with."""
     return Program(
-        name,
+        name or package.rpartition("/")[2],
         "k8s.io/kubernetes",
         "v1.35.0",
-        f"k8s.io/kubernetes/cmd/{name}",
+        f"k8s.io/kubernetes/{package}",
         staging="v0.35.0",
         variable="k8s.io/component-base/version.gitVersion",
+        is_test=is_test,
+        is_static=is_static,
     )
 
 
-KUBE_APISERVER = _of_kubernetes("kube-apiserver")
-KUBE_CONTROLLER_MANAGER = _of_kubernetes("kube-controller-manager")
+KUBE_APISERVER = _of_kubernetes("cmd/kube-apiserver")
+KUBE_CONTROLLER_MANAGER = _of_kubernetes("cmd/kube-controller-manager")
+E2E_TEST = _of_kubernetes("test/e2e", name="e2e.test", is_test=True)
+AGNHOST = _of_kubernetes("test/images/agnhost", is_static=True)
+
+PROGRAMS = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST)
 
 
 def find(program: Program) -> Path:
@@ -113,11 +123,16 @@ def _module(program: Program, staged: list[str]) -> Iterator[str]:
 def _build(program: Program, home: Path, binary: Path, say: Say) -> None:
     say(f"building {program.name}; this takes some minutes, once")
     unfinished = binary.with_suffix(".unfinished")
-    command = ["go", "build", "-v", "-buildvcs=false", "-o", str(unfinished)]
+    verb = ("test", "-c") if program.is_test else ("build",)
+    command = ["go", *verb, "-v", "-buildvcs=false", "-o", str(unfinished)]
     if program.variable:
         command += ["-ldflags", f"-X {program.variable}={program.version}"]
     building = subprocess.Popen(  # noqa: S603  a command of this file
-        [*command, program.package], cwd=home, stderr=subprocess.PIPE, text=True
+        [*command, program.package],
+        cwd=home,
+        env={**os.environ, "CGO_ENABLED": "0"} if program.is_static else None,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert building.stderr is not None
     tail: list[str] = []
@@ -143,7 +158,7 @@ def _main() -> None:
     def say(line: str) -> None:
         sys.stdout.write(line + "\n")
 
-    for program in (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER):
+    for program in PROGRAMS:
         try:
             say(f"{program.name}: {obtain(program, say)}")
         except Missing as reason:

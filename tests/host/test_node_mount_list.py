@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mooring.host.mount import Mounts
-from mooring.model.pod import Container
+from mooring.model.container import Container
 from mooring.model.pod_volume import VolumeMount
 from mooring.node.mount_list import ContainerMount, Sight, list_volumes
 from tests.host.node_life import UID, Kind, Life, Scene

@@ -8,7 +8,7 @@ from pathlib import Path
 from mooring.errors import HostError
 from mooring.host import no_follow
 from mooring.host.refusal import reason
-from mooring.model.pod import Container
+from mooring.model.container import Container
 
 
 def find_nested_mount_points(volume: str, containers: Iterable[Container]) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
 """Pod: containers that run together on one node, as far as storage is concerned."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
 from mooring.model.condition import Condition
+from mooring.model.container import NO_RESOURCES, ComputeResources, Container, SeLinuxOptions
+from mooring.model.container_status import ContainerStatus
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.node_selector import NodeSelector, NodeSelectorTerm
-from mooring.model.pod_volume import PodVolume, VolumeDevice, VolumeMount
+from mooring.model.pod_volume import PodVolume
 from mooring.model.taint import Toleration
 from mooring.model.wire import Wire, Word
 
@@ -21,44 +23,12 @@ class PodPhase(Word):
     UNKNOWN = "Unknown"
 
 
-class SeLinuxOptions(Wire, frozen=True):
-    user: str = ""
-    role: str = ""
-    type: str = ""
-    level: str = ""
-
-
-class ContainerSecurity(Wire, frozen=True):
-    privileged: bool | None = None
-    run_as_user: int | None = None
-    run_as_group: int | None = None
-    se_linux_options: SeLinuxOptions | None = None
-
-
-class ComputeResources(Wire, frozen=True):
-    """What is set aside (`requests`), and what may be used at most (`limits`), by resource."""
-
-    requests: Mapping[str, str] = msgspec.field(default_factory=dict)
-    limits: Mapping[str, str] = msgspec.field(default_factory=dict)
-
-
-NO_RESOURCES = ComputeResources()
-
-
-class Container(Wire, frozen=True):
-    name: str
-    image: str = ""
-    resources: ComputeResources = NO_RESOURCES
-    restart_policy: str = ""  # of init containers: `Always` makes one run beside the others
-    volume_mounts: tuple[VolumeMount, ...] = ()
-    volume_devices: tuple[VolumeDevice, ...] = ()
-    security_context: ContainerSecurity | None = None
-
-
 class PodSecurity(Wire, frozen=True):
     run_as_user: int | None = None
     run_as_group: int | None = None
+    run_as_non_root: bool | None = None
     supplemental_groups: tuple[int, ...] = ()
+    supplemental_groups_policy: str | None = None
     fs_group: int | None = None
     fs_group_change_policy: str | None = None
     se_linux_options: SeLinuxOptions | None = None
@@ -87,6 +57,15 @@ class SchedulingGate(Wire, frozen=True):
     name: str
 
 
+class ReadinessGate(Wire, frozen=True):
+    condition_type: str
+
+
+class HostAlias(Wire, frozen=True):
+    ip: str
+    hostnames: tuple[str, ...] = ()
+
+
 class PodSpec(Wire, frozen=True):
     volumes: tuple[PodVolume, ...] = ()
     containers: tuple[Container, ...] = ()
@@ -105,6 +84,17 @@ class PodSpec(Wire, frozen=True):
     service_account_name: str = ""
     restart_policy: str = ""
     termination_grace_period_seconds: int | None = None
+    active_deadline_seconds: int | None = None
+    hostname: str | None = None
+    subdomain: str | None = None
+    set_hostname_as_fqdn: bool | None = msgspec.field(name="setHostnameAsFQDN", default=None)
+    host_aliases: tuple[HostAlias, ...] = ()
+    host_network: bool = False
+    host_pid: bool = msgspec.field(name="hostPID", default=False)
+    host_ipc: bool = msgspec.field(name="hostIPC", default=False)
+    share_process_namespace: bool | None = None
+    enable_service_links: bool | None = None
+    readiness_gates: tuple[ReadinessGate, ...] = ()
     security_context: PodSecurity = PodSecurity()
     host_users: bool | None = None
 
@@ -113,25 +103,14 @@ class PodSpec(Wire, frozen=True):
         return (*self.init_containers, *self.containers, *self.ephemeral_containers)
 
 
-class ContainerState(Wire, frozen=True):
-    """One of these is set; none at all counts as running."""
-
-    waiting: Mapping[str, Any] | None = None
-    terminated: Mapping[str, Any] | None = None
-
-
-RUNNING = ContainerState()
-
-
-class ContainerStatus(Wire, frozen=True):
-    name: str = ""
-    state: ContainerState = RUNNING
-
-
 class PodStatus(Wire, frozen=True):
     phase: PodPhase = PodPhase.PENDING
     conditions: tuple[Condition, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
+    qos_class: str = ""
+    start_time: str | None = None
     reason: str = ""
     message: str = ""
     nominated_node_name: str = ""
@@ -160,7 +139,8 @@ class Pod(ApiObject, frozen=True):
         if self.is_finished:
             return True
         states = (container.state for container in self.status.container_statuses)
-        return self.is_deleting and not any(state == RUNNING for state in states)
+        may_run = (state.waiting is None and state.terminated is None for state in states)
+        return self.is_deleting and not any(may_run)
 
     def find_claim_name(self, volume: PodVolume) -> str | None:
         """The claim behind a volume of this pod: named in it, or made for it."""

@@ -7,7 +7,8 @@ beside all that start after them.
 from collections.abc import Iterator
 
 from mooring.model import quantity
-from mooring.model.pod import Container, Pod
+from mooring.model.container import Container
+from mooring.model.pod import Pod
 from mooring.model.quantity import ZERO, Quantity
 
 MEMORY = "memory"

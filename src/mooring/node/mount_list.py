@@ -16,7 +16,8 @@ from mooring.host.blocking import in_thread
 from mooring.host.contract import MountOps
 from mooring.host.refusal import refusals
 from mooring.host.subpath import SubPathMount
-from mooring.model.pod import Container, Pod
+from mooring.model.container import Container
+from mooring.model.pod import Pod
 from mooring.model.pod_volume import ImageSource, VolumeMount
 from mooring.node.actual import NOWHERE, PodMount
 from mooring.plugins.contract import Mounter, VolumeError

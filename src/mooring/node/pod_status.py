@@ -4,7 +4,8 @@ import msgspec
 
 from mooring.client.contract import Doc
 from mooring.model.condition import Condition, set_condition
-from mooring.model.pod import Container, Pod
+from mooring.model.container import Container
+from mooring.model.pod import Pod
 
 INITIALIZING = "PodInitializing"
 CREATING = "ContainerCreating"

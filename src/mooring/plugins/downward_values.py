@@ -6,8 +6,9 @@ Raises, throughout: ValueError in the words of Kubernetes.
 from collections.abc import Mapping
 
 from mooring.model import quantity
+from mooring.model.container import Container
 from mooring.model.names import qualified_name
-from mooring.model.pod import Container, Pod
+from mooring.model.pod import Pod
 from mooring.model.pod_resources import EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from mooring.model.pod_volume import ResourceRef
 from mooring.model.quantity import ZERO, Quantity

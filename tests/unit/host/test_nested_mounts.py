@@ -8,7 +8,7 @@ import pytest
 
 from mooring.errors import HostError
 from mooring.host.nested_mounts import find_nested_mount_points, make_mount_points
-from mooring.model.pod import Container
+from mooring.model.container import Container
 from mooring.model.pod_volume import VolumeMount
 
 

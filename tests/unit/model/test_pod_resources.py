@@ -3,7 +3,8 @@
 import pytest
 
 from mooring.model import quantity
-from mooring.model.pod import ComputeResources, Container, Pod, PodSpec
+from mooring.model.container import ComputeResources, Container
+from mooring.model.pod import Pod, PodSpec
 from mooring.model.pod_resources import find_memory_limit, huge_page_requests, total_limit
 
 MI = 1 << 20

@@ -3,8 +3,9 @@
 import pytest
 
 from mooring.model.claim import Claim, ClaimPhase, ClaimSpec, ClaimStatus
+from mooring.model.container import Container
 from mooring.model.meta import ObjectMeta, OwnerReference
-from mooring.model.pod import Container, Pod, PodSpec
+from mooring.model.pod import Pod, PodSpec
 from mooring.model.pod_volume import (
     ClaimSource,
     EmptyDirSource,

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from mooring.errors import HostError, MooringError
+from mooring.model.container import Container
 from mooring.model.meta import ObjectMeta
-from mooring.model.pod import Container, Pod
+from mooring.model.pod import Pod
 from mooring.model.pod_volume import (
     EmptyDirSource,
     ImageSource,

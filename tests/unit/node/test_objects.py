@@ -10,9 +10,10 @@ import pytest
 
 from mooring.errors import ConnectionLost, Forbidden, NotFound
 from mooring.model.config_map import ConfigMap
+from mooring.model.container import Container
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
-from mooring.model.pod import Container, Pod, PodSpec
+from mooring.model.pod import Pod, PodSpec
 from mooring.model.pod_volume import (
     ConfigMapSource,
     KeyedProjection,

@@ -1,8 +1,9 @@
 """What a node writes into a pod's status while its volumes are coming."""
 
 from mooring.model.condition import Condition
+from mooring.model.container import Container
 from mooring.model.meta import ObjectMeta
-from mooring.model.pod import Container, Pod, PodSpec, PodStatus
+from mooring.model.pod import Pod, PodSpec, PodStatus
 from mooring.node import pod_status
 
 NOW = "2026-01-02T03:04:05Z"

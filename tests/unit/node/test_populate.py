@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from mooring.errors import ConnectionLost
 from mooring.model.claim import Claim
+from mooring.model.container import ComputeResources, Container
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node
-from mooring.model.pod import ComputeResources, Container, Pod, PodSpec
+from mooring.model.pod import Pod, PodSpec
 from mooring.model.pod_volume import (
     ClaimSource,
     ConfigMapSource,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from mooring.model.pod import ComputeResources, Container, Pod, PodSpec
+from mooring.model.container import ComputeResources, Container
+from mooring.model.pod import Pod, PodSpec
 from mooring.model.pod_volume import (
     ConfigMapSource,
     EmptyDirSource,

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+from mooring.model.container import Container
 from mooring.model.meta import ObjectMeta
-from mooring.model.pod import Container, Pod, PodSpec
+from mooring.model.pod import Pod, PodSpec
 from mooring.model.pod_volume import EmptyDirSource, PodVolume, VolumeMount
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import Actual, ActualVolume, PodMount, PodState

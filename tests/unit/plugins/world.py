@@ -12,9 +12,10 @@ import msgspec
 from mooring.errors import NotFound
 from mooring.host.contract import MountOps
 from mooring.model.config_map import ConfigMap
+from mooring.model.container import ComputeResources, Container
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
-from mooring.model.pod import ComputeResources, Container, Pod, PodSpec
+from mooring.model.pod import Pod, PodSpec
 from mooring.model.pod_volume import PodVolume
 from mooring.model.secret import Secret
 from mooring.model.selector import SelectorDocument

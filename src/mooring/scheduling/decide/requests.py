@@ -5,7 +5,8 @@ from functools import lru_cache
 from typing import Final
 
 from mooring.model import quantity
-from mooring.model.pod import Container, Pod
+from mooring.model.container import Container
+from mooring.model.pod import Pod
 from mooring.scheduling.view import Amounts, Demand
 
 CPU: Final = "cpu"

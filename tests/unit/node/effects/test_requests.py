@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from mooring.model.container import Container, ContainerSecurity
 from mooring.model.meta import ObjectMeta
-from mooring.model.pod import Container, ContainerSecurity, Pod, PodSecurity, PodSpec
+from mooring.model.pod import Pod, PodSecurity, PodSpec
 from mooring.node.effects.requests import find_common_user
 from mooring.plugins.contract import OwnershipPolicy
 from tests.unit.node.effects.world import NodeWorld, a_pod, a_use
