@@ -7,7 +7,7 @@ DEV_STAMP := $(VENV)/.installed-dev
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up test check format lint types layers unit bench conformance disk-tools clean
+.PHONY: help setup up test check format lint types layers unit bench conformance proto disk-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -62,6 +62,9 @@ bench: $(DEV_STAMP) ## measure, and print a table (BENCH=name for one of them)
 
 conformance: $(DEV_STAMP) ## against heavy peers, fetched once into .cache
 	MOORING_CONFORMANCE=1 $(BIN)/python -m pytest -n 0 --timeout=1800 tests/conformance -m conformance
+
+proto: $(DEV_STAMP) ## compile csi/proto/*.proto (the results are committed)
+	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/mooring/csi/proto/*.proto
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
