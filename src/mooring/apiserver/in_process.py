@@ -15,7 +15,7 @@ from mooring.apiserver.auth.user import User
 from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.document import decode, encode, facts, wire
 from mooring.apiserver.http.message import JSON as JSON_MEDIA
-from mooring.apiserver.http.message import Answer, Request, Stream
+from mooring.apiserver.http.message import Answer, Request, Response
 from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.negotiation import JSON
 from mooring.apiserver.objects import store_name, store_prefix
@@ -43,6 +43,9 @@ _HEADERS = {"user-agent": MANAGER, "content-type": JSON_MEDIA}
 
 PartVerbs = Mapping[tuple[str, str], Mapping[str, Callable[[Backend, Call], Awaitable[Answer]]]]
 """What serves a part of a kind (its plural, the part), by method."""
+
+ReviewVerbs = Mapping[str, Callable[[Backend, Call], Awaitable[Answer]]]
+"""What answers a review, which is never stored, by its plural."""
 
 Check = Callable[[User, Attempt], None]
 
@@ -82,8 +85,9 @@ def writing(verb: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[None, None
 class InProcessApi:
     """The verbs, for one user. Refusals are raised as `ApiError`s.
 
-    `part_verbs` are those of `Access`: whoever asks for tokens needs them. `check` is its `check`:
-    it raises what a user is told who may not; without it, the user may do everything.
+    `part_verbs` and `review_verbs` are those of `Access`: whoever asks for tokens, or about others,
+    needs them. `check` is its `check`: it raises what a user is told who may not; without it, the
+    user may do everything.
     """
 
     def __init__(
@@ -92,11 +96,13 @@ class InProcessApi:
         user: User,
         part_verbs: PartVerbs | None = None,
         check: Check | None = None,
+        review_verbs: ReviewVerbs | None = None,
     ) -> None:
         self._backend = backend
         self._user = user
         self._check = check
         self._part_verbs = _ON_PODS if part_verbs is None else {**_ON_PODS, **part_verbs}
+        self._review_verbs = review_verbs or {}
 
     async def get(self, resource: Resource, key: Key) -> bytes:
         kind = self._kind(resource)
@@ -141,6 +147,8 @@ class InProcessApi:
         # One typed decode in C copies the document, checks every field of it and spells its
         # values; a walk in Python over the document itself takes three times as long.
         call = self._call("POST", kind, namespace, body=encode(named))
+        if review := self._review_verbs.get(kind.plural):
+            return _document(kind, await review(self._backend, call))
         decoded, _ = decode_body(call, "Ignore")
         answer = await create_document(self._backend, call, decoded, NO_OPTIONS, [])
         assert isinstance(answer.body, bytes)  # noqa: S101  only lists come in parts
@@ -189,10 +197,7 @@ class InProcessApi:
             raise unknown_resource()
         self._ask("create", kind, key.namespace, key.name, part)
         call = self._call("POST", kind, key.namespace, key.name, part, encode(doc))
-        answer = await verb(self._backend, call)
-        if isinstance(answer, Stream) or not isinstance(answer.body, bytes):
-            raise TypeError(f"posting to {kind.plural}/{part} has no single document for an answer")
-        return answer.body
+        return _document(kind, await verb(self._backend, call))
 
     @writing
     async def delete(self, resource: Resource, key: Key, uid: str, grace: int | None) -> None:
@@ -299,6 +304,12 @@ def _checked(kind: Kind, part: str) -> str:
     if part and not (part == "status" and kind.status):
         raise unknown_resource()
     return part
+
+
+def _document(kind: Kind, answer: Answer) -> bytes:
+    if not isinstance(answer, Response) or not isinstance(answer.body, bytes):
+        raise TypeError(f"posting to {kind.plural} has no single document for an answer")
+    return answer.body
 
 
 def _shown(kind: Kind, entry: Entry) -> bytes:

@@ -1,5 +1,6 @@
 """Keys and certificates for tests of TLS."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from ipaddress import IPv4Address
 
@@ -34,10 +35,12 @@ class Authority:
         builder = self._builder(self._name, self._key).add_extension(constraint, critical=True)
         self.pem = builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM)
 
-    def certificate(self, name: str, *hosts: str) -> Certificate:
+    def certificate(self, name: str, *hosts: str, groups: Sequence[str] = ()) -> Certificate:
         """For a client of that name or, if `hosts` are given, for a server."""
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = self._builder(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]), key)
+        organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in groups]
+        subject = x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        builder = self._builder(subject, key)
         if hosts:
             names = [
                 x509.IPAddress(IPv4Address(host)) if host[0].isdigit() else x509.DNSName(host)

@@ -1,0 +1,103 @@
+"""Hearing from the kernel that something happened in a directory: inotify.
+
+A user may have only few inotify instances (128, where nobody changed that), but many watches in
+each. So all that watch share one, which is there while anybody watches.
+"""
+
+import asyncio
+import ctypes
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mooring.errors import KernelRefused
+from mooring.host.refusal import reason
+
+_MODIFY, _MOVED_TO, _CREATE, _ONLYDIR = 0x2, 0x80, 0x100, 0x0100_0000
+_MUCH = 64 << 10  # bytes of events read at a time
+_EVENT = struct.Struct("iIII")  # watch, what, cookie, bytes of the name that follows
+_LOST = -1  # the watch of an event that says that there were too many
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class DirectoryWatch:
+    def __init__(self) -> None:
+        self._changed = asyncio.Event()
+
+    async def changed(self) -> None:
+        """Return at the first change since the last call; many changes may be one."""
+        await self._changed.wait()
+        self._changed.clear()
+
+    def tell(self) -> None:
+        self._changed.set()
+
+
+class DirectoryWatches:
+    """Everybody's, in one event loop."""
+
+    def __init__(self) -> None:
+        self._handle = -1
+        self._watching: dict[int, set[DirectoryWatch]] = {}
+
+    @contextmanager
+    def of(self, directory: Path) -> Iterator[DirectoryWatch]:
+        """Tells when a file in it was written to, made, or moved there. Raises: KernelRefused."""
+        watch = DirectoryWatch()
+        number = self._begin(directory)
+        self._watching.setdefault(number, set()).add(watch)
+        try:
+            yield watch
+        finally:
+            self._watching[number].discard(watch)
+            self._end(number)
+
+    def _begin(self, directory: Path) -> int:
+        """The number of its watch: the same for the same directory."""
+        if self._handle < 0:
+            flags = os.O_NONBLOCK | os.O_CLOEXEC
+            self._handle = _checked(_libc.inotify_init1(flags), directory)
+            asyncio.get_running_loop().add_reader(self._handle, self._on_events)
+        wanted = _MODIFY | _MOVED_TO | _CREATE | _ONLYDIR
+        try:
+            path = os.fsencode(directory)
+            return _checked(_libc.inotify_add_watch(self._handle, path, wanted), directory)
+        except KernelRefused:
+            self._close_unused()
+            raise
+
+    def _end(self, number: int) -> None:
+        if not self._watching[number]:
+            del self._watching[number]
+            _libc.inotify_rm_watch(self._handle, number)  # refused: the directory has gone before
+        self._close_unused()
+
+    def _close_unused(self) -> None:
+        if not self._watching:
+            asyncio.get_running_loop().remove_reader(self._handle)
+            os.close(self._handle)
+            self._handle = -1
+
+    def _on_events(self) -> None:
+        try:
+            data = os.read(self._handle, _MUCH)
+        except BlockingIOError:
+            return
+        place = 0
+        while place < len(data):
+            number, _, _, size = _EVENT.unpack_from(data, place)
+            place += _EVENT.size + size
+            numbers = tuple(self._watching) if number == _LOST else (number,)
+            for each in numbers:
+                for watch in self._watching.get(each, ()):
+                    watch.tell()
+
+
+def _checked(result: int, directory: Path) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise KernelRefused(f"watch {directory}: {reason(number)}", number)
+    return result

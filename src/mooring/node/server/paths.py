@@ -1,0 +1,116 @@
+"""What is served under which path; the paths and the words are kubelet's."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Protocol
+
+from aiohttp import web
+
+from mooring.clock import Clock
+from mooring.model.keys import Key
+from mooring.model.pod import Pod
+from mooring.node.server.attach import Attached
+from mooring.node.server.channels import Channels, is_websocket, open_channels
+from mooring.node.server.conversation import Client
+from mooring.node.server.endings import Endings
+from mooring.node.server.exec import Executed
+from mooring.node.server.log_wish import log_wish
+from mooring.node.server.logs import LogSender, choose_log
+from mooring.node.server.refusal import Refusal
+from mooring.node.server.spdy.session import SpdySession, open_session
+from mooring.node.server.spdy.upgrade import is_spdy
+from mooring.node.server.wishes import (
+    Streams,
+    Target,
+    command_of,
+    find_container,
+    streams_of,
+    target_of,
+)
+from mooring.oci.contract import Containers, Found, State
+
+FindPod = Callable[[Key], Pod | None]
+
+_CONTAINER = "{namespace}/{pod}/{container}"
+_CONTAINER_OF = "{namespace}/{pod}/{uid}/{container}"
+
+
+class Conversation(Protocol):
+    async def serve(self, client: Client, streams: Streams, clock: Clock) -> None: ...
+
+
+class Paths:
+    def __init__(self, containers: Containers, find_pod: FindPod, clock: Clock) -> None:
+        self._containers = containers
+        self._find_pod = find_pod
+        self._clock = clock
+        self._log_sender = LogSender(Endings(containers))
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        yield web.get("/healthz", _health, allow_head=False)
+        yield web.get(f"/containerLogs/{_CONTAINER}", self.logs, allow_head=False)
+        for path in (_CONTAINER, _CONTAINER_OF):
+            for verb, handler in (("exec", self.exec), ("attach", self.attach)):
+                yield web.get(f"/{verb}/{path}", handler, allow_head=False)
+                yield web.post(f"/{verb}/{path}", handler)
+
+    async def logs(self, request: web.Request) -> web.StreamResponse:
+        target = target_of(request)
+        wish = log_wish(request.query, self._clock.now())
+        pod = self._find_pod(target.pod)
+        if pod is None:
+            raise Refusal(404, f'pod "{target.pod.name}" does not exist')
+        if find_container(pod, target.container) is None:
+            name, where = target.container, pod.name
+            raise Refusal(404, f'container "{name}" not found in pod "{where}"')
+        found = choose_log(pod, target.container, wish, self._containers)
+        return await self._log_sender.send(request, found, wish)
+
+    async def exec(self, request: web.Request) -> web.StreamResponse:
+        streams, command, target = streams_of(request), command_of(request), target_of(request)
+        found = self._find_running(target)
+        if found is None:
+            raise Refusal(500, f'container not found ("{target.container}")')
+        return await self._talk(request, streams, Executed(self._containers, found.id, command))
+
+    async def attach(self, request: web.Request) -> web.StreamResponse:
+        streams, target = streams_of(request), target_of(request)
+        found = self._find_running(target)
+        if found is None:
+            pod = f"{target.pod.name}_{target.pod.namespace}"
+            raise Refusal(500, f"container {target.container} not found in pod {pod}")
+        return await self._talk(request, streams, Attached(self._containers, found.id))
+
+    async def _talk(
+        self, request: web.Request, streams: Streams, conversation: Conversation
+    ) -> web.StreamResponse:
+        client = await _open(request, streams)
+        with suppress(ConnectionError):  # the client has left: there is nobody to tell
+            await conversation.serve(client, streams, self._clock)
+        return client.response
+
+    def _find_running(self, target: Target) -> Found | None:
+        """Raises: Refusal when there is no such pod."""
+        pod = self._find_pod(target.pod)
+        if pod is None:
+            raise Refusal(404, "pod does not exist")
+        if target.uid not in ("", pod.uid):
+            return None
+        for found in self._containers.list():
+            is_meant = found.owner.pod_uid == pod.uid and found.owner.container == target.container
+            if is_meant and found.state is State.RUNNING:
+                return found
+        return None
+
+
+async def _open(request: web.Request, streams: Streams) -> Channels | SpdySession:
+    """Upgrade the connection to what the client can speak. Raises: Refusal, ConnectionError."""
+    if is_websocket(request):
+        return await open_channels(request, streams)
+    if is_spdy(request):
+        return await open_session(request, streams)
+    raise Refusal(400, "Upgrade request required")
+
+
+async def _health(_: web.Request) -> web.StreamResponse:
+    return web.Response(text="ok")
