@@ -1,0 +1,124 @@
+"""The two images that Kubernetes' storage tests run, put together from what this machine has.
+
+Upstream publishes them; here they are a static busybox with its applets, and beside it the program
+`agnhost`, built from the sources of the release. Each is an OCI layout in a directory, as
+`mooring image import` takes it.
+"""
+
+import hashlib
+import io
+import json
+import subprocess
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from mooring.host.command import find_program
+from tests.conformance.obtain import AGNHOST, Missing
+from tests.conformance.peers import Find
+
+_REGISTRY = "registry.k8s.io/e2e-test-images"
+_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+_CONFIG = "application/vnd.oci.image.config.v1+json"
+_LAYER = "application/vnd.oci.image.layer.v1.tar"
+_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_DIRECTORIES = ("bin", "etc", "home", "proc", "root", "run", "sys", "tmp", "uploads", "usr", "var")
+_PASSWD = "root:x:0:0:root:/root:/bin/sh\nuser-defined-in-image:x:1000:1000::/home:/bin/sh\n"
+_GROUP = "root:x:0:\ngroup-defined-in-image:x:50000:user-defined-in-image\n"
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """What an image is made of, and under which names the tests ask for it."""
+
+    names: tuple[str, ...]
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ("sh",)
+    programs: tuple[Path, ...] = ()  # put into the root directory
+
+
+def recipes(find: Find) -> tuple[Recipe, ...]:
+    """Raises: Missing."""
+    busybox = (f"{_REGISTRY}/busybox:1.37.0-1", f"{_REGISTRY}/busybox:1.36.1-1")
+    agnhost = (f"{_REGISTRY}/agnhost:2.59", f"{_REGISTRY}/agnhost:2.55")
+    return (
+        Recipe(busybox),
+        Recipe(agnhost, ("/agnhost",), ("pause",), (find(AGNHOST),)),
+    )
+
+
+def build(recipe: Recipe, directory: Path) -> Path:
+    """An OCI layout. Raises: Missing."""
+    blobs = directory / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+    layer = _layer(recipe.programs)
+    config = {
+        "architecture": "amd64",
+        "os": "linux",
+        "config": {
+            "Entrypoint": list(recipe.entrypoint),
+            "Cmd": list(recipe.command),
+            "Env": [_PATH],
+        },
+        "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
+    }
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": _MANIFEST,
+        "config": _put(blobs, _CONFIG, json.dumps(config).encode()),
+        "layers": [_put(blobs, _LAYER, layer)],
+    }
+    index = {
+        "schemaVersion": 2,
+        "manifests": [_put(blobs, _MANIFEST, json.dumps(manifest).encode())],
+    }
+    (directory / "index.json").write_text(json.dumps(index))
+    (directory / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
+    return directory
+
+
+def _layer(programs: Sequence[Path]) -> bytes:
+    busybox = find_program("busybox")
+    if busybox is None:
+        raise Missing("the tests' images need busybox: apt-get install busybox-static")
+    applets = subprocess.run(  # noqa: S603  a program of the machine
+        [busybox, "--list"], check=True, capture_output=True, text=True
+    ).stdout.split()
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as tar:
+        for name in _DIRECTORIES:
+            _add(tar, name, type=tarfile.DIRTYPE, mode=0o1777 if name == "tmp" else 0o755)
+        _add_file(tar, "etc/passwd", _PASSWD.encode(), 0o644)
+        _add_file(tar, "etc/group", _GROUP.encode(), 0o644)
+        _add_file(tar, "bin/busybox", busybox.read_bytes(), 0o755)
+        for applet in applets:
+            if applet != "busybox":
+                _add(tar, f"bin/{applet}", type=tarfile.SYMTYPE, linkname="busybox", mode=0o777)
+        for program in programs:
+            _add_file(tar, program.name, program.read_bytes(), 0o755)
+            _add(tar, f"{program.name}-2", type=tarfile.SYMTYPE, linkname=program.name, mode=0o777)
+    return written.getvalue()
+
+
+def _add(tar: tarfile.TarFile, name: str, **fields: object) -> None:
+    entry = tarfile.TarInfo(name)
+    for field, value in fields.items():
+        setattr(entry, field, value)
+    tar.addfile(entry)
+
+
+def _add_file(tar: tarfile.TarFile, name: str, content: bytes, mode: int) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(content), mode
+    tar.addfile(entry, io.BytesIO(content))
+
+
+def _put(blobs: Path, media_type: str, content: bytes) -> dict[str, object]:
+    digest = _digest(content)
+    (blobs / digest.removeprefix("sha256:")).write_bytes(content)
+    return {"mediaType": media_type, "digest": digest, "size": len(content)}
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"

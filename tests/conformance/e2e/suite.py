@@ -1,0 +1,80 @@
+"""Runs `e2e.test` and reads its report."""
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import msgspec
+
+_SPEC = re.compile(r"^\[It\] ")
+_REPORT = "junit_01.xml"
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """How a run ended: names of specs, without their tags."""
+
+    passed: tuple[str, ...]
+    failed: dict[str, str]  # and the first line that says why
+    seconds: float
+
+    @property
+    def summary(self) -> str:
+        total = len(self.passed) + len(self.failed)
+        return f"{len(self.passed)} of {total} passed in {self.seconds:.0f} s"
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which specs: regular expressions over their whole names."""
+
+    focus: str
+    skip: str = ""
+
+
+def run_suite(
+    program: Path, kubeconfig: Path, folder: Path, chosen: Selection, flags: Sequence[str] = ()
+) -> Verdict:
+    """Run the chosen specs; `folder` gets the report, and all that was printed in `output.log`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [
+        str(program),
+        f"--kubeconfig={kubeconfig}",
+        "--provider=local",
+        "--num-nodes=1",
+        f"--report-dir={folder}",
+        f"--ginkgo.focus={chosen.focus}",
+        f"--ginkgo.skip={chosen.skip}",
+        "--ginkgo.no-color",
+        "--ginkgo.timeout=3h",
+        *flags,
+    ]
+    with (folder / "output.log").open("w") as output:
+        subprocess.run(  # noqa: S603  a program that was built for it
+            command, stdout=output, stderr=subprocess.STDOUT, check=False, cwd=folder
+        )
+    return read_report(folder)
+
+
+def read_report(folder: Path) -> Verdict:
+    """Raises: FileNotFoundError when the suite came to no end; `output.log` tells why."""
+    root = ElementTree.parse(folder / _REPORT).getroot()  # noqa: S314  written by our own run
+    passed, failed, seconds = [], {}, 0.0
+    for suite in root.iter("testsuite"):
+        seconds += float(suite.get("time", "0"))
+        for case in suite.iter("testcase"):
+            name = case.get("name", "")
+            if case.get("status") == "passed" and _SPEC.match(name):
+                passed.append(_SPEC.sub("", name))
+            elif case.get("status") not in ("passed", "skipped", "pending"):
+                failed[_SPEC.sub("", name)] = _first_line(case)
+    return Verdict(tuple(passed), failed, seconds)
+
+
+def _first_line(case: ElementTree.Element) -> str:
+    for kind in ("failure", "error"):
+        found = case.find(kind)
+        if found is not None:
+            text = (found.get("message") or found.text or "").strip()
+            return text.splitlines()[0] if text else kind
+    return str(case.get("status"))

@@ -1,0 +1,84 @@
+"""The specs that Kubernetes itself marks [sig-storage] [Conformance], and the wider set.
+
+`MOORING_E2E=wide` also runs the specs of storage that need no driver; they take an hour.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mooring.host.command import find_program
+from tests.clients.nodes import need_root, server_with_node
+from tests.conformance.e2e.images import build, recipes
+from tests.conformance.e2e.suite import Selection, Verdict, run_suite
+from tests.conformance.obtain import E2E_TEST, Missing, Say
+from tests.conformance.peers import Find
+from tests.fakes.real_server import RealServer, command
+
+CONFORMANCE = Selection(r"\[sig-storage\].*\[Conformance\]")
+SPECS = 91  # of release 1.35
+WIDE = Selection(
+    r"\[sig-storage\].*(EmptyDir|HostPath|PersistentVolumes-local|Subpath|Projected|Protection"
+    r"|Ephemeralstorage|ConfigMap|Secrets|Downward API|Volumes|\[Driver: (local|hostPath|emptydir)\])",
+    r"\[Disruptive\]|\[Feature:(?!VolumeSourceXFS)|\[Slow\]|\[Flaky\]|StatefulSet|\[Driver: csi",
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, find: Find) -> Iterator[RealServer]:
+    """A `mooring up` that has the images."""
+    need_root()
+    for program in ("runc", "conmon"):
+        if find_program(program) is None:
+            pytest.skip(f"no containers without {program}: apt-get install runc conmon")
+    folder = tmp_path_factory.mktemp("e2e")
+    try:
+        chosen = recipes(find)
+        with server_with_node(folder / "data") as running:
+            for number, recipe in enumerate(chosen):
+                layout = build(recipe, folder / f"image-{number}")
+                for name in recipe.names:
+                    _import(running, name, layout)
+            yield running
+    except Missing as reason:
+        pytest.skip(f"no end-to-end tests: {reason}")
+
+
+def _import(server: RealServer, name: str, layout: Path) -> None:
+    words = ("image", "import", "--data-dir", str(server.data_dir), name, str(layout))
+    subprocess.run(command(*words), check=True, capture_output=True)  # noqa: S603  our own program
+
+
+def _run(server: RealServer, find: Find, folder: Path, chosen: Selection, say: Say) -> Verdict:
+    try:
+        program = find(E2E_TEST)
+    except Missing as reason:
+        pytest.skip(f"no end-to-end tests: {reason}")
+    verdict = run_suite(program, server.kubeconfig, folder, chosen)
+    say(f"end-to-end tests of storage: {verdict.summary}")
+    for name, reason_ in sorted(verdict.failed.items()):
+        say(f"  failed: {name}: {reason_}")
+    return verdict
+
+
+def test_kubernetes_own_conformance_tests_of_storage_pass(
+    server: RealServer, find: Find, tmp_path: Path, say: Say
+) -> None:
+    verdict = _run(server, find, tmp_path / "report", CONFORMANCE, say)
+    assert verdict.failed == {}
+    assert len(verdict.passed) == SPECS
+
+
+@pytest.mark.skipif(
+    os.environ.get("MOORING_E2E") != "wide", reason="takes an hour: MOORING_E2E=wide runs it"
+)
+@pytest.mark.timeout(4 * 3600)
+def test_the_wider_set_of_storage_tests_passes(
+    server: RealServer, find: Find, tmp_path: Path, say: Say
+) -> None:
+    verdict = _run(server, find, tmp_path / "report", WIDE, say)
+    assert verdict.failed == {}
+    assert verdict.passed
