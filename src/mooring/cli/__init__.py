@@ -8,7 +8,17 @@ from collections.abc import Iterator
 
 import typer
 
-from mooring.cli import apiserver, controllers, kubeconfig, node, scheduler, up, version
+from mooring.cli import (
+    apiserver,
+    controllers,
+    driver,
+    image,
+    kubeconfig,
+    node,
+    scheduler,
+    up,
+    version,
+)
 from mooring.errors import MooringError
 
 app = typer.Typer(
@@ -24,6 +34,8 @@ app.command("apiserver")(apiserver.apiserver)
 app.command("controllers")(controllers.controllers)
 app.command("scheduler")(scheduler.scheduler)
 app.command("node")(node.node)
+app.command("driver")(driver.driver)
+app.add_typer(image.app, name="image")
 app.command("kubeconfig")(kubeconfig.kubeconfig)
 app.command("version")(version.version)
 

@@ -1,0 +1,105 @@
+"""`mooring image`: the images that this machine's pods run from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Images of this machine: import, list and remove them. Nothing is pulled from anywhere.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="The --data-dir of `mooring up`.",
+        show_default="/var/lib/mooring for root, else ~/.local/share/mooring",
+    ),
+]
+RootDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="The --root-dir of `mooring node`.", show_default="`node` in the data directory"
+    ),
+]
+Name = Annotated[
+    str, typer.Argument(help="Its name in pods: busybox, quay.io/team/tool:v2.", show_default=False)
+]
+
+
+@app.command("import")
+def import_image(
+    name: Name,
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE|DIR",
+            help="An OCI layout or `docker save` archive (directory, tar, compressed or not), "
+            "or the files themselves: a root directory, or a tar of one.",
+            show_default=False,
+        ),
+    ],
+    data_dir: DataDir = None,
+    root_dir: RootDir = None,
+) -> None:
+    """Import an image under a name. A running node has it at once. Needs root.
+
+    Example: docker save busybox | gzip > b.tgz && mooring image import busybox b.tgz
+    """
+    from mooring.oci.size import human_size
+    from mooring.stack.images import get_node_root, image_store
+
+    store = image_store(get_node_root(data_dir, root_dir))
+    made = store.import_image(name, source, lambda line: typer.echo(line, err=True))
+    typer.echo(f"imported {_called(name)} ({_short(made.id)}, {human_size(made.size)})")
+
+
+@app.command("ls")
+def ls(data_dir: DataDir = None, root_dir: RootDir = None) -> None:
+    """List the images that were imported."""
+    from mooring.oci.size import human_size
+    from mooring.stack.images import get_node_root, image_store
+
+    rows = [
+        (name, _short(image.id), str(len(image.layers)), human_size(image.size))
+        for image in image_store(get_node_root(data_dir, root_dir)).list()
+        for name in image.names or ("<none, in use>",)
+    ]
+    table = [("NAME", "ID", "LAYERS", "SIZE"), *sorted(rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo("   ".join(cells).rstrip())
+
+
+@app.command("rm")
+def rm(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A name of it, or its id, which removes all its names.", show_default=False
+        ),
+    ],
+    data_dir: DataDir = None,
+    root_dir: RootDir = None,
+) -> None:
+    """Remove an image. What containers still use of it goes when they no longer do."""
+    from mooring.stack.images import get_node_root, image_store
+
+    removed = image_store(get_node_root(data_dir, root_dir)).remove(name)
+    for gone in removed.names or (() if removed.is_in_use else (name,)):
+        typer.echo(f"removed {gone}")
+    if removed.is_in_use:
+        typer.echo("containers use its files, which go with the next import or rm after them")
+
+
+def _called(name: str) -> str:
+    from mooring.oci.reference import parse
+
+    return str(parse(name))
+
+
+def _short(image_id: str) -> str:
+    return image_id.removeprefix("sha256:")[:12]
