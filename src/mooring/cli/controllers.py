@@ -49,16 +49,24 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         int,
         typer.Option("--pv-recycler-timeout-increment-hostpath", help="Seconds for each Gi of it."),
     ] = 30,
+    disable_force_detach: Annotated[  # noqa: FBT002  a flag of the command line
+        bool,
+        typer.Option(
+            "--disable-force-detach-on-timeout",
+            help="Never take volumes from a node only because it was not ready for 6 minutes.",
+        ),
+    ] = False,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
 ) -> None:
-    """Bind, release, protect and expand volumes on a Kubernetes API server, Mooring's or any other.
+    """Bind, release, attach, protect and expand volumes on any Kubernetes API server.
 
     `mooring up` includes them: this is for `mooring apiserver`, and for real clusters.
 
     Example: mooring controllers --kubeconfig data/controllers.kubeconfig
     """
     from mooring import log
+    from mooring.controllers.attachment.view import Policy
     from mooring.controllers.binding.recycle import Deadline
     from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, load_template
     from mooring.stack.alone import Alone, run_controllers
@@ -72,4 +80,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         load_template(host_path_template) if host_path_template else DEFAULT_TEMPLATE,
     )
     wanted = Alone(kubeconfig, leader_elect, metrics_address)
-    run_controllers(wanted, typer.echo, recycling, makes_host_paths=enable_hostpath_provisioner)
+    detaching = Policy(forces_on_timeout=not disable_force_detach)
+    run_controllers(
+        wanted, typer.echo, recycling, detaching, makes_host_paths=enable_hostpath_provisioner
+    )

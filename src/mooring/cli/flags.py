@@ -47,6 +47,13 @@ Kubeconfig = Annotated[
 NodeName = Annotated[
     str, typer.Option(help="Name of this machine as a node.", show_default="the host name")
 ]
+HostRootfs = Annotated[
+    bool,
+    typer.Option(
+        help="Run pods whose image is not here on a private overlay of this machine's root: handy "
+        "for trying things, but such a pod can read what is on this machine.",
+    ),
+]
 LeaderElect = Annotated[
     bool, typer.Option(help="Wait for the lease, so that several of these may run.")
 ]

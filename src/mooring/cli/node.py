@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import Kubeconfig, Level, LogLevel, MetricsAddress, NodeName
+from mooring.cli.flags import HostRootfs, Kubeconfig, Level, LogLevel, MetricsAddress, NodeName
 from mooring.stack.config import default_node_root
 
 
-def node(
+def node(  # noqa: PLR0913, PLR0917  one argument per flag
     root_dir: Annotated[
         Path,
         typer.Option(
@@ -20,22 +20,36 @@ def node(
     ],
     kubeconfig: Kubeconfig = None,
     node_name: NodeName = "",
+    host_rootfs: HostRootfs = False,  # noqa: FBT002  a flag of the command line
+    listen: Annotated[
+        str,
+        typer.Option(
+            help="Address at which the API server asks this node for logs, exec and attach.",
+            show_default="the machine's own",
+        ),
+    ] = "",
+    port: Annotated[
+        int, typer.Option(help="The port there; 0 picks a free one.", min=0, max=65535)
+    ] = 0,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
 ) -> None:
-    """Join a Mooring API server as a node: mount the volumes of the pods that are bound to it.
+    """Join a Mooring API server as a node: run the pods that are bound to it, with their volumes.
 
     `mooring up` includes one: this is for further machines. Make its kubeconfig on the server's:
     mooring kubeconfig --role node:worker-1 --server https://10.0.0.5:6443 -o worker-1.conf
 
-    Stopping it leaves everything mounted; a restart finds it. Mounting needs root.
+    Stopping it leaves everything mounted and running; a restart finds it. Mounting needs root,
+    containers need runc and conmon too. Images come from `mooring image import`.
 
     Example: mooring node --kubeconfig worker-1.conf --node-name worker-1
     """
     from mooring import log
     from mooring.stack.alone import Alone, run_node
     from mooring.stack.config import get_node_name
+    from mooring.stack.pods import Terms, own_address
 
     log.to_stderr(log_level)
     wanted = Alone(kubeconfig, leader_elect=False, metrics_address=metrics_address)
-    run_node(wanted, typer.echo, get_node_name(node_name), root_dir)
+    terms = Terms(host_rootfs=host_rootfs, listen=listen or own_address(), port=port)
+    run_node(wanted, typer.echo, get_node_name(node_name), root_dir, terms)

@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import HOST, PORT, DataDir, Host, Level, LogLevel, Names, NodeName, Port
+from mooring.cli.flags import (
+    HOST,
+    PORT,
+    DataDir,
+    Host,
+    HostRootfs,
+    Level,
+    LogLevel,
+    Names,
+    NodeName,
+    Port,
+)
 
 
 def up(  # noqa: PLR0913, PLR0917  one argument per flag
@@ -20,6 +31,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     no_node: Annotated[  # noqa: FBT002  a flag of the command line
         bool, typer.Option("--no-node", help="Do not run a node on this machine.")
     ] = False,
+    host_rootfs: HostRootfs = True,  # noqa: FBT002  a flag of the command line
     log_level: LogLevel = Level.WARNING,
 ) -> None:
     """Run Mooring here: API server with embedded database, volume controllers, scheduler, node.
@@ -28,7 +40,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     All state is in the data directory: a restart finds everything again. Claims of a class with
     the provisioner kubernetes.io/host-path get their volumes there too, in `volumes`. The volumes
     of this machine's pods are mounted below `node`, for which root is needed; stopping leaves them
-    mounted, as a restart of a kubelet does.
+    mounted and containers running, as a restart of a kubelet does. Containers need runc and conmon.
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
@@ -38,5 +50,5 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 
     log.to_stderr(log_level)
     node = "" if no_node else get_node_name(node_name)
-    config = Config(data_dir, host, port, tuple(names), kubeconfig, node)
+    config = Config(data_dir, host, port, tuple(names), kubeconfig, node, host_rootfs)
     run_everything(config, typer.echo)

@@ -165,6 +165,7 @@ class Container(Wire, frozen=True):
     stdin: bool = False
     stdin_once: bool = False
     tty: bool = False
+    target_container_name: str = ""  # of one that joins later: whose processes it sees
 
     @property
     def is_sidecar(self) -> bool:

@@ -22,12 +22,21 @@ class AttachedVolume(Wire, frozen=True):
     device_path: str = ""
 
 
+class DaemonEndpoint(Wire, frozen=True):
+    port: int = msgspec.field(name="Port", default=0)
+
+
+class DaemonEndpoints(Wire, frozen=True):
+    kubelet_endpoint: DaemonEndpoint = DaemonEndpoint()
+
+
 class NodeStatus(Wire, frozen=True):
     capacity: Mapping[str, str] = msgspec.field(default_factory=dict)
     allocatable: Mapping[str, str] = msgspec.field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     volumes_in_use: tuple[str, ...] = ()
     volumes_attached: tuple[AttachedVolume, ...] = ()
+    daemon_endpoints: DaemonEndpoints = DaemonEndpoints()
 
 
 class Node(ApiObject, frozen=True):

@@ -116,6 +116,15 @@ class PodStatus(Wire, frozen=True):
     nominated_node_name: str = ""
     pod_ip: str = msgspec.field(name="podIP", default="")
     host_ip: str = msgspec.field(name="hostIP", default="")
+    observed_generation: int = 0
+
+    @property
+    def all_containers(self) -> tuple[ContainerStatus, ...]:
+        return (
+            *self.init_container_statuses,
+            *self.container_statuses,
+            *self.ephemeral_container_statuses,
+        )
 
 
 class Pod(ApiObject, frozen=True):
@@ -138,7 +147,7 @@ class Pod(ApiObject, frozen=True):
         """None of its containers runs or will run."""
         if self.is_finished:
             return True
-        states = (container.state for container in self.status.container_statuses)
+        states = (container.state for container in self.status.all_containers)
         may_run = (state.waiting is None and state.terminated is None for state in states)
         return self.is_deleting and not any(may_run)
 

@@ -36,6 +36,9 @@ class Annotation:
     MOUNT_OPTIONS_BETA: Final = "volume.beta.kubernetes.io/mount-options"  # volume
     # node; present
     CONTROLLER_ATTACHES: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
+    # node; where it serves logs, exec and attach, if not at its InternalIP; and with what
+    SERVING_ADDRESS: Final = "mooring.dev/serving-address"
+    SERVING_CERTIFICATE: Final = "mooring.dev/serving-certificate-sha256"
     NODE_ID: Final = "csi.volume.kubernetes.io/nodeid"  # node; JSON object of driver to id
     NODE_ID_AT_ATTACH: Final = "csi.alpha.kubernetes.io/node-id"  # attachment
     MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"  # CSI node; a,b

@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from mooring import log
+from mooring.model.wellknown import Plugin
+from mooring.plugins.csi import traces
 from mooring.plugins.layout import DEVICES, MOUNTS, SUBPATHS, VOLUMES, Layout, unescaped
 
 _log = log.get("mooring.node.rebuild")
@@ -51,6 +53,9 @@ def _of_pods(layout: Layout) -> Iterator[Trace]:
 
 def _shared(layout: Layout) -> Iterator[Trace]:
     for plugin, directory in _plugins(layout):
+        if plugin == Plugin.CSI:  # arranged otherwise
+            yield from _csi(layout)
+            continue
         for name in _names(directory / MOUNTS):
             yield Trace(Kind.FILES, plugin, name)
         for name in _names(directory / DEVICES):
@@ -60,6 +65,15 @@ def _shared(layout: Layout) -> Iterator[Trace]:
             for uid in bound:
                 yield Trace(Kind.BLOCK, plugin, name, uid)
             yield Trace(Kind.BLOCK, plugin, name)
+
+
+def _csi(layout: Layout) -> Iterator[Trace]:
+    try:
+        for one in traces.scan(layout):
+            kind = Kind.BLOCK if one.is_block else Kind.FILES
+            yield Trace(kind, Plugin.CSI, one.name, one.pod_uid)
+    except OSError as error:
+        _log.warning("a directory of volumes cannot be read", path=error.filename, error=error)
 
 
 def _plugins(layout: Layout) -> Iterator[tuple[str, Path]]:

@@ -1,4 +1,4 @@
-"""The life of a pod on this node, as far as its volumes go.
+"""The life of a pod on this node: when it gets what, and in which order it all goes again.
 
 A pod comes: its directory is made, its volumes are brought, then its containers may start. It ends
 or is deleted: its containers stop, its volumes are taken away, its directory goes, and last of all,
@@ -6,7 +6,7 @@ if it is being deleted, its object. A pod that vanished from the API goes the sa
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from mooring.model.selector import escape_field
 from mooring.node import pod_status
 from mooring.node.actual import PodMount
 from mooring.node.pod_directory import PodDirectories
+from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.run import NodeVolumes
 from mooring.node.waits import NodeFull, NotMounted, StillMounted
 from mooring.plugins.contract import EventType
@@ -33,28 +34,58 @@ _log = log.get("mooring.node.pods")
 
 
 class Containers(Protocol):
-    """Who runs containers."""
+    """Who runs containers, and tells of them in the status of their pods."""
 
-    async def start(self, pod: Pod, mounts: Mapping[str, PodMount]) -> None:
-        """The pod's volumes are there, by their names in the pod.
+    def on_written(self, handler: Callable[[Pod], None]) -> None:
+        """`handler` is given pods whose status has been written."""
+        ...
 
-        Cancelled or failed midway, `stop` finds what was begun. Raises: MooringError.
+    async def start(self, pod: Pod, volumes: PodVolumes) -> None:
+        """The pod's volumes are there: run its containers from now on.
+
+        Repeated: nothing. Cancelled or failed midway, `stop` finds what was begun.
+        Raises: MooringError.
         """
         ...
 
+    def update(self, pod: Pod) -> None:
+        """The pod is otherwise than before."""
+        ...
+
+    def vanished(self, pod: Pod) -> None:
+        """The API has forgotten the pod: it may take no time to end."""
+        ...
+
     async def stop(self, pod: Pod) -> None:
-        """Returns when no container of the pod is left. Raises: MooringError when one is."""
+        """Returns when no container of the pod runs. Raises: MooringError when one does."""
         ...
 
     def are_gone(self, pod_uid: str) -> bool:
-        """Whether no container of the pod is left, also after a restart of the node."""
+        """Whether no container of the pod runs, also after a restart of the node."""
+        ...
+
+    async def forget(self, pod: Pod) -> None:
+        """Remove what is left of its containers, and their logs. Raises: MooringError."""
+        ...
+
+    async def keep_only(self, pod_uids: Collection[str]) -> None:
+        """After a restart: end and remove containers of all other pods, before their volumes go."""
         ...
 
 
 class NoContainers:
     """Nobody runs containers here: pods get their volumes, and wait."""
 
-    async def start(self, pod: Pod, mounts: Mapping[str, PodMount]) -> None:
+    def on_written(self, handler: Callable[[Pod], None]) -> None:
+        pass
+
+    async def start(self, pod: Pod, volumes: PodVolumes) -> None:
+        pass
+
+    def update(self, pod: Pod) -> None:
+        pass
+
+    def vanished(self, pod: Pod) -> None:
         pass
 
     async def stop(self, pod: Pod) -> None:
@@ -62,6 +93,26 @@ class NoContainers:
 
     def are_gone(self, pod_uid: str) -> bool:
         return True
+
+    async def forget(self, pod: Pod) -> None:
+        pass
+
+    async def keep_only(self, pod_uids: Collection[str]) -> None:
+        pass
+
+
+class _Volumes:
+    """`PodVolumes` of one pod."""
+
+    def __init__(self, volumes: NodeVolumes, pod: Pod) -> None:
+        self._volumes = volumes
+        self._pod = pod
+
+    def reach(self) -> Mapping[str, PodMount]:
+        return self._volumes.reach(self._pod.uid)
+
+    def groups(self) -> tuple[int, ...]:
+        return self._volumes.extra_groups(self._pod)
 
 
 class Follower(Protocol):
@@ -120,6 +171,7 @@ class PodLives:
         self._lives: dict[str, _Life] = {}
         scope = Scope(fields=f"spec.nodeName={escape_field(machine.own_node.name)}")
         self.informer = Informer(self._client, Pod, scope, self._clock, self._chance)
+        containers.on_written(self.informer.fold)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -127,6 +179,7 @@ class PodLives:
             self.informer.on_change(self._on_change)
             tasks.create_task(self.informer.run())
             await self.informer.synced.wait()
+            await self._containers.keep_only(frozenset(self._lives))
             wanted = [uid for uid, life in self._lives.items() if self._needs_volumes(life)]
             self._volumes.first_picture(wanted)
 
@@ -139,6 +192,7 @@ class PodLives:
             life = None if before is None else self._lives.get(before.uid)
             if life is not None:
                 life.is_here = False
+                self._containers.vanished(life.pod)
                 life.changed.set()
             return
         life = self._lives.get(after.uid)
@@ -147,6 +201,7 @@ class PodLives:
             self._tasks.create_task(self._live(life))
             return
         before, life.pod = life.pod, after
+        self._containers.update(after)
         life.changed.set()
         if life.is_up and not life.is_leaving and _asks_otherwise(before, after):
             self._objects.follow(after)
@@ -175,6 +230,7 @@ class PodLives:
         await life.until(lambda: not life.is_here or life.must_be_deleted)
         await self._guarded(life, self._delete)
         await life.until(lambda: not life.is_here)  # finalizers of others may keep it for a while
+        await self._guarded(life, lambda life: self._containers.forget(life.pod))
         del self._lives[uid]
 
     async def _guarded(self, life: _Life, do: Callable[[_Life], Awaitable[None]]) -> None:
@@ -208,7 +264,7 @@ class PodLives:
         except NodeFull as error:
             await self._reject(life, NODE_FULL, str(error))
         else:
-            await self._containers.start(life.pod, self._volumes.reach(life.pod.uid))
+            await self._containers.start(life.pod, _Volumes(self._volumes, life.pod))
 
     async def _make_directory(self, life: _Life) -> None:
         try:

@@ -16,7 +16,14 @@ from mooring.errors import MooringError
 
 
 class RuntimeRefused(MooringError):
-    """The runtime could not do it, and nothing is left of the attempt; the text is for people."""
+    """The runtime could not do it, and nothing is left of the attempt; the text is for people.
+
+    `exit_code` is what a container that never ran is said to have ended with.
+    """
+
+    def __init__(self, message: str, *, exit_code: int = 128) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class ImageConfig(msgspec.Struct, frozen=True):

@@ -1,10 +1,11 @@
 """A role in a process of its own, against any Kubernetes API server; of several, one leads."""
 
+import os
 import random
 import socket
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from mooring.client.connect import connect
 from mooring.client.contract import Client
+from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import Clock, RealClock
 from mooring.model.keys import Key
 from mooring.reconcile.lease import LeaderElection
@@ -24,9 +26,11 @@ from mooring.stack.role import Role, run_until, sparing
 from mooring.stack.stopping import stop_asked
 
 if TYPE_CHECKING:
+    from mooring.controllers.attachment.view import Policy
     from mooring.stack.controllers import Recycling  # other roles do not load the controllers
+    from mooring.stack.pods import Terms
 
-Build = Callable[[Client, Clock, random.Random], Role]
+Build = Callable[[Client, Clock, random.Random], Awaitable[Role]]
 
 LEASES = "kube-system"
 
@@ -48,7 +52,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 def run_controllers(
-    wanted: Alone, say: Say, recycling: "Recycling", *, makes_host_paths: bool
+    wanted: Alone, say: Say, recycling: "Recycling", detaching: "Policy", *, makes_host_paths: bool
 ) -> None:
     """The volume controllers; `makes_host_paths`: volumes in this machine's temporary directory."""
     from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
@@ -56,9 +60,9 @@ def run_controllers(
 
     mode = HostPathProvisioning.ON if makes_host_paths else HostPathProvisioning.OFF
 
-    def build(client: Client, clock: Clock, chance: random.Random) -> Role:
+    async def build(client: Client, clock: Clock, chance: random.Random) -> Role:
         host_path = HostPathPlugin(Path(tempfile.gettempdir()), mode)
-        return Controllers(client, clock, chance, host_path, recycling)
+        return Controllers(client, clock, chance, host_path, recycling, detaching)
 
     candidate = Candidate(Controllers.name, "mooring controllers are running", build)
     run_alone(candidate, wanted, say)
@@ -68,20 +72,23 @@ def run_scheduler(wanted: Alone, say: Say, scheduler_name: str) -> None:
     """The scheduler, of pods that ask for one of this name."""
     from mooring.stack.scheduler import Scheduler
 
-    def build(client: Client, clock: Clock, chance: random.Random) -> Role:
+    async def build(client: Client, clock: Clock, chance: random.Random) -> Role:
         return Scheduler(client, clock, chance, scheduler_name)
 
     run_alone(Candidate(Scheduler.name, "mooring scheduler is running", build), wanted, say)
 
 
-def run_node(wanted: Alone, say: Say, name: str, root_dir: Path) -> None:
+def run_node(wanted: Alone, say: Say, name: str, root_dir: Path, terms: "Terms") -> None:
     """This machine as the node `name`, with its pods' volumes below `root_dir`."""
-    from mooring.stack.node import NodeRole, place_of
+    from mooring.stack.node import NodeRole, build_node, place_of
 
+    endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
+    cluster = {"authority": endpoint.trust.authority, "api_server": endpoint.server}
+    terms = msgspec.structs.replace(terms, **cluster)
     with place_of(name, root_dir) as place:
 
-        def build(client: Client, clock: Clock, chance: random.Random) -> Role:
-            return NodeRole(client, clock, chance, place)
+        async def build(client: Client, clock: Clock, chance: random.Random) -> Role:
+            return await build_node(client, clock, chance, place, terms)
 
         run_alone(Candidate(NodeRole.name, f"mooring node {name} is running", build), wanted, say)
 
@@ -103,7 +110,7 @@ async def _run(candidate: Candidate, wanted: Alone, say: Say) -> None:
             await stack.enter_async_context(page)
 
         async def lead() -> None:
-            role = candidate.build(client, clock, chance)
+            role = await candidate.build(client, clock, chance)
             with _counted(registry, role.collectors()):
                 say(candidate.greeting)
                 async with sparing([role]):

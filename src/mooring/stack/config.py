@@ -20,6 +20,7 @@ class Config(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()  # under which clients reach the server, beside the usual ones
     kubeconfig: Path | None = None  # a second place for the admin's kubeconfig
     node_name: str = ""  # of this machine as a node; empty: it is none
+    host_rootfs: bool = False  # pods whose image is not here run on the root of this machine
 
     @property
     def volumes(self) -> Path:

@@ -10,6 +10,8 @@ from prometheus_client.registry import Collector
 
 from mooring.client.contract import EVERYTHING, Client
 from mooring.clock import Clock
+from mooring.controllers.attachment import run as attachment
+from mooring.controllers.attachment.view import Policy
 from mooring.controllers.binding import run as binding
 from mooring.controllers.binding.caches import Informers as BindingInformers
 from mooring.controllers.binding.contract import Deleter, InTreePlugins, Provisioner
@@ -23,12 +25,16 @@ from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, Doc
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.protection import run as protection
+from mooring.controllers.replication import run as replication
+from mooring.model.attachment import Attachment
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
+from mooring.model.csi_driver import CsiDriver
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.replication_controller import ReplicationController
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Plugin
@@ -36,6 +42,7 @@ from mooring.reconcile.informer import Informer
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
+from mooring.stack.together import Together
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -77,6 +84,7 @@ class Controllers:
         chance: random.Random,
         host_path: HostPath,
         recycling: Recycling = AS_KUBERNETES,
+        detaching: Policy = attachment.AS_KUBERNETES,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -110,7 +118,18 @@ class Controllers:
         told = self._recorder(expansion.COMPONENT)
         expander = expansion.Expansion(client, clock, told, claims, volumes)
         self._add(expander.queue_name, expander)
-        self._collectors = (self._loops, binder.metrics, ephemerals.counts)
+        drivers, attachments = self._informer(CsiDriver), self._informer(Attachment)
+        known = attachment.Informers(pods, nodes, claims, volumes, drivers, attachments)
+        told = self._recorder(attachment.COMPONENT)
+        attacher = attachment.AttachDetach(client, clock, told, known, detaching)
+        self._add(attacher.queue_name, attacher)
+        self._loops.add_queue(attacher.nodes_queue_name, attacher.nodes_queue)
+        counted = Together((binder.metrics, attacher.metrics))  # they share a family
+        told = self._recorder(replication.COMPONENT)
+        replicated = self._informer(ReplicationController)
+        replicas = replication.Replication(client, clock, told, replicated, pods)
+        self._add(replicas.queue_name, replicas)
+        self._collectors = (self._loops, counted, ephemerals.counts)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:

@@ -22,20 +22,23 @@ from mooring.node.objects import ApiObjects
 from mooring.node.orphans import Orphans
 from mooring.node.own_node import WatchedNode
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.pod_life import NoContainers, PodLives
+from mooring.node.pod_life import PodLives
 from mooring.node.rebuild import confirm, rebuild
 from mooring.node.run import NodeVolumes
 from mooring.node.statistics import Statistics
 from mooring.node.status import document
-from mooring.node.status.hardware import read_amounts, read_identity
+from mooring.node.status.hardware import Door, read_amounts, read_identity
 from mooring.node.status.heartbeat import Heartbeat
 from mooring.node.status.report import Report
+from mooring.oci.probe import Probed, probe
 from mooring.plugins.contract import Host
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import built_in
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.recorder import Recorder
+from mooring.stack.node_csi import NodeCsi
 from mooring.stack.node_root import node_root
+from mooring.stack.pods import Pods, Terms
 
 COMPONENT = "kubelet"  # who tells pods' owners of volumes, as far as they are concerned
 CANNOT_MOUNT = (
@@ -67,12 +70,27 @@ def place_of(name: str, root_dir: Path) -> Iterator[Place]:
         yield Place(name, root.layout, mounts)
 
 
+async def build_node(
+    client: Client, clock: Clock, chance: random.Random, place: Place, terms: Terms
+) -> "NodeRole":
+    """Containers run if this machine can run any. Raises: UsageError."""
+    return NodeRole(client, clock, chance, place, terms, await probe())
+
+
 class NodeRole:
     """`run` runs it until cancelled; nothing that is mounted is taken away for that."""
 
     name: Final = "node"
 
-    def __init__(self, client: Client, clock: Clock, chance: random.Random, place: Place) -> None:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        chance: random.Random,
+        place: Place,
+        terms: Terms,
+        probed: Probed,
+    ) -> None:
         measure = partial(in_thread, read_amounts, place.layout.root)
         identity, amounts = read_identity(), read_amounts(place.layout.root)
         labels, allocatable = document.labels(place.name, identity), document.allocatable(amounts)
@@ -80,18 +98,23 @@ class NodeRole:
         self._objects = ApiObjects(client, clock, chance, self._own_node)
         host = Host(place.layout, place.mounts, self._objects, clock, chance, place.name)
         self._recorder = Recorder(client, clock, chance, COMPONENT, place.name)
-        self._volumes = NodeVolumes(
-            host, built_in(host), client, self._recorder, clock, self._own_node
-        )
+        self._csi = NodeCsi(host, client, self._own_node)
+        registry = built_in(host, csi=self._csi.plugin)
+        self._volumes = NodeVolumes(host, registry, client, self._recorder, clock, self._own_node)
+        self._csi.serve(self._volumes)
         self._own_node.on_attached_change(self._volumes.attached_changed)
         self._objects.on_change(self._volumes.refresh)
+        address = next(iter(identity.addresses), "")
+        self._pods = Pods(self._volumes.machine, address, terms, probed)
+        directories = PodDirectories(place.layout, place.mounts)
         self._lives = PodLives(
-            self._volumes,
-            self._objects,
-            PodDirectories(place.layout, place.mounts),
-            NoContainers(),
-            next(iter(identity.addresses), ""),
+            self._volumes, self._objects, directories, self._pods.containers, address
         )
+        self._server = self._pods.serve(self._lives.informer.get)
+        if self._server is not None:
+            told = "" if terms.listens_everywhere else terms.listen
+            door = Door(told, self._server.port, self._server.fingerprint)
+            identity = msgspec.structs.replace(identity, door=door)
         self._report = Report(
             client, clock, chance, self._own_node, self._volumes, identity, measure
         )
@@ -107,9 +130,13 @@ class NodeRole:
             tasks.create_task(self._report.run())
             tasks.create_task(self._heartbeat.run())
             tasks.create_task(self._objects.run())
+            tasks.create_task(self._csi.run())
             tasks.create_task(self._volumes.run())
             tasks.create_task(self._statistics.run())
             tasks.create_task(self._evictions.run())
+            tasks.create_task(self._pods.run())
+            if self._server is not None:
+                tasks.create_task(self._server.run())
             tasks.create_task(self._serve())
 
     async def synced(self) -> None:
@@ -117,10 +144,12 @@ class NodeRole:
         await self._lives.informer.synced.wait()
 
     def collectors(self) -> Iterable[Collector]:
-        return (self._loops, self._volumes.machine.metrics, self._statistics)
+        own = (self._loops, self._volumes.machine.metrics, self._statistics)
+        return (*own, *self._csi.collectors())
 
     async def _serve(self) -> None:
         """The disk first: what is there must not be taken for what is not."""
+        await self._pods.loaded()
         found = await rebuild(self._volumes.machine)
         orphans = Orphans(self._volumes, found, self._lives.knows)
         async with asyncio.TaskGroup() as tasks:
@@ -135,6 +164,7 @@ class NodeRole:
         loops.add_informer("node/nodes", self._own_node.informer.counts)
         loops.add_informer("node/pods", self._lives.informer.counts)
         loops.add_recorder(COMPONENT, self._recorder.counts)
+        loops.add_informer("node/csidrivers", self._csi.objects.counts)
         loops.add_queue("node_volumes", self._volumes.volume_queue)
         loops.add_queue("node_pods", self._volumes.pod_queue)
         return loops

@@ -78,7 +78,7 @@ async def _everything(config: Config, say: Say) -> None:
     stop = stop_asked()
     async with serving(config, say) as server:
         with node_place(config) as place:
-            await _run_roles(stop, server, build_roles(config, server, place))
+            await _run_roles(stop, server, await build_roles(config, server, place))
 
 
 async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
@@ -100,7 +100,9 @@ def node_place(config: Config) -> "Iterator[Place | None]":
         yield place
 
 
-def build_roles(config: Config, server: Running, place: "Place | None" = None) -> Sequence[Role]:
+async def build_roles(
+    config: Config, server: Running, place: "Place | None" = None
+) -> Sequence[Role]:
     """All roles of one process. They lead without a lease: who has the data directory is alone."""
     # Not at the top: these take 0.2 s, and by now the server answers already.
     from mooring.stack.controllers import Controllers
@@ -119,9 +121,17 @@ def build_roles(config: Config, server: Running, place: "Place | None" = None) -
         Scheduler(_client_of(server, SCHEDULER), clock, chance),
     ]
     if place is not None:
-        from mooring.stack.node import NodeRole
+        from mooring.stack.node import build_node
+        from mooring.stack.pods import Terms
 
-        roles.append(NodeRole(_client_of_node(server, place.name), clock, chance, place))
+        terms = Terms(
+            host_rootfs=config.host_rootfs,
+            hidden=(config.data_dir.resolve(),),
+            authority=server.pki.ca_certificate,
+            api_server=reachable(server).url,
+        )
+        client = _client_of_node(server, place.name)
+        roles.append(await build_node(client, clock, chance, place, terms))
     return roles
 
 
@@ -132,7 +142,10 @@ def _client_of(server: Running, user: User) -> LocalClient:
 def _client_of_node(server: Running, name: str) -> LocalClient:
     """With no more rights than a node on another machine has."""
     parts = server.parts
-    api = InProcessApi(parts.backend, node_user(name), parts.access.part_verbs, parts.access.check)
+    access = parts.access
+    api = InProcessApi(
+        parts.backend, node_user(name), access.part_verbs, access.check, access.review_verbs
+    )
     return LocalClient(api)
 
 
@@ -146,12 +159,16 @@ async def serving(config: Config, say: Say) -> AsyncIterator[Running]:
         yield server
 
 
+def reachable(server: Running) -> Address:
+    """Where programs on this machine find it."""
+    unspecified = server.address.host in ("0.0.0.0", "::")  # noqa: S104  compared, not bound
+    return Address(LOOPBACK if unspecified else server.address.host, server.address.port)
+
+
 def write_kubeconfigs(config: Config, server: Running) -> str:
     """The admin's kubeconfig, in the data directory and wherever else it was asked for."""
-    unspecified = server.address.host in ("0.0.0.0", "::")  # noqa: S104  compared, not bound
-    host = LOOPBACK if unspecified else server.address.host
     kubeconfig = Kubeconfig(
-        Address(host, server.address.port).url,
+        reachable(server).url,
         server.pki.ca_certificate,
         server.tokens.token(ADMIN),
     )

@@ -6,7 +6,7 @@ a directory of the test and mounts in memory.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -16,18 +16,18 @@ import msgspec
 
 from mooring.apiserver.auth.user import node_user
 from mooring.apiserver.in_process import InProcessApi
-from mooring.client.contract import Doc, T
+from mooring.client.contract import Client, Doc, T
 from mooring.client.local import LocalClient
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
 from mooring.model.volume_use import VolumeUse
-from mooring.node.actual import PodMount
 from mooring.node.objects import ApiObjects
 from mooring.node.own_node import WatchedNode
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.pod_life import PodLives
+from mooring.node.pod_life import Containers, NoContainers, PodLives
+from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.rebuild import confirm, rebuild
 from mooring.node.run import NodeVolumes
 from mooring.plugins.contract import Host
@@ -46,6 +46,9 @@ DISK = "example.com/disk"
 CLOUD = "example.com/cloud"
 SCRATCH = "example.com/scratch"
 FILES = "example.com/files"
+ADDRESS = "10.0.0.7"
+
+Running = Coroutine[Any, Any, None]
 
 
 class MoodyCloud(FakeCloudDisk):
@@ -61,7 +64,7 @@ class MoodyCloud(FakeCloudDisk):
         return self.is_full
 
 
-class FakeContainers:
+class FakeContainers(NoContainers):
     """Containers that start, stop and linger as told. After a restart those of `left` are there."""
 
     def __init__(self) -> None:
@@ -70,9 +73,9 @@ class FakeContainers:
         self.may_stop = asyncio.Event()
         self.may_stop.set()
 
-    async def start(self, pod: Pod, mounts: Mapping[str, PodMount]) -> None:
+    async def start(self, pod: Pod, volumes: PodVolumes) -> None:
         self.running.add(pod.uid)
-        self.started.append((pod.name, tuple(sorted(mounts))))
+        self.started.append((pod.name, tuple(sorted(volumes.reach()))))
 
     async def stop(self, pod: Pod) -> None:
         await self.may_stop.wait()
@@ -149,10 +152,11 @@ class Cluster(binding.Cluster):
         objects = ApiObjects(client, clock, chance, own_node)
         host = Host(self.layout, self.mounts, objects, clock, chance, NODE)
         recorder = Recorder(client, clock, chance, "kubelet", NODE)
-        registry = built_in(host) if real else self._played()
+        registry = built_in(host) if real else self.plugins(host, client)
         volumes = NodeVolumes(host, registry, client, recorder, clock, own_node)
         directories = PodDirectories(self.layout, self.mounts)
-        lives = PodLives(volumes, objects, directories, self.containers, "10.0.0.7")
+        containers, parts_of_it = self.look_after(volumes)
+        lives = PodLives(volumes, objects, directories, containers, ADDRESS)
         objects.on_change(volumes.refresh)
         own_node.on_attached_change(volumes.attached_changed)
         if self.reports_use:
@@ -161,6 +165,7 @@ class Cluster(binding.Cluster):
         if found is not None:
             found(volumes)
         running = [own_node.informer.run(), objects.run(), recorder.run(), volumes.run()]
+        running += parts_of_it
         if with_lives:
             running.append(lives.run())
         async with asyncio.TaskGroup() as tasks:
@@ -173,7 +178,12 @@ class Cluster(binding.Cluster):
             for task in owned:
                 task.cancel()
 
-    def _played(self) -> Registry:
+    def look_after(self, volumes: NodeVolumes) -> tuple[Containers, list[Running]]:
+        """Who runs containers, and what has to run for that."""
+        return self.containers, []
+
+    def plugins(self, host: Host, client: Client) -> Registry:
+        """Played ones."""
         backend, layout = self.backend, self.layout
         return Registry(
             (

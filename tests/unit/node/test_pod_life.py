@@ -1,7 +1,7 @@
 """Lives of pods, where only a played API can show it. The rest is in tests/scenarios/node."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from mooring.model.pod import Pod
 from mooring.node.actual import ActualVolume, PodMount, PodState
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pod_life import NoContainers, PodLives
+from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.run import NodeVolumes
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import Registry
@@ -50,7 +51,7 @@ class Clumsy(NoContainers):
         self.stumbles: set[str] = set()
         self.started: list[str] = []
 
-    async def start(self, pod: Pod, mounts: Mapping[str, PodMount]) -> None:
+    async def start(self, pod: Pod, volumes: PodVolumes) -> None:
         if pod.name in self.stumbles:
             raise ZeroDivisionError
         self.started.append(pod.name)
@@ -197,11 +198,3 @@ async def test_a_full_disk_takes_nothing_away_from_a_pod(tmp_path: Path) -> None
         assert world.recorder.told[0].message == (
             "error making pod data directories: mkdir: no space left on device"
         )
-
-
-async def test_without_anybody_to_run_them_containers_are_gone() -> None:
-    containers = NoContainers()
-    pod = Pod()
-    await containers.start(pod, {})
-    await containers.stop(pod)
-    assert containers.are_gone(pod.uid)

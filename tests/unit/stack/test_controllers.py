@@ -21,9 +21,23 @@ from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvis
 from mooring.errors import StoreError
 from mooring.model.keys import Key
 from mooring.model.meta import Resource
+from mooring.model.wellknown import Annotation
+from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.stack.controllers import Controllers
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
-from tests.fakes.objects import CLAIMS, CLASSES, PODS, VOLUMES, a_claim, a_class, a_pod, a_volume
+from tests.fakes.objects import (
+    ATTACHMENTS,
+    CLAIMS,
+    CLASSES,
+    NODES,
+    PODS,
+    VOLUMES,
+    a_claim,
+    a_class,
+    a_node,
+    a_pod,
+    a_volume,
+)
 
 TURNS = 300  # more than any of this takes
 GONE = "gone"
@@ -129,6 +143,24 @@ async def lives(world: World) -> None:
     name = (await api.get(f"{CLAIMS}/web-own")).doc["spec"]["volumeName"]
     await api.delete(f"{PODS}/web")
     await world.until(f"{VOLUMES}/{name}", GONE)
+    await attaches(world)
+
+
+async def attaches(world: World) -> None:
+    """A volume is attached and detached."""
+    api, node = world.api, a_node()
+    node["metadata"]["annotations"] = {Annotation.CONTROLLER_ATTACHES: "true"}
+    await api.post(NODES, node)
+    await api.post(VOLUMES, a_volume("disk", claimRef={"namespace": "default", "name": "disk"}))
+    await api.post(CLAIMS, a_claim("disk", volumeName="disk"))
+    await world.until(f"{CLAIMS}/disk", "Bound")
+    await api.post(PODS, a_pod("db", "n1", "disk"))
+    attachment = f"{ATTACHMENTS}/{attachment_name('h1', 'd.example.com', 'n1')}"
+    await world.until(attachment, "")
+    await api.patch(f"{attachment}/status", {"status": {"attached": True}})
+    await api.clock.advance(1)
+    await api.delete(f"{PODS}/db?gracePeriodSeconds=0")
+    await world.until(attachment, GONE)
 
 
 async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
@@ -146,6 +178,9 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
         ("create", "events", ""),
         ("delete", "persistentvolumes", ""),
         ("watch", "volumeattributesclasses", ""),
+        ("create", "volumeattachments", ""),
+        ("delete", "volumeattachments", ""),
+        ("patch", "nodes", "status"),
     } <= done
 
 
@@ -166,10 +201,13 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     assert samples["mooring_informer_lists_total", "persistentvolumes"] == 1
     made = ("provision", "kubernetes.io/host-path")
     assert samples["volume_operation_total_seconds_count", *made] == 1
+    attached = ("false", "volume_attach", "success", "kubernetes.io/csi:d.example.com")
+    assert samples["storage_operation_duration_seconds_count", *attached] == 1
     queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),
-        *("ephemeral_volume", "volume_expand"),
+        *("ephemeral_volume", "volume_expand", "replicationmanager"),
+        *("attachdetach", "attachdetach_nodes"),
     }
 
 

@@ -15,8 +15,10 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import node_user
 from mooring.apiserver.in_process import InProcessApi
 from mooring.client.local import LocalClient
+from mooring.oci.probe import NoRuntime
 from mooring.stack.node import NodeRole, Place
 from mooring.stack.node_root import node_root
+from mooring.stack.pods import Terms
 from mooring.stack.together import Together
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
 from tests.fakes.mounts import FakeMounts
@@ -47,7 +49,9 @@ class World:
         with node_root(self.root, self.mounts) as root:
             place = Place(NODE, root.layout, self.mounts)
             chance = random.Random(1)  # noqa: S311  no secret
-            role = NodeRole(LocalClient(local), self.api.clock, chance, place)
+            role = NodeRole(
+                LocalClient(local), self.api.clock, chance, place, Terms(), NoRuntime("none")
+            )
             running = asyncio.create_task(role.run())
             try:
                 await role.synced()

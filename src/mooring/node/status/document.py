@@ -22,8 +22,6 @@ SPARE_STORAGE_PERCENT = 10
 SPARE_INODES_PERCENT = 5
 PRESSURE_SECONDS = 300.0  # a pressure that was felt is told for so long
 
-_ANNOTATIONS = {Annotation.CONTROLLER_ATTACHES: "true"}
-
 
 # In the words that Kubernetes' users know.
 MEMORY_IS_SHORT = Condition(
@@ -94,19 +92,28 @@ def is_short_of_storage(amounts: Amounts) -> bool:
     )
 
 
+def annotations(identity: Identity) -> Mapping[str, str]:
+    told = {Annotation.CONTROLLER_ATTACHES: "true"}
+    if identity.door is not None:
+        if identity.door.address:
+            told[Annotation.SERVING_ADDRESS] = identity.door.address
+        told[Annotation.SERVING_CERTIFICATE] = identity.door.fingerprint
+    return told
+
+
 def creation(name: str, identity: Identity, status: Doc) -> Doc:
     """A Node that nobody knew."""
     metadata = {
         "name": name,
         "labels": dict(labels(name, identity)),
-        "annotations": dict(_ANNOTATIONS),
+        "annotations": dict(annotations(identity)),
     }
     return {"metadata": metadata, "status": status}
 
 
 def marks(node: Node, identity: Identity) -> Doc:
     """What has to change in the labels and annotations of a Node; empty when nothing has."""
-    wanted = {"labels": labels(node.name, identity), "annotations": _ANNOTATIONS}
+    wanted = {"labels": labels(node.name, identity), "annotations": annotations(identity)}
     present = {"labels": node.metadata.labels, "annotations": node.metadata.annotations}
     changes = {
         field: missing
@@ -139,6 +146,8 @@ def status(node: Node | None, told: Told, now: str) -> Doc:
         "addresses": _addresses(told),
         "nodeInfo": _info(told),
     }
+    if told.identity.door is not None:
+        whole["daemonEndpoints"] = {"kubeletEndpoint": {"Port": told.identity.door.port}}
     if told.in_use is not None:
         whole["volumesInUse"] = list(told.in_use)
     return whole
@@ -148,6 +157,7 @@ def is_news(node: Node, told: Told) -> bool:
     """Whether the API should hear of it now. A volume that is no longer in use can wait."""
     return (
         _is_gain(node, told)
+        or _is_elsewhere(node, told)
         or not all(_is_told(node.status.conditions, wanted) for wanted in _conditions(told))
         or not capacity(told.amounts).items() <= node.status.capacity.items()
         or not allocatable(told.amounts).items() <= node.status.allocatable.items()
@@ -163,6 +173,12 @@ def is_loss(node: Node, told: Told) -> bool:
 def _is_gain(node: Node, told: Told) -> bool:
     """Whether a volume is in use that the API does not know of."""
     return told.in_use is not None and not set(told.in_use).issubset(node.status.volumes_in_use)
+
+
+def _is_elsewhere(node: Node, told: Told) -> bool:
+    """Whether the API looks for the node's server at another port."""
+    door = told.identity.door
+    return door is not None and node.status.daemon_endpoints.kubelet_endpoint.port != door.port
 
 
 def _conditions(told: Told) -> Iterable[Condition]:
@@ -211,7 +227,7 @@ def _info(told: Told) -> Doc:
         "bootID": identity.boot_id,
         "kernelVersion": identity.kernel,
         "osImage": identity.os_image,
-        "containerRuntimeVersion": "",
+        "containerRuntimeVersion": f"mooring://{told.version}",
         "kubeletVersion": f"v1.35.0+mooring-{told.version}",
         "kubeProxyVersion": "",
         "operatingSystem": "linux",

@@ -24,8 +24,16 @@ _ELSEWHERE = "192.0.2.1"  # an address of nobody: only the way there is asked fo
 _ELSEWHERE_6 = "2001:db8::1"
 
 
+class Door(msgspec.Struct, frozen=True):
+    """Where the node serves logs, exec and attach, and how to know that it is the node."""
+
+    address: str  # "": at any that the node has
+    port: int
+    fingerprint: str  # sha256 of its certificate, in hex
+
+
 class Identity(msgspec.Struct, frozen=True):
-    """What stays the same until the machine is started anew."""
+    """What stays the same until the machine, or the node on it, is started anew."""
 
     architecture: str = ""
     kernel: str = ""
@@ -34,6 +42,7 @@ class Identity(msgspec.Struct, frozen=True):
     system_uuid: str = ""
     boot_id: str = ""
     addresses: tuple[str, ...] = ()
+    door: Door | None = None  # None: it serves nothing
 
 
 class Amounts(msgspec.Struct, frozen=True):

@@ -1,0 +1,45 @@
+"""`mooring driver`: the bundled CSI driver, for this machine's disk."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mooring.cli.flags import Level, LogLevel
+
+
+def driver(
+    endpoint: Annotated[
+        str, typer.Option(help="Socket to serve CSI at: unix:///run/mooring/csi.sock.")
+    ],
+    node_id: Annotated[
+        str, typer.Option(help="Name of this machine; volumes can be reached from it alone.")
+    ],
+    state_dir: Annotated[Path, typer.Option(help="Where volumes and snapshots are kept.")],
+    max_volumes: Annotated[
+        int, typer.Option(help="How many volumes may be attached; 0: no limit.", min=0)
+    ] = 0,
+    overcommit: Annotated[
+        float, typer.Option(help="Bytes to promise to volumes for each free byte of the disk.")
+    ] = 1.0,
+    log_level: LogLevel = Level.INFO,
+) -> None:
+    """Run the bundled CSI driver, loop.csi.mooring.dev: volumes are files behind loop devices.
+
+    File systems ext4 (the default), xfs and btrfs; raw block; snapshots and clones, which share
+    blocks where the disk's file system can (xfs, btrfs); expansion; topology by node. Access modes:
+    all of one node, and read-only on many. Needs root. Stopping it leaves everything mounted.
+
+    Parameters of a StorageClass: csi.storage.k8s.io/fstype (ext4, xfs, btrfs); provisioning
+    (sparse, the default: blocks are taken when they are written; full: all at once), which a
+    VolumeAttributesClass can change.
+    A VolumeSnapshotClass has none.
+
+    Example: mooring driver --endpoint unix:///run/mooring/csi.sock --node-id n1 --state-dir ./state
+    """
+    from mooring import log
+    from mooring.driver.settings import Settings
+    from mooring.stack.driver import run_driver
+
+    log.to_stderr(log_level)
+    run_driver(Settings(node_id, state_dir, max_volumes, overcommit), endpoint, typer.echo)

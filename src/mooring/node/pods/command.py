@@ -1,0 +1,42 @@
+"""What a container runs, out of what the pod and the image say."""
+
+from collections.abc import Mapping
+
+from mooring.model.container import Container
+from mooring.node.pods.environment import expand
+from mooring.node.pods.hindered import CREATE, Hindered
+from mooring.oci.contract import StoredImage
+
+# Somebody who holds a place must still go when asked to: as first process of its container, a plain
+# `sleep` would never see SIGTERM.
+SLEEP_FOREVER = ("/bin/sh", "-c", 'trap "exit 0" TERM INT; sleep 2147483647 & wait')
+
+
+def command_line(
+    container: Container, image: StoredImage | None, variables: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Without an image there is always something to run. Raises: Hindered when there is nothing."""
+    command = tuple(expand(word, variables) for word in container.command)
+    args = tuple(expand(word, variables) for word in container.args)
+    if command:
+        return (*command, *args)
+    if image is None:
+        return args or SLEEP_FOREVER
+    line = (*image.config.entrypoint, *(args or image.config.command))
+    if not line:
+        raise Hindered(CREATE, "no command specified")
+    return line
+
+
+def variables_of(image: StoredImage | None, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """NAME=value: what the image sets, and what the pod sets in its stead or beside it."""
+    found = {}
+    for line in () if image is None else image.config.environment:
+        name, _, value = line.partition("=")
+        found[name] = value
+    return tuple(f"{name}={value}" for name, value in {**found, **variables}.items())
+
+
+def working_directory(container: Container, image: StoredImage | None) -> str:
+    of_image = "" if image is None else image.config.working_dir
+    return container.working_dir or of_image or "/"

@@ -1,0 +1,182 @@
+"""Containers made, started, killed and removed."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from mooring import log
+from mooring.clock import Clock
+from mooring.errors import MooringError
+from mooring.host.blocking import in_thread
+from mooring.model.container import Container
+from mooring.model.pod import Pod
+from mooring.node.pods.container_spec import SIGNAL_NOTE, SpecWriter, StartWish
+from mooring.node.pods.files import remove_log
+from mooring.node.pods.grace import Grace
+from mooring.node.pods.hindered import POST_START, Hindered
+from mooring.node.pods.hooks import HookFailed, Hooks
+from mooring.node.pods.images import absent, find_image
+from mooring.node.pods.plan import Kill
+from mooring.node.pods.telling import Teller
+from mooring.oci.contract import Containers, Found, Images, RuntimeRefused, State, StoredImage
+from mooring.reconcile.backoff import Backoff
+
+LEAST_GRACE = 2.0  # seconds that every container has between being asked to end and being killed
+KILL_AGAIN = Backoff(first=1.0, cap=60.0)
+HOST_ROOT = "HostRootFilesystem"
+
+_log = log.get("mooring.node.pods")
+
+
+class Effects:
+    def __init__(
+        self,
+        containers: Containers,
+        images: Images,
+        specs: SpecWriter,
+        hooks: Hooks,
+        teller: Teller,
+        clock: Clock,
+        *,
+        host_rootfs: bool,
+    ) -> None:
+        self._containers = containers
+        self._images = images
+        self._specs = specs
+        self._hooks = hooks
+        self._teller = teller
+        self._clock = clock
+        self._host_rootfs = host_rootfs
+        self._on_host_root: set[str] = set()  # uids of pods whose owners have been told
+
+    async def start(self, wish: StartWish, leftovers: Iterable[str]) -> None:
+        """Make the container and run it.
+
+        Cancelled, or failed: what is left of it does not run, and the runtime lists it.
+        Raises: Hindered, RuntimeRefused, VolumeError, HostError, ConnectionLost.
+        """
+        for id in leftovers:
+            await self._containers.remove(id)
+        image = self._choose(wish.pod, wish.container)
+        spec = await self._specs.write(wish, image)
+        await self._containers.create(spec)
+        self._teller.normal(wish.pod, wish.container, "Created", "Container created")
+        try:
+            await self._containers.start(wish.id)
+        except RuntimeRefused:
+            await self._containers.remove(wish.id)
+            raise
+        self._teller.normal(wish.pod, wish.container, "Started", "Container started")
+
+    async def greet(self, wish: StartWish, grace: Grace) -> None:
+        """Do what the pod wants done after a start; if that fails, the container has to go.
+
+        Raises: Hindered, when the container is dead.
+        """
+        hook = wish.container.lifecycle.post_start
+        if hook is None:
+            return
+        pod, container = wish.pod, wish.container
+        try:
+            await self._hooks.run(wish.id, pod, container, hook)
+        except HookFailed as error:
+            _log.warning("hook failed", pod=pod.key, container=container.name, because=error)
+            self._teller.warning(pod, container, "FailedPostStartHook", "PostStartHook failed")
+            found = self._containers.find(wish.id)
+            if found is not None:
+                seconds = pod.spec.termination_grace_period_seconds or 0
+                grace.renew(seconds)
+                kill = Kill(found, container, seconds, "FailedPostStartHook")
+                await self.kill(pod, kill, grace, lambda _: False)
+            raise Hindered(POST_START, str(error)) from error
+
+    async def kill(self, pod: Pod, kill: Kill, grace: Grace, runs: Callable[[str], bool]) -> None:
+        """Returns when the container has ended. `runs` tells whether a neighbour still does.
+
+        What fails is tried again: a container that has to go is not left alone.
+        """
+        container, id = kill.container, kill.found.id
+        self._teller.normal(pod, container, "Killing", kill.message)
+        await self._say_goodbye(pod, container, id, grace)
+        if kill.after:
+            await grace.until(lambda: not any(map(runs, kill.after)))
+        grace.at_least(LEAST_GRACE)
+        await self._signal(pod, id, _stop_signal(kill.found))
+        await grace.until(lambda: self._has_ended(id))
+        failures = 0
+        while not self._has_ended(id):
+            failures += 1
+            grace.renew(KILL_AGAIN.delay(failures))
+            await self._signal(pod, id, signal.SIGKILL)
+            await grace.until(lambda: self._has_ended(id))
+
+    async def _signal(self, pod: Pod, id: str, number: signal.Signals) -> None:
+        try:
+            await self._containers.kill(id, number)
+        except MooringError as error:
+            _log.warning("a container cannot be signalled", pod=pod.key, id=id, because=error)
+
+    async def _say_goodbye(self, pod: Pod, container: Container, id: str, grace: Grace) -> None:
+        """Do what the pod wants done before a stop, for as long as there is time."""
+        hook = container.lifecycle.pre_stop
+        if hook is None or grace.left <= 0:
+            return
+        task = asyncio.create_task(self._hooks.run(id, pod, container, hook))
+        task.add_done_callback(lambda _: grace.stir())
+        try:
+            await grace.until(lambda: task.done() or self._has_ended(id))
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.warning("hook failed", pod=pod.key, container=container.name, because=error)
+            self._teller.warning(pod, container, "FailedPreStopHook", "PreStopHook failed")
+
+    async def discard(self, found: Found) -> None:
+        """Remove a container and its log. Raises: RuntimeRefused, HostError when one is left."""
+        await self._containers.remove(found.id)
+        await in_thread(remove_log, found.log_path)
+
+    def forget(self, pod_uid: str) -> None:
+        self._on_host_root.discard(pod_uid)
+
+    def _has_ended(self, id: str) -> bool:
+        found = self._containers.find(id)
+        return found is None or found.state is State.EXITED
+
+    def _choose(self, pod: Pod, container: Container) -> StoredImage | None:
+        """None: on the host's root. Raises: Hindered."""
+        found = find_image(self._images, container.image)
+        if found is not None:
+            text = (
+                f'Container image "{container.image}" already present on machine '
+                "and can be accessed by the pod"
+            )
+            self._teller.normal(pod, container, "Pulled", text)
+            return found
+        if not self._host_rootfs:
+            raise absent(container.image, container.image_pull_policy)
+        if pod.uid not in self._on_host_root:
+            self._on_host_root.add(pod.uid)
+            text = (
+                f'Image "{container.image}" is not on this machine: the container runs on a '
+                "private overlay of the host's root file system"
+            )
+            self._teller.normal(pod, None, HOST_ROOT, text)
+        return None
+
+
+def _stop_signal(found: Found) -> signal.Signals:
+    """By name (SIGUSR1, RTMIN+3) or number; what makes no sense is SIGTERM."""
+    text = found.notes.get(SIGNAL_NOTE, "").upper()
+    with suppress(ValueError):
+        if text.isdecimal():
+            return signal.Signals(int(text))
+    name, plus, offset = text.removeprefix("SIG").partition("+")
+    base = signal.Signals.__members__.get(f"SIG{name}")
+    if base is None:
+        return signal.SIGTERM
+    with suppress(ValueError):
+        return signal.Signals(base + int(offset)) if plus else base
+    return signal.SIGTERM

@@ -1,0 +1,139 @@
+"""Files that each container of a pod sees beside its volumes: hosts, its name, its last words."""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from mooring.host.refusal import refusals
+from mooring.model.container import Container
+from mooring.model.pod import HostAlias, Pod
+from mooring.node.pods.places import Places
+from mooring.oci.contract import Bind
+
+CLUSTER_DOMAIN = "cluster.local"
+LONGEST_NAME = 63
+_HOSTS = Path("/etc/hosts")
+_RESOLVER = Path("/etc/resolv.conf")
+_HEADER = "# Kubernetes-managed hosts file.\n"
+_HEADER_OF_HOST = "# Kubernetes-managed hosts file (host network).\n"
+_STANDARD = (
+    "127.0.0.1\tlocalhost\n"
+    "::1\tlocalhost ip6-localhost ip6-loopback\n"
+    "fe00::0\tip6-localnet\n"
+    "fe00::0\tip6-mcastprefix\n"
+    "fe00::1\tip6-allnodes\n"
+    "fe00::2\tip6-allrouters\n"
+)
+
+
+class ContainerFiles(msgspec.Struct, frozen=True):
+    """What is made for one container."""
+
+    pod: Pod
+    container: Container
+    id: str
+    hostname: str
+    address: str
+    log_path: Path
+    is_read_only: bool  # its root file system
+
+
+def hostname(pod: Pod, node: str) -> str:
+    """What a pod calls itself."""
+    if pod.spec.host_network:
+        return node
+    return (pod.spec.hostname or pod.name)[:LONGEST_NAME].rstrip("-.")
+
+
+def prepare(places: Places, wish: ContainerFiles) -> tuple[Bind, ...]:
+    """Write what the container will see, and say where; blocks.
+
+    Before: the pod's directory is there.
+    Repeated: the same files again; what a container has said since is kept.
+    Raises: HostError.
+    """
+    pod = wish.pod
+    taken = {each.mount_path for each in wish.container.volume_mounts}
+    shown = {
+        "/etc/hosts": (places.hosts(pod), _hosts(wish)),
+        "/etc/hostname": (places.hostname(pod), f"{wish.hostname}\n"),
+        "/etc/resolv.conf": (places.resolver(pod), _read(_RESOLVER)),
+    }
+    with refusals(f"prepare the files of container {wish.container.name}"):
+        wish.log_path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        binds = []
+        for target, (path, content) in shown.items():
+            if target not in taken:
+                _write(path, content)
+                binds.append(Bind(path, target, read_only=wish.is_read_only))
+        words = _last_words(places, wish)
+        return (*binds, words) if words is not None else tuple(binds)
+
+
+def _last_words(places: Places, wish: ContainerFiles) -> Bind | None:
+    target = wish.container.termination_message_path
+    if not target:
+        return None
+    path = places.last_words(wish.pod, wish.container.name, wish.id)
+    path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+    path.touch()
+    path.chmod(0o666)  # whoever the container runs as may write it
+    return Bind(path, target if target.startswith("/") else f"/{target}")
+
+
+def _hosts(wish: ContainerFiles) -> str:
+    pod = wish.pod
+    aliases = _aliases(pod.spec.host_aliases)
+    if pod.spec.host_network:
+        return _HEADER_OF_HOST + _read(_HOSTS) + aliases
+    return _HEADER + _STANDARD + _own_line(pod, wish.hostname, wish.address) + aliases
+
+
+def _own_line(pod: Pod, name: str, address: str) -> str:
+    if not address:
+        return ""
+    if pod.spec.subdomain:
+        domain = f"{pod.spec.subdomain}.{pod.namespace}.svc.{CLUSTER_DOMAIN}"
+        return f"{address}\t{name}.{domain}\t{name}\n"
+    return f"{address}\t{name}\n"
+
+
+def _aliases(aliases: Iterable[HostAlias]) -> str:
+    lines = ["\t".join((alias.ip, *alias.hostnames)) + "\n" for alias in aliases]
+    return "".join(("\n# Entries added by HostAliases.\n", *lines)) if lines else ""
+
+
+def _write(path: Path, content: str) -> None:
+    """Unless it says so already: containers that run have this very file."""
+    data = content.encode()
+    with suppress(FileNotFoundError):
+        if path.stat().st_size == len(data) and path.read_bytes() == data:
+            return
+    path.write_bytes(data)
+    path.chmod(0o644)
+
+
+def _read(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(errors="replace")
+    return ""
+
+
+def remove_log(path: Path) -> None:
+    """The log of one attempt, and its older parts; blocks. Raises: HostError."""
+    with refusals(f"remove {path}"):
+        for part in log_parts(path):
+            part.unlink(missing_ok=True)
+
+
+def log_parts(path: Path) -> list[Path]:
+    """A log and its older parts, the oldest first. Raises: OSError."""
+    try:
+        names = os.listdir(path.parent)
+    except FileNotFoundError:
+        return []
+    older = sorted(name for name in names if name.startswith(f"{path.name}."))
+    return [path.parent / name for name in (*older, *({path.name} & set(names)))]

@@ -1,0 +1,82 @@
+"""Volumes that are images: their layers, put together read-only below the pod's directory.
+
+An image of one layer is bound, others are an overlay without an upper layer. Both are mounted once
+per pod and volume, when the first container wants them, and taken away when none is left.
+"""
+
+import os
+from pathlib import Path
+
+from mooring.host import cleanup, subpath
+from mooring.host.blocking import in_thread
+from mooring.host.contract import MountOps
+from mooring.host.refusal import refusals
+from mooring.host.subpath import SubPathMount
+from mooring.model.container import Container
+from mooring.model.pod import Pod
+from mooring.node.mount_list import ContainerMount
+from mooring.node.pods.hindered import CREATE, Hindered
+from mooring.node.pods.images import absent, find_image
+from mooring.node.pods.places import Places
+from mooring.oci.contract import Images, StoredImage
+
+
+class ImageVolumes:
+    def __init__(self, places: Places, mounts: MountOps, images: Images) -> None:
+        self._places = places
+        self._mounts = mounts
+        self._images = images
+
+    async def show(self, pod: Pod, container: Container, mount: ContainerMount, index: int) -> Path:
+        """Where the image's files are for this container; `index` is of its volumeMount.
+
+        Repeated: what is mounted is used again. Raises: Hindered, HostError.
+        """
+        if mount.image is None:
+            raise Hindered(CREATE, f'volume "{mount.name}" is no image')
+        image = find_image(self._images, mount.image.reference)
+        if image is None:
+            raise absent(mount.image.reference, mount.image.pull_policy)
+        target = await in_thread(self._show, pod, mount, image)
+        if not mount.image_sub_path:
+            return target
+        part = SubPathMount(
+            volume_path=target,
+            sub_path=mount.image_sub_path,
+            pod_dir=self._places.layout.pod(pod.uid),
+            volume=mount.name,
+            container=container.name,
+            mount=mount.name,
+            index=index,
+        )
+        return await in_thread(subpath.prepare, part, self._mounts)
+
+    async def take_away(self, pod_uid: str) -> None:
+        """Before: no container of the pod is left. Repeated: success. Raises: HostError."""
+        await in_thread(self._take_away, pod_uid)
+
+    def _show(self, pod: Pod, mount: ContainerMount, image: StoredImage) -> Path:
+        target = self._places.image_volumes(pod.uid) / mount.name
+        with refusals(f"prepare the image of volume {mount.name}"):
+            target.mkdir(mode=0o750, parents=True, exist_ok=True)
+        if not self._mounts.is_mount_point(target):
+            self._mount(image, target)
+        return target
+
+    def _mount(self, image: StoredImage, target: Path) -> None:
+        if len(image.layers) == 1:
+            self._mounts.bind(image.layers[0], target, ("ro",))
+            return
+        lower = ":".join(map(str, image.layers))
+        self._mounts.mount("overlay", target, "overlay", ("ro", f"lowerdir={lower}"))
+
+    def _take_away(self, pod_uid: str) -> None:
+        top = self._places.image_volumes(pod_uid)
+        with refusals(f"clean up {top}"):
+            try:
+                names = os.listdir(top)
+            except FileNotFoundError:
+                return
+            for name in names:
+                cleanup.clean_up(self._mounts, top / name)
+            top.rmdir()

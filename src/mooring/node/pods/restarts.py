@@ -1,0 +1,45 @@
+"""Whether a container that has ended is started again, and when. Pure."""
+
+from mooring.model.container import Container
+from mooring.model.pod import Pod
+from mooring.node.pods.plan import Pause
+
+FIRST_SECONDS = 10.0
+MOST_SECONDS = 300.0
+FORGIVEN_SECONDS = 600.0  # after a run of this length an end costs nothing
+
+
+def policy(pod: Pod, container: Container) -> str:
+    """Its own, or else the pod's."""
+    return container.restart_policy or pod.spec.restart_policy
+
+
+def shall_restart(pod: Pod, container: Container, exit_code: int) -> bool:
+    """Of a regular container or sidecar that has ended."""
+    match policy(pod, container):
+        case "Never":
+            return False
+        case "OnFailure":
+            return exit_code != 0
+        case _:
+            return True
+
+
+def shall_retry(pod: Pod, container: Container) -> bool:
+    """Of an init container that has failed, or a container that a probe has given up."""
+    return policy(pod, container) != "Never"
+
+
+def find_wait(pause: Pause | None, ended_at: float, now: float) -> float | None:
+    """Until when a container that has ended has to wait; None when it may start now."""
+    if pause is None or ended_at - pause.since > FORGIVEN_SECONDS:
+        return None
+    until = ended_at + pause.seconds
+    return until if now < until else None
+
+
+def next_pause(pause: Pause | None, ended_at: float, now: float) -> Pause:
+    """What a restart now makes of the pause."""
+    if pause is None or ended_at - pause.since > FORGIVEN_SECONDS:
+        return Pause(FIRST_SECONDS, now)
+    return Pause(min(pause.seconds * 2, MOST_SECONDS), now)

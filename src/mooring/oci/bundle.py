@@ -1,0 +1,221 @@
+"""The document that tells an OCI runtime how to run a container: its `config.json`.
+
+Pure: whatever has to be asked of the machine (users, device numbers) comes in `Surroundings`.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from mooring.oci import capabilities, cgroups
+from mooring.oci.contract import Bind, ContainerSpec, Limits, RuntimeRefused
+from mooring.oci.devices import DeviceNode
+from mooring.oci.users import User
+
+Doc = dict[str, Any]
+
+OCI_VERSION = "1.0.2"
+PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+TERMINAL = "TERM=xterm"
+PROPAGATIONS = ("private", "rslave", "rshared")  # the later lets more through
+
+MASKED = (
+    *("/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys"),
+    *("/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug"),
+    *("/proc/scsi", "/sys/firmware", "/sys/devices/virtual/powercap"),
+)
+READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+
+
+class Hidden(msgspec.Struct, frozen=True):
+    """A path of the host's root that a container on top of it is not to see."""
+
+    path: str
+    is_directory: bool = True
+    mode: str = "0755"
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What the machine has to say about a container."""
+
+    rootfs: Path
+    user: User
+    capabilities: tuple[str, ...]  # that this process can give
+    is_cgroup_v2: bool = False
+    has_recursive_read_only: bool = False
+    devices: tuple[DeviceNode, ...] = ()  # those asked for, looked up
+    host_devices: tuple[DeviceNode, ...] = ()  # for privileged ones
+    pid_of_joined: int = 0
+    hidden: tuple[Hidden, ...] = ()
+
+
+def document(spec: ContainerSpec, around: Surroundings) -> Doc:
+    """Raises: RuntimeRefused for what this runtime cannot do."""
+    is_privileged = spec.privileges.is_privileged
+    root = {"path": str(around.rootfs), "readonly": not spec.privileges.can_write_root}
+    linux: Doc = {
+        "namespaces": _namespaces(spec, around),
+        "cgroupsPath": cgroups.inner_path(spec.owner.pod_uid, spec.id),
+        "devices": [_device(node) for node in (*around.host_devices, *around.devices)],
+        "resources": {
+            **_limits(spec.limits),
+            "devices": _device_rules(around.devices, is_privileged=is_privileged),
+        },
+    }
+    if not is_privileged:
+        linux["maskedPaths"] = list(MASKED)
+        linux["readonlyPaths"] = list(READ_ONLY)
+    most = max((PROPAGATIONS.index(bind.propagation) for bind in spec.binds), default=0)
+    if most:
+        linux["rootfsPropagation"] = PROPAGATIONS[most]
+    return {
+        "ociVersion": OCI_VERSION,
+        "process": _process(spec, around),
+        "root": root,
+        "hostname": spec.hostname,
+        "mounts": [
+            *_usual_mounts(spec, around),
+            *(_hide(hidden) for hidden in around.hidden),
+            *_binds(spec.binds, around),
+        ],
+        "linux": linux,
+    }
+
+
+def _process(spec: ContainerSpec, around: Surroundings) -> Doc:
+    given = capabilities.choose(spec.privileges, around.capabilities)
+    return {
+        "terminal": spec.has_tty,
+        "user": {
+            "uid": around.user.uid,
+            "gid": around.user.gid,
+            "additionalGids": list(around.user.groups),
+        },
+        "args": list(spec.args),
+        "env": _environment(spec),
+        "cwd": spec.working_dir or "/",
+        # Nothing inheritable, nothing ambient: a program of another user has none of them.
+        "capabilities": {kind: list(given) for kind in ("bounding", "effective", "permitted")},
+        "noNewPrivileges": not spec.privileges.may_escalate,
+    }
+
+
+def _environment(spec: ContainerSpec) -> list[str]:
+    """Ours first, and only what nobody else says; of two with one name the later counts."""
+    usual = [PATH, f"HOSTNAME={spec.hostname}", *([TERMINAL] if spec.has_tty else [])]
+    chosen = {entry.partition("=")[0]: entry for entry in (*usual, *spec.environment)}
+    return list(chosen.values())
+
+
+def _namespaces(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
+    found: list[Doc] = [{"type": "mount"}, {"type": "uts"}]
+    if around.pid_of_joined:
+        found.append({"type": "pid", "path": f"/proc/{around.pid_of_joined}/ns/pid"})
+    elif not spec.share.pid:
+        found.append({"type": "pid"})
+    if not spec.share.ipc:
+        found.append({"type": "ipc"})
+    if not spec.share.network:
+        found.append({"type": "network"})
+    if around.is_cgroup_v2:
+        found.append({"type": "cgroup"})
+    return found
+
+
+def _usual_mounts(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
+    access = [] if spec.privileges.is_privileged else ["ro"]
+    strict = ("nosuid", "noexec", "nodev")
+    pts = ("nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5")
+    mounts = [
+        _mount("/proc", "proc", "proc", strict),
+        _mount("/dev", "tmpfs", "tmpfs", ("nosuid", "strictatime", "mode=755", "size=65536k")),
+        _mount("/dev/pts", "devpts", "devpts", pts),
+        _mount("/sys", "sysfs", "sysfs", (*strict, *access)),
+        _mount("/sys/fs/cgroup", "cgroup", "cgroup", (*strict, "relatime", *access)),
+    ]
+    if spec.share.ipc:
+        whole = (*strict, "rbind")
+        return [
+            *mounts,
+            _mount("/dev/shm", "bind", "/dev/shm", whole),  # noqa: S108  a mount point
+            _mount("/dev/mqueue", "bind", "/dev/mqueue", whole),
+        ]
+    memory = (*strict, "mode=1777", "size=65536k")
+    return [
+        *mounts,
+        _mount("/dev/shm", "tmpfs", "shm", memory),  # noqa: S108  a mount point
+        _mount("/dev/mqueue", "mqueue", "mqueue", strict),
+    ]
+
+
+def _hide(hidden: Hidden) -> Doc:
+    if hidden.is_directory:
+        options = ("nosuid", "nodev", f"mode={hidden.mode}", "size=65536k")
+        return _mount(hidden.path, "tmpfs", "tmpfs", options)
+    return _mount(hidden.path, "bind", "/dev/null", ("bind", "ro"))
+
+
+def _binds(binds: Iterable[Bind], around: Surroundings) -> list[Doc]:
+    """The outer ones first, so that none hides another."""
+    ordered = sorted(binds, key=lambda bind: len(PurePosixPath(bind.target).parts))
+    return [_bind(bind, around) for bind in ordered]
+
+
+def _bind(bind: Bind, around: Surroundings) -> Doc:
+    if bind.recursive_read_only and not around.has_recursive_read_only:
+        raise RuntimeRefused(
+            f"{bind.target} cannot be made read-only with all that is mounted in it: "
+            "the runtime does not know how"
+        )
+    access = "rro" if bind.recursive_read_only else "ro" if bind.read_only else "rw"
+    propagation = "rprivate" if bind.propagation == "private" else bind.propagation
+    return _mount(bind.target, "bind", str(bind.source), ("rbind", propagation, access))
+
+
+def _mount(target: str, kind: str, source: str, options: Sequence[str]) -> Doc:
+    return {"destination": target, "type": kind, "source": source, "options": list(options)}
+
+
+def _device(node: DeviceNode) -> Doc:
+    return {
+        "path": node.path,
+        "type": node.kind,
+        "major": node.major,
+        "minor": node.minor,
+        "fileMode": node.mode,
+        "uid": node.uid,
+        "gid": node.gid,
+    }
+
+
+def _device_rules(nodes: Iterable[DeviceNode], *, is_privileged: bool) -> list[Doc]:
+    """The usual devices (null, zero, tty and so on) are added by the runtime."""
+    if is_privileged:
+        return [{"allow": True, "access": "rwm"}]
+    allowed = [
+        {
+            "allow": True,
+            "type": node.kind,
+            "major": node.major,
+            "minor": node.minor,
+            "access": node.permissions,
+        }
+        for node in nodes
+    ]
+    return [{"allow": False, "access": "rwm"}, *allowed]
+
+
+def _limits(limits: Limits) -> Doc:
+    cpu: Doc = {}
+    if limits.cpu_shares is not None:
+        cpu["shares"] = limits.cpu_shares
+    if limits.cpu_quota is not None:
+        cpu |= {"quota": limits.cpu_quota, "period": limits.cpu_period}
+    found: Doc = {"cpu": cpu} if cpu else {}
+    if limits.memory is not None:
+        found["memory"] = {"limit": limits.memory}
+    if limits.pids is not None:
+        found["pids"] = {"limit": limits.pids}
+    return found

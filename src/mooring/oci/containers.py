@@ -1,0 +1,372 @@
+"""Containers on this machine: the real `Containers`, by an OCI runtime and a shim for each.
+
+Nothing is polled: a shim ends when its container has, and its pidfd says so.
+"""
+
+import asyncio
+import hashlib
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from mooring import log
+from mooring.clock import Clock
+from mooring.errors import HostError
+from mooring.host.blocking import in_thread
+from mooring.host.contract import MountOps
+from mooring.host.directory_watch import DirectoryWatches
+from mooring.oci import (
+    attach_session,
+    cgroups,
+    conmon,
+    exec_session,
+    leftovers,
+    process,
+    rootfs,
+    terminal_session,
+)
+from mooring.oci.contract import (
+    ContainerSpec,
+    ExecWish,
+    Found,
+    RuntimeRefused,
+    Session,
+    State,
+)
+from mooring.oci.known import KILLED, Entry, conclude
+from mooring.oci.making import ID, Maker, check_names
+from mooring.oci.records import Ended, Place, Record, boot_id, found, new_record
+from mooring.oci.runc import Runc, RunningState, RuntimeProgram
+from mooring.reconcile.deadline import within
+
+logger = log.get("mooring.oci.containers")
+
+RUN = Path("/run/mooring")  # what need not outlive the machine's next start
+LONGEST_MAKING = 120.0  # seconds; a mount of a dead server may keep the runtime for ever
+LONGEST_END = 30.0  # seconds from SIGKILL to the end
+LONGEST_REOPENING = 10.0
+
+
+class OciContainers:
+    """A `Containers`. `run` must be running; `loaded` is set when all from before are known."""
+
+    def __init__(
+        self,
+        root: Path,
+        mounts: MountOps,
+        clock: Clock,
+        program: RuntimeProgram,
+        *,
+        own_paths: Sequence[Path] = (),
+        run_directory: Path = RUN,
+    ) -> None:
+        """`own_paths` are hidden, beside `root`, from containers on the host's root."""
+        self.loaded = asyncio.Event()
+        self._directory = root / "containers"
+        self._mounts = mounts
+        self._clock = clock
+        self._program = program
+        real = os.path.realpath(root)
+        self._state = run_directory / hashlib.sha256(os.fsencode(real)).hexdigest()[:12]
+        self._runc = Runc(program, self._state / "runtime", at_once=2 * (os.cpu_count() or 1))
+        self._maker = Maker(mounts, program, (root, *own_paths))
+        self._entries: dict[str, Entry] = {}
+        self._handlers: list[Callable[[Found], None]] = []
+        self._ends: asyncio.Queue[str] = asyncio.Queue()
+        self._execs = 0
+        self._watches = DirectoryWatches()
+
+    async def run(self) -> None:
+        """Find what is there, then notice every end, until cancelled."""
+        try:
+            await self._restore()
+            self.loaded.set()
+            async with asyncio.TaskGroup() as tasks:
+                while True:
+                    tasks.create_task(self._settle(await self._ends.get()))
+        finally:
+            for entry in self._entries.values():
+                self._forget_shim(entry)
+
+    async def create(self, spec: ContainerSpec) -> None:
+        check_names(spec)
+        if spec.id in self._entries:
+            raise RuntimeRefused(f"container {spec.id} exists already")
+        joined = self._running(spec.join_pid_of).record.pid if spec.join_pid_of else 0
+        place = Place(self._directory / spec.id)
+        words = conmon.argv(self._program, self._runc, place, spec)
+        entry = Entry(new_record(spec, self._clock.now()), place)
+        self._entries[spec.id] = entry
+        try:
+            await in_thread(self._maker.prepare, spec, place, entry.record, joined)
+            await process.finished(self._launch(entry, words))
+        except (HostError, RuntimeRefused) as error:
+            await self._take_back(entry)
+            if isinstance(error, RuntimeRefused):
+                raise
+            raise RuntimeRefused(str(error)) from error
+
+    async def start(self, id: str) -> None:
+        entry = self._known(id)
+        async with entry.lock:
+            if found(entry.record).state is not State.CREATED:
+                raise RuntimeRefused(f"container {id} was started before, or has ended")
+            await self._write(entry, started_at=self._clock.now())
+            try:
+                await process.finished(self._runc.start(id))
+            except (HostError, RuntimeRefused) as error:
+                await self._write(entry, started_at=None)
+                if isinstance(error, RuntimeRefused):
+                    raise
+                raise RuntimeRefused(str(error)) from error
+
+    async def kill(self, id: str, number: signal.Signals) -> None:
+        self._signal(self._known(id), number)
+
+    async def remove(self, id: str) -> None:
+        entry = self._entries.get(id)
+        if entry is None:
+            return
+        async with entry.lock:
+            if self._entries.get(id) is not entry:
+                return
+            if entry.record.pid:
+                await self._end(entry)
+            await self._take_away(id, entry.place)
+            self._drop(entry)
+
+    def list(self) -> Sequence[Found]:
+        return tuple(found(entry.record) for entry in self._entries.values())
+
+    def find(self, id: str) -> Found | None:
+        entry = self._entries.get(id)
+        return found(entry.record) if entry is not None else None
+
+    def on_change(self, handler: Callable[[Found], None]) -> None:
+        self._handlers.append(handler)
+
+    async def exec(self, id: str, wish: ExecWish) -> Session:
+        entry = self._running(id)
+        if not wish.args:
+            raise RuntimeRefused("you must specify at least one command for the container")
+        self._execs += 1
+        name = f"{leftovers.SESSION}{os.getpid()}-{self._execs}"
+        try:
+            if not wish.has_tty:
+                return exec_session.start(self._runc, id, wish, self._state / name)
+            bundle, place = entry.place.directory, self._state / name
+            making = terminal_session.start(self._program, self._runc, id, wish, bundle, place)
+            return await making
+        except HostError as error:
+            raise RuntimeRefused(str(error)) from error
+
+    async def attach(self, id: str) -> Session:
+        entry = self._running(id)
+
+        async def end() -> int:
+            await entry.ended.wait()
+            return entry.record.ended.exit_code if entry.record.ended else KILLED
+
+        return attach_session.connect(entry.place.directory, end)
+
+    async def reopen_log(self, id: str) -> None:
+        entry = self._running(id)
+        try:
+            # The shim does not answer; its new file does.
+            with self._watches.of(entry.log_directory) as watch:
+                conmon.reopen_log(entry.place.directory)
+                async with within(self._clock, LONGEST_REOPENING):
+                    while not entry.has_log():
+                        await watch.changed()
+        except TimeoutError:
+            raise RuntimeRefused("the shim did not reopen the log") from None
+        except HostError as error:
+            raise RuntimeRefused(f"the log was not reopened: {error}") from error
+
+    # Making and ending.
+
+    async def _launch(self, entry: Entry, words: Sequence[str]) -> None:
+        await in_thread(self._make_state)
+        try:
+            async with within(self._clock, LONGEST_MAKING), self._runc.turn():
+                pid = await conmon.launch([*words], entry.place, self._state)
+        except TimeoutError as error:
+            raise RuntimeRefused(
+                f"making the container took longer than {LONGEST_MAKING:g} s"
+            ) from error
+        await self._write(entry, pid=pid)
+        self._watch(entry)
+
+    async def _take_back(self, entry: Entry) -> None:
+        """Nothing is left of a container that could not be made."""
+        id = entry.record.id
+        try:
+            if entry.record.pid:
+                await self._end(entry)
+            else:
+                await in_thread(leftovers.kill_about, id)
+            await self._take_away(id, entry.place)
+        except HostError as error:
+            logger.warning("something is left of a container", id=id, error=error)
+            return  # `list` tells it, `remove` tries again
+        self._drop(entry)
+
+    async def _end(self, entry: Entry) -> None:
+        """Raises: HostError when it cannot be killed."""
+        self._signal(entry, signal.SIGKILL)
+        try:
+            async with within(self._clock, LONGEST_END):
+                await entry.ended.wait()
+        except TimeoutError:
+            raise HostError(f"container {entry.record.id} cannot be killed") from None
+
+    async def _take_away(self, id: str, place: Place) -> None:
+        if self._state.exists():
+            await self._runc.delete(id)
+        await in_thread(rootfs.take_away, self._mounts, place)
+
+    def _drop(self, entry: Entry) -> None:
+        self._forget_shim(entry)
+        del self._entries[entry.record.id]
+        self._drop_group(entry.record.owner.pod_uid)
+
+    def _drop_group(self, uid: str) -> None:
+        """A pod without containers. On the loop: nobody begins another one of it meanwhile."""
+        if not any(other.record.owner.pod_uid == uid for other in self._entries.values()):
+            cgroups.remove_pod(uid)
+
+    def _signal(self, entry: Entry, number: signal.Signals) -> None:
+        """To the first process, if that is still the one that the shim looks after."""
+        pid = entry.record.pid
+        if entry.ended.is_set() or not pid:
+            return
+        with suppress(ProcessLookupError):
+            opened = os.pidfd_open(pid)
+            try:
+                if process.parent_of(pid) == entry.shim:
+                    signal.pidfd_send_signal(opened, number)
+            finally:
+                os.close(opened)
+
+    # Noticing.
+
+    def _watch(self, entry: Entry) -> None:
+        """Have the end of the shim reported; one that is gone already is reported at once."""
+        id, pid = entry.record.id, entry.place.read_conmon_pid()
+        entry.shim = pid
+        try:
+            entry.pidfd = os.pidfd_open(pid)
+        except OSError:
+            self._ends.put_nowait(id)
+            return
+        if leftovers.is_about(pid, id):
+            asyncio.get_running_loop().add_reader(entry.pidfd, self._on_shim_end, entry)
+        else:  # another program has its number
+            self._on_shim_end(entry)
+
+    def _on_shim_end(self, entry: Entry) -> None:
+        self._forget_shim(entry)
+        self._ends.put_nowait(entry.record.id)
+
+    def _forget_shim(self, entry: Entry) -> None:
+        if entry.pidfd >= 0:
+            asyncio.get_running_loop().remove_reader(entry.pidfd)
+            os.close(entry.pidfd)
+            entry.pidfd = -1
+
+    async def _settle(self, id: str) -> None:
+        """A shim has ended: find out how its container did, and tell."""
+        entry = self._entries.get(id)
+        if entry is None or entry.ended.is_set():
+            return
+        ended = await in_thread(conclude, entry.record, entry.place, self._clock)
+        await self._write(entry, ended=ended)
+        entry.ended.set()
+        for handler in self._handlers:
+            handler(found(entry.record))
+
+    async def _write(self, entry: Entry, **changes: object) -> None:
+        """Change what is known; what cannot be written is known all the same, until a restart."""
+        entry.record = msgspec.structs.replace(entry.record, **changes)
+        try:
+            await in_thread(entry.place.write, entry.record)
+        except HostError as error:
+            logger.warning("a container's record is out of date", id=entry.record.id, error=error)
+
+    # Finding again.
+
+    async def _restore(self) -> None:
+        await in_thread(self._make_state)
+        await in_thread(leftovers.end_sessions, self._state)
+        read = await in_thread(self._read_all)
+        listed = await self._list()
+        async with asyncio.TaskGroup() as purges:
+            for id in sorted({*read, *listed}, key=lambda id: _age(read.get(id))):
+                record = read.get(id)
+                place = Place(self._directory / id)
+                if record is None or not record.pid:
+                    purges.create_task(self._purge(id, place))
+                    continue
+                if id in listed and listed[id].status == "created":
+                    record = msgspec.structs.replace(record, started_at=None)
+                await self._resume(Entry(record, place))
+        for record in read.values():
+            if record is not None:
+                self._drop_group(record.owner.pod_uid)
+
+    async def _list(self) -> Mapping[str, RunningState]:
+        try:
+            return await self._runc.list()
+        except HostError as error:
+            logger.warning("the runtime does not tell what it runs", error=error)
+            return {}  # the records and the shims tell most of it
+
+    async def _resume(self, entry: Entry) -> None:
+        record = entry.record
+        self._entries[record.id] = entry
+        if record.ended is not None:
+            return
+        if record.boot == boot_id():
+            self._watch(entry)
+            return
+        lost = Ended(exit_code=KILLED, finished_at=self._clock.now(), is_lost=True)
+        await self._write(entry, ended=lost)
+        entry.ended.set()
+
+    async def _purge(self, id: str, place: Place) -> None:
+        """Nobody was ever told of it, or nobody remembers: there is nothing to be asked."""
+        logger.warning("taking away what is left of a container", id=id)
+        try:
+            await in_thread(leftovers.kill_about, id)
+            await self._take_away(id, place)
+        except HostError as error:
+            logger.warning("something is left of a container", id=id, error=error)
+
+    def _read_all(self) -> dict[str, Record | None]:
+        if not self._directory.is_dir():
+            return {}
+        names = [name for name in os.listdir(self._directory) if ID.fullmatch(name)]
+        return {name: Place(self._directory / name).read() for name in names}
+
+    def _make_state(self) -> None:
+        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _known(self, id: str) -> Entry:
+        entry = self._entries.get(id)
+        if entry is None:
+            raise RuntimeRefused(f"container {id} does not exist")
+        return entry
+
+    def _running(self, id: str) -> Entry:
+        entry = self._known(id)
+        if found(entry.record).state is not State.RUNNING:
+            raise RuntimeRefused(f"container {id} is not running")
+        return entry
+
+
+def _age(record: Record | None) -> float:
+    return record.created_at.timestamp() if record is not None else 0.0

@@ -1,0 +1,97 @@
+"""Making ready what a container needs before it exists: its files, its user, its document."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from mooring.host.contract import MountOps
+from mooring.host.mountinfo import canonical
+from mooring.host.refusal import refusals
+from mooring.oci import bundle, capabilities, devices, rootfs, users
+from mooring.oci.contract import Bind, ContainerSpec, RuntimeRefused
+from mooring.oci.records import Place, Record
+from mooring.oci.runc import RuntimeProgram
+
+ID = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class Maker:
+    """Prepares containers. Every call blocks: it reads, writes and mounts."""
+
+    def __init__(
+        self, mounts: MountOps, program: RuntimeProgram, own_paths: Sequence[Path]
+    ) -> None:
+        self._mounts = mounts
+        self._program = program
+        self._own_paths = tuple(own_paths)
+        self._capabilities = capabilities.available()
+
+    def prepare(self, spec: ContainerSpec, place: Place, record: Record, joined: int) -> None:
+        """Make all but the container itself. `joined` is the pid of the one to live with, or 0.
+
+        Raises: RuntimeRefused, HostError; what was made so far is left.
+        """
+        users.refuse_root(spec.user, spec.owner)
+        self._check_sources(spec.binds)
+        place.make()
+        place.write(record)
+        with refusals(f"mkdir {spec.log_path.parent}"):
+            spec.log_path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        rootfs.mount(self._mounts, place, spec.image)
+        around = self._look_around(spec, place, joined)
+        place.write_config(msgspec.json.encode(bundle.document(spec, around)))
+
+    def _look_around(self, spec: ContainerSpec, place: Place, joined: int) -> bundle.Surroundings:
+        is_privileged = spec.privileges.is_privileged
+        wanted = devices.merged([devices.look_up(device) for device in spec.devices])
+        paths = {node.path for node in wanted}
+        of_host = devices.of_host() if is_privileged else ()
+        return bundle.Surroundings(
+            rootfs=place.rootfs,
+            user=users.resolve(spec.user, users.read_accounts(place.rootfs)),
+            capabilities=self._capabilities,
+            is_cgroup_v2=self._program.is_cgroup_v2,
+            has_recursive_read_only=self._program.has_recursive_read_only,
+            devices=wanted,
+            host_devices=tuple(node for node in of_host if node.path not in paths),
+            pid_of_joined=joined,
+            hidden=() if spec.image else rootfs.hidden_on_host(self._own_paths),
+        )
+
+    def _check_sources(self, binds: Sequence[Bind]) -> None:
+        """Raises: RuntimeRefused."""
+        for bind in binds:
+            if not bind.source.exists():
+                raise RuntimeRefused(f"{bind.source} does not exist")
+            if bind.propagation != "private":
+                self._check_propagation(bind)
+
+    def _check_propagation(self, bind: Bind) -> None:
+        """A mount that is not shared passes nothing on, and would do so without a word."""
+        entry = self._mounts.table().covering(canonical(bind.source))
+        tags = entry.tags if entry is not None else ()
+        is_shared = any(tag.startswith("shared:") for tag in tags)
+        is_slave = any(tag.startswith("master:") for tag in tags)
+        if is_shared or (is_slave and bind.propagation == "rslave"):
+            return
+        at = entry.at if entry is not None else "/"
+        wanted = "mount" if bind.propagation == "rshared" else "or slave mount"
+        raise RuntimeRefused(
+            f'path "{bind.source}" is mounted on "{at}" but it is not a shared {wanted}'
+        )
+
+
+def check_names(spec: ContainerSpec) -> None:
+    """What becomes part of a path must be no path. Raises: RuntimeRefused."""
+    if ID.fullmatch(spec.id) is None:
+        raise RuntimeRefused(f"a container's id is 64 hexadecimal digits, not {spec.id!r}")
+    if _NAME.fullmatch(spec.owner.pod_uid) is None:
+        raise RuntimeRefused(f"the uid of a pod cannot be {spec.owner.pod_uid!r}")
+    if not spec.args:
+        raise RuntimeRefused("no command specified")
+    for bind in spec.binds:
+        if not bind.target.startswith("/"):
+            raise RuntimeRefused(f"the path {bind.target!r} in a container is not absolute")

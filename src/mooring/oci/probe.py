@@ -1,0 +1,143 @@
+"""Which OCI runtime works on this machine: tried, not guessed.
+
+A runtime may be installed and yet not work: crun refuses some mixtures of cgroup versions, and
+inside another container the one or the other system call may not be permitted. So each is told to
+make a container, with limits and all, which is never started.
+"""
+
+import re
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+from uuid import uuid4
+
+import msgspec
+
+from mooring.errors import CommandFailed, HostError
+from mooring.host.blocking import in_thread
+from mooring.host.command import find_program
+from mooring.oci import bundle, capabilities, cgroups, process
+from mooring.oci.contract import ContainerSpec, Limits, Owner, UserWish
+from mooring.oci.runc import Runc, RuntimeProgram, explain
+from mooring.oci.users import User
+
+REMEDY = "install runc and conmon: apt-get install runc conmon"
+RUNTIMES = ("runc", "crun")
+OLDEST_CONMON = (2, 1)
+CONMON_ELSEWHERE = (
+    "/usr/libexec/podman/conmon",
+    "/usr/lib/podman/conmon",
+    "/usr/libexec/crio/conmon",
+)
+TRIAL = "trial"  # an executable file; nobody runs it
+
+
+class NoRuntime(msgspec.Struct, frozen=True):
+    """Why no container can run here, and what would help; one line."""
+
+    reason: str
+
+
+Probed: TypeAlias = RuntimeProgram | NoRuntime
+
+
+async def probe(runtimes: Sequence[str] = RUNTIMES) -> Probed:
+    """The first of the runtimes that works here, together with conmon."""
+    conmon = await in_thread(_find_conmon)
+    if conmon is None:
+        return NoRuntime(f"containers cannot run: there is no conmon; {REMEDY}")
+    found = [(name, path) for name in runtimes if (path := find_program(name)) is not None]
+    if not found:
+        return NoRuntime(f"containers cannot run: there is no {' or '.join(runtimes)}; {REMEDY}")
+    try:
+        await _check_age(conmon)
+        failures = []
+        for name, path in found:
+            program = RuntimeProgram(path=path, conmon=conmon, is_cgroup_v2=cgroups.is_v2())
+            complaint = await _try(program)
+            if not complaint:
+                has = await _has_recursive_read_only(path)
+                return msgspec.structs.replace(program, has_recursive_read_only=has)
+            failures.append(f"{name}: {complaint}")
+    except HostError as error:
+        return NoRuntime(f"containers cannot run: {_line(str(error))}")
+    return NoRuntime(f"containers cannot run: {'; '.join(failures)}")
+
+
+async def _try(program: RuntimeProgram) -> str:
+    """Have a container made. Returns: what the runtime complains of."""
+    with tempfile.TemporaryDirectory(prefix="mooring-probe-") as name:
+        place = Path(name)
+        id = uuid4().hex * 2
+        await in_thread(_write_bundle, place, id, is_v2=program.is_cgroup_v2)
+        runc = Runc(program, place / "state", at_once=1)
+        try:
+            await process.check(runc.argv("create", "--bundle", str(place), id))
+            return ""
+        except CommandFailed as failed:
+            return _line(explain(failed.output))
+        finally:
+            await process.finished(_clean_up(runc, id))
+
+
+async def _clean_up(runc: Runc, id: str) -> None:
+    with suppress(HostError):  # when it could not even be made
+        await runc.delete(id)
+    await in_thread(cgroups.remove_pod, id[:32])
+
+
+def _write_bundle(place: Path, id: str, *, is_v2: bool) -> None:
+    rootfs = place / "rootfs"
+    rootfs.mkdir()
+    (rootfs / TRIAL).touch(mode=0o755)
+    spec = ContainerSpec(
+        id=id,
+        owner=Owner(namespace="", pod="", pod_uid=id[:32], container=TRIAL, attempt=0),
+        image=None,
+        args=(f"/{TRIAL}",),
+        environment=(),
+        working_dir="/",
+        user=UserWish(),
+        hostname=TRIAL,
+        log_path=place / "log",
+        limits=Limits(cpu_shares=2, cpu_quota=100_000, memory=64 * 1024 * 1024, pids=64),
+    )
+    around = bundle.Surroundings(
+        rootfs=rootfs,
+        user=User(0, 0, (0,)),
+        capabilities=capabilities.available(),
+        is_cgroup_v2=is_v2,
+    )
+    (place / "config.json").write_bytes(msgspec.json.encode(bundle.document(spec, around)))
+
+
+class _Features(msgspec.Struct, frozen=True, rename="camel"):
+    mount_options: tuple[str, ...] = ()
+
+
+async def _has_recursive_read_only(runtime: Path) -> bool:
+    try:
+        printed = await process.check([str(runtime), "features"])
+        return "rro" in msgspec.json.decode(printed, type=_Features).mount_options
+    except (CommandFailed, msgspec.DecodeError):
+        return False  # an older one, which has no such command
+
+
+def _find_conmon() -> Path | None:
+    elsewhere = (Path(path) for path in CONMON_ELSEWHERE)
+    return find_program("conmon") or next((path for path in elsewhere if path.exists()), None)
+
+
+async def _check_age(conmon: Path) -> None:
+    """Raises: HostError for one that does not know what it will be told."""
+    printed = (await process.check([str(conmon), "--version"])).decode(errors="replace")
+    found = re.search(r"version (\d+)\.(\d+)", printed)
+    if found and (int(found[1]), int(found[2])) < OLDEST_CONMON:
+        wanted = ".".join(map(str, OLDEST_CONMON))
+        raise HostError(f"conmon {found[1]}.{found[2]} is too old; install {wanted} or newer")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

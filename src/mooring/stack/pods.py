@@ -1,0 +1,120 @@
+"""The containers of a node's pods, and the server by which others look into them.
+
+A machine without a runtime is a node all the same: its pods get their volumes, and are told why
+nothing runs.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from mooring.host.directory_watch import DirectoryWatches
+from mooring.model.keys import Key
+from mooring.model.pod import Pod
+from mooring.node.machine import Machine
+from mooring.node.pod_life import Containers
+from mooring.node.pods.container_spec import Settings
+from mooring.node.pods.environment import api_server_variables
+from mooring.node.pods.no_runtime import NoRuntime as Without
+from mooring.node.pods.run import PodContainers, Runtime
+from mooring.node.server.access import Access
+from mooring.node.server.certificate import make_certificate
+from mooring.node.server.reviews import ApiReviews
+from mooring.node.server.serving import Door, NodeServer
+from mooring.node.status.hardware import read_identity
+from mooring.oci.containers import OciContainers
+from mooring.oci.probe import NoRuntime, Probed
+from mooring.stack.config import LOOPBACK
+from mooring.stack.images import image_store
+
+HTTPS_PORT = 443
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """How this node runs pods, and how it is reached."""
+
+    host_rootfs: bool = False  # an image that is not here is replaced by the host's root
+    hidden: tuple[Path, ...] = ()  # what containers on the host's root must not see
+    listen: str = LOOPBACK  # where logs, exec and attach are served
+    port: int = 0  # 0: any that is free
+    authority: bytes = b""  # PEM of the cluster's; who shows a certificate of it is known
+    api_server: str = ""  # URL, as pods find it
+
+    @property
+    def listens_everywhere(self) -> bool:
+        return self.listen in ("0.0.0.0", "::")  # noqa: S104  compared, not bound
+
+
+class Pods:
+    """Containers of pods on this machine, if it can run any. `run` runs them until cancelled."""
+
+    def __init__(self, machine: Machine, node_address: str, terms: Terms, probed: Probed) -> None:
+        self._machine = machine
+        self._terms = terms
+        self._oci: OciContainers | None = None
+        self.containers: Containers
+        if isinstance(probed, NoRuntime):
+            self.containers = Without(probed.reason, machine.recorder)
+            return
+        root = machine.host.layout.root
+        self._images = root / "images"
+        self._oci = OciContainers(
+            root, machine.host.mounts, machine.clock, probed, own_paths=terms.hidden
+        )
+        settings = Settings(
+            node_name=machine.own_node.name,
+            address=node_address,
+            host_rootfs=terms.host_rootfs,
+            services=_services(terms.api_server),
+            can_be_read_only_below=probed.has_recursive_read_only,
+        )
+        runtime = Runtime(self._oci, image_store(root))
+        self.containers = self._runs = PodContainers(machine, runtime, settings)
+
+    def serve(self, find_pod: Callable[[Key], Pod | None]) -> NodeServer | None:
+        """A server that listens already; None when there is nothing to show. Raises: UsageError."""
+        if self._oci is None:
+            return None
+        machine, terms = self._machine, self._terms
+        name = machine.own_node.name
+        certificate = make_certificate(name, (terms.listen,), machine.clock.now())
+        reviews = ApiReviews(machine.client, name)
+        access = Access(reviews, reviews, machine.clock)
+        door = Door(terms.listen, terms.port, certificate, terms.authority)
+        server = NodeServer(self._oci, find_pod, access, machine.clock, door)
+        server.listen()
+        return server
+
+    async def loaded(self) -> None:
+        """Returns when the containers from before are known: volumes may be under them."""
+        if self._oci is not None:
+            await self._oci.loaded.wait()
+
+    async def run(self) -> None:
+        if self._oci is None:
+            return
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._oci.run())
+            tasks.create_task(self._runs.run())
+            tasks.create_task(self._watch_images())
+
+    async def _watch_images(self) -> None:
+        """Pods that wait for an image need not wait longer than until it is here."""
+        self._images.mkdir(mode=0o700, exist_ok=True)
+        with DirectoryWatches().of(self._images) as watch:
+            while True:
+                await watch.changed()
+                self._runs.images_changed()
+
+
+def own_address() -> str:
+    """Under which other machines find this one; loopback if there is no other."""
+    return next(iter(read_identity().addresses), LOOPBACK)
+
+
+def _services(api_server: str) -> Mapping[str, str]:
+    url = urlsplit(api_server)
+    return api_server_variables(url.hostname, url.port or HTTPS_PORT) if url.hostname else {}

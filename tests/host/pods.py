@@ -1,0 +1,123 @@
+"""A node that really runs pods: real volumes, real containers, an API that is played."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from msgspec.structs import replace
+
+from mooring.clock import RealClock
+from mooring.host.mount import Mounts
+from mooring.host.mountinfo import read_table
+from mooring.model.keys import Key
+from mooring.model.pod import Pod
+from mooring.node.pod_directory import PodDirectories
+from mooring.node.pod_life import PodLives
+from mooring.node.pods.container_spec import Settings
+from mooring.node.pods.run import PodContainers, Runtime
+from mooring.node.rebuild import confirm, rebuild
+from mooring.node.run import NodeVolumes
+from mooring.oci.contract import StoredImage
+from mooring.plugins.layout import Layout
+from mooring.plugins.registry import built_in
+from mooring.reconcile.recorder import Recorder
+from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.waiting import until
+from tests.host.containers import World, logged
+from tests.unit.node.effects.world import FakeOwnNode
+from tests.unit.plugins.world import a_host
+
+WEB = Key("default", "web")
+
+
+class OneImage:
+    def __init__(self, image: StoredImage) -> None:
+        self._image = image
+
+    def find(self, reference: str) -> StoredImage | None:
+        return self._image if reference == "little" else None
+
+    def list(self) -> Sequence[StoredImage]:
+        return (self._image,)
+
+
+class Following:
+    def follow(self, pod: Pod) -> None: ...
+
+    def unfollow(self, pod_uid: str) -> None: ...
+
+
+class PodNode:
+    """`running` is one life of the node; the next finds what the last one left."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.root = world.root
+        self.layout = Layout(world.root)
+        self.server = FakeServer(RealClock())
+        self.client = FakeClient(self.server, RealClock())
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        clock, mounts = RealClock(), Mounts()
+        self.layout.pods.mkdir(parents=True, exist_ok=True)
+        host = replace(a_host(self.root.parent, mounts), clock=clock, chance=secrets.SystemRandom())
+        recorder = Recorder(self.client, clock, host.chance, "kubelet", "n1")
+        volumes = NodeVolumes(host, built_in(host), self.client, recorder, clock, FakeOwnNode())
+        runtime = Runtime(self.world.containers, OneImage(self.world.image))
+        pods = PodContainers(volumes.machine, runtime, Settings("n1", "127.0.0.1"))
+        lives = PodLives(volumes, Following(), PodDirectories(host.layout, mounts), pods)
+        found = await rebuild(volumes.machine)
+        async with asyncio.TaskGroup() as tasks:
+            owned = [tasks.create_task(part.run()) for part in (volumes, pods, recorder, lives)]
+            await confirm(volumes.machine, found)
+            volumes.rebuilt()
+            yield
+            for task in owned:
+                task.cancel()
+
+    def create(self, script: str, **spec: Any) -> Pod:
+        container = {
+            "name": "main",
+            "image": "little",
+            "command": ["/bin/sh", "-c", script],
+            "terminationMessagePath": "/dev/termination-log",
+            "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+        }
+        has = {
+            "nodeName": "n1",
+            "restartPolicy": "Always",
+            "volumes": [{"name": "data", "emptyDir": {}}],
+            "containers": [container],
+        }
+        metadata = {"name": "web", "namespace": "default"}
+        return self.server.create(Pod, {"metadata": metadata, "spec": has | spec})
+
+    def delete(self, grace: int = 30) -> None:
+        self.server.delete(self.pod, grace)
+
+    @property
+    def pod(self) -> Pod:
+        return self.server.get(Pod, WEB)
+
+    async def reaches(self, phase: str) -> Pod:
+        await until(lambda: self.pod.status.phase == phase)
+        return self.pod
+
+    async def says(self, word: str) -> None:
+        """Returns once a container has said it: it is up, and hears signals."""
+
+        def is_said() -> bool:
+            found = self.world.containers.list()
+            return any(each.log_path.exists() and word in logged(each.log_path) for each in found)
+
+        await until(is_said)
+
+    async def is_gone(self) -> None:
+        await until(lambda: self.server.find(Pod, WEB) is None)
+        await until(lambda: not self.world.containers.list())
+
+    def mounts(self) -> list[str]:
+        return [entry.at for entry in read_table().below(self.layout.pods)]

@@ -1,0 +1,181 @@
+"""Files that containers see beside their volumes, their last words, and their logs."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from mooring.model.container import Container
+from mooring.model.pod import Pod
+from mooring.model.pod_volume import VolumeMount
+from mooring.node.pods import files, log_rotation
+from mooring.node.pods.files import ContainerFiles, hostname, prepare
+from mooring.node.pods.last_words import last_lines, read_last_words
+from mooring.node.pods.log_rotation import LogRotation
+from mooring.node.pods.places import Places
+from mooring.oci.contract import ContainerSpec, Owner, UserWish
+from mooring.plugins.layout import Layout
+from tests.fakes.clock import VirtualClock
+from tests.fakes.containers import FakeContainers
+from tests.unit.node.pods.things import a_pod, ended
+
+MAIN = Container("main", termination_message_path="dev/words")
+NAMES = {
+    "the pod's": (a_pod(), "web"),
+    "its own": (a_pod(hostname="other"), "other"),
+    "the host's": (a_pod(host_network=True), "n1"),
+    "no longer than names may be": (a_pod(hostname="a" * 62 + "--b"), "a" * 62),
+}
+
+
+@pytest.mark.parametrize(("pod", "name"), NAMES.values(), ids=NAMES)
+def test_hostname(pod: Pod, name: str) -> None:
+    assert hostname(pod, "n1") == name
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    places = Places(Layout(tmp_path))
+    places.layout.pod("p1").mkdir(parents=True)
+    return places
+
+
+def wish(places: Places, pod: Pod, container: Container = MAIN) -> ContainerFiles:
+    owner = Owner("ns", "web", "p1", "main", 0)
+    return ContainerFiles(
+        pod, container, "id" * 20, "web", "10.0.0.7", places.log(owner), is_read_only=False
+    )
+
+
+def test_a_volume_in_the_place_of_a_file_wins(places: Places) -> None:
+    container = replace(MAIN, volume_mounts=(VolumeMount("v", "/etc/hosts"),))
+    targets = [bind.target for bind in prepare(places, wish(places, a_pod(), container))]
+    assert targets == ["/etc/hostname", "/etc/resolv.conf", "/dev/words"]
+
+
+def test_what_a_container_has_said_is_kept(places: Places) -> None:
+    first = prepare(places, wish(places, a_pod()))
+    words = first[-1].source
+    words.write_text("words")
+    assert prepare(places, wish(places, a_pod())) == first
+    assert words.read_text() == "words"
+    assert words.stat().st_mode & 0o777 == 0o666
+
+
+def test_a_pod_on_the_hosts_network_has_the_hosts_names(places: Places) -> None:
+    prepare(places, wish(places, a_pod(host_network=True)))
+    text = places.hosts(a_pod()).read_text()
+    assert text == "# Kubernetes-managed hosts file (host network).\n" + (
+        Path("/etc/hosts").read_text()
+    )
+
+
+def test_a_pod_of_a_domain(places: Places) -> None:
+    prepare(places, wish(places, a_pod(subdomain="team")))
+    assert "10.0.0.7\tweb.team.ns.svc.cluster.local\tweb\n" in places.hosts(a_pod()).read_text()
+
+
+# last words
+
+
+def test_last_words_are_the_end_of_what_was_left(tmp_path: Path) -> None:
+    path = tmp_path / "words"
+    path.write_bytes(b"x" * 5000 + b"end")
+    said = read_last_words(ended("main"), MAIN, path)
+    assert (len(said), said[-3:]) == (4096, "end")
+
+
+def test_nothing_was_left(tmp_path: Path) -> None:
+    assert read_last_words(ended("main", 1), MAIN, tmp_path / "none") == ""
+
+
+FALL_BACK = replace(MAIN, termination_message_policy="FallbackToLogsOnError")
+LOG = b"t stdout F one\nt stderr P two\nt stderr F three\n"
+SAID = {
+    "a failure without a word is told by its log": (FALL_BACK, 1, b"", "one\ntwothree\n"),
+    "a word is better": (FALL_BACK, 1, b"word", "word"),
+    "a success has nothing to explain": (FALL_BACK, 0, b"", ""),
+    "the log is not asked unless somebody wants that": (MAIN, 1, b"", ""),
+}
+
+
+@pytest.mark.parametrize(("container", "code", "left", "then"), SAID.values(), ids=SAID)
+def test_what_is_told(
+    tmp_path: Path, container: Container, code: int, left: bytes, then: str
+) -> None:
+    words, path = tmp_path / "words", tmp_path / "0.log"
+    words.write_bytes(left)
+    path.write_bytes(LOG)
+    found = replace(ended("main", code), log_path=path)
+    assert read_last_words(found, container, words) == then
+
+
+def test_the_last_eighty_lines_and_two_thousand_bytes() -> None:
+    many = b"".join(b"t stdout F %d\n" % number for number in range(200))
+    assert last_lines(many).split()[0] == b"120"
+    assert len(last_lines(b"t stdout F " + b"x" * 5000 + b"\n")) == 2048
+
+
+# logs
+
+
+async def _running(path: Path) -> tuple[FakeContainers, LogRotation]:
+    clock = VirtualClock()
+    containers = FakeContainers(clock)
+    owner = Owner("ns", "web", "p1", "main", 0)
+    spec = ContainerSpec("c1", owner, None, (), (), "/", UserWish(), "web", path)
+    await containers.create(spec)
+    await containers.start("c1")
+    return containers, LogRotation(containers, clock)
+
+
+async def test_a_log_that_is_full_is_put_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_rotation, "MOST_BYTES", 10)
+    path = tmp_path / "0.log"
+    containers, rotation = await _running(path)
+    path.write_bytes(b"few")
+    await rotation.look()
+    assert [call.verb for call in containers.calls] == ["create", "start"]
+    path.write_bytes(b"more than ten")
+    await rotation.look()
+    assert [call.verb for call in containers.calls][2:] == ["reopen_log"]
+    assert [part.name for part in files.log_parts(path)] == ["0.log.20260102-030405"]
+
+
+async def test_a_log_that_was_put_aside_before_a_crash_is_opened_anew(tmp_path: Path) -> None:
+    containers, rotation = await _running(tmp_path / "0.log")
+    await rotation.look()
+    assert [call.verb for call in containers.calls][2:] == ["reopen_log"]
+
+
+async def test_only_so_many_parts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_rotation, "MOST_BYTES", 1)
+    path = tmp_path / "0.log"
+    _, rotation = await _running(path)
+    for day in range(1, 8):
+        (tmp_path / f"0.log.2025010{day}-000000").write_bytes(b"old")
+    (tmp_path / "1.log").write_bytes(b"of another attempt")
+    path.write_bytes(b"full")
+    await rotation.look()
+    assert [part.name for part in files.log_parts(path)] == [
+        "0.log.20250105-000000",
+        "0.log.20250106-000000",
+        "0.log.20250107-000000",
+        "0.log.20260102-030405",
+    ]
+    assert (tmp_path / "1.log").exists()
+
+
+def test_a_log_goes_with_its_parts(tmp_path: Path) -> None:
+    for name in ("0.log", "0.log.1", "10.log"):
+        (tmp_path / name).touch()
+    files.remove_log(tmp_path / "0.log")
+    files.remove_log(tmp_path / "0.log")
+    assert [path.name for path in tmp_path.iterdir()] == ["10.log"]
+
+
+def test_logs_are_where_kubernetes_has_them(places: Places) -> None:
+    owner = Owner("ns", "web", "p1", "main", 3)
+    assert places.log(owner) == places.layout.root / "logs/ns_web_p1/main/3.log"

@@ -1,0 +1,118 @@
+"""Small parts: durations, references to images, nodes without a runtime, time that is left."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from mooring.model.pod_volume import ImageSource
+from mooring.node.actual import PodMount
+from mooring.node.mount_list import ContainerMount
+from mooring.node.pods.grace import Grace
+from mooring.node.pods.hindered import Hindered
+from mooring.node.pods.image_volumes import ImageVolumes
+from mooring.node.pods.images import absent, find_image
+from mooring.node.pods.no_runtime import NoRuntime
+from mooring.node.pods.places import Places
+from mooring.node.pods.setbacks import duration
+from mooring.oci.contract import StoredImage
+from mooring.plugins.layout import Layout
+from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.mounts import FakeMounts
+from tests.unit.node.effects.world import FakeRecorder
+from tests.unit.node.pods.things import MAIN, a_pod, an_image
+
+
+class OneImage:
+    def __init__(self, image: StoredImage) -> None:
+        self.image = image
+
+    def find(self, reference: str) -> StoredImage | None:
+        return self.image if reference == "tool" else None
+
+    def list(self) -> tuple[StoredImage, ...]:
+        return (self.image,)
+
+
+class NoVolumes:
+    def reach(self) -> Mapping[str, PodMount]:
+        return {}
+
+    def groups(self) -> tuple[int, ...]:
+        return ()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(10, "10s"), (80, "1m20s"), (160, "2m40s"), (300, "5m0s")]
+)
+def test_durations_as_people_know_them(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize("reference", ["Tool", "tool:", "a b", "-x", "tool@sha256:12", ""])
+def test_no_image_can_be_called_that(reference: str) -> None:
+    with pytest.raises(Hindered) as raised:
+        find_image(OneImage(an_image()), reference)
+    assert raised.value.reason == "InvalidImageName"
+    assert f'couldn\'t parse image name "{reference}"' in str(raised.value)
+
+
+def test_an_image_that_is_not_here_names_the_remedy() -> None:
+    assert find_image(OneImage(an_image()), "tool") == an_image()
+    assert find_image(OneImage(an_image()), "other") is None
+    for policy, reason in (("Never", "ErrImageNeverPull"), ("Always", "ErrImagePull")):
+        missing = absent("other", policy)
+        assert missing.reason == reason
+        assert "`mooring image import other FILE`" in str(missing)
+
+
+async def test_without_a_runtime_a_pod_is_told_once() -> None:
+    clock = VirtualClock()
+    recorder = FakeRecorder(FakeClient(FakeServer(clock), clock), clock)
+    nobody = NoRuntime("install runc and conmon", recorder)
+    for _ in range(2):
+        await nobody.start(a_pod(), NoVolumes())
+    (told,) = recorder.told
+    assert (told.type, told.reason) == ("Warning", "FailedCreatePodSandBox")
+    assert told.message == "Failed to create pod sandbox: install runc and conmon"
+    await nobody.stop(a_pod())
+    assert nobody.are_gone("p1")
+
+
+async def test_an_image_of_several_layers_is_put_together(tmp_path: Path) -> None:
+    mounts, places = FakeMounts(), Places(Layout(tmp_path))
+    layers = (tmp_path / "top", tmp_path / "bottom")
+    volumes = ImageVolumes(places, mounts, OneImage(replace(an_image(), layers=layers)))
+    mount = ContainerMount("code", "/code", None, image=ImageSource("tool"))
+    shown = {await volumes.show(a_pod(), MAIN, mount, index) for index in (0, 1)}
+    assert shown == {*mounts.mounted()} == {places.image_volumes("p1") / "code"}
+    assert mounts.calls[0].options == ("ro", f"lowerdir={layers[0]}:{layers[1]}")
+    await volumes.take_away("p1")
+    await volumes.take_away("p1")
+    assert mounts.mounted() == ()
+    assert not places.image_volumes("p1").exists()
+
+
+async def test_time_that_becomes_shorter() -> None:
+    clock = VirtualClock()
+    grace = Grace(clock, 30)
+    waiting = asyncio.create_task(grace.until(lambda: False))
+    await clock.advance(5)
+    grace.shorten(100)
+    grace.shorten(3)
+    await clock.advance(2)
+    assert not waiting.done()
+    await clock.advance(1)
+    assert await waiting is False
+
+
+async def test_what_is_waited_for_comes_in_time() -> None:
+    grace, found = Grace(VirtualClock(), 30), list[int]()
+    waiting = asyncio.create_task(grace.until(lambda: bool(found)))
+    await settle()
+    found.append(1)
+    grace.stir()
+    assert await waiting is True

@@ -1,0 +1,101 @@
+"""The root file system of a container."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from mooring.errors import HostError, KernelRefused
+from mooring.oci import rootfs
+from mooring.oci.bundle import Hidden
+from mooring.oci.contract import ImageConfig, StoredImage
+from mooring.oci.records import Place
+from tests.fakes.mounts import FakeMounts
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(tmp_path / "node/containers/1")
+    made.make()
+    return made
+
+
+def an_image(tmp_path: Path, layers: int) -> StoredImage:
+    paths = tuple(tmp_path / f"layer, with: marks {number}" for number in range(layers))
+    for path in paths:
+        path.mkdir()
+    return StoredImage("sha256:1", (), paths, ImageConfig(), 1)
+
+
+def test_layers_are_named_so_that_many_fit_whatever_their_paths(
+    tmp_path: Path, place: Place
+) -> None:
+    mounts = FakeMounts()
+    rootfs.mount(mounts, place, an_image(tmp_path, 127))
+    lower, upper, work, flag = mounts.calls[0].options
+    assert lower.startswith("lowerdir=/proc/self/fd/")
+    assert lower.count("/proc/self/fd/") == 127
+    assert len(",".join(mounts.calls[0].options)) < 4096
+    assert (upper.partition("=")[0], work.partition("=")[0]) == ("upperdir", "workdir")
+    assert flag == "volatile"
+    assert mounts.mounted() == (place.rootfs,)
+
+
+def test_an_older_kernel_flushes_what_nobody_needs(tmp_path: Path, place: Place) -> None:
+    mounts = FakeMounts()
+    mounts.fail_at(1, KernelRefused("no such option", errno.EINVAL))
+    rootfs.mount(mounts, place, an_image(tmp_path, 1))
+    assert "volatile" not in mounts.calls[1].options
+
+
+def test_a_file_system_that_cannot_hold_it_is_told_with_the_remedy(
+    tmp_path: Path, place: Place
+) -> None:
+    mounts = FakeMounts()
+    for number in (1, 2):
+        mounts.fail_at(number, KernelRefused("mount: x", errno.EINVAL))
+    with pytest.raises(HostError) as refused:
+        rootfs.mount(mounts, place, an_image(tmp_path, 2))
+    assert str(refused.value) == (
+        "cannot lay a container's files over 2 layers: the file system of "
+        f"{place.directory.parent} must be able to hold the upper layer of an overlay "
+        "(ext4, xfs and tmpfs can): invalid argument"
+    )
+
+
+def test_a_layer_that_is_gone_is_named(tmp_path: Path, place: Place) -> None:
+    image = an_image(tmp_path, 1)
+    image.layers[0].rmdir()
+    with pytest.raises(HostError, match=r"open .*layer.*: no such file or directory"):
+        rootfs.mount(FakeMounts(), place, image)
+
+
+def test_all_of_it_goes_and_repeatedly(tmp_path: Path, place: Place) -> None:
+    mounts = FakeMounts()
+    rootfs.mount(mounts, place, an_image(tmp_path, 1))
+    (place.upper / "deep/er").mkdir(parents=True)
+    rootfs.take_away(mounts, place)
+    assert mounts.mounted() == ()
+    assert not place.directory.exists()
+    rootfs.take_away(mounts, place)
+
+
+def test_what_is_still_in_use_keeps_all_of_it(tmp_path: Path, place: Place) -> None:
+    mounts = FakeMounts()
+    rootfs.mount(mounts, place, an_image(tmp_path, 1))
+    mounts.keep_busy(place.rootfs)
+    with pytest.raises(HostError, match="busy"):
+        rootfs.take_away(mounts, place)
+    assert place.upper.exists()
+
+
+def test_our_own_data_is_hidden_on_the_hosts_root(tmp_path: Path) -> None:
+    hidden = rootfs.hidden_on_host([Path("/usr"), Path("/usr"), Path("/nowhere"), tmp_path])
+    assert [each for each in hidden if each.path == "/usr"] == [Hidden("/usr", mode="0700")]
+    assert "/nowhere" not in {each.path for each in hidden}
+    assert "/etc/shadow" in {each.path for each in hidden} or not Path("/etc/shadow").exists()
+
+
+def test_what_is_hidden_already_is_not_hidden_twice() -> None:
+    hidden = [each.path for each in rootfs.hidden_on_host([Path("/tmp"), Path("/run")])]  # noqa: S108  named, not used
+    assert len(hidden) == len(set(hidden))
