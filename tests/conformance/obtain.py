@@ -65,8 +65,14 @@ KUBE_APISERVER = _of_kubernetes("cmd/kube-apiserver")
 KUBE_CONTROLLER_MANAGER = _of_kubernetes("cmd/kube-controller-manager")
 E2E_TEST = _of_kubernetes("test/e2e", name="e2e.test", is_test=True)
 AGNHOST = _of_kubernetes("test/images/agnhost", is_static=True)
+CSI_SANITY = Program(
+    "csi-sanity",
+    "github.com/kubernetes-csi/csi-test/v5",
+    "v5.6.0",
+    "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity",
+)
 
-PROGRAMS = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST)
+PROGRAMS = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST, CSI_SANITY)
 
 
 def find(program: Program) -> Path:
@@ -140,6 +146,7 @@ def _build(program: Program, home: Path, binary: Path, say: Say) -> None:
         tail = [*tail[-20:], line]
         if count % PACKAGES_PER_LINE == 0:
             say(f"building {program.name}: {count} packages done")
+    building.stderr.close()
     if building.wait():
         raise Missing(f"{program.name} does not build: " + "".join(tail))
     unfinished.rename(binary)

@@ -4,51 +4,27 @@ The next life finds what is there. The pod still wants its volume: it has it, on
 had happened. The pod is gone: nothing of it is left, and what outlives pods is as it was.
 """
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from mooring.host.mount import Mounts
 from mooring.host.probe import Holds, probe
 from tests.host.conftest import NeedsTool, clear
 from tests.host.disks import MIB, Disks, read, write
-from tests.host.killed_node import MARKER, Ended, Order
+from tests.host.killed_node import MARKER, Order
+from tests.host.killing import Killer, killing
 from tests.host.node_life import Kind, Life, Scene, left_of, picture
 
-ROOT = Path(__file__).parents[2]
 DISK_MIB = 8
 EVERY_KIND = [pytest.param(kind, id=kind.value) for kind in Kind]
 
 
-class Killer:
-    """Asks for lives that end early."""
-
-    def __init__(self, server: "subprocess.Popen[bytes]") -> None:
-        self._server = server
-
-    def live(self, order: Order) -> Ended:
-        assert self._server.stdin is not None
-        assert self._server.stdout is not None
-        self._server.stdin.write(msgspec.json.encode(order) + b"\n")
-        self._server.stdin.flush()
-        ended = msgspec.json.decode(self._server.stdout.readline(), type=Ended)
-        assert not ended.error, ended.error
-        return ended
-
-
 @pytest.fixture(scope="module")
-def killer() -> Iterator[Killer]:
-    command = (sys.executable, "-m", "tests.host.killed_node")
-    with subprocess.Popen(  # noqa: S603  our own program
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as server:
+def killer() -> Iterator[Killer[Order]]:
+    with killing("tests.host.killed_node") as server:
         yield Killer(server)
-        assert server.stdin is not None
-        server.stdin.close()
 
 
 class Stage:
@@ -95,7 +71,7 @@ def stage(kind: Kind, place: Path, request: pytest.FixtureRequest, needs_tool: N
     return Stage(place, kind, source)
 
 
-def cuts(killer: Killer, stage: Stage, *, is_leaving: bool) -> Iterator[Scene]:
+def cuts(killer: Killer[Order], stage: Stage, *, is_leaving: bool) -> Iterator[Scene]:
     """What each life leaves that is killed one step later than the one before."""
     scene = stage.scene()
     whole = killer.live(Order(scene, is_leaving, 0))
@@ -117,7 +93,7 @@ def filesystem_of(scene: Scene) -> bytes:
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
 async def test_killed_while_mounting_and_the_pod_is_still_there(
-    stage: Stage, killer: Killer, mounts: Mounts
+    stage: Stage, killer: Killer[Order], mounts: Mounts
 ) -> None:
     whole = stage.scene()
     life = Life(whole, mounts)
@@ -138,7 +114,7 @@ async def test_killed_while_mounting_and_the_pod_is_still_there(
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
 async def test_killed_while_mounting_and_the_pod_has_gone(
-    stage: Stage, killer: Killer, mounts: Mounts
+    stage: Stage, killer: Killer[Order], mounts: Mounts
 ) -> None:
     for scene in cuts(killer, stage, is_leaving=False):
         before = filesystem_of(scene)
@@ -150,7 +126,7 @@ async def test_killed_while_mounting_and_the_pod_has_gone(
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
 async def test_killed_while_unmounting_and_the_pod_is_back(
-    stage: Stage, killer: Killer, mounts: Mounts
+    stage: Stage, killer: Killer[Order], mounts: Mounts
 ) -> None:
     for scene in cuts(killer, stage, is_leaving=True):
         life = Life(scene, mounts)
@@ -164,7 +140,7 @@ async def test_killed_while_unmounting_and_the_pod_is_back(
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
 async def test_killed_while_unmounting_and_the_pod_has_gone(
-    stage: Stage, killer: Killer, mounts: Mounts
+    stage: Stage, killer: Killer[Order], mounts: Mounts
 ) -> None:
     for scene in cuts(killer, stage, is_leaving=True):
         life = Life(scene, mounts)

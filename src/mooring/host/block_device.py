@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mooring import log
 from mooring.errors import KernelRefused
+from mooring.host.command import STARTING
 from mooring.host.refusal import refusals
 
 logger = log.get("mooring.host.block_device")
@@ -59,7 +60,8 @@ def claimed(device: Path) -> Iterator[int]:
     try:
         yield descriptor
     finally:
-        os.close(descriptor)
+        with STARTING:
+            os.close(descriptor)
 
 
 def size_bytes(device: Path) -> int:

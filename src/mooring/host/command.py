@@ -24,6 +24,9 @@ MASK = "<masked>"
 NOT_FOUND = 127  # the exit code of shells
 _CHUNK = 65536
 _SHORT_SECRET = 4  # characters; masked only where it stands alone, else the text is unreadable
+# A child has copies of all our descriptors until it has become the program: who must know that
+# nobody has one any more (a claimed device) takes this.
+STARTING = threading.Lock()
 SYSTEM_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin")
 
 
@@ -125,7 +128,7 @@ class _Overtime:
 
 
 def _start(argv: Sequence[str]) -> subprocess.Popen[bytes]:
-    with refusals(f"run {argv[0]}"):
+    with refusals(f"run {argv[0]}"), STARTING:
         return subprocess.Popen(  # noqa: S603  a list of words, no shell
             argv,
             stdin=subprocess.DEVNULL,

@@ -15,7 +15,8 @@ from pathlib import Path
 from mooring.errors import KernelRefused
 from mooring.host.refusal import reason
 
-_MODIFY, _MOVED_TO, _CREATE, _ONLYDIR = 0x2, 0x80, 0x100, 0x0100_0000
+_MODIFY, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x40, 0x80, 0x100, 0x200
+_ONLYDIR = 0x0100_0000
 _MUCH = 64 << 10  # bytes of events read at a time
 _EVENT = struct.Struct("iIII")  # watch, what, cookie, bytes of the name that follows
 _LOST = -1  # the watch of an event that says that there were too many
@@ -45,7 +46,7 @@ class DirectoryWatches:
 
     @contextmanager
     def of(self, directory: Path) -> Iterator[DirectoryWatch]:
-        """Tells when a file in it was written to, made, or moved there. Raises: KernelRefused."""
+        """Tells when a file in it was written to, made, removed or moved. Raises: KernelRefused."""
         watch = DirectoryWatch()
         number = self._begin(directory)
         self._watching.setdefault(number, set()).add(watch)
@@ -61,7 +62,7 @@ class DirectoryWatches:
             flags = os.O_NONBLOCK | os.O_CLOEXEC
             self._handle = _checked(_libc.inotify_init1(flags), directory)
             asyncio.get_running_loop().add_reader(self._handle, self._on_events)
-        wanted = _MODIFY | _MOVED_TO | _CREATE | _ONLYDIR
+        wanted = _MODIFY | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _ONLYDIR
         try:
             path = os.fsencode(directory)
             return _checked(_libc.inotify_add_watch(self._handle, path, wanted), directory)

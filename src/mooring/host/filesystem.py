@@ -175,7 +175,7 @@ def _ends_are_zero(device: Path, descriptor: int) -> bool:
         raise HostError(f"{device} has no size, so it is not formatted")
     length = min(size, END_BYTES)
     ends = (_read(device, descriptor, start, length) for start in (0, size - length))
-    return not any(any(end) for end in ends)
+    return all(end.count(0) == len(end) for end in ends)
 
 
 def _read(device: Path, descriptor: int, start: int, length: int) -> bytes:

@@ -31,6 +31,7 @@ _SET_CAPACITY = 0x4C07
 _CONFIGURE = 0x4C0A
 _GET_FREE = 0x4C82
 _INFO = struct.Struct("QQ36xI64s112x")  # loop_info64: device and inode of the backing, flags, name
+_FLAGS_AT = 52  # in loop_info64
 _CONFIG = struct.Struct(f"II{_INFO.size}s64x")  # loop_config: descriptor, block size, info
 _NAME_BYTES = 63
 
@@ -73,7 +74,12 @@ def attached_while_used(backing: Path, access: Access = Access.READ_WRITE) -> It
 
 
 def find(backing: Path) -> Path | None:
-    """The loop device that already stands for `backing`, or None.
+    """The loop device that already stands for `backing`, or None."""
+    return next(find_all(backing), None)
+
+
+def find_all(backing: Path) -> Iterator[Path]:
+    """All loop devices that stand for `backing`.
 
     The name that the kernel tells is only where to look: it may be that of a removed file, or of
     one that is hidden under a mount. What counts is that the device holds this very file.
@@ -83,7 +89,7 @@ def find(backing: Path) -> Path | None:
             sought = backing.stat()
     except KernelRefused as refused:
         if refused.errno == errno.ENOENT:
-            return None
+            return
         raise
     names = {str(backing), os.path.realpath(backing)}
     with refusals(f"list {SYSFS}"):
@@ -93,8 +99,7 @@ def find(backing: Path) -> Path | None:
         if names & {told, told.removesuffix(" (deleted)")}:
             device = Path("/dev") / name
             if _backing_file(device) == (sought.st_dev, sought.st_ino):
-                return device
-    return None
+                yield device
 
 
 def find_or_attach(backing: Path) -> Path:
@@ -114,6 +119,43 @@ def detach(device: Path) -> None:
     except KernelRefused as refused:
         if refused.errno not in (errno.ENXIO, errno.ENOENT, errno.ENODEV):
             raise
+
+
+def is_going(device: Path) -> bool:
+    """Whether it is free, or will be at its last close; a device that does not exist is, too."""
+    try:
+        told = (SYSFS / device.name / "loop" / "autoclear").read_bytes()
+    except OSError:
+        return True
+    return told.strip() == b"1"
+
+
+def keep(device: Path, backing: Path) -> bool:
+    """Let a device that was to go stay; False when it is gone.
+
+    After: it stands for `backing` until it is detached.
+    """
+    info = bytearray(_INFO.size)
+    with refusals(f"keep {device}"):
+        sought = backing.stat()
+        try:
+            descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)  # it cannot go meanwhile
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.ioctl(descriptor, _GET_STATUS64, info)
+            on_device, inode, flags, _ = _INFO.unpack(info)
+            if (on_device, inode) != (sought.st_dev, sought.st_ino):
+                return False
+            struct.pack_into("I", info, _FLAGS_AT, flags & ~_Flag.AUTOCLEAR)
+            fcntl.ioctl(descriptor, _SET_STATUS64, info)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                return False
+            raise
+        finally:
+            os.close(descriptor)
+    return True
 
 
 def detach_backing(backing: Path) -> None:

@@ -19,6 +19,7 @@ _RESOLVE_NO_XDEV = 0x01
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
+_RESOLVE_IN_ROOT = 0x10
 _NO_SUCH_CALL = (errno.ENOSYS, errno.EPERM)  # EPERM: an old container sandbox hides it
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -86,6 +87,23 @@ def open_by_steps(root: int, path: str) -> int:
             os.close(held)
         held = below
     return held
+
+
+def open_in_root(root: int, path: str, flags: int) -> int:
+    """A descriptor of what a process would open that has `root` for its root directory.
+
+    Links are followed, and lead nowhere else; kernels before 5.6 refuse them.
+    """
+    try:
+        return _open(root, path, flags, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
+    except OSError as error:
+        if error.errno not in _NO_SUCH_CALL:
+            raise
+    held = open_by_steps(root, path.strip("/"))
+    try:
+        return os.open(f"/proc/self/fd/{held}", flags | os.O_CLOEXEC)
+    finally:
+        os.close(held)
 
 
 def _step(directory: int, name: str) -> int:

@@ -26,6 +26,14 @@ def move_here(directory: Path) -> None:
     (directory.parent / "elsewhere").rename(directory / "moved")
 
 
+def move_away(directory: Path) -> None:
+    (directory / "file").rename(directory.parent / "moved")
+
+
+def remove(directory: Path) -> None:
+    (directory / "file").unlink()
+
+
 async def heard(watch: DirectoryWatch) -> None:
     async with asyncio.timeout(PATIENCE):
         await watch.changed()
@@ -37,7 +45,11 @@ async def is_quiet(watch: DirectoryWatch) -> bool:
     return waiting.cancel()
 
 
-@pytest.mark.parametrize("change", [write, make, move_here], ids=lambda change: change.__name__)
+@pytest.mark.parametrize(
+    "change",
+    [write, make, move_here, move_away, remove],
+    ids=lambda change: change.__name__,
+)
 async def test_a_change_is_heard_once(tmp_path: Path, change: Callable[[Path], None]) -> None:
     directory = a_directory(tmp_path)
     with DirectoryWatches().of(directory) as watch:

@@ -1,0 +1,53 @@
+"""What callers are told of a volume or a snapshot."""
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from mooring.csi.proto import csi_pb2 as csi
+from mooring.driver.core import Core
+from mooring.driver.records import SnapshotRecord, VolumeRecord
+from mooring.driver.topology import of_node
+from mooring.host import usage
+
+
+def volume(record: VolumeRecord, node_id: str) -> csi.Volume:
+    source = None
+    if record.source and record.source.snapshot_id:
+        snapshot = csi.VolumeContentSource.SnapshotSource(snapshot_id=record.source.snapshot_id)
+        source = csi.VolumeContentSource(snapshot=snapshot)
+    elif record.source:
+        copied = csi.VolumeContentSource.VolumeSource(volume_id=record.source.volume_id)
+        source = csi.VolumeContentSource(volume=copied)
+    return csi.Volume(
+        capacity_bytes=record.size_bytes,
+        volume_id=record.id,
+        content_source=source,
+        accessible_topology=[of_node(node_id)],
+    )
+
+
+def snapshot(record: SnapshotRecord) -> csi.Snapshot:
+    seconds, nanos = divmod(record.created_ns, 1_000_000_000)
+    return csi.Snapshot(
+        size_bytes=record.size_bytes,
+        snapshot_id=record.id,
+        source_volume_id=record.volume_id,
+        creation_time=Timestamp(seconds=seconds, nanos=nanos),
+        ready_to_use=True,
+    )
+
+
+def condition(core: Core, record: VolumeRecord) -> csi.VolumeCondition:
+    """How a volume is, as far as its image tells."""
+    try:
+        size = core.image_of(record).stat().st_size
+    except FileNotFoundError:
+        return abnormal("its image is missing")
+    if size < record.size_bytes:
+        return abnormal(f"its image has {size} bytes of {record.size_bytes}")
+    if usage.of_filesystem(core.state.root).available_bytes == 0:
+        return abnormal("the disk that holds its image is full")
+    return csi.VolumeCondition(abnormal=False, message="the volume is in order")
+
+
+def abnormal(message: str) -> csi.VolumeCondition:
+    return csi.VolumeCondition(abnormal=True, message=message)

@@ -1,0 +1,150 @@
+"""Images: sparse files that hold a volume's bytes, and copies of them."""
+
+import ctypes
+import errno
+import fcntl
+import os
+from pathlib import Path
+
+from mooring.host import command
+from mooring.host.probe import Holds, probe
+from mooring.host.refusal import refusals
+
+FILE_MODE = 0o600
+_FICLONE = 0x40049409
+_CANNOT_SHARE = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS)
+_CHUNK = 8 << 20
+_SECTOR = 512  # the unit of st_blocks
+_fallocate = ctypes.CDLL(None, use_errno=True)["fallocate"]
+_fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong]
+
+
+def create(path: Path, size: int) -> None:
+    """A new image of zeros that takes no room. Raises: HostError."""
+    with refusals(f"make an image of {size} bytes"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+        try:
+            os.ftruncate(descriptor, size)
+        finally:
+            os.close(descriptor)
+
+
+def copy(source: Path, target: Path, size: int) -> int:
+    """A new image with the bytes of `source`, and zeros up to `size`; sparse where that is.
+
+    Returns how many bytes the two share from now on: none where the file system cannot do that.
+    Raises: HostError.
+    """
+    with refusals(f"copy {source}"):
+        read = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            written = os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+            try:
+                is_shared = _share(read, written)
+                if not is_shared:
+                    _copy_data(read, written)
+                os.ftruncate(written, size)
+            finally:
+                os.close(written)
+        finally:
+            os.close(read)
+        return allocated_bytes(target) if is_shared else 0
+
+
+def grow(path: Path, size: int) -> None:
+    """Make an image larger, never smaller. After: it survives a crash. Raises: HostError."""
+    with refusals(f"grow {path} to {size} bytes"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if os.fstat(descriptor).st_size < size:
+                os.ftruncate(descriptor, size)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def allocate(path: Path) -> None:
+    """Give an image all its blocks now. Raises: HostError when there are not enough."""
+    with refusals(f"allocate {path}"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            size = os.fstat(descriptor).st_size
+            # The kernel would take all there are before it says that they are not enough.
+            if size - allocated_bytes(path) > _free_bytes(descriptor):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+            # Not Python's: where a file system cannot, that one writes under the user's feet.
+            if _fallocate(descriptor, 0, 0, size):
+                code = ctypes.get_errno()
+                raise OSError(code, os.strerror(code), str(path))
+        finally:
+            os.close(descriptor)
+
+
+def blank(path: Path, size: int) -> None:
+    """Put a new image of zeros in the place of one, at once. Only for what nobody was ever given.
+
+    Raises: HostError.
+    """
+    fresh = path.with_name(f"{path.name}.blank")
+    with refusals(f"blank {path}"):
+        fresh.unlink(missing_ok=True)
+        create(fresh, size)
+        fresh.rename(path)
+
+
+def give_own_identity(path: Path) -> None:
+    """Let a copied btrfs be told apart from the one it was copied from; anything else is left.
+
+    To the kernel two btrfs with one identity are parts of one file system. (xfs is mounted without
+    that check, and ext4 has none.)
+    Raises: HostError.
+    """
+    if probe(path) == Holds("btrfs"):
+        command.check(["btrfstune", "-f", "-m", str(path)], seconds=None)
+
+
+def allocated_bytes(path: Path) -> int:
+    return path.stat().st_blocks * _SECTOR
+
+
+def _free_bytes(descriptor: int) -> int:
+    told = os.fstatvfs(descriptor)
+    return told.f_bavail * told.f_frsize
+
+
+def _share(source: int, target: int) -> bool:
+    try:
+        fcntl.ioctl(target, _FICLONE, source)
+    except OSError as error:
+        if error.errno not in _CANNOT_SHARE:
+            raise
+        return False
+    return True
+
+
+def _copy_data(source: int, target: int) -> None:
+    position = 0
+    while (begin := _find_data(source, position)) is not None:
+        position = os.lseek(source, begin, os.SEEK_HOLE)
+        _copy_range(source, target, begin, position)
+
+
+def _find_data(source: int, position: int) -> int | None:
+    try:
+        return os.lseek(source, position, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # none from here on
+            raise
+        return None
+
+
+def _copy_range(source: int, target: int, begin: int, end: int) -> None:
+    while begin < end:
+        chunk = os.pread(source, min(_CHUNK, end - begin), begin)
+        if not chunk:
+            return
+        left = memoryview(chunk)
+        while left:
+            done = os.pwrite(target, left, begin)
+            begin += done
+            left = left[done:]

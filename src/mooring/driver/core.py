@@ -1,0 +1,51 @@
+"""What the services of one driver share: its settings, its state, and the machine."""
+
+from pathlib import Path
+
+import msgspec
+
+from mooring.clock import Clock
+from mooring.driver.in_flight import InFlight
+from mooring.driver.records import SnapshotRecord, VolumeRecord
+from mooring.driver.refusal import NOT_FOUND, CallRefused, need
+from mooring.driver.room import Room
+from mooring.driver.settings import Settings
+from mooring.driver.state import State
+from mooring.host.contract import MountOps
+
+
+class Core(msgspec.Struct, frozen=True):
+    settings: Settings
+    state: State
+    room: Room
+    in_flight: InFlight
+    mounts: MountOps
+    clock: Clock
+
+    def get_volume(self, identifier: str) -> VolumeRecord:
+        """Raises: CallRefused when there is none."""
+        volume = self.state.volumes.find(need(identifier, "volume_id"))
+        if volume is None:
+            raise CallRefused(NOT_FOUND, f"there is no volume {shown(identifier)}")
+        return volume
+
+    def get_snapshot(self, identifier: str) -> SnapshotRecord:
+        """Raises: CallRefused when there is none."""
+        snapshot = self.state.snapshots.find(need(identifier, "snapshot_id"))
+        if snapshot is None:
+            raise CallRefused(NOT_FOUND, f"there is no snapshot {shown(identifier)}")
+        return snapshot
+
+    def image_of(self, volume: VolumeRecord) -> Path:
+        return self.state.volumes.image(volume.id)
+
+
+def new_core(settings: Settings, state: State, mounts: MountOps, clock: Clock) -> Core:
+    return Core(settings, state, Room(state, settings.overcommit), InFlight(), mounts, clock)
+
+
+def shown(identifier: str) -> str:
+    """An id that may be anything, as it stands in a sentence."""
+    limit = 80
+    text = repr(identifier)
+    return text if len(text) <= limit else f"{text[:limit]}..."

@@ -1,0 +1,44 @@
+"""Ids: made from the names that callers choose, and so that no id can leave the state directory.
+
+One name has one id for ever. So a repeated call finds what the first one made, whatever was lost
+in between; and a volume whose record is damaged is not made a second time.
+"""
+
+import hashlib
+import re
+
+from mooring.driver.refusal import INVALID, CallRefused, need
+
+MAX_NAME_BYTES = 128
+
+_VOLUME = re.compile(r"vol-[0-9a-f]{32}")
+_SNAPSHOT = re.compile(r"snap-[0-9a-f]{32}")
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # by the specification
+
+
+def volume_id_of(name: str) -> str:
+    """The id of the volume of this name. Raises: CallRefused for what cannot be a name."""
+    return f"vol-{_digest(name)}"
+
+
+def snapshot_id_of(name: str) -> str:
+    return f"snap-{_digest(name)}"
+
+
+def is_volume_id(text: str) -> bool:
+    """Whether a volume of this id can exist."""
+    return _VOLUME.fullmatch(text) is not None
+
+
+def is_snapshot_id(text: str) -> bool:
+    return _SNAPSHOT.fullmatch(text) is not None
+
+
+def _digest(name: str) -> str:
+    encoded = need(name, "name").encode()
+    if len(encoded) > MAX_NAME_BYTES:
+        text = f"name has {len(encoded)} bytes, and may have {MAX_NAME_BYTES}"
+        raise CallRefused(INVALID, text)
+    if _FORBIDDEN.search(name):
+        raise CallRefused(INVALID, f"name {name!r} holds control characters")
+    return hashlib.sha256(encoded).hexdigest()[:32]

@@ -1,0 +1,32 @@
+"""The Identity service: who this driver is, and what it offers."""
+
+from google.protobuf.wrappers_pb2 import BoolValue
+
+from mooring import __version__
+from mooring.csi.proto import csi_pb2 as csi
+from mooring.driver.settings import NAME
+
+Service = csi.PluginCapability.Service
+Expansion = csi.PluginCapability.VolumeExpansion
+
+
+class IdentityCalls:
+    def GetPluginInfo(self, _: csi.GetPluginInfoRequest) -> csi.GetPluginInfoResponse:
+        return csi.GetPluginInfoResponse(name=NAME, vendor_version=__version__)
+
+    def GetPluginCapabilities(
+        self, _: csi.GetPluginCapabilitiesRequest
+    ) -> csi.GetPluginCapabilitiesResponse:
+        return csi.GetPluginCapabilitiesResponse(
+            capabilities=[
+                csi.PluginCapability(service=Service(type=Service.CONTROLLER_SERVICE)),
+                csi.PluginCapability(
+                    service=Service(type=Service.VOLUME_ACCESSIBILITY_CONSTRAINTS)
+                ),
+                csi.PluginCapability(volume_expansion=Expansion(type=Expansion.ONLINE)),
+                csi.PluginCapability(volume_expansion=Expansion(type=Expansion.OFFLINE)),
+            ]
+        )
+
+    def Probe(self, _: csi.ProbeRequest) -> csi.ProbeResponse:
+        return csi.ProbeResponse(ready=BoolValue(value=True))

@@ -1,0 +1,127 @@
+"""How large a volume gets, and whether there is room for it.
+
+Images are sparse, so what is free on the disk is promised already to volumes that have not been
+filled yet. A promise is a volume's size less the blocks it has; blocks that it shares with others
+count as not its own, since it gets copies of them when they are written to.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from mooring.csi.proto import csi_pb2 as csi
+from mooring.driver.backends.image import allocated_bytes
+from mooring.driver.records import AccessType
+from mooring.driver.refusal import EXHAUSTED, INVALID, OUT_OF_RANGE, CallRefused
+from mooring.driver.settings import GIB, MIB
+from mooring.driver.state import State
+from mooring.host import usage
+
+DEFAULT_BYTES = GIB
+GRAIN_BYTES = 4096  # sizes are multiples of it, as those of file systems are
+# The least that mkfs accepts, with a little room for files.
+LEAST_BYTES = {"": MIB, "ext4": 8 * MIB, "xfs": 300 * MIB, "btrfs": 128 * MIB}
+
+
+def choose_size(
+    wanted: csi.CapacityRange, access_type: AccessType, fs_type: str, least: int
+) -> int:
+    """The size of a new volume, of at least `least` bytes. Raises: CallRefused."""
+    required, limit = checked_range(wanted)
+    floor = max(least, LEAST_BYTES["" if access_type is AccessType.BLOCK else fs_type])
+    size = (
+        max(required, floor) if required or least else max(floor, min(DEFAULT_BYTES, limit or GIB))
+    )
+    size = -(-size // GRAIN_BYTES) * GRAIN_BYTES
+    if limit and size > limit:
+        text = f"the volume would have {size} bytes, which is more than limit_bytes {limit}"
+        raise CallRefused(OUT_OF_RANGE, text)
+    return size
+
+
+def is_within(size: int, wanted: csi.CapacityRange) -> bool:
+    """Whether a volume of this size is what was asked for. Raises: CallRefused."""
+    required, limit = checked_range(wanted)
+    return required <= size and (not limit or size <= limit)
+
+
+def checked_range(wanted: csi.CapacityRange) -> tuple[int, int]:
+    """Required and limit; 0: none. Raises: CallRefused when they make no sense."""
+    required, limit = wanted.required_bytes, wanted.limit_bytes
+    if required < 0 or limit < 0:
+        raise CallRefused(INVALID, "the capacity range is negative")
+    if limit and required > limit:
+        text = f"required_bytes {required} are more than limit_bytes {limit}"
+        raise CallRefused(OUT_OF_RANGE, text)
+    return required, limit
+
+
+class Room:
+    """What is left to promise."""
+
+    def __init__(self, state: State, overcommit: float) -> None:
+        self._state = state
+        self._overcommit = overcommit
+        self._lock = Lock()
+        self._coming: dict[str, int] = {}  # bytes for what is just being made
+
+    def available_bytes(self) -> int:
+        """What a new volume may have at most. Raises: HostError."""
+        with self._lock:
+            return max(0, self._left())
+
+    def total_bytes(self) -> int:
+        """What the largest volume could have on an empty disk. Raises: HostError."""
+        return int(usage.of_filesystem(self._state.root).capacity_bytes * self._overcommit)
+
+    @contextmanager
+    def reserved(self, identifier: str, size: int) -> Iterator[None]:
+        """Keep `size` bytes for something that has its record at the end of the block.
+
+        Raises: CallRefused when they are not there; HostError.
+        """
+        with self._lock:
+            if size > self.total_bytes():
+                text = f"{size} bytes are more than the disk has: {self.total_bytes()}"
+                raise CallRefused(OUT_OF_RANGE, text)
+            left = self._left_at_least()
+            if size > left:
+                left = self._left()
+            if size > left:
+                text = f"{size} bytes are wanted, and {max(0, left)} are left to promise"
+                raise CallRefused(EXHAUSTED, text)
+            self._coming[identifier] = size
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._coming[identifier]
+
+    def _left_at_least(self) -> int:
+        """As if no volume had a block yet: known without looking at all of them."""
+        promised = sum(volume.size_bytes for volume in self._state.volumes.all())
+        return self._free() - self._kept() - promised
+
+    def _left(self) -> int:
+        volumes = self._state.volumes
+        left = self._free() - self._kept()
+        for volume in volumes.all():
+            own = _allocated(volumes.image(volume.id)) - volume.shared_bytes
+            left -= max(0, volume.size_bytes - max(0, own))
+        return left
+
+    def _free(self) -> int:
+        return int(usage.of_filesystem(self._state.root).available_bytes * self._overcommit)
+
+    def _kept(self) -> int:
+        """For what is being made, and for the blocks that snapshots share with volumes."""
+        shared = sum(snapshot.shared_bytes for snapshot in self._state.snapshots.all())
+        return shared + sum(self._coming.values())
+
+
+def _allocated(image: Path) -> int:
+    try:
+        return allocated_bytes(image)
+    except FileNotFoundError:
+        return 0  # just being deleted, or lost: its condition says so

@@ -1,0 +1,182 @@
+"""Serving the driver on a unix socket."""
+
+import errno
+import os
+import socket
+import stat
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from mooring import log
+from mooring.clock import Clock
+from mooring.csi.proto import csi_pb2 as csi
+from mooring.driver.controller import VolumeCalls
+from mooring.driver.core import Core, new_core
+from mooring.driver.health import HealthCalls
+from mooring.driver.identity import IdentityCalls
+from mooring.driver.listing import ListingCalls
+from mooring.driver.node import NodeCalls
+from mooring.driver.recover import recover
+from mooring.driver.refusal import CallRefused, host_refusals
+from mooring.driver.settings import Settings
+from mooring.driver.snapshots import SnapshotCalls
+from mooring.driver.state import open_state
+from mooring.errors import UsageError
+from mooring.host.blocking import in_thread
+from mooring.host.contract import MountOps
+
+MAX_PATH_BYTES = 107  # what the kernel takes for the name of a socket
+SOCKET_MODE = 0o600
+GRACE_SECONDS = 30.0  # for calls that are at work when the driver is asked to end
+
+_log = log.get("mooring.driver")
+
+Call = Callable[[Message], Message]
+
+
+class Context(Protocol):
+    """What gRPC gives to a handler, as far as it is used."""
+
+    async def abort(self, code: grpc.StatusCode, details: str) -> None: ...
+
+
+def open_driver(settings: Settings, mounts: MountOps, clock: Clock) -> Core:
+    """A driver on its state directory, with what a crash left made good. Blocks.
+
+    Raises: UsageError.
+    """
+    core = new_core(settings, open_state(settings.state_dir), mounts, clock)
+    recover(core)
+    return core
+
+
+@asynccontextmanager
+async def serving(core: Core, endpoint: str) -> AsyncIterator[None]:
+    """Serve the driver at `endpoint` while the context is entered.
+
+    After: calls that were at work have ended, and the socket is gone. What is mounted stays.
+    Raises: UsageError when there can be no socket.
+    """
+    path = socket_path(endpoint)
+    _make_place(path)
+    server = grpc.aio.server()
+    for name, calls in services(core).items():
+        service = csi.DESCRIPTOR.services_by_name[name]
+        handlers = dict(_handlers(service, calls, core.clock))
+        generic = grpc.method_handlers_generic_handler(service.full_name, handlers)
+        server.add_generic_rpc_handlers((generic,))
+    try:
+        server.add_insecure_port(f"unix:{path}")
+        path.chmod(SOCKET_MODE)
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"the driver cannot listen at {path}: {error}") from error
+    await server.start()
+    try:
+        yield
+    finally:
+        await server.stop(GRACE_SECONDS)
+        with suppress(FileNotFoundError):
+            path.unlink()
+
+
+def services(core: Core) -> dict[str, tuple[object, ...]]:
+    """Who answers the calls of each service, by its name on the wire."""
+    return {
+        "Identity": (IdentityCalls(),),
+        "Controller": (VolumeCalls(core), SnapshotCalls(core), ListingCalls(core)),
+        "Node": (NodeCalls(core), HealthCalls(core)),
+    }
+
+
+def socket_path(endpoint: str) -> Path:
+    """Of `unix:///path`, `unix:/path`, or a plain path. Raises: UsageError."""
+    text = endpoint.removeprefix("unix://") if endpoint.startswith("unix://") else endpoint
+    path = Path(text.removeprefix("unix:"))
+    if not path.is_absolute():
+        text = f"--endpoint {endpoint!r} names no absolute path: unix:///run/csi.sock would"
+        raise UsageError(text)
+    if len(os.fsencode(path)) > MAX_PATH_BYTES:
+        text = f"--endpoint {endpoint!r} is too long: a socket's path has {MAX_PATH_BYTES} bytes"
+        raise UsageError(text)
+    return path
+
+
+def _make_place(path: Path) -> None:
+    """Take away the socket that a dead driver left. Raises: UsageError when one listens there."""
+    try:
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"the driver cannot listen at {path}: {error.strerror}") from error
+    if not stat.S_ISSOCK(mode):
+        raise UsageError(
+            f"the driver cannot listen at {path}: something else than a socket is there"
+        )
+    if _is_listening(path):
+        raise UsageError(f"another driver listens at {path}: stop it, or choose another --endpoint")
+    path.unlink(missing_ok=True)
+
+
+def _is_listening(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as trial:
+        trial.settimeout(0)
+        try:
+            trial.connect(str(path))
+        except OSError as error:
+            return error.errno not in (errno.ECONNREFUSED, errno.ENOENT)
+    return True
+
+
+def _handlers(
+    service: ServiceDescriptor, answering: tuple[object, ...], clock: Clock
+) -> Iterator[tuple[str, object]]:
+    """A handler for each method that somebody answers; gRPC says UNIMPLEMENTED to the rest."""
+    for method in service.methods:
+        call = next(
+            (found for each in answering if (found := getattr(each, method.name, None))), None
+        )
+        if call is not None:
+            yield (
+                method.name,
+                grpc.unary_unary_rpc_method_handler(
+                    _handler(method, call, clock),
+                    request_deserializer=GetMessageClass(method.input_type).FromString,
+                    response_serializer=GetMessageClass(method.output_type).SerializeToString,
+                ),
+            )
+
+
+def _handler(
+    method: MethodDescriptor, call: Call, clock: Clock
+) -> Callable[[Message, Context], Awaitable[Message | None]]:
+    def answer(request: Message) -> Message:
+        with host_refusals():
+            return call(request)
+
+    async def handle(request: Message, context: Context) -> Message | None:
+        began = clock.monotonic()
+        code, because = grpc.StatusCode.OK, ""
+        try:
+            return await in_thread(answer, request)
+        except CallRefused as refused:
+            code, because = refused.code, refused.message
+        except Exception as error:  # noqa: BLE001  a bug must not look like an unknown outcome
+            _log.exception("a call failed", call=method.name)
+            code, because = grpc.StatusCode.INTERNAL, f"a bug in the driver: {type(error).__name__}"
+        finally:
+            took_ms = f"{(clock.monotonic() - began) * 1000:.1f}"
+            _log.debug("called", call=method.name, code=code.name, took_ms=took_ms)
+        _log.info("a call was refused", call=method.name, code=code.name, because=because)
+        await context.abort(code, because)
+        return None
+
+    return handle

@@ -1,0 +1,34 @@
+"""What a driver is told when it starts, and what it calls itself."""
+
+from pathlib import Path
+
+import msgspec
+
+from mooring.errors import UsageError
+from mooring.model.names import label_value
+
+NAME = "loop.csi.mooring.dev"
+TOPOLOGY_KEY = f"topology.{NAME}/node"
+KUBERNETES_PREFIX = "csi.storage.k8s.io/"  # parameters that are no business of a driver
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+class Settings(msgspec.Struct, frozen=True):
+    node_id: str  # of the one machine that reaches the volumes
+    state_dir: Path
+    max_volumes: int = 0  # how many may be attached to it; 0: no limit
+    overcommit: float = 1.0  # how many bytes to promise for each one that is there
+
+
+def checked(settings: Settings) -> Settings:
+    """The same settings. Raises: UsageError when a driver cannot run with them."""
+    problem = next(iter(label_value(settings.node_id)), "") if settings.node_id else "it is empty"
+    if problem:
+        raise UsageError(f"{settings.node_id!r} cannot be a --node-id: {problem}")
+    if settings.max_volumes < 0:
+        raise UsageError(f"--max-volumes cannot be negative: {settings.max_volumes}")
+    if settings.overcommit <= 0:
+        raise UsageError(f"--overcommit must be more than 0: {settings.overcommit:g}")
+    return settings

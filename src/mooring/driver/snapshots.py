@@ -1,0 +1,73 @@
+"""The Controller service: snapshots, which are images of their own and outlive their volume."""
+
+from mooring import log
+from mooring.csi.proto import csi_pb2 as csi
+from mooring.driver import answers
+from mooring.driver.backends import image
+from mooring.driver.copying import standing_still
+from mooring.driver.core import Core
+from mooring.driver.identifiers import is_snapshot_id, snapshot_id_of
+from mooring.driver.parameters import check_snapshot_parameters
+from mooring.driver.records import SnapshotRecord
+from mooring.driver.refusal import EXISTS, CallRefused, need
+
+_log = log.get("mooring.driver.snapshots")
+
+
+class SnapshotCalls:
+    """RPCs on snapshots. Each blocks, and raises CallRefused or HostError."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._snapshots = core.state.snapshots
+
+    def CreateSnapshot(self, request: csi.CreateSnapshotRequest) -> csi.CreateSnapshotResponse:
+        identifier = snapshot_id_of(request.name)
+        volume_id = need(request.source_volume_id, "source_volume_id")
+        check_snapshot_parameters(request.parameters)
+        with self._core.in_flight.holding(identifier, volume_id):
+            snapshot = self._snapshots.find(identifier)
+            if snapshot is None:
+                snapshot = self._cut(identifier, request.name, volume_id)
+            elif snapshot.volume_id != volume_id:
+                text = f"snapshot {request.name!r} exists, of volume {snapshot.volume_id}"
+                raise CallRefused(EXISTS, text)
+        return csi.CreateSnapshotResponse(snapshot=answers.snapshot(snapshot))
+
+    def DeleteSnapshot(self, request: csi.DeleteSnapshotRequest) -> csi.DeleteSnapshotResponse:
+        identifier = need(request.snapshot_id, "snapshot_id")
+        if is_snapshot_id(identifier):
+            with self._core.in_flight.holding(identifier):
+                if self._snapshots.find(identifier) is not None:
+                    self._snapshots.remove(identifier)
+                    _log.info("snapshot deleted", snapshot=identifier)
+        return csi.DeleteSnapshotResponse()
+
+    def GetSnapshot(self, request: csi.GetSnapshotRequest) -> csi.GetSnapshotResponse:
+        snapshot = self._core.get_snapshot(request.snapshot_id)
+        return csi.GetSnapshotResponse(snapshot=answers.snapshot(snapshot))
+
+    def _cut(self, identifier: str, name: str, volume_id: str) -> SnapshotRecord:
+        volume = self._core.get_volume(volume_id)
+        source = self._core.image_of(volume)
+        with (
+            self._core.room.reserved(identifier, image.allocated_bytes(source)),
+            self._snapshots.making(identifier) as path,
+        ):
+            with standing_still(self._core, volume):
+                shared_bytes = image.copy(source, path, volume.size_bytes)
+                moment = self._core.clock.now()
+            snapshot = SnapshotRecord(
+                identifier,
+                name,
+                volume.id,
+                volume.access_type,
+                volume.fs_type,
+                volume.size_bytes,
+                int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1000,
+                volume.contents,
+                shared_bytes,
+            )
+            self._snapshots.add(snapshot)
+        _log.info("snapshot cut", snapshot=identifier, volume=volume.id, shared=shared_bytes)
+        return snapshot

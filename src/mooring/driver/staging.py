@@ -1,0 +1,144 @@
+"""Staging: an image becomes a device, and a file system is mounted from it.
+
+The record comes first and last: what is to be staged before anything is done, and that it is when
+all of it is. In between nobody was given anything, so whatever was half done is simply undone.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from mooring.driver.backends import device, image
+from mooring.driver.backends.filesystem import Mounting, NotThere
+from mooring.driver.core import Core
+from mooring.driver.records import (
+    AccessType,
+    Blank,
+    Formatted,
+    Formatting,
+    Raw,
+    Stage,
+    VolumeRecord,
+)
+from mooring.driver.refusal import DATA_LOSS, PRECONDITION, CallRefused
+from mooring.errors import HostError
+from mooring.host.loop_device import Access
+from mooring.host.mountinfo import MountEntry, canonical
+
+
+def is_staged(core: Core, volume: VolumeRecord) -> bool:
+    """Whether all of it is still there. Raises: HostError."""
+    stage = volume.stage
+    if stage is None or not stage.is_done:
+        return False
+    if stage.use.access_type is AccessType.BLOCK:
+        return device.find(core.image_of(volume), _access(stage)) is not None
+    return staged_mount(core, volume) is not None
+
+
+def staged_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:
+    """Its file system, mounted where it is staged. Raises: HostError."""
+    if volume.stage is None:
+        return None
+    entry = entry_at(core, Path(volume.stage.path))
+    attached = device.find(core.image_of(volume)) if entry is not None else None
+    return entry if entry is not None and entry.source == str(attached) else None
+
+
+def stage_volume(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...]) -> None:
+    """Stage it, for the first time or anew. The caller holds the volume.
+
+    After: it is staged and the record says so; or it is not, and nothing is left of the attempt.
+    Raises: CallRefused, HostError.
+    """
+    entry = entry_at(core, Path(stage.path))
+    if entry is not None and stage.use.access_type is AccessType.MOUNT:
+        raise CallRefused(PRECONDITION, f"{stage.path} is a mount point of {entry.source} already")
+    volume = core.state.volumes.replace(
+        msgspec.structs.replace(volume, stage=stage, contents=_contents_at_start(volume, stage))
+    )
+    try:
+        if stage.use.access_type is AccessType.BLOCK:
+            device.find_or_attach(core.image_of(volume), _access(stage))
+            contents = volume.contents
+        else:
+            contents = _mount(core, volume, stage, flags)
+        done = msgspec.structs.replace(stage, is_done=True)
+        core.state.volumes.replace(msgspec.structs.replace(volume, stage=done, contents=contents))
+    except (CallRefused, HostError):
+        unstage_volume(core, volume)
+        raise
+
+
+def unstage_volume(core: Core, volume: VolumeRecord) -> None:
+    """Unmount it and let its devices go, however far staging had come. The caller holds it.
+
+    After: it is not staged, and the record says so. A copy of the mount that another namespace has
+    keeps the device, which goes with it. Raises: HostError when it cannot be unmounted.
+    """
+    while volume.access_type is AccessType.MOUNT and (mount := staged_mount(core, volume)):
+        core.mounts.unmount(mount.mount_point)
+    device.detach_all(core.image_of(volume))
+    core.state.volumes.replace(msgspec.structs.replace(volume, stage=None))
+
+
+def entry_at(core: Core, path: Path) -> MountEntry | None:
+    """What is mounted exactly there. Raises: HostError."""
+    return core.mounts.table().find(canonical(path))
+
+
+def _access(stage: Stage) -> Access:
+    """A mounted file system writes to its device even if its users may not: its journal."""
+    is_device = stage.use.access_type is AccessType.BLOCK
+    return Access.READ_ONLY if is_device and stage.use.is_read_only else Access.READ_WRITE
+
+
+def _contents_at_start(volume: VolumeRecord, stage: Stage) -> Blank | Formatting | Formatted | Raw:
+    if stage.use.access_type is AccessType.BLOCK:
+        return Raw()
+    if isinstance(volume.contents, Blank | Formatting):
+        return Formatting(volume.fs_type)
+    return volume.contents
+
+
+def _mount(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...]) -> Formatted:
+    path = core.image_of(volume)
+    if isinstance(volume.contents, Formatting):
+        device.detach_all(path)
+        image.blank(path, volume.size_bytes)  # of an earlier attempt that was killed
+        if volume.is_allocated:
+            image.allocate(path)
+    attached = device.find_or_attach(path)
+    mounting = Mounting(core.mounts, attached, Path(stage.path), volume.fs_type)
+    is_new = isinstance(volume.contents, Formatting)
+    if is_new:
+        mounting.format_and_mount(flags)
+    else:
+        _mount_existing(mounting, volume, stage, flags)
+    if is_new and stage.use.is_read_only:
+        mounting.unmount()
+        mounting.mount(is_read_only=True, flags=flags)
+    return Formatted(volume.fs_type, volume.size_bytes)
+
+
+def _mount_existing(
+    mounting: Mounting, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...]
+) -> None:
+    contents = volume.contents
+    try:
+        mounting.check()
+    except NotThere as error:
+        code = DATA_LOSS if isinstance(contents, Formatted) else PRECONDITION
+        text = f"{error}; it was left alone, and it is not formatted"
+        raise CallRefused(code, text) from error
+    filled = contents.size_bytes if isinstance(contents, Formatted) else 0
+    must_grow = filled < volume.size_bytes
+    if must_grow and volume.fs_type == "ext4":
+        mounting.grow_unmounted()
+    elif must_grow:
+        mounting.mount(is_read_only=False, flags=flags)
+        mounting.grow()
+        if not stage.use.is_read_only:
+            return
+        mounting.unmount()
+    mounting.mount(is_read_only=stage.use.is_read_only, flags=flags)

@@ -1,0 +1,185 @@
+"""The state directory: what exists, and how it comes and goes at once.
+
+    volumes/<id>/record.json   what is known of a volume
+    volumes/<id>/image         its bytes
+    snapshots/<id>/...         the same, of a snapshot
+    making/                    what is not there yet
+    trash/                     what is not there any more
+
+A volume appears by one rename out of `making`, and goes by one rename into `trash`; so there is
+never half of one. Only what is in those two is ever deleted: an image whose record is lost stays.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Generic, TypeVar
+
+import msgspec
+
+from mooring import log
+from mooring.driver.records import Record, SnapshotRecord, VolumeRecord
+from mooring.driver.refusal import DATA_LOSS, CallRefused
+from mooring.errors import UsageError
+from mooring.host.refusal import refusals
+
+IMAGE = "image"
+RECORD = "record.json"
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+
+R = TypeVar("R", bound=Record)
+
+_log = log.get("mooring.driver.state")
+
+
+class Shelf(Generic[R]):
+    """All volumes, or all snapshots. Reads come from memory, and each change is on disk first."""
+
+    def __init__(self, root: Path, kind: type[R], directory: str) -> None:
+        self._kind = kind
+        self._root = root
+        self._home = root / directory
+        self._lock = Lock()
+        self._records: dict[str, R] = {}
+        self._damaged: set[str] = set()
+        self._load()
+
+    def find(self, identifier: str) -> R | None:
+        """Raises: CallRefused when it is there, and its record cannot be read."""
+        if identifier in self._damaged:
+            path = self._home / identifier / RECORD
+            text = f"the record of {identifier} is damaged, and its data was left alone: {path}"
+            raise CallRefused(DATA_LOSS, text)
+        return self._records.get(identifier)
+
+    def all(self) -> list[R]:
+        """Sorted by id."""
+        with self._lock:
+            return [self._records[identifier] for identifier in sorted(self._records)]
+
+    def image(self, identifier: str) -> Path:
+        """Where the bytes are. The id must be that of a record."""
+        return self._home / identifier / IMAGE
+
+    @contextmanager
+    def making(self, identifier: str) -> Iterator[Path]:
+        """A path for the image of what is to be added; without `add` in the block it goes again."""
+        draft = self._draft(identifier)
+        with refusals(f"make {identifier}"):
+            remove_tree(draft)
+            draft.mkdir(DIRECTORY_MODE)
+        try:
+            yield draft / IMAGE
+        finally:
+            with refusals(f"clear away {draft}"):
+                remove_tree(draft)
+
+    def add(self, record: R) -> None:
+        """Let what was made appear, with its record. After: it survives a crash."""
+        draft, home = self._draft(record.id), self._home / record.id
+        with refusals(f"add {record.id}"):
+            _write(draft, record)
+            sync(draft / IMAGE)
+            sync(draft)
+            draft.rename(home)
+            sync(self._home)
+        with self._lock:
+            self._records[record.id] = record
+
+    def replace(self, record: R) -> R:
+        """Let a record say something else, which survives a crash; returns it."""
+        home = self._home / record.id
+        with refusals(f"write the record of {record.id}"):
+            _write(home, record)
+            sync(home)
+        with self._lock:
+            self._records[record.id] = record
+        return record
+
+    def remove(self, identifier: str) -> None:
+        """Let it be gone, its bytes included."""
+        gone = self._root / "trash" / identifier
+        with refusals(f"remove {identifier}"):
+            remove_tree(gone)
+            (self._home / identifier).rename(gone)
+            sync(self._home)
+        with self._lock:
+            self._records.pop(identifier, None)
+        with refusals(f"remove {identifier}"):
+            remove_tree(gone)
+
+    def _draft(self, identifier: str) -> Path:
+        return self._root / "making" / identifier
+
+    def _load(self) -> None:
+        with refusals(f"read {self._home}"):
+            homes = sorted(path for path in self._home.iterdir() if path.is_dir())
+        for home in homes:
+            try:
+                record = msgspec.json.decode((home / RECORD).read_bytes(), type=self._kind)
+            except (OSError, msgspec.MsgspecError) as error:
+                _log.warning("a damaged record", path=home / RECORD, error=error)
+                self._damaged.add(home.name)
+            else:
+                self._records[home.name] = msgspec.structs.replace(record, id=home.name)
+
+
+class State:
+    """Volumes and snapshots of one state directory, which one driver has at a time."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.volumes: Shelf[VolumeRecord] = Shelf(root, VolumeRecord, "volumes")
+        self.snapshots: Shelf[SnapshotRecord] = Shelf(root, SnapshotRecord, "snapshots")
+
+
+def open_state(root: Path) -> State:
+    """The state that is kept in `root`, which is made if need be; garbage is cleared away.
+
+    Raises: UsageError when it cannot be used.
+    """
+    try:
+        root.mkdir(DIRECTORY_MODE, parents=True, exist_ok=True)
+        for name in ("volumes", "snapshots", "making", "trash"):
+            (root / name).mkdir(DIRECTORY_MODE, exist_ok=True)
+        for name in ("making", "trash"):
+            for left in (root / name).iterdir():
+                _log.info("clearing away what a crash left", path=left)
+                remove_tree(left)
+    except OSError as error:
+        text = f"the driver cannot use {error.filename or root}: {error.strerror}"
+        raise UsageError(text) from error
+    return State(root.resolve())
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a draft or garbage; missing is success."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(path)
+
+
+def sync(path: Path) -> None:
+    """Bring a file or directory to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write(home: Path, record: Record) -> None:
+    unfinished = home / f"{RECORD}.unfinished"
+    how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    descriptor = os.open(unfinished, how, FILE_MODE)
+    try:
+        left = memoryview(msgspec.json.encode(record))
+        while left:
+            left = left[os.write(descriptor, left) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    unfinished.rename(home / RECORD)
