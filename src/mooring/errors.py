@@ -18,6 +18,7 @@ MooringError
 │   ├── TooManyRequests   429
 │   ├── ServerError       500  the request makes no sense to the server
 │   │   └── InternalError      a bug, or the database refused
+│   ├── Unavailable       503  what would have to answer cannot, for now
 │   └── ServerTimeout     504  try again after `retry_after` seconds
 ├── ConnectionLost        the API server cannot be reached, or the stream broke: try again
 ├── StoreError            the database refused
@@ -144,6 +145,10 @@ class ServerError(ApiError):
 
 class InternalError(ServerError):
     reason = "InternalError"
+
+
+class Unavailable(ApiError):
+    code, reason = 503, "ServiceUnavailable"
 
 
 class ServerTimeout(ApiError):

@@ -24,7 +24,9 @@ STORED_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", 
 RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
     "api/v1": {
         "namespaces": ("ns", "cluster", ["finalize", "status"]),
-        "pods": ("po", "namespace", ["binding", "status"]),
+        "pods": ("po", "namespace", ["attach", "binding", "exec", "log", "status"]),
+        "replicationcontrollers": ("rc", "namespace", ["scale", "status"]),
+        "services": ("svc", "namespace", ["status"]),
         "nodes": ("no", "cluster", ["status"]),
         "persistentvolumes": ("pv", "cluster", ["status"]),
         "persistentvolumeclaims": ("pvc", "namespace", ["status"]),
@@ -45,6 +47,12 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "volumesnapshots": ("vs", "namespace", ["status"]),
         "volumesnapshotcontents": ("vsc,vscs", "cluster", ["status"]),
         "volumesnapshotclasses": ("vsclass,vsclasses", "cluster", []),
+    },
+    "apis/rbac.authorization.k8s.io/v1": {
+        "roles": ("", "namespace", []),
+        "rolebindings": ("", "namespace", []),
+        "clusterroles": ("", "cluster", []),
+        "clusterrolebindings": ("", "cluster", []),
     },
     "apis/coordination.k8s.io/v1": {"leases": ("", "namespace", [])},
     "apis/certificates.k8s.io/v1beta1": {"clustertrustbundles": ("", "cluster", [])},
@@ -101,9 +109,10 @@ async def test_what_is_served_from_elsewhere_says_from_where(api: ApiUnderTest) 
     assert not {"group", "version"} & found["pods/status"].keys()
 
 
-async def test_all_is_pods(api: ApiUnderTest) -> None:
+async def test_what_kubectl_get_all_asks_for(api: ApiUnderTest) -> None:
     found = await resources(api, "api/v1")
-    assert [name for name, r in found.items() if "all" in r.get("categories", [])] == ["pods"]
+    shown = [name for name, r in found.items() if "all" in r.get("categories", [])]
+    assert shown == ["pods", "replicationcontrollers", "services"]
 
 
 async def test_every_served_path_is_discovered(api: ApiUnderTest) -> None:

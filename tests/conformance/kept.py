@@ -14,7 +14,15 @@ _ONLY_JSON = "answers are JSON alone, and whoever takes any application gets it"
 _COLUMNS = "the columns that upstream wrote for it, but does not use"
 _STATUS_422 = "what is wrong with a binding is the client's fault, not the server's"
 
+_COLLECTED = "theirs has nobody who lets go of what is deleted and leaves its dependents alone"
+
 KEPT: Mapping[str, str] = {
+    "replication controller: its life, its defaults": _COLLECTED,
+    "replication controller: watched": _COLLECTED,
+    "role created without rules": _NULL_LISTS,
+    "cluster role created without rules": _NULL_LISTS,
+    "scale: read and put": "who scaled is told with the time of it, as of any other write",
+    "pod on a node that is not there": "it is the node that is missing, not the pod",
     "CSI node created without drivers": _NULL_LISTS,
     "CSI node created without a spec": _NULL_LISTS,
     "CSI node updated without its driver": _NULL_LISTS,

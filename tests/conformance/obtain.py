@@ -1,7 +1,7 @@
-"""The peers' programs, built through Go's module proxy: etcd and two of Kubernetes'.
+"""The peers' programs, built through Go's module proxy: etcd, Kubernetes', and those of CSI.
 
 Each is built once, into the git-ignored `.cache/peers`. MOORING_ETCD, MOORING_KUBE_APISERVER and
-MOORING_KUBE_CONTROLLER_MANAGER name programs to take instead. `python -m tests.conformance.obtain`
+so on name programs to take instead. `python -m tests.conformance.obtain`
 builds what is missing.
 """
 
@@ -20,6 +20,7 @@ import msgspec
 CACHE = Path(__file__).parents[2] / ".cache" / "peers"
 PACKAGES_PER_LINE = 200  # one line of progress after so many compiled packages
 
+_NO_LETTER = re.compile(r"\W")
 _STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
 
 Say = Callable[[str], None]
@@ -71,13 +72,28 @@ CSI_SANITY = Program(
     "v5.6.0",
     "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity",
 )
+CSI_HOST_PATH = Program(
+    "hostpathplugin",
+    "github.com/kubernetes-csi/csi-driver-host-path",
+    "v1.17.0",
+    "github.com/kubernetes-csi/csi-driver-host-path/cmd/hostpathplugin",
+)
+NODE_DRIVER_REGISTRAR = Program(
+    "csi-node-driver-registrar",
+    "github.com/kubernetes-csi/node-driver-registrar",
+    "v2.15.0",
+    "github.com/kubernetes-csi/node-driver-registrar/cmd/csi-node-driver-registrar",
+)
 
-PROGRAMS = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST, CSI_SANITY)
+PROGRAMS = (
+    *(ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST),
+    *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR),
+)
 
 
 def find(program: Program) -> Path:
     """Where the program is, if it is here already. Raises Missing."""
-    if given := os.environ.get(f"MOORING_{program.name.replace('-', '_').upper()}"):
+    if given := os.environ.get(f"MOORING_{_NO_LETTER.sub('_', program.name).upper()}"):
         return Path(given)
     binary = _home(program) / program.name
     if not binary.exists():

@@ -15,7 +15,7 @@ import msgspec
 
 from mooring.apiserver.auth.pki import Pki, open_pki
 from mooring.apiserver.auth.tokens import ADMIN, NODE_PREFIX, RoleTokens, open_role_tokens
-from mooring.apiserver.http.message import Request, Response, Stream
+from mooring.apiserver.http.message import Answer, Request, Response, Stream
 from mooring.apiserver.server import Parts, assemble
 from mooring.apiserver.store.memory import MemoryStore
 from tests.fakes.clock import VirtualClock, settle
@@ -78,6 +78,9 @@ class Watching:
             self.ended = True
             self._stream.source.on_closed()
 
+    def cut(self) -> None:
+        self.end()
+
     def pause(self) -> None:
         """The client stops reading."""
         self.ready = False
@@ -109,7 +112,7 @@ class ApiUnderTest:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
         token: str | None = None,
-    ) -> Response | Stream:
+    ) -> Answer:
         path, _, query = url.partition("?")
         given = {k.lower(): v for k, v in (headers or {}).items()}
         shown = token or self.token

@@ -12,12 +12,24 @@ from mooring.apiserver.auth.attempt import Attempt
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.document import encode
-from mooring.apiserver.http.message import TEXT, Answer, Request, Response, Source, Stream, Writer
+from mooring.apiserver.http.message import (
+    TEXT,
+    Answer,
+    Outlet,
+    Request,
+    Response,
+    Source,
+    Stream,
+    Tunnel,
+    Upgrade,
+    Writer,
+)
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.metrics import Load, Metrics, Target
-from mooring.apiserver.negotiation import negotiate
+from mooring.apiserver.negotiation import JSON, negotiate
 from mooring.apiserver.options import first, flag, parse_query
 from mooring.apiserver.pages import Pages
+from mooring.apiserver.passage.pods import PodPassage
 from mooring.apiserver.refusals import method_not_allowed, unknown_resource
 from mooring.apiserver.routes import Plain, Route, parse
 from mooring.apiserver.verbs.answering import warning_headers
@@ -30,6 +42,7 @@ from mooring.apiserver.verbs.finalize import finalize
 from mooring.apiserver.verbs.get import get
 from mooring.apiserver.verbs.list import list_objects
 from mooring.apiserver.verbs.patch import patch
+from mooring.apiserver.verbs.scale import get_scale, patch_scale, update_scale
 from mooring.apiserver.verbs.update import update
 from mooring.apiserver.verbs.watch import watch
 from mooring.errors import ApiError, InternalError, StoreError
@@ -54,6 +67,11 @@ ON_PART: Mapping[tuple[str, str], Mapping[str, Verb]] = {
     ("pods", "binding"): {"POST": bind},
     ("pods", "eviction"): {"POST": evict},
     ("namespaces", "finalize"): {"PUT": finalize},
+    ("replicationcontrollers", "scale"): {
+        "GET": get_scale,
+        "PUT": update_scale,
+        "PATCH": patch_scale,
+    },
 }
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -61,9 +79,17 @@ MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 class Api:
     """Answers requests. Knows nothing of sockets: in-process callers use `call`."""
 
-    def __init__(self, backend: Backend, access: Access, pages: Pages, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        access: Access,
+        passage: PodPassage,
+        pages: Pages,
+        metrics: Metrics,
+    ) -> None:
         self._backend = backend
         self._access = access
+        self._of_nodes = passage.part_verbs
         self._pages = pages
         self._metrics = metrics
         self._targets: dict[tuple[str, Kind | None, str, str], Target] = {}
@@ -96,6 +122,8 @@ class Api:
             target = Target(request.method)
         if isinstance(answer, Stream):
             answer.source = _Counted(answer.source, self._metrics, target)
+        elif isinstance(answer, Upgrade):
+            answer.tunnel = _CountedTunnel(answer.tunnel, self._metrics, target)
         seconds = self._backend.clock.monotonic() - began
         self._metrics.finished(load, target, answer.status, seconds)
         return answer
@@ -127,7 +155,10 @@ class Api:
         if kind is None:
             return _at_once(self._missing(request.path))
         verb = self._verb(kind, request.method, route, word)
-        form = negotiate(request.headers.get("accept"))
+        if route.subresource and (kind.plural, route.subresource) in self._of_nodes:
+            form = JSON  # for a refusal; otherwise the node decides
+        else:
+            form = negotiate(request.headers.get("accept"))
         return verb(self._backend, Call(request, route, kind, user, form))
 
     def _verb(self, kind: Kind, method: str, route: Route, word: str) -> Verb:
@@ -152,8 +183,8 @@ class Api:
 
     def _part_verb(self, kind: Kind, method: str, route: Route) -> Verb:
         part = (kind.plural, route.subresource)
-        verbs = ON_PART.get(part) or self._access.part_verbs.get(part)
-        if route.subresource == "status" and kind.status:
+        verbs = ON_PART.get(part) or self._access.part_verbs.get(part) or self._of_nodes.get(part)
+        if (route.subresource == "status" and kind.status) or route.subresource in kind.parts:
             verbs = ON_STATUS
         if verbs is None or route.watch_prefix:
             raise unknown_resource()
@@ -248,3 +279,23 @@ class _Counted:
     def on_closed(self) -> None:
         self._metrics.stream_closed(self._target)
         self._source.on_closed()
+
+
+class _CountedTunnel:
+    """A tunnel that is counted while it is open."""
+
+    def __init__(self, tunnel: Tunnel, metrics: Metrics, target: Target) -> None:
+        self._tunnel = tunnel
+        self._metrics = metrics
+        self._target = target
+        self.received = tunnel.received
+        self.on_full = tunnel.on_full
+        self.on_ready = tunnel.on_ready
+        metrics.stream_opened(target)
+
+    def start(self, client: Outlet) -> None:
+        self._tunnel.start(client)
+
+    def on_closed(self) -> None:
+        self._metrics.stream_closed(self._target)
+        self._tunnel.on_closed()

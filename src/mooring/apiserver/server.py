@@ -3,7 +3,7 @@
 import asyncio
 import random
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,25 +14,32 @@ from mooring.apiserver.admission.chain import Chain
 from mooring.apiserver.api import Api
 from mooring.apiserver.auth.authenticate import Authenticator
 from mooring.apiserver.auth.authorize import Authorizer
+from mooring.apiserver.auth.client_certificate import NodeCallers
 from mooring.apiserver.auth.pki import Pki, open_pki, server_context
 from mooring.apiserver.auth.service_account_tokens import ServiceAccountTokens
+from mooring.apiserver.auth.stored_roles import StoredRoles
 from mooring.apiserver.auth.tokens import RoleTokens, open_role_tokens
 from mooring.apiserver.backend import Backend
 from mooring.apiserver.discovery import Discovery
 from mooring.apiserver.frames import Frames
 from mooring.apiserver.health import Health
 from mooring.apiserver.http.server import Server
+from mooring.apiserver.kinds.access_rules import GROUP as RBAC
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds, builtin
 from mooring.apiserver.lifecycle.event_expiry import EventExpiry
+from mooring.apiserver.lifecycle.following import Follower
 from mooring.apiserver.lifecycle.garbage import GarbageCollector
 from mooring.apiserver.lifecycle.local import Local
 from mooring.apiserver.lifecycle.namespaces import Namespaces
+from mooring.apiserver.lifecycle.own_service import announce
 from mooring.apiserver.metrics import Metrics
 from mooring.apiserver.node_index import NodeIndex
 from mooring.apiserver.objects import Objects
 from mooring.apiserver.openapi.serving import OpenApi
 from mooring.apiserver.pages import Pages
+from mooring.apiserver.passage.dial import Nodes
+from mooring.apiserver.passage.pods import PodPassage
 from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.sqlite import SqliteStore
@@ -88,12 +95,16 @@ def assemble(
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
-    access = Access(authenticator, Authorizer(nodes), account_tokens)
+    roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
+    authorizer = Authorizer(nodes, stored=roles)
+    access = Access(authenticator, authorizer, account_tokens)
+    nodes_reached = Nodes(NodeCallers(pki.authority, clock.now).context)
+    passage = PodPassage(nodes_reached, access.check)
     health = Health(live={}, ready={"store": lambda: store.trouble})
     pages = Pages(Discovery(kinds, address), OpenApi(kinds, schema), health, metrics)
     local = Local(backend)
     return Parts(
-        api=Api(backend, access, pages, metrics),
+        api=Api(backend, access, passage, pages, metrics),
         backend=backend,
         nodes=nodes,
         namespaces=Namespaces(backend, local, pki.ca_certificate.decode()),
@@ -102,6 +113,16 @@ def assemble(
         access=access,
         metrics=metrics,
     )
+
+
+def _follow_roles(store: Store, kinds: Kinds, forget: Callable[[], None]) -> None:
+    Follower(
+        store,
+        kinds,
+        lambda _kind, _entry: forget(),
+        lambda _kind, _event: forget(),
+        lambda kind: kind.group == RBAC,
+    ).start()
 
 
 def _counts(store: Store, kinds: Kinds) -> dict[str, int]:
@@ -141,6 +162,7 @@ async def running(
         await server.listen(address.host, address.port)
         parts.nodes.start()
         await parts.namespaces.create_first()
+        await announce(parts.backend, Local(parts.backend), address.host, server.port)
         async with asyncio.TaskGroup() as tasks:
             owned = [
                 tasks.create_task(part.run())

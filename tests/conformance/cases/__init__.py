@@ -21,6 +21,7 @@ from tests.conformance.cases import (
     storage_kinds,
     volumes,
     watching,
+    workloads,
 )
 
 _SUBJECTS = (
@@ -43,6 +44,7 @@ _SUBJECTS = (
     watching,
     discovery,
     access,
+    workloads,
 )
 
 ALL: Cases = {name: case for subject in _SUBJECTS for name, case in subject.CASES.items()}

@@ -6,18 +6,17 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import builtin
 from tests.conformance.asking import Cases, Step, get, seen_by
 
-SHARED = ("", "storage.k8s.io", "coordination.k8s.io", "events.k8s.io")
+SHARED = (
+    *("", "storage.k8s.io", "coordination.k8s.io", "events.k8s.io"),
+    "rbac.authorization.k8s.io",
+)
 REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-NOT_SERVED = (  # until there are nodes to serve them
+NOT_SERVED = (
     "nodes/proxy",
-    "pods/attach",
-    "pods/ephemeralcontainers",
-    "pods/exec",
-    "pods/log",
-    "pods/portforward",
     "pods/proxy",
     "pods/resize",
+    "services/proxy",
 )
 _OURS = {kind.plural for kind in builtin().all()}
 

@@ -23,6 +23,12 @@ DRIVERS = f"{_STORAGE}/csidrivers"
 CSI_NODES = f"{_STORAGE}/csinodes"
 CAPACITIES = f"{_STORAGE}/namespaces/$name/csistoragecapacities"
 ATTRIBUTES = f"{_STORAGE}/volumeattributesclasses"
+CONTROLLERS = f"{_OURS}/replicationcontrollers"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+ROLES = f"{_RBAC}/namespaces/$name/roles"
+ROLE_BINDINGS = f"{_RBAC}/namespaces/$name/rolebindings"
+CLUSTER_ROLES = f"{_RBAC}/clusterroles"
+CLUSTER_ROLE_BINDINGS = f"{_RBAC}/clusterrolebindings"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/$name/leases"
 EVENTS_V1 = "/apis/events.k8s.io/v1/namespaces/$name/events"
 
@@ -99,6 +105,27 @@ ATTRIBUTES_CLASS = _object(
     parameters={"iops": "100"},
 )
 LEASE = _object("coordination.k8s.io/v1", "Lease", spec={"holderIdentity": "me"})
+TEMPLATE = {
+    "metadata": {"labels": {"app": "a"}},
+    "spec": {"containers": [{"name": "main", "image": "box"}]},
+}
+CONTROLLER = _object("v1", "ReplicationController", spec={"template": TEMPLATE})
+_RULES = [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]
+_ACCOUNT = {"kind": "ServiceAccount", "name": "default", "namespace": "$name"}
+ROLE = _object("rbac.authorization.k8s.io/v1", "Role", rules=_RULES)
+CLUSTER_ROLE = _object("rbac.authorization.k8s.io/v1", "ClusterRole", rules=_RULES)
+ROLE_BINDING = _object(
+    "rbac.authorization.k8s.io/v1",
+    "RoleBinding",
+    roleRef={"kind": "Role", "name": "$name"},
+    subjects=[_ACCOUNT],
+)
+CLUSTER_ROLE_BINDING = _object(
+    "rbac.authorization.k8s.io/v1",
+    "ClusterRoleBinding",
+    roleRef={"kind": "ClusterRole", "name": "$name"},
+    subjects=[_ACCOUNT],
+)
 
 SMALLEST: dict[str, tuple[str, Doc]] = {
     "namespace": (NAMESPACES, NAMESPACE),
@@ -118,6 +145,11 @@ SMALLEST: dict[str, tuple[str, Doc]] = {
     "storage capacity": (CAPACITIES, CAPACITY),
     "attributes class": (ATTRIBUTES, ATTRIBUTES_CLASS),
     "lease": (LEASES, LEASE),
+    "replication controller": (CONTROLLERS, CONTROLLER),
+    "role": (ROLES, ROLE),
+    "cluster role": (CLUSTER_ROLES, CLUSTER_ROLE),
+    "role binding": (ROLE_BINDINGS, ROLE_BINDING),
+    "cluster role binding": (CLUSTER_ROLE_BINDINGS, CLUSTER_ROLE_BINDING),
 }
 
 

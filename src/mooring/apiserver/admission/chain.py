@@ -12,11 +12,13 @@ from mooring.apiserver.admission import (
     namespace_lifecycle,
     node_restriction,
     pod_priority,
+    role_escalation,
     runtime_class,
     service_account,
 )
 from mooring.apiserver.admission.contract import Attempt, Objects, Operation, Rule
 from mooring.apiserver.auth.node_authorizer import NodeObjects
+from mooring.apiserver.kinds.access_rules import GROUP as RBAC
 from mooring.apiserver.kinds.contract import Kind
 
 CREATE, UPDATE, DELETE = Operation.CREATE, Operation.UPDATE, Operation.DELETE
@@ -53,6 +55,12 @@ MUTATING = (
 JUDGING = (
     _on(namespace_lifecycle.check_deletion, (DELETE,), "namespaces"),
     _on(claim_resize.check, (UPDATE,), "persistentvolumeclaims"),
+    _on(
+        role_escalation.check,
+        (CREATE, UPDATE),
+        *(f"{plural}.{RBAC}" for plural in ("roles", "rolebindings")),
+        *(f"{plural}.{RBAC}" for plural in ("clusterroles", "clusterrolebindings")),
+    ),
 )
 
 

@@ -1,7 +1,7 @@
 """Who may do what.
 
 Members of `system:masters` may do everything. Nodes are judged by what concerns them. For everyone
-the rules of their roles add up.
+the rules of their roles add up: the fixed ones first, then those that users wrote.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +17,7 @@ from mooring.apiserver.auth.rules import (
     covers_path,
     covers_resource,
 )
+from mooring.apiserver.auth.stored_roles import StoredRoles
 from mooring.apiserver.auth.user import ANONYMOUS, MASTERS, User, find_node
 from mooring.apiserver.refusals import forbidden_as
 from mooring.errors import Forbidden, Unauthorized
@@ -28,8 +29,14 @@ _Key = tuple[str, tuple[str, ...], str, str, str, str]
 
 
 class Authorizer:
-    def __init__(self, objects: NodeObjects, bindings: Sequence[Binding] = FIXED_BINDINGS) -> None:
+    def __init__(
+        self,
+        objects: NodeObjects,
+        bindings: Sequence[Binding] = FIXED_BINDINGS,
+        stored: StoredRoles | None = None,
+    ) -> None:
         self._nodes = NodeAuthorizer(objects)
+        self._stored = stored
         self._roles_by_user: dict[str, list[Role]] = {}
         self._roles_by_group: dict[str, list[Role]] = {}
         for binding in bindings:
@@ -55,13 +62,26 @@ class Authorizer:
         by_rules = self._by_rules(user, attempt)
         return by_rules if by_rules.allowed else verdict
 
-    def rules_for(self, user: User) -> list[Rule]:
-        """Every rule that holds for this user; for a node, what it may do is more than these."""
+    def rules_for(self, user: User, namespace: str) -> list[Rule]:
+        """Every rule that holds for this user there; a node may do more than these say."""
         if MASTERS in user.groups:
             return list(EVERYTHING.rules)
-        return [rule for role in self._roles(user) for rule in role.rules]
+        roles = [*self._roles(user), *self._written(user, namespace)]
+        return [rule for role in roles for rule in role.rules]
 
     def _by_rules(self, user: User, attempt: Attempt) -> Verdict:
+        verdict = self._by_fixed(user, attempt)
+        if verdict.allowed:
+            return verdict
+        for role in self._written(user, attempt.namespace):
+            if any(_covers(rule, attempt) for rule in role.rules):
+                return _allowed_by(role)
+        return verdict
+
+    def _written(self, user: User, namespace: str) -> Iterator[Role]:
+        return self._stored.held_by(user, namespace) if self._stored else iter(())
+
+    def _by_fixed(self, user: User, attempt: Attempt) -> Verdict:
         if attempt.path:
             return self._by_path(user, attempt)
         key = (
@@ -109,6 +129,13 @@ class Authorizer:
         yield from self._roles_by_user.get(user.name, ())
         for group in user.groups:
             yield from self._roles_by_group.get(group, ())
+
+
+def _covers(rule: Rule, attempt: Attempt) -> bool:
+    if attempt.path:
+        return covers_path(rule, attempt.verb, attempt.path)
+    asked = attempt.verb, attempt.group, attempt.resource, attempt.subresource
+    return covers_resource(rule, *asked) and covers_name(rule, attempt.name)
 
 
 def refusal(user: User, attempt: Attempt, verdict: Verdict) -> Forbidden | Unauthorized:

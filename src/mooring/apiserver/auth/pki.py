@@ -10,7 +10,7 @@ The server's certificate is issued anew whenever it would not do.
 
 import ipaddress
 import ssl
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class Authority(msgspec.Struct, frozen=True):
 
 
 class Pki(msgspec.Struct, frozen=True):
+    authority: Authority
     ca_certificate: bytes  # PEM
     ca_file: Path
     server_file: Path  # certificate and key, PEM
@@ -71,6 +72,7 @@ def open_pki(
     server_file = directory / "server.pem"
     _refresh_server(server_file, authority, names, now)
     return Pki(
+        authority=authority,
         ca_certificate=authority.certificate.public_bytes(Encoding.PEM),
         ca_file=directory / "ca.crt",
         server_file=server_file,
@@ -154,7 +156,7 @@ def _refresh_server(
     if flaw:
         key = ec.generate_private_key(ec.SECP256R1())
         issued = _issue_server(key, authority, names, now)
-        write_private(file, issued.public_bytes(Encoding.PEM) + _pem(key))
+        write_private(file, issued.public_bytes(Encoding.PEM) + pem(key))
         _log.info("server certificate issued", file=file, because=flaw)
 
 
@@ -162,7 +164,7 @@ def _open_key(path: Path) -> Key:
     content = find_private(path)
     if content is None:
         key = ec.generate_private_key(ec.SECP256R1())
-        write_private(path, _pem(key))
+        write_private(path, pem(key))
         return key
     found = _parse_key(content)
     if found is None:
@@ -191,22 +193,37 @@ def _issue_authority(key: Key, now: datetime) -> x509.Certificate:
 def _issue_server(
     key: Key, authority: Authority, names: Sequence[x509.GeneralName], now: datetime
 ) -> x509.Certificate:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "mooring")])
+    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+    extensions = (usage, x509.SubjectAlternativeName(names))
+    return issue(key, authority, subject, now, _SERVER_LASTS, extensions)
+
+
+def issue(
+    key: Key,
+    authority: Authority,
+    subject: x509.Name,
+    now: datetime,
+    lasts: timedelta,
+    extensions: Iterable[x509.ExtensionType],
+) -> x509.Certificate:
+    """A certificate of `authority` for `key`, which cannot issue others."""
     issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
-    return (
+    builder = (
         x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "mooring")]))
+        .subject_name(subject)
         .issuer_name(authority.certificate.subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _BACKDATED)
-        .not_valid_after(now + _SERVER_LASTS)
+        .not_valid_after(now + lasts)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(issuer_key, critical=False)
-        .sign(authority.key, hashes.SHA256())
     )
+    for extension in extensions:
+        builder = builder.add_extension(extension, critical=False)
+    return builder.sign(authority.key, hashes.SHA256())
 
 
 def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
@@ -269,5 +286,5 @@ def _parse_key(content: bytes) -> Key | None:
     return None
 
 
-def _pem(key: Key) -> bytes:
+def pem(key: Key) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -62,10 +62,11 @@ def local_subject_access_review(document: Doc, namespace: str, authorizer: Autho
 
 
 def self_subject_rules_review(document: Doc, user: User, authorizer: Authorizer) -> Doc:
-    if not (document.get("spec") or {}).get("namespace"):
+    namespace = (document.get("spec") or {}).get("namespace")
+    if not namespace:
         raise BadRequest("no namespace on request")
     status: Doc = {"resourceRules": [], "nonResourceRules": [], "incomplete": False}
-    for rule in authorizer.rules_for(user):
+    for rule in authorizer.rules_for(user, namespace):
         verbs = list(rule.verbs)
         if rule.resources:
             entry: Doc = {

@@ -16,6 +16,7 @@ EVENTS = "events.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
 AUTHORIZATION = "authorization.k8s.io"
 EXTENSIONS = "apiextensions.k8s.io"
+RBAC = "rbac.authorization.k8s.io"
 
 _READ = ("get", "list", "watch")
 _READ_WRITE = (*_READ, "create", "update", "patch", "delete")
@@ -52,12 +53,13 @@ READ_ONLY = Role(
             (CORE,),
             (
                 *("configmaps", "events", "namespaces", "nodes", "persistentvolumeclaims"),
-                *("persistentvolumes", "pods", "pods/log", "serviceaccounts", "*/status"),
+                *("persistentvolumes", "pods", "pods/log", "replicationcontrollers"),
+                *("replicationcontrollers/scale", "serviceaccounts", "services", "*/status"),
             ),
         ),
         Rule(
             _READ,
-            (STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, COORDINATION, EVENTS, EXTENSIONS),
+            (STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, COORDINATION, EVENTS, EXTENSIONS, RBAC),
             (EVERY,),
         ),
         _READ_TRUST_BUNDLES,
@@ -118,6 +120,12 @@ _VOLUME_CONTROLLERS = (
     Rule(("get", "list"), (CORE,), ("secrets",)),  # what CSI drivers are given
 )
 
+_POD_CONTROLLERS = (
+    Rule((*_READ, "create", "patch", "delete"), (CORE,), ("pods",)),
+    Rule(_READ, (CORE,), ("replicationcontrollers",)),
+    Rule(_CHANGE, (CORE,), ("replicationcontrollers/status",)),
+)
+
 _NAMESPACE_CONTROLLERS = (
     Rule(_READ, (CORE,), ("namespaces",)),
     Rule(("update",), (CORE,), ("namespaces/finalize",)),
@@ -134,8 +142,8 @@ _GARBAGE_COLLECTION = (
         (*_COLLECT, _EMPTY),
         (CORE,),
         (
-            *("configmaps", "events", "persistentvolumeclaims"),
-            *("pods", "secrets", "serviceaccounts"),
+            *("configmaps", "events", "persistentvolumeclaims", "pods"),
+            *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
     ),
     Rule(_COLLECT, (CORE,), ("namespaces", "nodes", "persistentvolumes")),
@@ -158,6 +166,8 @@ _GARBAGE_COLLECTION = (
         ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
     ),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
+    Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
+    Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
 )
 
 CONTROLLERS = Role(
@@ -166,6 +176,7 @@ CONTROLLERS = Role(
         _REPORT_EVENTS,
         Rule((*_READ_WRITE, _EMPTY), (COORDINATION,), ("leases",)),
         *_VOLUME_CONTROLLERS,
+        *_POD_CONTROLLERS,
         *_NAMESPACE_CONTROLLERS,
         *_GARBAGE_COLLECTION,
     ),

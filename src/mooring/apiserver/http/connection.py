@@ -9,14 +9,14 @@ memory by pipelining.
 import asyncio
 from collections import deque
 from collections.abc import Coroutine
-from functools import lru_cache
-from http import HTTPStatus
 from typing import Any, Protocol, cast
 
 import httptools
 
 from mooring import log
-from mooring.apiserver.http.message import Handler, Request, Response, Stream, frame
+from mooring.apiserver.http.ends import ChunkedWriter, TunnelOutlet
+from mooring.apiserver.http.heads import head_of, to_headers
+from mooring.apiserver.http.message import Handler, Request, Response, Stream, Tunnel, Upgrade
 
 LOG = log.get("mooring.http")
 
@@ -24,8 +24,8 @@ MOST_BODY = 3 * 1024 * 1024
 MOST_DISCARDED = 64 * 1024 * 1024  # a larger body is not even read to its end
 MOST_HEADER_BYTES = 64 * 1024
 HIGH_WATER = 256 * 1024  # unsent bytes at which a sender has to wait
+SHORT_PATIENCE = 1.0  # seconds for which a client that was refused may go on sending
 
-_REASONS = {status.value: status.phrase for status in HTTPStatus}
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _TOO_LARGE = (
@@ -71,11 +71,15 @@ class Connection(asyncio.Protocol):
         self._busy = False
         self._arrival: asyncio.Future[None] | None = None  # what its task waits for between two
         self._is_deaf = False  # nothing that comes in matters any more
+        self._patience: asyncio.TimerHandle | None = None
         self._last_words = b""  # sent when all requests are answered; then the connection closes
         self._completed = 0  # requests
         self._writable = asyncio.Event()
         self._writable.set()
-        self._stream: _ChunkedWriter | None = None
+        self._stream: ChunkedWriter | None = None
+        self._early: bytearray | None = None  # came behind a request for another protocol
+        self._tunnel: Tunnel | None = None  # who speaks that protocol
+        self._outlet: TunnelOutlet | None = None
         self.began: float | None = None  # when the request being received began
         self._begin()
 
@@ -91,20 +95,26 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._owner.left(self)
         self._transport = None
+        if self._patience is not None:
+            self._patience.cancel()
         self._queue.clear()
         self._wake()
         self._writable.set()
         if self._stream is not None:
-            self._stream.lost()
+            self._stream.cut()
+        if self._outlet is not None:
+            self._outlet.close()
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:
+            self._overhear(data)
             return
         mark = (self._completed, self._received)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._is_deaf = True  # no other protocol is spoken: its request is the last one
+        except httptools.HttpParserUpgrade as upgrade:
+            self._is_deaf = True  # of HTTP, this request is the last one
+            self._early = bytearray(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(_BAD_REQUEST)
         if mark == (self._completed, self._received):  # all of it head: the parser keeps that
@@ -114,9 +124,13 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writable.clear()
+        if self._tunnel is not None:
+            self._tunnel.on_full()
 
     def resume_writing(self) -> None:
         self._writable.set()
+        if self._tunnel is not None:
+            self._tunnel.on_ready()
         if self._stream is not None:
             self._stream.source.on_ready()
 
@@ -139,7 +153,7 @@ class Connection(asyncio.Protocol):
         self._in_body = True
         sent = self._sent_headers
         self._count_header(sum(map(len, sent)))
-        self._headers = headers = _to_headers(sent[::2], sent[1::2])
+        self._headers = headers = to_headers(sent[::2], sent[1::2])
         if self._parser.get_http_version() not in ("1.1", "1.0"):
             self._refuse(_BAD_REQUEST)
         elif "expect" in headers and headers["expect"].lower() == "100-continue" and self.idle:
@@ -187,14 +201,25 @@ class Connection(asyncio.Protocol):
     def idle(self) -> bool:
         return not self._busy
 
+    @property
+    def has_nothing_to_say(self) -> bool:
+        transport = self._transport
+        return self.idle or (
+            transport is not None
+            and transport.is_closing()
+            and not transport.get_write_buffer_size()
+        )
+
     def abort(self) -> None:
         if self._transport:
             self._transport.abort()
 
     def finish(self) -> None:
-        """Close as soon as what is under way has been answered; streams end now."""
+        """Close as soon as what is under way has been answered; streams and tunnels end now."""
         if self._stream is not None:
             self._stream.end()
+        elif self._outlet is not None:
+            self._outlet.close()
         elif self.idle and self._transport:
             self._transport.close()
 
@@ -228,6 +253,7 @@ class Connection(asyncio.Protocol):
             self._write(self._last_words)
         if self._transport:
             self._transport.close()
+            self._patience = asyncio.get_running_loop().call_later(SHORT_PATIENCE, self.abort)
 
     def _write(self, data: bytes) -> None:
         if self._transport and not self._transport.is_closing():
@@ -257,8 +283,11 @@ class Connection(asyncio.Protocol):
                 rest = self._send(answer, keep_alive, request.method == "HEAD")
                 if rest or not self._writable.is_set():
                     await self._send_rest(rest)
-            else:
+            elif isinstance(answer, Stream):
                 await self._send_stream(answer)
+                keep_alive = False
+            else:
+                await self._hand_over(answer)
                 keep_alive = False
             if self._transport is None:
                 return False
@@ -275,7 +304,7 @@ class Connection(asyncio.Protocol):
     def _send(
         self,
         answer: Response,
-        keep_alive: bool,  # noqa: FBT001  as in _head
+        keep_alive: bool,  # noqa: FBT001  as in `head_of`
         head_only: bool,  # noqa: FBT001
     ) -> list[bytes]:
         """Send the head and what fits with it; what is left goes no faster than it is read."""
@@ -284,7 +313,7 @@ class Connection(asyncio.Protocol):
         parts = [answer.body] if isinstance(answer.body, bytes) else answer.body
         length = sum(map(len, parts))
         status = answer.status
-        first = _head(status, answer.content_type, answer.headers, self._owner.date(), keep_alive)
+        first = head_of(status, answer.content_type, answer.headers, self._owner.date(), keep_alive)
         first += b"\r\n" if status in (204, 304) else b"Content-Length: %d\r\n\r\n" % length
         if head_only or not length:
             parts = []
@@ -305,7 +334,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             answer.source.on_closed()
             return
-        head = _head(
+        head = head_of(
             answer.status,
             answer.content_type,
             answer.headers,
@@ -313,83 +342,37 @@ class Connection(asyncio.Protocol):
             False,  # noqa: FBT003  a stream is the last thing on its connection, and says so
         )
         self._transport.write(head + b"Transfer-Encoding: chunked\r\n\r\n")
-        writer = _ChunkedWriter(self._transport, self._writable, answer)
+        writer = ChunkedWriter(self._transport, self._writable, answer)
         self._stream = writer
         answer.source.start(writer)
         await writer.ended.wait()
         self._stream = None
         answer.source.on_closed()
 
+    async def _hand_over(self, answer: Upgrade) -> None:
+        """Let the tunnel have the connection, until it closes it or the client is gone."""
+        tunnel, early, self._early = answer.tunnel, self._early, None
+        if self._transport is None or early is None:
+            tunnel.on_closed()
+            return
+        self._transport.write(answer.head)
+        self._outlet = outlet = TunnelOutlet(self._transport)
+        self._tunnel = tunnel
+        self._transport.resume_reading()
+        tunnel.start(outlet)
+        if early:
+            tunnel.received(bytes(early))
+        if not self._writable.is_set():
+            tunnel.on_full()
+        await outlet.ended.wait()
+        self._tunnel = self._outlet = None
+        tunnel.on_closed()
 
-class _ChunkedWriter:
-    """Sends a stream's pieces as HTTP chunks."""
-
-    def __init__(
-        self, transport: asyncio.Transport, writable: asyncio.Event, answer: Stream
-    ) -> None:
-        self.source = answer.source
-        self.ended = asyncio.Event()
-        self._transport = transport
-        self._writable = writable
-
-    @property
-    def ready(self) -> bool:
-        return self._writable.is_set() and not self.ended.is_set()
-
-    def write(self, data: bytes) -> None:
-        if data:
-            self.write_framed(frame(data))
-
-    def write_framed(self, chunk: bytes) -> None:
-        if not self.ended.is_set():
-            self._transport.write(chunk)
-
-    def end(self) -> None:
-        if not self.ended.is_set():
-            self._transport.write(b"0\r\n\r\n")
-            self.ended.set()
-
-    def lost(self) -> None:
-        self.ended.set()
-
-
-def _to_headers(sent_names: list[bytes], sent_values: list[bytes]) -> dict[str, str]:
-    names = list(map(_header_name, sent_names))
-    values = [value.decode("latin-1") for value in sent_values]
-    headers = dict(zip(names, values))  # noqa: B905  as many names as values: sent in pairs
-    if len(headers) == len(names):
-        return headers
-    lines: dict[str, list[str]] = {}
-    for name, value in zip(names, values, strict=True):
-        lines.setdefault(name, []).append(value)
-    return {name: "\n".join(several) for name, several in lines.items()}
-
-
-@lru_cache(maxsize=64)
-def _header_name(sent: bytes) -> str:
-    return sent.decode("latin-1").lower()
-
-
-@lru_cache(maxsize=256)
-def _head(  # kept for a second, until the date changes: most answers begin alike
-    status: int,
-    content_type: str,
-    headers: tuple[tuple[str, str], ...],
-    date: str,
-    keep_alive: bool,  # noqa: FBT001  lru_cache keys positional arguments faster
-) -> bytes:
-    reason = _REASONS.get(status, "Unknown")
-    lines = [f"HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\nDate: {date}\r\n"]
-    if not any(name == "Cache-Control" for name, _ in headers):
-        lines.append("Cache-Control: no-cache, private\r\n")
-    lines.extend(f"{name}: {_one_line(value)}\r\n" for name, value in headers)
-    if not keep_alive:
-        lines.append("Connection: close\r\n")
-    return "".join(lines).encode("latin-1")
-
-
-def _one_line(value: str) -> str:
-    """A header value cannot end its header."""
-    return (
-        value.replace("\r", " ").replace("\n", " ").encode("latin-1", "replace").decode("latin-1")
-    )
+    def _overhear(self, data: bytes) -> None:
+        """Bytes that are not HTTP: a tunnel's, or kept until there is one."""
+        if self._tunnel is not None:
+            self._tunnel.received(data)
+        elif self._early is not None:
+            self._early += data
+            if len(self._early) > HIGH_WATER and self._transport is not None:
+                self._transport.pause_reading()

@@ -26,7 +26,7 @@ class Response(msgspec.Struct):
 
     status: int
     body: bytes | list[bytes] = b""
-    content_type: str = JSON
+    content_type: str = JSON  # empty: of nothing at all
     headers: tuple[tuple[str, str], ...] = ()
 
 
@@ -48,6 +48,10 @@ class Writer(Protocol):
 
     def end(self) -> None:
         """Finish the stream cleanly. Repeated: nothing happens."""
+        ...
+
+    def cut(self) -> None:
+        """Finish it so that the client sees that something is missing."""
         ...
 
 
@@ -76,7 +80,51 @@ class Stream(msgspec.Struct):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Answer = Response | Stream
+class Outlet(Protocol):
+    """The client's end of a connection that was handed over."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def close(self) -> None:
+        """Send what was written, then close. Repeated: nothing happens."""
+        ...
+
+
+class Tunnel(Protocol):
+    """Who takes a connection over, to speak another protocol on it."""
+
+    def start(self, client: Outlet) -> None:
+        """Called once, when the head has been sent; before any byte of the client's."""
+        ...
+
+    def received(self, data: bytes) -> None:
+        """What the client sent, in order; what came right behind its request is the first."""
+        ...
+
+    def on_full(self) -> None:
+        """The client does not read: hold back until `on_ready`."""
+        ...
+
+    def on_ready(self) -> None: ...
+
+    def on_closed(self) -> None:
+        """The client is gone, or `close` was called. Called exactly once, without `start` too."""
+        ...
+
+
+class Upgrade(msgspec.Struct):
+    """An answer after which the connection is no longer HTTP; only for requests that asked so."""
+
+    tunnel: Tunnel
+    head: bytes  # as it is sent: status line, headers, empty line
+    status: int = 101
+
+
+Answer = Response | Stream | Upgrade
 Handler = Callable[[Request], Awaitable[Answer]]
 
 

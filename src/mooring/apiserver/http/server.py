@@ -17,7 +17,8 @@ from mooring.errors import UsageError
 LOG = log.get("mooring.http")
 
 SLOWEST_HANDSHAKE = 10.0  # seconds a client may take to agree on keys
-SLOWEST_GOODBYE = 1.0  # and to agree that the connection is over: idle ones never do
+SLOWEST_READER = 60.0  # and to take the end of an answer that is the last one
+SLOWEST_GOODBYE = 1.0  # to agree that a connection without one is over, when the server stops
 SLOWEST_REQUEST = 60.0  # seconds a client may take to send one request
 SWEEP_EVERY = 10.0
 GRACE = 5.0  # seconds given to requests under way when the server stops
@@ -51,7 +52,7 @@ class Server:
                 port,
                 ssl=self._tls,
                 ssl_handshake_timeout=SLOWEST_HANDSHAKE,
-                ssl_shutdown_timeout=SLOWEST_GOODBYE,
+                ssl_shutdown_timeout=SLOWEST_READER,
                 backlog=4096,
                 start_serving=False,
             )
@@ -82,12 +83,19 @@ class Server:
         self.draining = True
         for connection in list(self.connections):
             connection.finish()
-        if self.connections:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(GRACE):
-                    await self._emptied.wait()
+        await self._emptied_within(SLOWEST_GOODBYE)
+        for connection in list(self.connections):
+            if connection.has_nothing_to_say:  # a client that is idle does not even hear goodbyes
+                connection.abort()
+        await self._emptied_within(GRACE - SLOWEST_GOODBYE)
         for connection in list(self.connections):
             connection.abort()
+
+    async def _emptied_within(self, seconds: float) -> None:
+        if self.connections:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._emptied.wait()
 
     async def _sweep(self) -> None:
         """Drop clients that began a request and never finish it."""

@@ -52,6 +52,13 @@ class Subresource(msgspec.Struct, frozen=True):
     version: str = ""
 
 
+class Part(msgspec.Struct, frozen=True):
+    """A subresource that writes some of an object's fields, by rules of its own."""
+
+    prepare: Callable[[Doc, Doc, Context], None]  # (new, old): whatever else is said is dropped
+    validate: Callable[[Doc, Doc], Iterable[FieldError]]
+
+
 NAME = Column("Name", format="name")
 AGE = Column("Age")
 
@@ -109,6 +116,7 @@ class Kind:
     warnings: Callable[[Doc], Iterable[str]] = _no_warnings
     update_warnings: Callable[[Doc, Doc], Iterable[str]] | None = None  # None: as on create
     name_rule: Callable[[str], Iterable[str]] = dns_subdomain
+    parts: Mapping[str, Part] = field(default_factory=dict)  # by subresource, apart from status
 
     # selecting: further fields for fieldSelector, beyond metadata.name and metadata.namespace
     fields: Mapping[str, Callable[[Doc], str]] = field(default_factory=dict)
@@ -118,6 +126,7 @@ class Kind:
     generation: bool = False  # metadata.generation counts changes of anything but metadata/status
     update_needs_version: bool = False  # a PUT must carry resourceVersion
     update_creates: bool = False  # a PUT of what is absent creates it
+    orphans_by_default: bool = False  # a DELETE that says nothing leaves dependents alone
     deleted_as_status: bool = False  # DELETE answers a Status, not the object
     status_keeps_metadata: bool = False  # a status write may not touch metadata
     grace: Callable[[Doc, int | None], int] | None = None  # graceful deletion, in seconds

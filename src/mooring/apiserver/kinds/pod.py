@@ -1,6 +1,7 @@
 """Pod: containers that run together on one node. The rules are in the `pod_*` files beside this."""
 
-from mooring.apiserver.kinds.contract import Context, Doc, Kind, Subresource
+from mooring.apiserver.kinds.contract import Context, Doc, Kind, Part, Subresource
+from mooring.apiserver.kinds.pod_debuggers import keep_all_but_debuggers, validate_debuggers
 from mooring.apiserver.kinds.pod_defaults import defaults
 from mooring.apiserver.kinds.pod_row import COLUMNS, row, row_conditions
 from mooring.apiserver.kinds.pod_update import validate_pod_status, validate_pod_update
@@ -12,6 +13,7 @@ from mooring.model.quantity import ZERO, Quantity, parse
 
 _ENDED = ("Succeeded", "Failed")
 _QUALITY_RESOURCES = ("cpu", "memory")
+_CONNECT = ("create", "get")
 
 
 def grace(doc: Doc, asked: int | None) -> int:
@@ -91,9 +93,15 @@ POD = Kind(
     categories=("all",),
     status=True,
     subresources=(
+        Subresource("attach", _CONNECT, "PodAttachOptions"),
         Subresource("binding", ("create",), "Binding"),
+        Subresource("ephemeralcontainers", ("get", "patch", "update"), "Pod"),
         Subresource("eviction", ("create",), "Eviction", "policy", "v1"),
+        Subresource("exec", _CONNECT, "PodExecOptions"),
+        Subresource("log", ("get",), "Pod"),
+        Subresource("portforward", _CONNECT, "PodPortForwardOptions"),
     ),
+    parts={"ephemeralcontainers": Part(keep_all_but_debuggers, validate_debuggers)},
     columns=COLUMNS,
     row=row,
     row_conditions=row_conditions,

@@ -23,15 +23,23 @@ _SOURCES_WITH_FILES = ("secret", "configMap", "downwardAPI", "projected")
 
 def defaults(doc: Doc) -> None:
     spec = doc.setdefault("spec", {})
+    default_pod_spec(spec)
+    for container in _containers(spec):
+        _default_requests(container)
+    spec.setdefault("enableServiceLinks", True)
+    if spec.get("hostNetwork"):
+        _default_host_ports(spec)
+    if status := doc.get("status"):
+        _default_addresses(status)
+
+
+def default_pod_spec(spec: Doc) -> None:
+    """What holds for templates of pods, too."""
     _default_spec(spec)
     for container in _containers(spec):
         _default_container(container)
-    if spec.get("hostNetwork"):
-        _default_host_ports(spec)
     for volume in spec.get("volumes", ()):
         _default_volume(volume)
-    if status := doc.get("status"):
-        _default_addresses(status)
 
 
 def _default_spec(spec: Doc) -> None:
@@ -43,7 +51,6 @@ def _default_spec(spec: Doc) -> None:
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     spec.setdefault("securityContext", {})
-    spec.setdefault("enableServiceLinks", True)
     if spec.setdefault("terminationGracePeriodSeconds", _GRACE_SECONDS) < 0:
         spec["terminationGracePeriodSeconds"] = 1
 
@@ -61,9 +68,7 @@ def _default_container(container: Doc) -> None:
         container["terminationMessagePath"] = "/dev/termination-log"
     if not container.get("terminationMessagePolicy"):
         container["terminationMessagePolicy"] = "File"
-    resources = container.setdefault("resources", {})
-    if limits := resources.get("limits"):  # who names only a limit asks for as much
-        resources["requests"] = {**limits, **resources.get("requests", {})}
+    container.setdefault("resources", {})
     for port in container.get("ports", ()):
         if not port.get("protocol"):
             port["protocol"] = "TCP"
@@ -76,6 +81,13 @@ def _default_container(container: Doc) -> None:
     lifecycle = container.get("lifecycle", {})
     for field in _HOOKS:
         _default_http(lifecycle.get(field, {}))
+
+
+def _default_requests(container: Doc) -> None:
+    """Who names only a limit asks for as much."""
+    resources = container["resources"]
+    if limits := resources.get("limits"):
+        resources["requests"] = {**limits, **resources.get("requests", {})}
 
 
 def pull_policy(image: str) -> str:

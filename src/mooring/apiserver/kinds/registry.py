@@ -27,6 +27,7 @@ from mooring.apiserver.kinds.lease import LEASE
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.node import NODE
 from mooring.apiserver.kinds.pod import POD
+from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
 from mooring.apiserver.kinds.reviews import (
     LOCAL_SUBJECT_ACCESS_REVIEW,
     SELF_SUBJECT_ACCESS_REVIEW,
@@ -35,7 +36,10 @@ from mooring.apiserver.kinds.reviews import (
     SUBJECT_ACCESS_REVIEW,
     TOKEN_REVIEW,
 )
+from mooring.apiserver.kinds.role import CLUSTER_ROLE, ROLE
+from mooring.apiserver.kinds.role_binding import CLUSTER_ROLE_BINDING, ROLE_BINDING
 from mooring.apiserver.kinds.secret import SECRET
+from mooring.apiserver.kinds.service import SERVICE
 from mooring.apiserver.kinds.service_account import SERVICE_ACCOUNT
 from mooring.apiserver.kinds.snapshot import SNAPSHOT
 from mooring.apiserver.kinds.snapshot_class import SNAPSHOT_CLASS
@@ -137,6 +141,8 @@ def builtin() -> Kinds:
             EVENT,
             VOLUME,
             CLAIM,
+            REPLICATION_CONTROLLER,
+            SERVICE,
             STORAGE_CLASS,
             ATTACHMENT,
             CSI_DRIVER,
@@ -155,6 +161,10 @@ def builtin() -> Kinds:
             LEASE,
             EVENT_V1,
             TRUST_BUNDLE,
+            ROLE,
+            ROLE_BINDING,
+            CLUSTER_ROLE,
+            CLUSTER_ROLE_BINDING,
             TOKEN_REVIEW,
             SELF_SUBJECT_REVIEW,
             SELF_SUBJECT_ACCESS_REVIEW,

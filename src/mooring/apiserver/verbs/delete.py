@@ -83,7 +83,7 @@ def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> C
     if metadata.get("deletionGracePeriodSeconds"):
         return _shorten(kind, doc, options.grace, now)
     last = stored_form(kind, doc)
-    is_changed = _treat_dependents(metadata, options.policy)
+    is_changed = _treat_dependents(metadata, options.policy or _own_policy(kind, metadata))
     if "deletionTimestamp" in metadata:
         return change_of(kind, doc) if is_changed else None
     grace = kind.grace(doc, options.grace) if kind.grace else 0
@@ -91,6 +91,12 @@ def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> C
         return Remove(last)
     _mark(kind, doc, now, grace)  # also what goes at once, where a grace could have been given
     return change_of(kind, doc)
+
+
+def _own_policy(kind: Kind, metadata: Doc) -> str:
+    """What becomes of dependents when nobody says so, neither now nor by finalizers."""
+    said = {ORPHAN, FOREGROUND} & set(metadata.get("finalizers", ()))
+    return "Orphan" if kind.orphans_by_default and not said else ""
 
 
 def _treat_dependents(metadata: Doc, policy: str) -> bool:

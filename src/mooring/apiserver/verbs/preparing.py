@@ -173,16 +173,20 @@ def prepare_change(
     if managed is None:
         managed = owners_after(backend, call, old, new, manager=manager, now=context.now)
     _set_or_drop(new["metadata"], "managedFields", managed)
-    if subresource != "status":
+    if part := kind.parts.get(subresource):
+        part.prepare(new, old, context)
+    elif subresource != "status":
         kind.prepare_update(new, old, context)
     attempt = Attempt(
         Operation.UPDATE, kind, call.user, call.namespace, call.name, subresource, new, old
     )
     backend.admission.mutate(attempt, backend.objects)
-    if not subresource:
+    if subresource != "status":
         _count_generation(kind, new, old)
     problems = [*validate_metadata_update(new, old, kind)]
-    if subresource == "status":
+    if part:
+        problems += [*kind.validate(new), *part.validate(new, old)]
+    elif subresource == "status":
         problems += kind.validate_status(new, old)
     else:
         problems += [*kind.validate(new), *kind.validate_update(new, old)]

@@ -151,8 +151,13 @@ def test_fields_that_are_absent() -> None:
 
 def test_discovery_lists_the_subresources_that_are_served() -> None:
     assert POD.subresources == (
+        Subresource("attach", ("create", "get"), "PodAttachOptions"),
         Subresource("binding", ("create",), "Binding"),
+        Subresource("ephemeralcontainers", ("get", "patch", "update"), "Pod"),
         Subresource("eviction", ("create",), "Eviction", "policy", "v1"),
+        Subresource("exec", ("create", "get"), "PodExecOptions"),
+        Subresource("log", ("get",), "Pod"),
+        Subresource("portforward", ("create", "get"), "PodPortForwardOptions"),
     )
 
 

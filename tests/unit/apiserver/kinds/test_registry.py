@@ -69,7 +69,28 @@ def test_groups_come_as_they_joined_and_newest_stable_version_first() -> None:
 # plural, kind, short names, namespaced, has status, other subresources
 SERVED = {
     "v1 namespaces": ("Namespace", ("ns",), False, True, ("finalize",)),
-    "v1 pods": ("Pod", ("po",), True, True, ("binding", "eviction")),
+    "v1 pods": (
+        "Pod",
+        ("po",),
+        True,
+        True,
+        (
+            *("attach", "binding", "ephemeralcontainers", "eviction"),
+            *("exec", "log", "portforward"),
+        ),
+    ),
+    "v1 replicationcontrollers": ("ReplicationController", ("rc",), True, True, ("scale",)),
+    "v1 services": ("Service", ("svc",), True, True, ()),
+    "rbac.authorization.k8s.io/v1 roles": ("Role", (), True, False, ()),
+    "rbac.authorization.k8s.io/v1 rolebindings": ("RoleBinding", (), True, False, ()),
+    "rbac.authorization.k8s.io/v1 clusterroles": ("ClusterRole", (), False, False, ()),
+    "rbac.authorization.k8s.io/v1 clusterrolebindings": (
+        "ClusterRoleBinding",
+        (),
+        False,
+        False,
+        (),
+    ),
     "v1 nodes": ("Node", ("no",), False, True, ()),
     "v1 persistentvolumes": ("PersistentVolume", ("pv",), False, True, ()),
     "v1 persistentvolumeclaims": ("PersistentVolumeClaim", ("pvc",), True, True, ()),
@@ -151,15 +172,26 @@ def test_all_stored_kinds_have_all_verbs_but_namespaces_go_one_by_one() -> None:
     assert odd == {"namespaces": ("deletecollection",)}
 
 
-def test_only_pods_are_in_get_all() -> None:
-    assert [kind.plural for kind in builtin().all() if "all" in kind.categories] == ["pods"]
+def test_what_get_all_shows() -> None:
+    shown = {kind.plural for kind in builtin().all() if "all" in kind.categories}
+    assert shown == {"pods", "replicationcontrollers", "services"}
 
 
 def test_manners_of_put_and_delete() -> None:
     kinds = builtin().all()
     stored = [kind for kind in kinds if "update" in kind.verbs]
     creating = {kind.resource for kind in stored if kind.update_creates}
-    assert creating == {"events", "events.events.k8s.io", "leases.coordination.k8s.io"}
+    rbac = "rbac.authorization.k8s.io"
+    assert creating == {
+        "events",
+        "events.events.k8s.io",
+        "leases.coordination.k8s.io",
+        "services",
+        f"roles.{rbac}",
+        f"rolebindings.{rbac}",
+        f"clusterroles.{rbac}",
+        f"clusterrolebindings.{rbac}",
+    }
     free = {k.plural for k in stored if not k.update_needs_version and not k.custom}
     assert free == {
         "pods",
@@ -173,9 +205,20 @@ def test_manners_of_put_and_delete() -> None:
         "serviceaccounts",
         "namespaces",
         "events",
+        "services",
+        "roles",
+        "rolebindings",
+        "clusterroles",
+        "clusterrolebindings",
+        "replicationcontrollers",
     }
     gone = {k.plural for k in stored if k.deleted_as_status and not k.custom}
     assert gone == {
+        "roles",
+        "rolebindings",
+        "clusterroles",
+        "clusterrolebindings",
+        "replicationcontrollers",
         "configmaps",
         "secrets",
         "nodes",

@@ -1,0 +1,178 @@
+"""What a node sends back: a head, then a body or the bytes of another protocol.
+
+Nothing is gathered here. Once the head is there, reading stops until somebody takes the bytes, and
+it stops again whenever they ask for it.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+import httptools
+import msgspec
+
+MOST_HEAD = 64 * 1024
+
+
+class Head(msgspec.Struct, frozen=True):
+    status: int
+    headers: Mapping[str, str]  # names in lower case
+    raw: bytes  # as it came, the empty line included
+
+
+class Taker(Protocol):
+    """Who takes what comes behind the head."""
+
+    def node_sent(self, data: bytes) -> None: ...
+
+    def node_ended(self, *, whole: bool) -> None:
+        """Nothing more will come: all of it was there, or the node was cut off. Called once."""
+        ...
+
+    def node_full(self) -> None:
+        """The node does not read: hold back until `node_free`."""
+        ...
+
+    def node_free(self) -> None: ...
+
+
+class NodeAnswer(asyncio.Protocol):
+    """The connection to the node, while it answers one request."""
+
+    def __init__(self) -> None:
+        self.head: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
+        self._parser = httptools.HttpResponseParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._raw = bytearray()  # of the head, while it is incomplete
+        self._headers: dict[str, str] = {}
+        self._is_tunnel = False
+        self._taker: Taker | None = None
+        self._held: list[bytes] = []  # came with the head
+        self._is_full = False
+        self._ended: bool | None = None  # whether all of it came; None: more may come
+
+    # who asks
+
+    def send(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def give_to(self, taker: Taker) -> None:
+        """Hand everything behind the head to `taker`, from now on."""
+        self._taker = taker
+        held, self._held = self._held, []
+        self.resume()
+        for data in held:
+            taker.node_sent(data)
+        if self._is_full:
+            taker.node_full()
+        if self._ended is not None:
+            taker.node_ended(whole=self._ended)
+
+    def pause(self) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        """Send what was written, then hang up; what still comes is not wanted."""
+        self._taker = None
+        if not self.head.done():
+            self.head.cancel()
+        if self._transport is not None:
+            self._transport.close()
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        if not self.head.done():
+            self.head.set_exception(exc if isinstance(exc, OSError) else ConnectionError("EOF"))
+        self._end(whole=self._is_whole_at_end())
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_tunnel:
+            self._pass(data)
+            return
+        if not self.head.done():
+            self._raw += data
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._become_tunnel(len(self._raw) - len(data) + upgrade.args[0])
+        except httptools.HttpParserError as error:
+            self._refuse(f"malformed HTTP response: {error}")
+        if not self.head.done() and len(self._raw) > MOST_HEAD:
+            self._refuse("HTTP response headers exceeded 64 KiB")
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+        if self._taker is not None:
+            self._taker.node_full()
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        if self._taker is not None:
+            self._taker.node_free()
+
+    # httptools callbacks
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self.head.done():
+            self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        if self._parser.get_status_code() != 101:  # whose head is complete where the tunnel begins
+            self._answer(b"")
+
+    def on_body(self, body: bytes) -> None:
+        self._pass(body)
+
+    def on_message_complete(self) -> None:
+        if self.head.done():
+            self._end(whole=True)
+
+    # inside
+
+    def _answer(self, raw: bytes) -> None:
+        if self._taker is None:
+            self.pause()
+        if not self.head.done():
+            self.head.set_result(Head(self._parser.get_status_code(), self._headers, raw))
+
+    def _become_tunnel(self, length: int) -> None:
+        self._is_tunnel = True
+        raw = bytes(self._raw)
+        self._answer(raw[:length])
+        if len(raw) > length:
+            self._pass(raw[length:])
+
+    def _pass(self, data: bytes) -> None:
+        if self._taker is not None:
+            self._taker.node_sent(data)
+        elif not self.head.cancelled():
+            self._held.append(data)
+
+    def _end(self, *, whole: bool) -> None:
+        if self._ended is not None:
+            return
+        self._ended = whole
+        if self._taker is not None:
+            self._taker.node_ended(whole=whole)
+
+    def _is_whole_at_end(self) -> bool:
+        """A tunnel ends by hanging up, and so does a body of no stated length."""
+        by_length = {"content-length", "transfer-encoding"} & self._headers.keys()
+        return self._is_tunnel or not by_length
+
+    def _refuse(self, why: str) -> None:
+        if not self.head.done():
+            self.head.set_exception(ValueError(why))
+        if self._transport is not None:
+            self._transport.abort()

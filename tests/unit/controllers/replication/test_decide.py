@@ -1,0 +1,249 @@
+"""How many pods a replication controller makes, deletes, adopts and lets go."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mooring.controllers.replication.decide import decide, seconds_until_available
+from mooring.controllers.replication.plan import (
+    Adopt,
+    CreatePod,
+    DeletePod,
+    Release,
+    SaveStatus,
+    Step,
+)
+from mooring.controllers.replication.view import view
+from mooring.model.pod import Pod
+from mooring.model.replication_controller import ReplicationController
+from mooring.model.wire import read_document
+
+Doc = dict[str, Any]
+
+NOW = datetime.fromisoformat("2026-01-02T03:04:05Z")
+GONE: dict[str, Any] = {"deletionTimestamp": "2026-01-02T03:04:05Z"}
+OWNER = {
+    "apiVersion": "v1",
+    "kind": "ReplicationController",
+    "name": "web",
+    "uid": "u-web",
+    "controller": True,
+    "blockOwnerDeletion": True,
+}
+OTHER = {**OWNER, "kind": "ReplicaSet", "uid": "u-other"}
+
+
+def a_controller(replicas: int = 2, **fields: Any) -> ReplicationController:
+    status = fields.pop("status", {"replicas": 0, "observedGeneration": 1})
+    spec = {
+        "replicas": replicas,
+        "selector": {"app": "web"},
+        "template": {
+            "metadata": {"labels": {"app": "web"}, "annotations": {"note": "mine"}},
+            "spec": {"containers": [{"name": "c", "image": "x"}], "unheardOf": 7},
+        },
+        **fields.pop("spec", {}),
+    }
+    metadata = {"name": "web", "namespace": "ns", "uid": "u-web", "generation": 1, **fields}
+    return read_document(
+        {"metadata": metadata, "spec": spec, "status": status}, ReplicationController
+    )
+
+
+def a_pod(
+    name: str,
+    *,
+    owner: Doc | None = OWNER,
+    app: str = "web",
+    phase: str = "Running",
+    ready: bool = True,
+    node: str = "n1",
+    since: str = "2026-01-02T03:00:00Z",
+    **metadata: Any,
+) -> Pod:
+    condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": since}
+    return read_document(
+        {
+            "metadata": {
+                "name": name,
+                "namespace": "ns",
+                "uid": f"u-{name}",
+                "labels": {"app": app},
+                "ownerReferences": [owner] if owner else [],
+                "creationTimestamp": since,
+                **metadata,
+            },
+            "spec": {"nodeName": node},
+            "status": {"phase": phase, "conditions": [condition]},
+        },
+        Pod,
+    )
+
+
+def told(step: Step) -> str:
+    match step:
+        case SaveStatus(_, status):
+            return f"status {status.replicas}/{status.ready_replicas}/{status.available_replicas}"
+        case Adopt(_, pod):
+            return f"adopt {pod.name}"
+        case Release(_, pod):
+            return f"release {pod.name}"
+        case CreatePod():
+            return "create"
+        case DeletePod(_, pod):
+            return f"delete {pod.name}"
+
+
+def decided(
+    controller: ReplicationController, *pods: Pod, doomed: tuple[str, ...] = ()
+) -> list[str]:
+    return [told(step) for step in decide(view(controller, pods, doomed, NOW)).steps]
+
+
+TWO = (a_pod("a"), a_pod("b"))
+
+TABLE: dict[str, tuple[ReplicationController, tuple[Pod, ...], list[str]]] = {
+    "no pods: all are made": (a_controller(2), (), ["create", "create"]),
+    "one is missing": (a_controller(2), (a_pod("a"),), ["status 1/1/1", "create"]),
+    "as many as wanted": (a_controller(2), TWO, ["status 2/2/2"]),
+    "and said so already": (
+        a_controller(
+            2,
+            status={
+                "replicas": 2,
+                "fullyLabeledReplicas": 2,
+                "readyReplicas": 2,
+                "availableReplicas": 2,
+                "observedGeneration": 1,
+            },
+        ),
+        TWO,
+        [],
+    ),
+    "the spec changed: its generation is told": (
+        a_controller(0, generation=2),
+        (),
+        ["status 0/0/0"],
+    ),
+    "too many: the one without a node goes": (
+        a_controller(2),
+        (*TWO, a_pod("c", node="", phase="Pending", ready=False)),
+        ["status 3/2/2", "delete c"],
+    ),
+    "too many: the one that is not ready goes": (
+        a_controller(1),
+        (a_pod("a"), a_pod("b", ready=False)),
+        ["status 2/1/1", "delete b"],
+    ),
+    "too many: of equals the youngest goes": (
+        a_controller(1),
+        (a_pod("a", since="2026-01-02T03:01:00Z"), a_pod("b", since="2026-01-02T03:02:00Z")),
+        ["status 2/2/2", "delete b"],
+    ),
+    "none wanted: all go": (
+        a_controller(0),
+        TWO,
+        ["status 2/2/2", "delete a", "delete b"],
+    ),
+    "pods that have ended are replaced": (
+        a_controller(1),
+        (a_pod("a", phase="Failed"),),
+        ["create"],
+    ),
+    "pods on their way out are replaced": (a_controller(1), (a_pod("a", **GONE),), ["create"]),
+    "a pod of nobody that fits is adopted": (
+        a_controller(1),
+        (a_pod("a", owner=None),),
+        ["status 1/1/1", "adopt a"],
+    ),
+    "one of somebody else is not": (a_controller(1), (a_pod("a", owner=OTHER),), ["create"]),
+    "one of nobody that does not fit is not": (
+        a_controller(1),
+        (a_pod("a", owner=None, app="db"),),
+        ["create"],
+    ),
+    "its own that no longer fits is let go, and replaced": (
+        a_controller(1),
+        (a_pod("a", app="db"),),
+        ["release a", "create"],
+    ),
+    "on its way out it makes, deletes and takes nothing": (
+        a_controller(3, **GONE),
+        (a_pod("a"), a_pod("b", owner=None), a_pod("c", app="db")),
+        ["status 1/1/1"],
+    ),
+    "a pod that is not ready yet counts, but not as ready": (
+        a_controller(1),
+        (a_pod("a", ready=False),),
+        ["status 1/0/0"],
+    ),
+    "a pod that has not been ready for long is not available": (
+        a_controller(1, spec={"minReadySeconds": 600}),
+        (a_pod("a"),),
+        ["status 1/1/0"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("controller", "pods", "then"), TABLE.values(), ids=TABLE)
+def test_controller(
+    controller: ReplicationController, pods: tuple[Pod, ...], then: list[str]
+) -> None:
+    assert decided(controller, *pods) == then
+
+
+def test_a_pod_whose_deletion_was_asked_for_is_not_counted() -> None:
+    assert decided(a_controller(1), *TWO, doomed=("u-b",)) == ["status 1/1/1"]
+
+
+def test_a_pod_is_made_of_all_of_the_template() -> None:
+    (step,) = decide(view(a_controller(1), (), (), NOW)).steps
+    assert isinstance(step, CreatePod)
+    assert step.document() == {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {
+            "generateName": "web-",
+            "namespace": "ns",
+            "labels": {"app": "web"},
+            "annotations": {"note": "mine"},
+            "ownerReferences": [OWNER],
+        },
+        "spec": {"containers": [{"name": "c", "image": "x"}], "unheardOf": 7},
+    }
+
+
+def test_other_owners_stay() -> None:
+    keeper = {"apiVersion": "v1", "kind": "ConfigMap", "name": "k", "uid": "u-k"}
+    pod = a_pod("a", owner=keeper)
+    adopt = Adopt(a_controller(), pod)
+    assert adopt.owners() == [keeper, OWNER]
+    both = a_pod("a", ownerReferences=[keeper, OWNER])
+    assert Release(a_controller(), both).owners() == [keeper]
+
+
+def test_when_the_next_pod_will_be_available() -> None:
+    controller = a_controller(2, spec={"minReadySeconds": 600})
+    ready = (NOW - timedelta(seconds=100)).isoformat()
+    pods = (a_pod("a", since=ready), a_pod("b", ready=False), a_pod("c"))
+    assert seconds_until_available(view(controller, pods, (), NOW)) == 600 - 245
+    assert seconds_until_available(view(a_controller(), pods, (), NOW)) is None
+
+
+@given(
+    wanted=st.integers(0, 6),
+    there=st.lists(st.tuples(st.booleans(), st.booleans()), max_size=6),
+)
+def test_one_pass_leads_to_the_wished_number(wanted: int, there: list[tuple[bool, bool]]) -> None:
+    pods = [
+        a_pod(f"p{index}", ready=ready, owner=OWNER if owned else None)
+        for index, (ready, owned) in enumerate(there)
+    ]
+    steps = decide(view(a_controller(wanted), pods, (), NOW)).steps
+    made = sum(isinstance(step, CreatePod) for step in steps)
+    gone = sum(isinstance(step, DeletePod) for step in steps)
+    assert len(pods) + made - gone == wanted
+    assert not (made and gone)
