@@ -7,7 +7,7 @@ DEV_STAMP := $(VENV)/.installed-dev
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up test check format lint types layers unit bench conformance proto disk-tools clean
+.PHONY: help setup up test check format lint types layers unit bench conformance proto disk-tools runtime-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -25,19 +25,28 @@ $(DEV_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --group peers
 	@touch $@
 
-# What tests of real volumes use beyond what every Debian has; without them those tests are skipped.
+# What tests of real volumes and images use beyond what every Debian has; without it they are skipped.
+TEST_TOOLS := xfsprogs btrfs-progs busybox-static
 disk-tools:
-	@command -v mkfs.xfs >/dev/null && command -v mkfs.btrfs >/dev/null \
+	@command -v mkfs.xfs >/dev/null && command -v mkfs.btrfs >/dev/null && command -v busybox >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	       && { apt-get install -qq -y xfsprogs btrfs-progs || { apt-get update -qq && apt-get install -qq -y xfsprogs btrfs-progs; }; } >/dev/null 2>&1; } \
-	  || echo "tests on xfs and btrfs will be skipped: install xfsprogs and btrfs-progs to run them"
+	       && { apt-get install -qq -y $(TEST_TOOLS) || { apt-get update -qq && apt-get install -qq -y $(TEST_TOOLS); }; } >/dev/null 2>&1; } \
+	  || echo "tests on xfs and btrfs, and with images, will be skipped: install $(TEST_TOOLS) to run them"
+
+# What runs the containers of pods; without it pods wait, and their volumes are mounted all the same.
+runtime-tools:
+	@{ command -v runc >/dev/null || command -v crun >/dev/null; } && command -v conmon >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && echo "installing runc and conmon, which run the containers of pods" \
+	       && { apt-get install -qq -y --no-install-recommends runc conmon || { apt-get update -qq && apt-get install -qq -y --no-install-recommends runc conmon; }; } >/dev/null 2>&1; } \
+	  || echo "containers will not run: install runc and conmon (apt-get install runc conmon)"
 
 setup: $(STAMP) ## create .venv and install mooring into it
 
-up: setup ## run Mooring here (data in ./data)
-	$(BIN)/mooring up --data-dir data
+up: setup runtime-tools ## run Mooring here (data in ./data; FLAGS='--node-name node1' for more flags)
+	$(BIN)/mooring up --data-dir data $(FLAGS)
 
-test: $(DEV_STAMP) disk-tools ## every test: unit, API scenarios, real clients
+test: $(DEV_STAMP) disk-tools runtime-tools ## every test: unit, API scenarios, real clients
 	$(BIN)/python -m pytest -n $(JOBS) --dist=worksteal tests
 
 check: $(DEV_STAMP) format lint types layers unit ## format, ruff, mypy strict, import layers, unit tests
@@ -57,10 +66,10 @@ layers: $(DEV_STAMP)
 unit: $(DEV_STAMP) ## the fast tests alone
 	$(BIN)/python -m pytest -q -n $(JOBS) tests/unit
 
-bench: $(DEV_STAMP) ## measure, and print a table (BENCH=name for one of them)
+bench: $(DEV_STAMP) runtime-tools ## measure, and print a table (BENCH=name for one of them)
 	$(BIN)/python -m bench $(BENCH)
 
-conformance: $(DEV_STAMP) ## against heavy peers, fetched once into .cache
+conformance: $(DEV_STAMP) disk-tools runtime-tools ## against heavy peers, fetched once into .cache
 	MOORING_CONFORMANCE=1 $(BIN)/python -m pytest -n 0 --timeout=1800 tests/conformance -m conformance
 
 proto: $(DEV_STAMP) ## compile csi/proto/*.proto (the results are committed)

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("api", "store", "binding", "scale", "ownership", "node", "pods")
+NAMES = ("api", "store", "binding", "scale", "ownership", "node", "pods", "attachment")
 
 
 def main(names: list[str]) -> None:

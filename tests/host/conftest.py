@@ -16,7 +16,14 @@ from mooring.host.mount import Mounts
 from mooring.host.mountinfo import read_table
 from tests.fakes.programs import programs  # noqa: F401  a fixture
 from tests.fakes.waiting import until
+from tests.host.containers import little, world  # noqa: F401  fixtures
 from tests.host.disks import Disks
+from tests.host.image_disk import (  # noqa: F401  fixtures
+    image_root,
+    image_store,
+    memory_disk,
+    written_image,
+)
 
 SECONDS_TO_GO = 10.0
 NeedsTool = Callable[[str], None]

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mooring.errors import HostError
+from mooring.host.refusal import refusals
 from mooring.oci import process
 
 ROOT = Path("/sys/fs/cgroup")
@@ -58,6 +59,25 @@ def kill_all(inner: str, root: Path = ROOT) -> None:
         for pid in pids:
             process.wait_a_moment(pid)
     raise HostError(f"processes of the control group {inner} cannot be killed")
+
+
+def find(id: str, root: Path = ROOT) -> frozenset[str]:
+    """The groups of a container whose pod nobody remembers."""
+    places = (place for tree in _trees(root) for place in (tree / TOP).glob(f"pod*/{id}"))
+    return frozenset(f"/{TOP}/{place.parent.name}/{id}" for place in places)
+
+
+def remove(inner: str, root: Path = ROOT) -> None:
+    """Take away a group of which the runtime may know nothing.
+
+    One that is killed while it makes a container leaves it, and perhaps processes in it.
+    Repeated: nothing. Raises: HostError.
+    """
+    kill_all(inner, root)
+    for place in directories(inner, root):
+        for directory, _, _ in os.walk(place, topdown=False):
+            with refusals(f"rmdir {directory}"), suppress(FileNotFoundError):
+                os.rmdir(directory)
 
 
 def remove_pod(pod_uid: str, root: Path = ROOT) -> None:

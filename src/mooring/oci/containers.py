@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -136,7 +136,7 @@ class OciContainers:
                 return
             if entry.record.pid:
                 await self._end(entry)
-            await self._take_away(id, entry.place)
+            await self._take_away(id, entry.place, (entry.group,))
             self._drop(entry)
 
     def list(self) -> Sequence[Found]:
@@ -209,7 +209,7 @@ class OciContainers:
                 await self._end(entry)
             else:
                 await in_thread(leftovers.kill_about, id)
-            await self._take_away(id, entry.place)
+            await self._take_away(id, entry.place, (entry.group,))
         except HostError as error:
             logger.warning("something is left of a container", id=id, error=error)
             return  # `list` tells it, `remove` tries again
@@ -224,9 +224,11 @@ class OciContainers:
         except TimeoutError:
             raise HostError(f"container {entry.record.id} cannot be killed") from None
 
-    async def _take_away(self, id: str, place: Place) -> None:
+    async def _take_away(self, id: str, place: Place, groups: Iterable[str]) -> None:
         if self._state.exists():
             await self._runc.delete(id)
+        for group in groups:
+            await in_thread(cgroups.remove, group)
         await in_thread(rootfs.take_away, self._mounts, place)
 
     def _drop(self, entry: Entry) -> None:
@@ -342,7 +344,7 @@ class OciContainers:
         logger.warning("taking away what is left of a container", id=id)
         try:
             await in_thread(leftovers.kill_about, id)
-            await self._take_away(id, place)
+            await self._take_away(id, place, await in_thread(cgroups.find, id))
         except HostError as error:
             logger.warning("something is left of a container", id=id, error=error)
 

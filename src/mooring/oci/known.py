@@ -30,6 +30,10 @@ class Entry:
             self.ended.set()
 
     @property
+    def group(self) -> str:
+        return cgroups.inner_path(self.record.owner.pod_uid, self.record.id)
+
+    @property
     def log_directory(self) -> Path:
         return Path(self.record.log_path).parent
 

@@ -83,6 +83,19 @@ def test_an_empty_group_has_nobody_to_kill(tmp_path: Path) -> None:
     assert place.exists()
 
 
+def test_groups_that_the_runtime_knows_nothing_of_are_taken_away(tmp_path: Path) -> None:
+    places = v1(tmp_path)
+    (places[0] / "below").mkdir()
+    other = places[0].with_name("other")
+    other.mkdir()
+    assert cgroups.find("c", tmp_path) == {INNER}
+    cgroups.remove(INNER, tmp_path)
+    cgroups.remove(INNER, tmp_path)
+    assert cgroups.find("c", tmp_path) == frozenset()
+    assert not any(place.exists() for place in places)
+    assert other.exists()
+
+
 def test_the_group_of_a_pod_goes_when_nothing_is_in_it(tmp_path: Path) -> None:
     place = v2(tmp_path)[0]
     cgroups.remove_pod("u", tmp_path)

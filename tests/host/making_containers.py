@@ -1,0 +1,53 @@
+"""A process that makes and starts containers until it is killed; see test_container_faults.py.
+
+Its words: the node's root, the directory for what need not outlive the machine, a pod's uid, and
+the layers of the image.
+"""
+
+import asyncio
+import secrets
+import sys
+from pathlib import Path
+
+from mooring.clock import RealClock
+from mooring.host.mount import Mounts
+from mooring.oci.containers import OciContainers
+from mooring.oci.contract import ContainerSpec, ImageConfig, Owner, StoredImage, UserWish
+from mooring.oci.probe import NoRuntime, probe
+
+
+async def main(root: Path, runs: Path, pod_uid: str, layers: tuple[Path, ...]) -> None:
+    program = await probe()
+    if isinstance(program, NoRuntime):
+        sys.exit(program.reason)
+    containers = OciContainers(root, Mounts(), RealClock(), program, run_directory=runs)
+    image = StoredImage("sha256:0", (), layers, ImageConfig(), 0)
+
+    async def make(number: int) -> None:
+        id = secrets.token_hex(32)
+        spec = ContainerSpec(
+            id=id,
+            owner=Owner("default", "web", pod_uid, f"c{number}", 0),
+            image=image,
+            args=("sleep", "1000"),
+            environment=(),
+            working_dir="",
+            user=UserWish(),
+            hostname="web",
+            log_path=root / "logs" / f"{id}.log",
+        )
+        await containers.create(spec)
+        await containers.start(spec.id)
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(containers.run())
+        await containers.loaded.wait()
+        sys.stdout.write("making\n")
+        sys.stdout.flush()
+        for number in range(100):
+            tasks.create_task(make(number))
+
+
+if __name__ == "__main__":
+    root, runs, pod_uid, *layers = sys.argv[1:]
+    asyncio.run(main(Path(root), Path(runs), pod_uid, tuple(map(Path, layers))))
