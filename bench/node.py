@@ -32,6 +32,7 @@ CONNECTIONS = 16
 PATIENCE = 60.0  # seconds
 IDLE = 90.0  # long enough for every pod to be looked at once more
 NODE = "bench"
+UP = ("up", "--node-name", NODE, "--no-host-rootfs")  # volumes alone: no image, no container
 CORE = "/api/v1"
 HERE = f"{CORE}/namespaces/default"
 MOUNTS_EACH = 2  # the projected volume is a tmpfs, the local one a bind
@@ -242,7 +243,7 @@ async def _bind(bench: Bench, target: Server, pool: Pool, name: str, uid: str) -
 async def _restarted(bench: Bench, before: dict[str, int]) -> list[Row]:
     """`kill -9` has happened; what does the next start make of it?"""
     volumes = PODS * 3
-    async with served(bench.data, "up", "--node-name", NODE) as target:
+    async with served(bench.data, *UP) as target:
         found = await _until_told(target, "/metrics", lambda page: _found(page) == volumes)
         more = await _until_told(target, "/metrics", lambda page: _certain(page) == volumes)
         assert bench.mounts() == before, "a volume was mounted anew, or lost"
@@ -272,7 +273,7 @@ def _metric(page: bytes, name: bytes, label: bytes = b"") -> float:
 
 async def _measure(directory: Path) -> list[Row]:
     bench = Bench(directory)
-    async with served(bench.data, "up", "--node-name", NODE) as target:
+    async with served(bench.data, *UP) as target:
         await _registered(target)
         rows = [await _one_by_one(bench, target)]
         rows.append(await _all_at_once(bench, target))
