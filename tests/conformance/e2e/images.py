@@ -28,6 +28,14 @@ _DIRECTORIES = ("bin", "etc", "home", "proc", "root", "run", "sys", "tmp", "uplo
 _PASSWD = "root:x:0:0:root:/root:/bin/sh\nuser-defined-in-image:x:1000:1000::/home:/bin/sh\n"
 _GROUP = "root:x:0:\ngroup-defined-in-image:x:50000:user-defined-in-image\n"
 
+# The tests run `nsenter --mount=... -- sh -c <command>` to work on the machine. By its path it is
+# the machine's own shell, with its tools: a static busybox prefers those that it has inside.
+_NSENTER = """#!/bin/sh
+mount=$1
+shift 3
+exec /bin/busybox nsenter "$mount" -- /bin/sh "$@"
+"""
+
 
 class Recipe(msgspec.Struct, frozen=True):
     """What an image is made of, and under which names the tests ask for it."""
@@ -92,8 +100,9 @@ def _layer(programs: Sequence[Path]) -> bytes:
         _add_file(tar, "etc/passwd", _PASSWD.encode(), 0o644)
         _add_file(tar, "etc/group", _GROUP.encode(), 0o644)
         _add_file(tar, "bin/busybox", busybox.read_bytes(), 0o755)
+        _add_file(tar, "bin/nsenter", _NSENTER.encode(), 0o755)
         for applet in applets:
-            if applet != "busybox":
+            if applet not in ("busybox", "nsenter"):
                 _add(tar, f"bin/{applet}", type=tarfile.SYMTYPE, linkname="busybox", mode=0o777)
         for program in programs:
             _add_file(tar, program.name, program.read_bytes(), 0o755)

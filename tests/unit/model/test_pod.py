@@ -207,6 +207,19 @@ TERMINATED = {
         {"phase": "Running", "containerStatuses": [{"name": "a", "state": {"running": {}}}]},
         False,
     ),
+    "deleted and an init container still runs": (
+        {"deletionTimestamp": "2026-01-02T03:04:05Z"},
+        {"phase": "Pending", "initContainerStatuses": [{"name": "a", "state": {"running": {}}}]},
+        False,
+    ),
+    "deleted and somebody still looks round in it": (
+        {"deletionTimestamp": "2026-01-02T03:04:05Z"},
+        {
+            "phase": "Running",
+            "ephemeralContainerStatuses": [{"name": "a", "state": {"running": {}}}],
+        },
+        False,
+    ),
     "deleted before any container ran": (
         {"deletionTimestamp": "2026-01-02T03:04:05Z"},
         {"phase": "Pending"},

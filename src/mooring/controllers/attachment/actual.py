@@ -1,0 +1,163 @@
+"""Where volumes are: the VolumeAttachments in the API, and what this process remembers beside them.
+
+The API owns the truth: an attachment object that says `attached` is an attached volume, one that
+does not is an uncertain one, and none is a detached one. So nothing has to be rebuilt after a
+crash, and what was begun is found as it was left. Here is only what an object cannot tell: which
+volume and node it belongs to, and how the attempts at it have gone so far.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+
+import msgspec
+
+from mooring.model.attachment import Attachment
+from mooring.plugins.csi.attachment_name import CsiName, attachment_name, find_csi_name
+
+
+class State(Enum):
+    """Of a volume on a node."""
+
+    ATTACHED = "attached"
+    UNCERTAIN = "uncertain"  # something is under way, or failed half-way
+    DETACHED = "detached"
+
+
+def state_of(attachment: Attachment | None) -> State:
+    if attachment is None:
+        return State.DETACHED
+    if attachment.is_attached and not attachment.is_deleting:
+        return State.ATTACHED
+    return State.UNCERTAIN
+
+
+class Act(Enum):
+    ATTACH = "attach"
+    DETACH = "detach"
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """Somebody was asked, and has not answered yet."""
+
+    act: Act
+    since: float  # monotonic
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """The last attempts failed."""
+
+    act: Act
+    times: int
+    due: float  # monotonic: not tried again before
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What people were last told about a wait."""
+
+    topic: str
+    pods: frozenset[str]  # uids of those that know
+    at: float  # monotonic
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """How it went so far with one volume on one node."""
+
+    attempt: Attempt | None = None
+    failure: Failure | None = None
+    leaving_since: float | None = None  # monotonic: when nobody wanted it there any more
+    is_withdrawn: bool = False  # the node was told not to count on it any longer
+    refused: Told | None = None  # that another node has it
+    waits: Told | None = None  # for what
+
+
+BLANK = Memory()
+
+Find = Callable[[str], Attachment | None]
+"""An attachment by its name."""
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """A volume on a node."""
+
+    volume: str
+    node: str
+
+
+class Actual:
+    def __init__(self, find: Find) -> None:
+        self._find = find
+        self._spots: dict[str, Spot] = {}  # by the name of the attachment
+        self._names: dict[Spot, str] = {}
+        self._nodes: dict[str, set[str]] = {}  # by volume
+        self._volumes: dict[str, set[str]] = {}  # by node
+        self._memories: dict[Spot, Memory] = {}
+        self._attaching: Counter[str] = Counter()  # by node: attempts under way
+
+    def learn(self, csi: CsiName, node: str) -> Spot:
+        """Of this volume and this node there may be an attachment."""
+        spot = Spot(csi.unique, node)
+        if spot not in self._names:
+            name = attachment_name(csi.handle, csi.driver, node)
+            self._names[spot] = name
+            self._spots[name] = spot
+            self._nodes.setdefault(spot.volume, set()).add(node)
+            self._volumes.setdefault(node, set()).add(spot.volume)
+        return spot
+
+    def forget(self, spot: Spot) -> None:
+        """Nothing of it is left, and nobody wants it."""
+        name = self._names.pop(spot, None)
+        self.remember(spot, BLANK)
+        if name is not None:
+            del self._spots[name]
+            _discard(self._nodes, spot.volume, spot.node)
+            _discard(self._volumes, spot.node, spot.volume)
+
+    def find_spot(self, attachment: str) -> Spot | None:
+        return self._spots.get(attachment)
+
+    def nodes_of(self, volume: str) -> Iterable[str]:
+        return self._nodes.get(volume, ())
+
+    def volumes_on(self, node: str) -> Iterable[str]:
+        return self._volumes.get(node, ())
+
+    def attachment(self, spot: Spot) -> Attachment | None:
+        name = self._names.get(spot)
+        return None if name is None else self._find(name)
+
+    def memory(self, spot: Spot) -> Memory:
+        return self._memories.get(spot, BLANK)
+
+    def remember(self, spot: Spot, memory: Memory) -> None:
+        was, now = _is_attaching(self.memory(spot)), _is_attaching(memory)
+        if was is not now:
+            self._attaching[spot.node] += now - was
+            if not self._attaching[spot.node]:
+                del self._attaching[spot.node]
+        if memory == BLANK:
+            self._memories.pop(spot, None)
+        else:
+            self._memories[spot] = memory
+
+    def is_attaching_to(self, node: str) -> bool:
+        """Whether an attach is under way there, of whatever volume."""
+        return node in self._attaching
+
+    def attached(self) -> Iterator[tuple[Spot, CsiName]]:
+        """Every volume that is attached, or may be."""
+        for spot, name in self._names.items():
+            csi = find_csi_name(spot.volume)
+            if csi is not None and self._find(name) is not None:
+                yield spot, csi
+
+
+def _is_attaching(memory: Memory) -> bool:
+    return memory.attempt is not None and memory.attempt.act is Act.ATTACH
+
+
+def _discard(sets: dict[str, set[str]], key: str, value: str) -> None:
+    sets[key].discard(value)
+    if not sets[key]:
+        del sets[key]

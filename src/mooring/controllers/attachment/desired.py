@@ -1,0 +1,109 @@
+"""What pods want: volumes, for each the nodes it has to be attached to, and there the pods.
+
+Every pod that is on a node and not over counts, whatever that node is: whether anything is attached
+there is for `decide` to say. A wish lasts as long as its pod, even when the claim behind it gets
+lost meanwhile; only a driver that attaches nothing ends it earlier.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import msgspec
+
+from mooring.controllers.attachment.resolve import CsiVolume, NotAttached, NotKnown, Resolved
+from mooring.model.pod import Pod
+
+Changed = Callable[[str], None]
+"""Told the name of a volume that somebody wants otherwise than before."""
+
+NOBODY: Mapping[str, Pod] = {}
+
+
+class _Wishes(msgspec.Struct, frozen=True):
+    """Of one pod, by the names of its volumes."""
+
+    pod: Pod
+    volumes: Mapping[str, Resolved]
+
+    def attachable(self) -> Iterable[CsiVolume]:
+        """Each once, though the pod may have two names for it."""
+        found = (one for one in self.volumes.values() if isinstance(one, CsiVolume))
+        return {one.name: one for one in found}.values()
+
+
+class Desired:
+    def __init__(self, changed: Changed) -> None:
+        self._changed = changed
+        self._pods: dict[str, _Wishes] = {}  # by uid
+        self._volumes: dict[str, CsiVolume] = {}  # as told last
+        self._wanted: dict[str, dict[str, dict[str, Pod]]] = {}  # by volume, node, uid
+
+    def want(self, pod: Pod, volumes: Mapping[str, Resolved]) -> None:
+        """The pod, which is on a node, has these volumes; said again, it brings news."""
+        before = self._pods.get(pod.uid)
+        if before is not None:
+            kept = before.volumes
+            volumes = {
+                name: kept.get(name, one) if isinstance(one, NotKnown) else one
+                for name, one in volumes.items()
+            }
+        wishes = self._pods[pod.uid] = _Wishes(pod, volumes)
+        now = {one.name for one in wishes.attachable()}
+        for one in before.attachable() if before is not None else ():
+            if one.name not in now:
+                self._leave(one.name, pod)
+        for one in wishes.attachable():
+            self._join(one, pod)
+
+    def drop(self, uid: str) -> None:
+        """The pod is over, or gone."""
+        wishes = self._pods.pop(uid, None)
+        if wishes is not None:
+            for one in wishes.attachable():
+                self._leave(one.name, wishes.pod)
+
+    def find(self, volume: str) -> CsiVolume | None:
+        return self._volumes.get(volume)
+
+    def nodes_of(self, volume: str) -> Iterable[str]:
+        return self._wanted.get(volume, {})
+
+    def pods_on(self, volume: str, node: str) -> Mapping[str, Pod]:
+        return self._wanted.get(volume, {}).get(node, NOBODY)
+
+    def pods(self) -> Iterator[Pod]:
+        return (wishes.pod for wishes in self._pods.values())
+
+    def pairs(self) -> Iterator[tuple[CsiVolume, str]]:
+        """Every volume with every node it is wanted on."""
+        for volume, nodes in self._wanted.items():
+            for node in nodes:
+                yield self._volumes[volume], node
+
+    def drivers_by_node(self) -> Iterator[tuple[str, str]]:
+        """Of every CSI volume of every pod: the node, and who serves it."""
+        for wishes in self._pods.values():
+            for one in wishes.volumes.values():
+                if isinstance(one, CsiVolume):
+                    yield wishes.pod.spec.node_name, one.csi.driver
+                elif isinstance(one, NotAttached):
+                    yield wishes.pod.spec.node_name, one.driver
+
+    def _join(self, volume: CsiVolume, pod: Pod) -> None:
+        nodes = self._wanted.setdefault(volume.name, {})
+        there = nodes.setdefault(pod.spec.node_name, {})
+        is_news = pod.uid not in there or self._volumes.get(volume.name) != volume
+        there[pod.uid] = pod
+        self._volumes[volume.name] = volume
+        if is_news:
+            self._changed(volume.name)
+
+    def _leave(self, volume: str, pod: Pod) -> None:
+        nodes = self._wanted[volume]
+        there = nodes[pod.spec.node_name]
+        there.pop(pod.uid, None)
+        if not there:
+            del nodes[pod.spec.node_name]
+        if not nodes:
+            del self._wanted[volume]
+            del self._volumes[volume]
+        self._changed(volume)

@@ -1,0 +1,188 @@
+"""Carrying out what was decided: VolumeAttachments, the lists of nodes, and words to people."""
+
+import asyncio
+from collections.abc import Mapping
+from math import inf
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring import log
+from mooring.client.contract import Client, Doc
+from mooring.controllers.attachment.actual import Act, Actual, Spot
+from mooring.controllers.attachment.decide import decide_failure
+from mooring.controllers.attachment.metrics import AttachmentMetrics
+from mooring.controllers.attachment.plan import (
+    CountForced,
+    Create,
+    Delete,
+    Ended,
+    Forget,
+    LookAgain,
+    Plan,
+    Remember,
+    Report,
+    Unreport,
+    Withdraw,
+)
+from mooring.controllers.attachment.resolve import CsiVolume
+from mooring.controllers.attachment.status import NodeReports
+from mooring.controllers.attachment.view import VolumeView
+from mooring.errors import AlreadyExists, ApiError, ConnectionLost, NotFound
+from mooring.model.attachment import Attachment
+from mooring.model.keys import Key
+from mooring.model.node import Node
+from mooring.model.steps import Emit
+from mooring.model.wellknown import Plugin
+from mooring.plugins.csi.attachment_name import attachment_name
+from mooring.reconcile.apply import apply
+from mooring.reconcile.cache import Cache
+from mooring.reconcile.recorder import Recorder
+
+_log = log.get("mooring.attachment")
+
+
+class Performed(msgspec.Struct, frozen=True):
+    read: Mapping[str, Node | None]  # by name: what nodes say now that were told
+    again: float = inf  # seconds after which to look again
+
+
+class Effects:
+    def __init__(
+        self,
+        client: Client,
+        recorder: Recorder,
+        attachments: Cache[Attachment],
+        actual: Actual,
+        reports: NodeReports,
+        metrics: AttachmentMetrics,
+    ) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._attachments = attachments
+        self._actual = actual
+        self._reports = reports
+        self._metrics = metrics
+
+    async def perform(self, plan: Plan, view: VolumeView) -> Performed:
+        """A step that fails is remembered, and holds up no other node."""
+        again, asked = inf, list[Withdraw]()
+        for step in plan.steps:
+            match step:
+                case Create(spot, volume):
+                    again = min(again, await self._create(view, spot, volume))
+                case Delete(spot, attachment):
+                    again = min(again, await self._delete(view, spot, attachment))
+                case Withdraw():
+                    asked.append(step)
+                case LookAgain(seconds):
+                    again = min(again, seconds)
+                case _:
+                    self._note(step, view)
+        read: dict[str, Node | None] = {}
+        told = await asyncio.gather(*(self._withdraw(view, step.spot) for step in asked))
+        for step, answer in zip(asked, told, strict=True):
+            if isinstance(answer, float):
+                again = min(again, answer)
+            else:
+                read[step.spot.node] = answer
+        return Performed(read, again)
+
+    def _note(
+        self,
+        step: Remember | Forget | Report | Unreport | Ended | CountForced | Emit,
+        view: VolumeView,
+    ) -> None:
+        """Steps that ask nobody for anything."""
+        match step:
+            case Remember(spot, memory):
+                self._actual.remember(spot, memory)
+            case Forget(spot):
+                self._actual.forget(spot)
+            case Report(spot):
+                self._reports.add(spot)
+                _log.info("volume attached", volume=view.label, node=spot.node)
+            case Unreport(spot):
+                self._reports.discard(spot)
+            case Ended(act, seconds, is_success):
+                is_migrated = view.wanted is not None and view.wanted.is_migrated
+                self._metrics.ended(
+                    view.csi.driver, act, seconds, is_success=is_success, is_migrated=is_migrated
+                )
+            case CountForced(spot, force):
+                self._metrics.forced(force)
+                _log.warning(
+                    "volume taken away from a node that uses it",
+                    volume=view.label,
+                    node=spot.node,
+                    because=force.value,
+                )
+            case Emit():
+                apply(step, self._recorder)
+            case _:
+                assert_never(step)
+
+    async def _create(self, view: VolumeView, spot: Spot, volume: CsiVolume) -> float:
+        document = _document(spot.node, volume)
+        name = document["metadata"]["name"]
+        try:
+            try:
+                written = await self._client.create(Attachment, document)
+            except AlreadyExists:  # whoever made it asked for the same; the watch is only behind
+                written = await self._client.get(Attachment, Key("", name))
+        except (ApiError, ConnectionLost) as error:
+            message = f"{Plugin.CSI}: attacher.Attach failed: {error}"
+            return self._failed(view, spot, Act.ATTACH, message)
+        self._attachments.fold(written)
+        return inf
+
+    async def _delete(self, view: VolumeView, spot: Spot, attachment: Attachment) -> float:
+        _log.info("volume to be detached", volume=view.label, node=spot.node)
+        try:
+            await self._client.delete(attachment)
+        except NotFound:
+            pass  # the watch will tell
+        except (ApiError, ConnectionLost) as error:
+            message = (
+                f"{Plugin.CSI}: detacher.Detach failed to delete VolumeAttachment "
+                f"[{attachment.name}]: {error}"
+            )
+            return self._failed(view, spot, Act.DETACH, message)
+        return inf
+
+    async def _withdraw(self, view: VolumeView, spot: Spot) -> Node | float | None:
+        """What the node says; or in how many seconds to ask again."""
+        try:
+            return await self._reports.withdraw(spot)
+        except (ApiError, ConnectionLost) as error:
+            message = f'failed to update the status of node "{spot.node}": {error}'
+            return self._failed(view, spot, Act.DETACH, message)
+
+    def _failed(self, view: VolumeView, spot: Spot, act: Act, message: str) -> float:
+        """Remember it, and tell; the seconds until the next attempt."""
+        _log.warning(f"{act.value} failed", volume=view.label, node=spot.node, because=message)
+        (place,) = (one for one in view.places if one.spot == spot)
+        place = replace(place, memory=self._actual.memory(spot))
+        again = inf
+        for step in decide_failure(view, place, act, message):
+            if isinstance(step, LookAgain):
+                again = step.seconds
+            elif isinstance(step, Remember | Ended | Emit):
+                self._note(step, view)
+        return again
+
+
+def _document(node: str, volume: CsiVolume) -> Doc:
+    source: Doc = (
+        {"persistentVolumeName": volume.label}
+        if volume.inline_spec is None
+        else {"inlineVolumeSpec": msgspec.to_builtins(volume.inline_spec)}
+    )
+    name = attachment_name(volume.csi.handle, volume.csi.driver, node)
+    return {
+        "apiVersion": Attachment.resource.api_version,
+        "kind": Attachment.resource.kind,
+        "metadata": {"name": name},
+        "spec": {"attacher": volume.csi.driver, "nodeName": node, "source": source},
+    }

@@ -1,0 +1,48 @@
+"""Whether a volume that nobody wants on a node may be taken away from it.
+
+A node that says it uses the volume is waited for, as long as it is ready: without limit. One that
+is not ready loses it when the wait is over. One that is proven gone loses it at once: its Node is
+deleted, or somebody vouches by a taint that it is out of service.
+"""
+
+from enum import Enum
+
+import msgspec
+
+from mooring.controllers.attachment.view import Place, Policy
+from mooring.model.node import Node
+
+
+class Force(Enum):
+    """Why a volume is taken from a node that says it uses it; as metrics call it."""
+
+    TIMEOUT = "timeout"
+    OUT_OF_SERVICE = "out-of-service"
+
+
+class Free(msgspec.Struct, frozen=True):
+    """Nothing speaks against it, as far as is known here."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Not now. `until` (monotonic): then it is taken by force; None: no such time is known."""
+
+    node: Node
+    until: float | None
+
+
+Gate = Free | Force | Held
+
+
+def decide_gate(place: Place, policy: Policy, now: float) -> Gate:
+    node = place.node
+    if node is None or not place.is_in_use:
+        return Free()
+    since = now if place.memory.leaving_since is None else place.memory.leaving_since
+    due = since + policy.max_wait
+    may_be_forced = policy.forces_on_timeout and not node.is_ready
+    if may_be_forced and now >= due:
+        return Force.TIMEOUT
+    if node.is_out_of_service:
+        return Force.OUT_OF_SERVICE
+    return Held(node, due if may_be_forced else None)

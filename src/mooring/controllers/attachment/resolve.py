@@ -1,0 +1,102 @@
+"""Which volume is behind a volume of a pod, and whether it has to be attached: pure.
+
+Of what cannot be told yet (a claim that is not bound, a volume that has not arrived) nothing is
+concluded: what was known of the pod before stays true.
+"""
+
+import msgspec
+
+from mooring.model.claim import Claim
+from mooring.model.csi_driver import CsiDriver
+from mooring.model.pod import Pod
+from mooring.model.pod_volume import PodVolume
+from mooring.model.storage_terms import AccessMode
+from mooring.model.translation import translate, translate_inline
+from mooring.model.volume import Volume, VolumeSpec
+from mooring.plugins.csi.attachment_name import CsiName
+
+_SHARED = frozenset({AccessMode.MANY, AccessMode.READ_ONLY_MANY})
+
+
+class CsiVolume(msgspec.Struct, frozen=True):
+    """A volume that some driver serves, as pods come by it."""
+
+    csi: CsiName
+    label: str  # how people know it: the persistent volume's name
+    is_exclusive: bool  # for one node at a time
+    is_migrated: bool = False  # an in-tree source that the driver has taken over
+    inline_spec: VolumeSpec | None = None  # set when no persistent volume holds its source
+
+    @property
+    def name(self) -> str:
+        return self.csi.unique
+
+
+class NotAttached(msgspec.Struct, frozen=True):
+    """Its driver attaches nothing."""
+
+    driver: str
+
+
+class NotKnown(msgspec.Struct, frozen=True):
+    """It cannot be told, or not yet."""
+
+
+class NoCsi(msgspec.Struct, frozen=True):
+    """No CSI driver has to do with it."""
+
+
+Resolved = CsiVolume | NotAttached | NotKnown | NoCsi
+
+
+def resolve_inline(volume: PodVolume, namespace: str) -> CsiVolume | NotAttached | NoCsi:
+    """A volume without a claim; `is_attachable` has still to be asked."""
+    if volume.csi is not None:
+        return NotAttached(volume.csi.driver)
+    translated = translate_inline(volume, namespace)
+    if translated is None or translated.spec.csi is None:
+        return NoCsi()
+    return csi_volume(translated, is_migrated=True, inline_spec=translated.spec)
+
+
+def resolve_claimed(
+    pod: Pod, outer: PodVolume, claim: Claim | None, volume: Volume | None
+) -> CsiVolume | NotKnown | NoCsi:
+    """A volume behind a claim; `volume` is the one that the claim names."""
+    if claim is None or not claim.is_bound or not claim.spec.volume_name or volume is None:
+        return NotKnown()
+    if outer.ephemeral is not None and not _is_owned(claim, pod):
+        return NotKnown()
+    reference = volume.spec.claim_ref
+    if reference is None or reference.uid != claim.uid:
+        return NotKnown()
+    translated = translate(volume)
+    if translated is None:
+        return NoCsi()
+    return csi_volume(translated, is_migrated=volume.spec.csi is None)
+
+
+def needs_attaching(driver: CsiDriver | None) -> bool:
+    """Whether this driver's volumes are attached; of a driver that says nothing they are."""
+    return driver is None or driver.spec.attach_required
+
+
+def csi_volume(
+    volume: Volume, *, is_migrated: bool, inline_spec: VolumeSpec | None = None
+) -> CsiVolume | NoCsi:
+    """`volume` has a CSI source, if it is any of ours."""
+    source, modes = volume.spec.csi, volume.spec.access_modes
+    if source is None:
+        return NoCsi()
+    return CsiVolume(
+        CsiName(source.driver, source.volume_handle),
+        volume.name,
+        is_exclusive=bool(modes) and _SHARED.isdisjoint(modes),
+        is_migrated=is_migrated,
+        inline_spec=inline_spec,
+    )
+
+
+def _is_owned(claim: Claim, pod: Pod) -> bool:
+    owner = claim.metadata.find_controller()
+    return owner is not None and owner.uid == pod.uid and claim.namespace == pod.namespace

@@ -1,0 +1,161 @@
+"""What nodes are told to be attached: `status.volumesAttached`, one writer for all of it.
+
+A node mounts nothing that is not in its list, and says in `volumesInUse` what it uses before it
+looks there. So whoever takes a volume off the list and then finds it unused may detach it. The
+answer to the write that takes it off is that look: it shows the node as it is from then on.
+
+Whatever is to be said about a node goes in one write; while one is under way, the next gathers.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+
+from mooring.client.contract import Client, Doc, Part
+from mooring.clock import Clock
+from mooring.controllers.attachment.actual import Spot
+from mooring.errors import ApiError, Conflict, ConnectionLost, NotFound
+from mooring.model.keys import Key
+from mooring.model.node import Node
+from mooring.reconcile.informer import Informer
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.worker import Settled, Verdict
+
+PAUSE_SECONDS = 0.05  # between two writes about one node; the first goes at once
+GATHER_SECONDS = 0.2  # the same while more is to come: other volumes are being attached to it
+_TRIES = 3
+
+ExpectsMore = Callable[[str], bool]
+"""Whether there will soon be more to say about a node."""
+
+Waiter = asyncio.Future[Node | None]
+
+
+class NodeReports:
+    def __init__(
+        self, client: Client, clock: Clock, nodes: Informer[Node], expects_more: ExpectsMore
+    ) -> None:
+        self.queue: KeyedQueue[Key] = KeyedQueue(clock)
+        self._client = client
+        self._clock = clock
+        self._nodes = nodes
+        self._expects_more = expects_more
+        self._lists: dict[str, dict[str, str]] = {}  # by node: device paths by volume
+        self._written: dict[str, float] = {}  # by node: when last
+        self._waiting: dict[str, list[Waiter]] = {}
+
+    def take_over(self, node: Node) -> Collection[str]:
+        """Whatever the node was told by others is kept, until it is known to be wrong: these."""
+        if not node.leaves_attaching_to_controller or not node.status.volumes_attached:
+            return ()
+        listed = _listed(node)
+        self._lists[node.name] = listed | self._lists.get(node.name, {})
+        return listed
+
+    def has(self, spot: Spot) -> bool:
+        return spot.volume in self._lists.get(spot.node, ())
+
+    def add(self, spot: Spot) -> None:
+        if not self.has(spot):
+            self._lists.setdefault(spot.node, {})[spot.volume] = ""
+            self._stir(spot.node)
+
+    def discard(self, spot: Spot) -> None:
+        if self.has(spot):
+            there = self._lists[spot.node]
+            del there[spot.volume]
+            if not there:
+                del self._lists[spot.node]
+            self._stir(spot.node)
+
+    async def withdraw(self, spot: Spot) -> Node | None:
+        """Take the volume off the node's list.
+
+        After: the node, as it was when the API no longer listed the volume; None when there is no
+        such node. Raises: ApiError, ConnectionLost: the volume is listed as it was before.
+        """
+        was_listed = self.has(spot)
+        self.discard(spot)
+        waiter: Waiter = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(spot.node, []).append(waiter)
+        self._stir(spot.node)
+        try:
+            return await waiter
+        except (ApiError, ConnectionLost):
+            if was_listed:
+                self.add(spot)
+            raise
+
+    def check(self, node: Node) -> None:
+        """The node has changed: does it still show what it is to be told?"""
+        if self._differs(node):
+            self._stir(node.name)
+
+    def gone(self, node: str) -> None:
+        self._written.pop(node, None)
+
+    async def reconcile(self, key: Key) -> Verdict:
+        waiters = self._waiting.pop(key.name, [])
+        try:
+            node = await self._write(key, must_read=bool(waiters))
+        except (ApiError, ConnectionLost) as error:
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_exception(error)
+            if not waiters:
+                raise
+            self._stir(key.name)  # for what others had to say
+            return Settled()
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(node)
+        return Settled()
+
+    async def _write(self, key: Key, *, must_read: bool) -> Node | None:
+        """Bring the API's list to ours; returns the node as it was then, or later."""
+        node, is_fresh = self._nodes.get(key), False
+        if node is None and not must_read:
+            return None
+        for _ in range(_TRIES):
+            if node is not None and self._differs(node):
+                try:
+                    return await self._patch(node)
+                except Conflict:
+                    node = None
+                except NotFound:
+                    return None
+            elif is_fresh or not must_read:
+                return node
+            try:
+                node, is_fresh = await self._client.get(Node, key), True
+            except NotFound:
+                return None
+        raise Conflict(f'the status of node "{key.name}" changes too often')
+
+    async def _patch(self, node: Node) -> Node:
+        wanted = self._lists.get(node.name, {})
+        shown: list[Doc] = [
+            {"name": name, "devicePath": device} for name, device in sorted(wanted.items())
+        ]
+        self._written[node.name] = self._clock.monotonic()
+        change = {"status": {"volumesAttached": shown or None}}
+        written = await self._client.patch(node, change, Part.STATUS)
+        self._nodes.fold(written)
+        return written
+
+    def _differs(self, node: Node) -> bool:
+        if not node.leaves_attaching_to_controller:
+            return False  # it attaches for itself, and keeps its own list
+        return _listed(node) != self._lists.get(node.name, {})
+
+    def _stir(self, node: str) -> None:
+        key, last = Key("", node), self._written.get(node)
+        pause = GATHER_SECONDS if self._expects_more(node) else PAUSE_SECONDS
+        wait = 0.0 if last is None else last + pause - self._clock.monotonic()
+        if wait > 0:
+            self.queue.add_after(key, wait)
+        else:
+            self.queue.add(key)
+
+
+def _listed(node: Node) -> dict[str, str]:
+    return {one.name: one.device_path for one in node.status.volumes_attached}

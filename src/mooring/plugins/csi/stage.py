@@ -1,0 +1,158 @@
+"""Attachments as the node sees them, and staging: what is done once for all pods of a volume."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mooring.csi.capability import (
+    Mount,
+    NodeCapability,
+    VolumeCapability,
+    first_mode,
+    writers_of,
+)
+from mooring.csi.node import StageVolume
+from mooring.csi.outcome import Done, Refused
+from mooring.csi.outcome import Uncertain as Lost
+from mooring.errors import ApiError, ConnectionLost
+from mooring.host.blocking import in_thread
+from mooring.model.pod import Pod
+from mooring.model.volume_source import CsiSource
+from mooring.model.volume_use import VolumeUse
+from mooring.plugins.contract import DeviceRequest, NotStarted, Uncertain, VolumeError
+from mooring.plugins.csi import attachment_wait, data_file
+from mooring.plugins.csi.attachment_name import attachment_name
+from mooring.plugins.csi.data_file import VolumeData
+from mooring.plugins.csi.fs_group import mount_group
+from mooring.plugins.csi.services import Services, failure_of_undoing
+from mooring.plugins.csi.source import persistent
+from mooring.plugins.csi.words import said
+from mooring.plugins.directories import make_directories
+
+
+class CsiDevices:
+    """`Attacher` and `Detacher` of the contract. Only the control plane attaches and detaches."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    # attachments
+
+    async def attach(self, use: VolumeUse, node: str) -> str:
+        raise VolumeError("attaching volumes from the kubelet is not supported")
+
+    async def detach(self, volume_name: str, node: str) -> None:
+        raise VolumeError("detaching volumes from the kubelet is not supported")
+
+    async def are_attached(self, uses: Sequence[VolumeUse], node: str) -> Mapping[str, bool]:
+        return {use.name: await self._is_attached(use, node) for use in uses}
+
+    async def wait_for_attach(self, use: VolumeUse, device: str, pod: Pod) -> str:
+        """The name of the attachment: what the device is, only the driver knows.
+
+        Raises: NotStarted until it is attached; who waits is told what the attacher says.
+        """
+        source = persistent(use)
+        handle = source.volume_handle
+        name = attachment_name(handle, source.driver, self._services.host.node_name)
+        try:
+            attachment = await self._services.attachment(source)
+        except (ApiError, ConnectionLost) as error:
+            text = f"volume {handle} has GET error for volume attachment {name}: {error}"
+            raise NotStarted(text) from error
+        match attachment_wait.judge_attach(attachment):
+            case attachment_wait.Done():
+                return name
+            case attachment_wait.Failed(message):
+                raise NotStarted(message)
+            case attachment_wait.NotYet():
+                text = f"volume {handle} is not attached for volume attachment {name}"
+                raise NotStarted(text)
+
+    async def _is_attached(self, use: VolumeUse, node: str) -> bool:
+        try:
+            source = persistent(use)
+            if not self._services.spec(source.driver).attach_required:
+                return True
+            return (await self._services.attachment(source, node)).is_attached
+        except (VolumeError, ApiError, ConnectionLost):
+            return False
+
+    # staging
+
+    def device_mount_path(self, use: VolumeUse) -> Path:
+        """Raises: VolumeError."""
+        source = _named(use)
+        return self._services.places.staging(source.driver, source.volume_handle)
+
+    async def mount_device(
+        self, use: VolumeUse, device: str, target: Path, request: DeviceRequest
+    ) -> None:
+        services, source = self._services, _named(use)
+        failed = "attacher.MountDevice failed to create newCsiDriverClient"
+        node, budget = services.node(source.driver, failed), services.budget()
+        asked = "attacher.MountDevice failed to check for STAGE_UNSTAGE_VOLUME capability"
+        capabilities = await services.capabilities(node, budget, asked)
+        if NodeCapability.STAGE_UNSTAGE_VOLUME not in capabilities:
+            return
+        wanted = StageVolume(
+            source.volume_handle,
+            str(target),
+            _capability(use, source, capabilities, request),
+            await services.publish_context(source, ""),
+            source.volume_attributes,
+            await services.secrets(source.node_stage_secret_ref, "NodeStageSecretRef"),
+        )
+        data = VolumeData(source.driver, source.volume_handle)
+        await services.records.begin(target.parent, data)
+        await in_thread(make_directories, target)
+        match await node.stage(wanted, within=budget.left):
+            case Done():
+                services.records.settle(target.parent)
+            case Refused() as refused:
+                raise await services.records.refused(target, refused.text)
+            case Lost() as lost:
+                raise Uncertain(lost.text)
+
+    async def unmount_device(self, target: Path) -> None:
+        services = self._services
+        data = await in_thread(data_file.find, target.parent)
+        if data is None:
+            await services.records.clear(target)
+            return
+        failed = "attacher.UnmountDevice failed to create newCsiDriverClient"
+        node, budget = services.node(data.driver, failed), services.budget()
+        asked = "attacher.UnmountDevice failed to check whether STAGE_UNSTAGE_VOLUME set"
+        capabilities = await services.capabilities(node, budget, asked)
+        if NodeCapability.STAGE_UNSTAGE_VOLUME in capabilities:
+            told = await node.unstage(data.handle, str(target), within=budget.left)
+            if failure := failure_of_undoing(told, "attacher.UnmountDevice failed"):
+                raise failure
+        await services.records.undone(target)
+
+
+def _capability(
+    use: VolumeUse,
+    source: CsiSource,
+    capabilities: frozenset[NodeCapability],
+    request: DeviceRequest,
+) -> VolumeCapability:
+    flags = () if use.volume is None else use.volume.spec.mount_options
+    group = mount_group(capabilities, request.fs_group)
+    mode = first_mode(use.access_modes, writers_of(capabilities))
+    return VolumeCapability(Mount(source.fs_type, flags, group), mode)
+
+
+def _named(use: VolumeUse) -> CsiSource:
+    """Raises: VolumeError."""
+    try:
+        source = persistent(use)
+    except VolumeError as error:
+        text = f"makeDeviceMountPath failed to get CSIPersistentVolumeSource: {error}"
+        raise VolumeError(said(text)) from error
+    if not source.driver:
+        raise VolumeError("makeDeviceMountPath failed, csi source driver name is empty")
+    if not source.volume_handle:
+        raise VolumeError(
+            "makeDeviceMountPath failed, CSIPersistentVolumeSource volume handle is empty"
+        )
+    return source
