@@ -1,6 +1,6 @@
 """From the JSON of objects to their Structs: one reader per kind, made once."""
 
-from typing import Any, Generic
+from typing import Any, Generic, cast
 
 import msgspec
 
@@ -39,6 +39,15 @@ class Reader(Generic[T]):
         """Raises: ServerError when the server holds what its kind does not allow."""
         try:
             return self._named(self._decode(data))
+        except msgspec.DecodeError as error:
+            raise self._unreadable(data, error) from error
+
+    def read_bookmark(self, data: bytes | msgspec.Raw) -> T:
+        """Only its metadata: servers fill the rest with whatever an empty object of theirs holds,
+        such as `"containers": null`. Raises: ServerError.
+        """
+        try:
+            return self._named(cast(T, _ANY.decode(data)))
         except msgspec.DecodeError as error:
             raise self._unreadable(data, error) from error
 

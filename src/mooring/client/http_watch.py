@@ -73,6 +73,8 @@ class Changes(Generic[T]):
         known = _TYPES.get(line.type)
         if known is None:
             raise ServerError(f"{self._server} sent a change of the unknown type {line.type!r}")
+        if known is ChangeType.BOOKMARK:
+            return Change(known, self._reader.read_bookmark(line.object))
         return Change(known, self._reader.read(line.object))
 
 

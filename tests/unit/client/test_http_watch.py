@@ -62,6 +62,13 @@ async def test_bookmarks_are_delivered(script: Script, client: HttpClient) -> No
     assert change.object.metadata.resource_version == "12"
 
 
+async def test_of_a_bookmark_only_the_version_is_read(script: Script, client: HttpClient) -> None:
+    mark = '{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"12"},'
+    script.stream(f'{mark}"spec":{{"accessModes":null}},"status":7}}}}\n'.encode())
+    (change,) = await changes_of(client)
+    assert (change.type, change.object.metadata.resource_version) == (ChangeType.BOOKMARK, "12")
+
+
 GONE = b'{"kind":"Status","status":"Failure","message":"too old","reason":"Expired","code":410}'
 BAD_ENDS: dict[str, tuple[bytes, type[MooringError], str]] = {
     "an error": (b'{"type":"ERROR","object":%b}\n' % GONE, Expired, "too old"),
