@@ -16,7 +16,7 @@ from mooring.node.statistics import Statistics
 from mooring.plugins.contract import EventType
 from mooring.reconcile.recorder import reference_to
 
-LOOK_SECONDS = 60.0
+LOOK_SECONDS = 10.0
 JITTER = 0.1
 EVICTED = "Evicted"
 SYSTEM_CRITICAL = 2_000_000_000  # from this priority on, a pod stays whatever it does

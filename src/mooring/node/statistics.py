@@ -20,10 +20,12 @@ from mooring.model.pod import Pod
 from mooring.node.actual import PodMount
 from mooring.node.machine import Machine
 from mooring.node.reads import SharedReads
-from mooring.plugins.contract import Usage
+from mooring.plugins.contract import EventType, Usage
+from mooring.reconcile.recorder import reference_to
 
 GOOD_FOR = 60.0  # seconds
 PODS_AT_ONCE = 4
+ABNORMAL = "VolumeConditionAbnormal"
 
 _log = log.get("mooring.node.statistics")
 
@@ -106,6 +108,9 @@ class Statistics(Collector):
             for claim, usage in by_claim.items():
                 family.add_metric([claim.namespace, claim.name], getattr(usage, field) or 0)
             yield family
+        health = _health(by_claim)
+        if health.samples:
+            yield health
 
     async def _measure(self, pod_uid: str) -> PodStatistics:
         taken = self._machine.clock.monotonic()
@@ -115,12 +120,40 @@ class Statistics(Collector):
             usage = await _usage_of(mount)
             if usage is not None:
                 found[name] = VolumeStatistics(usage, None if pod is None else _claim(pod, name))
+        if pod is not None:
+            self._tell_troubles(pod, found)
         measured = self._latest[pod_uid] = PodStatistics(taken, found)
         return measured
+
+    def _tell_troubles(self, pod: Pod, found: Mapping[str, VolumeStatistics]) -> None:
+        """Each once; what was so at the last look is known."""
+        known = self._latest.get(pod.uid)
+        for name, one in found.items():
+            before = None if known is None else known.volumes.get(name)
+            trouble = one.usage.trouble
+            if trouble and (before is None or before.usage.trouble != trouble):
+                message = f"Volume {name}: {trouble}"
+                self._machine.recorder.record(
+                    reference_to(pod), EventType.WARNING, ABNORMAL, message
+                )
 
     def _find_pod(self, pod_uid: str) -> Pod | None:
         wanted = next(self._machine.desired.of_pod(pod_uid), None)
         return None if wanted is None else wanted.pods[pod_uid].pod
+
+
+def _health(by_claim: Mapping[Key, Usage]) -> Metric:
+    """Of volumes whose driver tells."""
+    family = GaugeMetricFamily(
+        "kubelet_volume_stats_health_status_abnormal",
+        "Abnormal volume health status. The count is either 1 or 0. 1 indicates the volume is "
+        "unhealthy, 0 indicates volume is healthy",
+        labels=["namespace", "persistentvolumeclaim"],
+    )
+    for claim, usage in by_claim.items():
+        if usage.trouble is not None:
+            family.add_metric([claim.namespace, claim.name], int(bool(usage.trouble)))
+    return family
 
 
 async def _usage_of(mount: PodMount) -> Usage | None:

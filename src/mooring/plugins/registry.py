@@ -177,8 +177,14 @@ class Registry:
                     self._probed[plugin.name] = plugin
 
 
-def built_in(host: Host, *, clones_git: bool = False, prober: Prober | None = None) -> Registry:
-    """Every plugin that comes with Mooring.
+def built_in(
+    host: Host,
+    *,
+    csi: Plugin | None = None,
+    clones_git: bool = False,
+    prober: Prober | None = None,
+) -> Registry:
+    """Every plugin that comes with Mooring; `csi` where drivers can register.
 
     `clones_git` is the feature gate `GitRepoVolumeDriver`.
     """
@@ -192,6 +198,7 @@ def built_in(host: Host, *, clones_git: bool = False, prober: Prober | None = No
         Local(host),
         ProjectedPlugin(host),
         SecretPlugin(host),
+        *(() if csi is None else (csi,)),
     )
     return Registry(plugins, prober)
 

@@ -167,4 +167,5 @@ class NodeRole:
         loops.add_informer("node/csidrivers", self._csi.objects.counts)
         loops.add_queue("node_volumes", self._volumes.volume_queue)
         loops.add_queue("node_pods", self._volumes.pod_queue)
+        loops.add_queue("node_registrations", self._csi.registrations.queue)
         return loops

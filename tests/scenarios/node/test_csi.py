@@ -29,7 +29,6 @@ from tests.fakes.api import ApiUnderTest
 from tests.fakes.csi_played import Fault, MountingState, PlayedConnection, registered
 from tests.fakes.objects import ATTACHMENTS, NODES, PODS
 from tests.scenarios.node.cluster import NODE, Cluster, a_pod, claimed
-from tests.scenarios.node.conftest import api, pki  # noqa: F401  fixtures
 from tests.unit.plugins.csi.world import DRIVER, HANDLE, PlayedDriverObjects
 
 Q = TypeVar("Q", bound=Message)
@@ -81,7 +80,7 @@ class CutConnection(PlayedConnection):
 
 
 class CsiCluster(Cluster):
-    def __init__(self, api: ApiUnderTest, root: Path) -> None:  # noqa: F811  an argument
+    def __init__(self, api: ApiUnderTest, root: Path) -> None:
         super().__init__(api, root)
         self.state = MountingState(mounts=self.mounts, backing=root / "backing")
         self.connection = CutConnection(self.state)
@@ -128,7 +127,7 @@ class CsiCluster(Cluster):
 @pytest.fixture
 async def cluster(
     cluster: Cluster,
-    api: ApiUnderTest,  # noqa: F811  the fixture
+    api: ApiUnderTest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> CsiCluster:

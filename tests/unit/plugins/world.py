@@ -162,7 +162,7 @@ class VolumeWorld:
 
     async def release_device(self) -> None:
         """What is mounted once for all pods goes after the last of them."""
-        if isinstance(self.plugin, DeviceMountable):
+        if isinstance(self.plugin, DeviceMountable) and self.plugin.can_mount_device(self.use):
             target = self.plugin.device_mounter().device_mount_path(self.use)
             await self.plugin.device_unmounter().unmount_device(target)
 

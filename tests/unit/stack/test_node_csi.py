@@ -1,51 +1,25 @@
-"""A whole node with a CSI driver on a real socket: it registers, its volumes come and go."""
+"""A whole node with a CSI driver on a real socket: it registers, its volumes come and go.
 
-import asyncio
-import random
+Time stands still: whatever happens here happens because something woke it.
+"""
+
+import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mooring.apiserver.auth.pki import Pki
-from mooring.apiserver.auth.user import node_user
-from mooring.apiserver.in_process import InProcessApi
-from mooring.client.local import LocalClient
+from mooring.csi.outcome import Code
 from mooring.csi.proto import csi_pb2 as pb
-from mooring.csi.registration import (
-    CSI_PLUGIN,
-    OFFERED_VERSIONS,
-    Plugin,
-    RegistrationStatus,
-    offering,
-    registration_socket,
-)
-from mooring.oci.probe import NoRuntime
-from mooring.plugins.csi.attachment_name import CsiName, attachment_name
-from mooring.stack.node import NodeRole, Place
-from mooring.stack.node_root import node_root
-from mooring.stack.pods import Terms
-from tests.fakes.api import ApiUnderTest, make_pki, running_api
-from tests.fakes.csi_driver import FakeCsiDriver
+from mooring.csi.registration import RegistrationStatus
+from tests.fakes.api import make_pki, running_api
+from tests.fakes.csi_driver import After, Dies, Fails, FakeCsiDriver
+from tests.fakes.csi_node import NODE, CsiNodeWorld
 from tests.fakes.mounts import FakeMounts
-from tests.fakes.objects import (
-    CLAIMS,
-    NODES,
-    PODS,
-    VOLUMES,
-    a_claim,
-    a_volume,
-)
+from tests.fakes.objects import CSI_NODES, DRIVERS, NODES, a_driver
 from tests.fakes.waiting import until
 
-Doc = dict[str, Any]
-NODE = "n1"
 DRIVER = "fake.csi.mooring.dev"
-ATTACHMENTS = "/apis/storage.k8s.io/v1/volumeattachments"
-CSI_NODE = f"/apis/storage.k8s.io/v1/csinodes/{NODE}"
-UNIQUE = CsiName(DRIVER, "vol-1").unique
 LIFE = ["NodeStageVolume", "NodePublishVolume", "NodeUnpublishVolume", "NodeUnstageVolume"]
 
 
@@ -54,94 +28,8 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Pki:
     return make_pki(tmp_path_factory.mktemp("pki"))
 
 
-class World:
-    def __init__(self, api: ApiUnderTest, root: Path, driver: FakeCsiDriver) -> None:
-        self.api = api
-        self.root = root.resolve()
-        self.driver = driver
-        self.mounts = FakeMounts()
-        self.told: list[RegistrationStatus] = []
-
-    @asynccontextmanager
-    async def node(self) -> AsyncIterator[NodeRole]:
-        parts, access = self.api.parts, self.api.parts.access
-        local = InProcessApi(parts.backend, node_user(NODE), access.part_verbs, access.check)
-        with node_root(self.root, self.mounts) as root:
-            place = Place(NODE, root.layout, self.mounts)
-            chance = random.Random(1)  # noqa: S311  no secret
-            role = NodeRole(
-                LocalClient(local), self.api.clock, chance, place, Terms(), NoRuntime("none")
-            )
-            running = asyncio.create_task(role.run())
-            try:
-                await role.synced()
-                yield role
-            finally:
-                running.cancel()
-                await asyncio.wait([running])
-
-    @asynccontextmanager
-    async def registrar(self) -> AsyncIterator[None]:
-        """As the driver's own registrar; entered when the driver is registered."""
-        socket = registration_socket(self.root / "plugins_registry", DRIVER)
-        plugin = Plugin(CSI_PLUGIN, DRIVER, str(self.driver.socket), OFFERED_VERSIONS)
-        count = len(self.told)
-        async with offering(socket, plugin, self.told.append):
-            await until(lambda: len(self.told) > count)
-            yield
-
-    async def create(self, path: str, doc: Doc) -> Doc:
-        made = await self.api.post(path, doc)
-        assert made.code == 201, made.text
-        return made.doc
-
-    async def a_claimed_volume(self, **spec: Any) -> None:
-        csi = {"driver": DRIVER, "volumeHandle": "vol-1", "fsType": "ext4"}
-        claim = await self.create(CLAIMS, a_claim("data", volumeName="disk", storageClassName=""))
-        reference = {
-            "namespace": "default",
-            "name": "data",
-            "uid": claim["metadata"]["uid"],
-        }
-        has = {"csi": csi, "accessModes": ["ReadWriteOnce"], "claimRef": reference} | spec
-        await self.create(VOLUMES, a_volume("disk", "1Gi", **has))
-        status = {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
-        done = await self.api.patch(f"{CLAIMS}/data/status", status)
-        assert done.code == 200, done.text
-
-    async def a_pod(self, *volumes: Doc, **container: Any) -> str:
-        """Its uid."""
-        mounts = [{"name": one["name"], "mountPath": f"/{one['name']}"} for one in volumes]
-        has = {"name": "c", "image": "i", "volumeMounts": mounts} | container
-        spec = {
-            "nodeName": NODE,
-            "automountServiceAccountToken": False,
-            "containers": [has],
-            "volumes": list(volumes),
-        }
-        made = await self.create(PODS, {"metadata": {"name": "web"}, "spec": spec})
-        return str(made["metadata"]["uid"])
-
-    async def attach(self) -> None:
-        """As the attacher and the attach/detach controller do it."""
-        spec = {
-            "attacher": DRIVER,
-            "nodeName": NODE,
-            "source": {"persistentVolumeName": "disk"},
-        }
-        name = attachment_name("vol-1", DRIVER, NODE)
-        await self.create(ATTACHMENTS, {"metadata": {"name": name}, "spec": spec})
-        status: Doc = {"attached": True, "attachmentMetadata": {"device": "/dev/x"}}
-        done = await self.api.patch(f"{ATTACHMENTS}/{name}/status", {"status": status})
-        assert done.code == 200, done.text
-        status = {"volumesAttached": [{"name": UNIQUE, "devicePath": ""}]}
-        done = await self.api.patch(f"{NODES}/{NODE}/status", {"status": status})
-        assert done.code == 200, done.text
-
-    async def gone(self, pod: str = "web") -> None:
-        await self.api.delete(f"{PODS}/{pod}")
-        objects = self.api.parts.backend.objects
-        await until(lambda: objects.find("pods", "default", pod, "") is None)
+class World(CsiNodeWorld):
+    driver: FakeCsiDriver
 
 
 @pytest.fixture
@@ -151,18 +39,17 @@ async def world(keys: Pki, tmp_path_factory: pytest.TempPathFactory) -> AsyncIte
         running_api(keys, place / "api") as api,
         FakeCsiDriver(place / "csi.sock") as driver,
     ):
-        yield World(api, place / "node", driver)
-
-
-CLAIMED: Doc = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+        world = World(api, place / "node", FakeMounts(), DRIVER, driver.socket)
+        world.driver = driver
+        yield world
 
 
 async def test_a_volume_is_staged_published_and_taken_back(world: World) -> None:
     await world.a_claimed_volume()
     async with world.node(), world.registrar():
         assert world.told == [RegistrationStatus(registered=True)]
-        uid = await world.a_pod(CLAIMED)
-        await world.attach()
+        uid = await world.a_pod()
+        await world.attach({"device": "/dev/x"})
         await world.driver.arrived("NodePublishVolume")
         stage = world.driver.requests("NodeStageVolume")[0]
         publish = world.driver.requests("NodePublishVolume")[0]
@@ -172,7 +59,126 @@ async def test_a_volume_is_staged_published_and_taken_back(world: World) -> None
         assert publish.staging_target_path == stage.staging_target_path
         volumes = world.root / "pods" / uid / "volumes"
         assert publish.target_path == str(volumes / "kubernetes.io~csi/disk/mount")
-        await world.gone()
+        await world.delete_pod()
+        await world.pod_gone()
         await world.driver.arrived("NodeUnstageVolume")
         assert world.driver.rpcs() == LIFE
         assert (world.driver.state.stages, world.driver.state.publishes) == ({}, {})
+
+
+async def test_with_the_rights_of_a_node_it_tells_of_its_driver(world: World) -> None:
+    world.driver.state.topology = {"topology.fake.csi/node": "here"}
+    async with world.node(), world.registrar():
+        csi_node = (await world.api.get(f"{CSI_NODES}/{NODE}")).doc
+        node = (await world.api.get(f"{NODES}/{NODE}")).doc["metadata"]
+        assert csi_node["spec"]["drivers"] == [
+            {"name": DRIVER, "nodeID": "node-1", "topologyKeys": ["topology.fake.csi/node"]}
+        ]
+        assert csi_node["metadata"]["ownerReferences"][0]["uid"] == node["uid"]
+        assert node["labels"]["topology.fake.csi/node"] == "here"
+        told = json.loads(node["annotations"]["csi.volume.kubernetes.io/nodeid"])
+        assert told == {DRIVER: "node-1"}
+
+
+async def test_a_pod_that_came_before_its_driver_waits_for_nothing_else(world: World) -> None:
+    await world.create(DRIVERS, a_driver(DRIVER, attachRequired=False))
+    await world.a_claimed_volume()
+    async with world.node():
+        uid = await world.a_pod()
+        await until((world.root / "pods" / uid / "volumes").is_dir)
+        await world.api.settle()
+        async with world.registrar():
+            await world.driver.arrived("NodePublishVolume")
+
+
+async def test_an_object_that_says_that_nothing_need_be_attached_wakes_who_waits(
+    world: World,
+) -> None:
+    await world.a_claimed_volume()
+    async with world.node(), world.registrar():
+        uid = await world.a_pod()
+        await until((world.root / "pods" / uid).is_dir)
+        assert world.driver.rpcs() == []
+        await world.create(DRIVERS, a_driver(DRIVER, attachRequired=False))
+        await world.driver.arrived("NodePublishVolume")
+
+
+async def test_an_inline_volume_is_the_pods_own(world: World) -> None:
+    modes = ["Ephemeral"]
+    spec = {"volumeLifecycleModes": modes, "podInfoOnMount": True, "attachRequired": False}
+    await world.create(DRIVERS, a_driver(DRIVER, **spec))
+    async with world.node(), world.registrar():
+        await world.a_pod({"name": "scratch", "csi": {"driver": DRIVER}})
+        await world.driver.arrived("NodePublishVolume")
+        await world.delete_pod()
+        await world.pod_gone()
+        assert world.driver.rpcs() == ["NodePublishVolume", "NodeUnpublishVolume"]
+
+
+async def test_tokens_are_asked_for_with_the_rights_of_a_node(world: World) -> None:
+    spec = {"attachRequired": False, "tokenRequests": [{"audience": "vault"}]}
+    await world.create(DRIVERS, a_driver(DRIVER, **spec))
+    await world.a_claimed_volume()
+    await world.create(
+        "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "robot"}}
+    )
+    async with world.node(), world.registrar():
+        await world.a_pod(serviceAccountName="robot")
+        await world.driver.arrived("NodePublishVolume")
+        publish = world.driver.requests("NodePublishVolume")[0]
+        assert isinstance(publish, pb.NodePublishVolumeRequest)
+        tokens = json.loads(publish.volume_context["csi.storage.k8s.io/serviceAccount.tokens"])
+        assert tokens["vault"]["token"].count(".") == 2
+
+
+async def test_54_a_driver_that_dies_after_the_deed_has_done_it_once(world: World) -> None:
+    await world.create(DRIVERS, a_driver(DRIVER, attachRequired=False))
+    await world.a_claimed_volume()
+    world.driver.next("NodePublishVolume", After(Dies()))
+    async with world.node(), world.registrar():
+        await world.a_pod()
+        await world.driver.arrived("NodePublishVolume")
+        await world.driver.start()
+        while len(world.driver.requests("NodePublishVolume")) < 2:
+            await world.api.clock.advance(1)
+        assert len(world.driver.state.publishes) == 1
+        await world.delete_pod()
+        await world.pod_gone()
+        await world.driver.arrived("NodeUnstageVolume")
+        assert (world.driver.state.stages, world.driver.state.publishes) == ({}, {})
+
+
+@pytest.mark.parametrize("is_wanted", [True, False], ids=["the pod runs", "the pod was deleted"])
+async def test_37_a_restart(world: World, *, is_wanted: bool) -> None:
+    await world.create(DRIVERS, a_driver(DRIVER, attachRequired=False))
+    await world.a_claimed_volume()
+    async with world.node(), world.registrar():
+        await world.a_pod()
+        await world.driver.arrived("NodePublishVolume")
+        await until(lambda: len(world.driver.state.publishes) == 1)
+    if not is_wanted:
+        await world.delete_pod()
+    async with world.node(), world.registrar():
+        if is_wanted:
+            await world.driver.arrived("NodePublishVolume", 2)
+            assert len(world.driver.state.publishes) == 1
+            await world.delete_pod()
+        await world.pod_gone()
+        await world.driver.arrived("NodeUnstageVolume")
+        assert world.driver.rpcs()[-2:] == LIFE[-2:]
+        assert (world.driver.state.stages, world.driver.state.publishes) == ({}, {})
+
+
+async def test_a_failure_is_told_to_the_pod(world: World) -> None:
+    await world.create(DRIVERS, a_driver(DRIVER, attachRequired=False))
+    await world.a_claimed_volume()
+    world.driver.always("NodeStageVolume", Fails(Code.NOT_FOUND, "no such volume"))
+    async with world.node(), world.registrar():
+        await world.a_pod()
+        await world.driver.arrived("NodeStageVolume")
+        expected = (
+            'MountVolume.MountDevice failed for volume "disk" : '
+            "rpc error: code = NotFound desc = no such volume"
+        )
+        while expected not in await world.said("FailedMount"):
+            await world.api.clock.advance(1)

@@ -137,7 +137,7 @@ def _others(csi_node: CsiNode, driver: str) -> tuple[NodeDriver, ...]:
 
 
 def _drivers(*drivers: NodeDriver) -> Doc:
-    return {"spec": {"drivers": [msgspec.to_builtins(one) for one in drivers]}}
+    return {"spec": {"drivers": msgspec.json.decode(msgspec.json.encode(drivers))}}
 
 
 def _annotation(ids: Mapping[str, str]) -> Doc:

@@ -94,12 +94,18 @@ class SocketWatch:
         return any([await ready for ready in begun])
 
     async def _listen(self, directory: Path, ready: asyncio.Future[bool]) -> None:
+        """Watched anew after each change: another directory may have the name by then."""
         try:
-            with self._watches.of(directory) as watch:
-                ready.set_result(True)
-                while True:
+            while True:
+                with self._watches.of(directory) as watch:
+                    if ready.done():
+                        self._stirred.set()  # now, so that nothing is missed in between
+                    else:
+                        ready.set_result(True)
                     await watch.changed()
-                    self._stirred.set()
         except KernelRefused as error:
-            _log.warning("a directory of sockets is looked at, not watched", because=error)
-            ready.set_result(False)
+            if ready.done():
+                self._stirred.set()  # it is gone
+            else:
+                _log.warning("a directory of sockets is looked at, not watched", because=error)
+                ready.set_result(False)

@@ -117,13 +117,15 @@ class CsiBlockMapper(_CsiBlock):
     async def _stage_request(self, capabilities: frozenset[NodeCapability]) -> StageVolume:
         services, source = self._services, self._source
         failed = said("blockMapper.SetupDevice failed to get volume attachment: ")
+        context = await services.publish_context(source, failed)
+        secrets = await services.secrets(source.node_stage_secret_ref, "NodeStageSecretRef")
         return StageVolume(
-            source.volume_handle,
-            str(self._staging),
-            self._capability(capabilities),
-            await services.publish_context(source, failed),
-            source.volume_attributes,
-            await services.secrets(source.node_stage_secret_ref, "NodeStageSecretRef"),
+            volume_id=source.volume_handle,
+            staging_path=str(self._staging),
+            capability=self._capability(capabilities),
+            publish_context=context,
+            volume_context=source.volume_attributes,
+            secrets=secrets,
         )
 
     async def _publish_request(self, capabilities: frozenset[NodeCapability]) -> PublishVolume:
@@ -131,15 +133,17 @@ class CsiBlockMapper(_CsiBlock):
         services, source = self._services, self._source
         failed = said("blockMapper.MapPodDevice failed to get volume attachment: ")
         about = pod_info(services.spec(source.driver), self._pod, is_inline=False)
+        context = await services.publish_context(source, failed)
+        secrets = await services.secrets(source.node_publish_secret_ref, "NodePublishSecretRef")
         return PublishVolume(
-            source.volume_handle,
-            str(self._publish),
-            self._capability(capabilities),
-            self._use.read_only,
-            str(self._staging),
-            await services.publish_context(source, failed),
-            {**source.volume_attributes, **about},
-            await services.secrets(source.node_publish_secret_ref, "NodePublishSecretRef"),
+            volume_id=source.volume_handle,
+            target_path=str(self._publish),
+            capability=self._capability(capabilities),
+            readonly=self._use.read_only,
+            staging_path=str(self._staging),
+            publish_context=context,
+            volume_context={**source.volume_attributes, **about},
+            secrets=secrets,
         )
 
     def _capability(self, capabilities: frozenset[NodeCapability]) -> VolumeCapability:

@@ -37,19 +37,17 @@ async def grow(services: Services, request: GrowthRequest) -> bool:
     if NodeCapability.EXPAND_VOLUME not in capabilities:
         raise NotSupported(f"NodeExpand is not supported by the CSI driver {source.driver}")
     secrets = await services.secrets(source.node_expand_secret_ref, "NodeExpandSecretRef")
-    is_block = request.use.mode is VolumeMode.BLOCK
-    places = services.places
+    places, volume_path = services.places, str(request.mount_path)
+    staging = places.staging(source.driver, source.volume_handle)
+    if request.use.mode is VolumeMode.BLOCK:
+        volume_path, staging = request.device, places.block_staging(request.use.name)
     wanted = ExpandOnNode(
-        source.volume_handle,
-        request.device if is_block else str(request.mount_path),
-        CapacityRange(required_bytes=request.new_bytes),
-        str(
-            places.block_staging(request.use.name)
-            if is_block
-            else places.staging(source.driver, source.volume_handle)
-        ),
-        _capability(request, source, capabilities),
-        secrets,
+        volume_id=source.volume_handle,
+        volume_path=volume_path,
+        capacity=CapacityRange(required_bytes=request.new_bytes),
+        staging_path=str(staging),
+        capability=_capability(request, source, capabilities),
+        secrets=secrets,
     )
     failed = "Expander.NodeExpand failed to expand the volume"
     match await node.expand(wanted, within=budget.left):

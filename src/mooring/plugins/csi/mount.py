@@ -89,19 +89,18 @@ class CsiMounter:
         in_secrets = bool(spec.service_account_token_in_secrets)
         flags = () if use.volume is None else use.volume.spec.mount_options
         group = mount_group(capabilities, request.fs_group)
+        about = pod_info(spec, self._pod, is_inline=volume.is_inline)
+        mode = first_mode(use.access_modes, writers_of(capabilities))
         return PublishVolume(
-            volume.handle,
-            str(self.path),
-            VolumeCapability(
-                Mount(volume.fs_type, flags, group),
-                first_mode(use.access_modes, writers_of(capabilities)),
-            ),
-            volume.read_only,
-            staging,
-            context,
-            {**volume.attributes, **pod_info(spec, self._pod, is_inline=volume.is_inline)},
-            secrets.merged(tokens) if in_secrets else secrets,
-            NO_SECRETS if in_secrets else tokens,
+            volume_id=volume.handle,
+            target_path=str(self.path),
+            capability=VolumeCapability(Mount(volume.fs_type, flags, group), mode),
+            readonly=volume.read_only,
+            staging_path=staging,
+            publish_context=context,
+            volume_context={**volume.attributes, **about},
+            secrets=secrets.merged(tokens) if in_secrets else secrets,
+            secret_context=NO_SECRETS if in_secrets else tokens,
         )
 
     async def _publish(self, node: Node, wanted: PublishVolume, budget: Budget) -> None:

@@ -35,23 +35,23 @@ def published(use: VolumeUse, pod: Pod) -> Published:
     if inline is not None:
         named = inline.node_publish_secret_ref
         return Published(
-            inline.driver,
-            inline_handle(pod.uid, use.name),
-            LifecycleMode.EPHEMERAL,
-            bool(inline.read_only),
-            inline.fs_type or "",
-            inline.volume_attributes,
-            None if named is None else SecretReference(named.name, pod.namespace),
+            driver=inline.driver,
+            handle=inline_handle(pod.uid, use.name),
+            mode=LifecycleMode.EPHEMERAL,
+            read_only=bool(inline.read_only),
+            fs_type=inline.fs_type or "",
+            attributes=inline.volume_attributes,
+            secret=None if named is None else SecretReference(named.name, pod.namespace),
         )
     source = persistent(use)
     return Published(
-        source.driver,
-        source.volume_handle,
-        LifecycleMode.PERSISTENT,
-        use.read_only,  # the volume's own readOnly is for its controller
-        source.fs_type,
-        source.volume_attributes,
-        source.node_publish_secret_ref,
+        driver=source.driver,
+        handle=source.volume_handle,
+        mode=LifecycleMode.PERSISTENT,
+        read_only=use.read_only,  # the volume's own readOnly is for its controller
+        fs_type=source.fs_type,
+        attributes=source.volume_attributes,
+        secret=source.node_publish_secret_ref,
     )
 
 

@@ -94,13 +94,15 @@ class CsiDevices:
         capabilities = await services.capabilities(node, budget, asked)
         if NodeCapability.STAGE_UNSTAGE_VOLUME not in capabilities:
             return
+        context = await services.publish_context(source, "")
+        secrets = await services.secrets(source.node_stage_secret_ref, "NodeStageSecretRef")
         wanted = StageVolume(
-            source.volume_handle,
-            str(target),
-            _capability(use, source, capabilities, request),
-            await services.publish_context(source, ""),
-            source.volume_attributes,
-            await services.secrets(source.node_stage_secret_ref, "NodeStageSecretRef"),
+            volume_id=source.volume_handle,
+            staging_path=str(target),
+            capability=_capability(use, source, capabilities, request),
+            publish_context=context,
+            volume_context=source.volume_attributes,
+            secrets=secrets,
         )
         data = VolumeData(source.driver, source.volume_handle)
         await services.records.begin(target.parent, data)
