@@ -77,6 +77,7 @@ CSI_HOST_PATH = Program(
     "github.com/kubernetes-csi/csi-driver-host-path",
     "v1.17.0",
     "github.com/kubernetes-csi/csi-driver-host-path/cmd/hostpathplugin",
+    variable="main.version",
 )
 NODE_DRIVER_REGISTRAR = Program(
     "csi-node-driver-registrar",

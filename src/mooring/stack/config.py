@@ -33,6 +33,11 @@ class Config(msgspec.Struct, frozen=True):
         return self.data_dir / "node"
 
     @property
+    def driver_state(self) -> Path:
+        """Where the bundled driver keeps its volumes."""
+        return self.data_dir.resolve() / "driver"
+
+    @property
     def own_kubeconfig(self) -> Path:
         return self.data_dir / "kubeconfig"
 

@@ -32,6 +32,7 @@ from mooring.node.status.heartbeat import Heartbeat
 from mooring.node.status.report import Report
 from mooring.oci.probe import Probed, probe
 from mooring.plugins.contract import Host
+from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import built_in
 from mooring.reconcile.metrics import LoopMetrics
@@ -55,6 +56,7 @@ class Place(msgspec.Struct, frozen=True):
     name: str
     layout: Layout
     mounts: MountOps
+    cannot: str = ""  # why nothing can be mounted there; empty: everything can
 
 
 @contextmanager
@@ -67,7 +69,7 @@ def place_of(name: str, root_dir: Path) -> Iterator[Place]:
     with node_root(root_dir, mounts) as root:
         if root.cannot:
             _log.warning(CANNOT_MOUNT, node=name, because=root.cannot)
-        yield Place(name, root.layout, mounts)
+        yield Place(name, root.layout, mounts, root.cannot)
 
 
 async def build_node(
@@ -122,6 +124,11 @@ class NodeRole:
         self._statistics = Statistics(self._volumes)
         self._evictions = Evictions(self._volumes.machine, self._statistics)
         self._loops = self._measured()
+
+    @property
+    def drivers(self) -> Drivers:
+        """Those that have registered here."""
+        return self._csi.drivers
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:

@@ -15,7 +15,7 @@ import uvloop
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.private_file import make_private_directory
 from mooring.apiserver.auth.tokens import ADMIN
-from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER, User, node_user
+from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER, SIDECARS, User, node_user
 from mooring.apiserver.in_process import InProcessApi
 from mooring.apiserver.server import Address, Running, running
 from mooring.client.local import LocalClient
@@ -28,6 +28,7 @@ from mooring.stack.stopping import stop_asked
 from mooring.stack.together import Together
 
 if TYPE_CHECKING:
+    from mooring.stack.bundled import Bundled
     from mooring.stack.node import Place
 
 Say = Callable[[str], None]
@@ -77,8 +78,8 @@ async def _everything(config: Config, say: Say) -> None:
     """The roles come to rest before the server that they write to does."""
     stop = stop_asked()
     async with serving(config, say) as server:
-        with node_place(config) as place:
-            await _run_roles(stop, server, await build_roles(config, server, place))
+        with node_place(config) as place, bundled(config, place) as driver:
+            await _run_roles(stop, server, await build_roles(config, server, place, driver))
 
 
 async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
@@ -100,8 +101,23 @@ def node_place(config: Config) -> "Iterator[Place | None]":
         yield place
 
 
+@contextmanager
+def bundled(config: Config, place: "Place | None") -> "Iterator[Bundled | None]":
+    """The bundled driver; None where nothing can be mounted."""
+    if place is None or place.cannot:
+        yield None
+        return
+    from mooring.stack.bundled import bundled_driver
+
+    with bundled_driver(place.name, config.driver_state, place.layout) as driver:
+        yield driver
+
+
 async def build_roles(
-    config: Config, server: Running, place: "Place | None" = None
+    config: Config,
+    server: Running,
+    place: "Place | None" = None,
+    driver: "Bundled | None" = None,
 ) -> Sequence[Role]:
     """All roles of one process. They lead without a lease: who has the data directory is alone."""
     # Not at the top: these take 0.2 s, and by now the server answers already.
@@ -123,6 +139,7 @@ async def build_roles(
     if place is not None:
         from mooring.stack.node import build_node
         from mooring.stack.pods import Terms
+        from mooring.stack.sidecars import SidecarsRole
 
         terms = Terms(
             host_rootfs=config.host_rootfs,
@@ -131,7 +148,15 @@ async def build_roles(
             api_server=reachable(server).url,
         )
         client = _client_of_node(server, place.name)
-        roles.append(await build_node(client, clock, chance, place, terms))
+        node = await build_node(client, clock, chance, place, terms)
+        sidecars = SidecarsRole(_client_of(server, SIDECARS), clock, chance)
+        node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
+        node.drivers.on_go(sidecars.remove)
+        roles += (node, sidecars)
+    if driver is not None:
+        from mooring.stack.bundled import DriverRole
+
+        roles.append(DriverRole(_client_of(server, SIDECARS), clock, driver))
     return roles
 
 

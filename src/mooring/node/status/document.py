@@ -154,7 +154,7 @@ def status(node: Node | None, told: Told, now: str) -> Doc:
 
 
 def is_news(node: Node, told: Told) -> bool:
-    """Whether the API should hear of it now. A volume that is no longer in use can wait."""
+    """Whether the API should hear of it now; see `is_loss` too."""
     return (
         _is_gain(node, told)
         or _is_elsewhere(node, told)

@@ -1,8 +1,9 @@
 """Keeps the Node object of this machine true: registers it, and tells what changes.
 
 A volume that comes into use is told at once, for nobody may use it before the API has acknowledged
-that. Everything else is looked at every ten seconds, told when it is new, and told anyway every few
-minutes. A Node that somebody deleted is registered again.
+that; one that is no longer in use as well, for somebody may wait to detach it. Everything else is
+looked at every ten seconds, told when it is new, and told anyway every few minutes. A Node that
+somebody deleted is registered again.
 """
 
 import asyncio
@@ -108,14 +109,13 @@ class Report:
                 await self._news.wait()
 
     async def _bring_up_to_date(self) -> None:
-        is_look = self._clock.monotonic() >= self._look_due
-        if is_look:
+        if self._clock.monotonic() >= self._look_due:
             self._amounts = await self._measure()
             self._look_due = self._clock.monotonic() + LOOK_SECONDS
         told, node = self._told(), self._own_node.known
         if node is None:
             node = await self._register(told)
-        node = await self._update(node, told, is_look=is_look)
+        node = await self._update(node, told)
         if told.in_use is not None:
             self._volumes.reported_in_use(node.status.volumes_in_use)
 
@@ -145,12 +145,12 @@ class Report:
         _log.info("node registered", node=node.name)
         return node
 
-    async def _update(self, node: Node, told: document.Told, *, is_look: bool) -> Node:
+    async def _update(self, node: Node, told: document.Told) -> Node:
         marks = document.marks(node, told.identity)
         is_due = (
             document.is_news(node, told)
+            or document.is_loss(node, told)
             or self._clock.monotonic() >= self._tell_due
-            or (is_look and document.is_loss(node, told))
         )
         if not marks and not is_due:
             return node

@@ -20,6 +20,7 @@ class Drivers:
     def __init__(self) -> None:
         self._by_name: dict[str, Driver] = {}
         self._came: list[Callable[[str], None]] = []
+        self._gone: list[Callable[[str], None]] = []
         self._full: list[Callable[[str], None]] = []
 
     def put(self, driver: Driver) -> None:
@@ -29,7 +30,9 @@ class Drivers:
             handler(driver.name)
 
     def drop(self, name: str) -> None:
-        self._by_name.pop(name, None)
+        if self._by_name.pop(name, None) is not None:
+            for handler in self._gone:
+                handler(name)
 
     def find(self, name: str) -> Driver | None:
         return self._by_name.get(name)
@@ -47,6 +50,10 @@ class Drivers:
     def on_come(self, handler: Callable[[str], None]) -> None:
         """`handler` is told the name of a driver that can be used now."""
         self._came.append(handler)
+
+    def on_go(self, handler: Callable[[str], None]) -> None:
+        """`handler` is told the name of a driver that has deregistered."""
+        self._gone.append(handler)
 
     def on_full(self, handler: Callable[[str], None]) -> None:
         """`handler` is told the name of a driver that takes fewer volumes than it said."""
