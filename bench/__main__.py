@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("api", "store", "binding", "scale", "ownership", "node", "pods", "attachment")
+NAMES = ("api", "store", "binding", "scale", "ownership", "node", "pods", "attachment", "csi")
 
 
 def main(names: list[str]) -> None:

@@ -1,5 +1,6 @@
 """Real clients against a real server process: TLS, tokens, sockets, disk."""
 
+import asyncio
 import itertools
 import os
 from collections.abc import Iterator
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from mooring.oci.probe import NoRuntime, probe
 from tests.clients.find_kubectl import Age, Missing, find_kubectl
 from tests.clients.kubectl import OLDEST, Kubectl
 from tests.clients.manifests import Doc, an_event, one_of_each
+from tests.clients.nodes import ServerWithNode, need_root, server_with_node
 from tests.fakes.real_server import (  # noqa: F401  two are fixtures
     ApiServer,
     RealServer,
@@ -38,6 +41,27 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     running = ApiServer(tmp_path_factory.mktemp("server") / "data").start()
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def needs_runtime() -> None:
+    """Skip where no container can run."""
+    need_root()
+    probed = asyncio.run(probe())
+    if isinstance(probed, NoRuntime):
+        pytest.skip(probed.reason)
+
+
+@pytest.fixture(scope="session")
+def pod_server(
+    needs_runtime: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerWithNode]:
+    """A `mooring up` whose node runs pods, for all tests that do not disturb it.
+
+    Test modules make it their `server`. When all is over nothing is left of it.
+    """
+    with server_with_node(tmp_path_factory.mktemp("pods") / "data") as running:
+        yield running
 
 
 @pytest.fixture

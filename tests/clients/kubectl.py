@@ -84,17 +84,30 @@ class Kubectl:
     @contextmanager
     def running(self, *arguments: str) -> Iterator["Going"]:
         """Start it and let it run beside the test; it is gone afterwards."""
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+        with self.started(*arguments, **streams, stderr=subprocess.STDOUT) as process:
+            yield Going(process)
+
+    @contextmanager
+    def started(self, *arguments: str, **streams: int) -> Iterator["subprocess.Popen[bytes]"]:
+        """The same, with streams of the test's own."""
         with subprocess.Popen(  # noqa: S603  the binary under test
             self._command(arguments),
             env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdin=streams.get("stdin"),
+            stdout=streams.get("stdout"),
+            stderr=streams.get("stderr"),
         ) as process:
             try:
-                yield Going(process)
+                yield process
             finally:
                 process.kill()
+
+    def event(self, about: str, reason: str, text: str = "") -> str:
+        """Wait for one that says so; the line that `kubectl get events` has of it."""
+        chosen = f"--field-selector=involvedObject.name={about},reason={reason}"
+        with self.running("get", "events", "-w", "--no-headers", chosen) as watching:
+            return watching.line(text or reason)
 
     def as_user(self, kubeconfig: Path) -> "Kubectl":
         return Kubectl(self._path, self.version, kubeconfig, self._home, self.namespace)

@@ -3,18 +3,18 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from mooring.host.mount import Mounts
 from mooring.host.mountinfo import canonical, read_table
+from tests.clients.containers import PROMPTLY, NodeContainers, nothing_left_after
+from tests.clients.following import changes
 from tests.fakes.real_server import RealServer, command
 
 NODE = "here"
-PROMPTLY = 20  # seconds
 
 
 def need_root() -> None:
@@ -48,34 +48,40 @@ class ServerWithNode(RealServer):
 
     own_flags = ("--node-name", NODE)
 
+    @property
+    def containers(self) -> NodeContainers:
+        return NodeContainers(self.data_dir / "node")
+
 
 @contextmanager
-def server_with_node(data_dir: Path) -> Iterator[RealServer]:
-    """Afterwards nothing of it is mounted any more, however it ended."""
-    server = ServerWithNode(data_dir)
-    with unmounted_after(data_dir):
+def server_with_node(data_dir: Path, *flags: str) -> Iterator[ServerWithNode]:
+    """Its node is ready. Afterwards nothing of it runs or is mounted any more, however it ended."""
+    server = ServerWithNode(data_dir, *flags)
+    with nothing_left_after(data_dir / "node"):
         try:
-            yield server.start()
+            server.start()
+            wait_for_node(server)
+            yield server
         finally:
             server.kill()
 
 
-@contextmanager
-def unmounted_after(directory: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        for entry in reversed(read_table().below(canonical(directory))):
-            Mounts().unmount(entry.mount_point)
+def wait_for_node(server: RealServer) -> None:
+    """A node comes a moment after the API."""
+    for node in changes(server, "/api/v1/nodes"):
+        conditions = node.get("status", {}).get("conditions", ())
+        if any(each["type"] == "Ready" and each["status"] == "True" for each in conditions):
+            return
+    pytest.fail("no node became ready")
 
 
 @contextmanager
 def joined_node(
-    server: RealServer, name: str, directory: Path, *prefix: str
+    server: RealServer, name: str, directory: Path, *prefix: str, flags: Sequence[str] = ()
 ) -> Iterator["subprocess.Popen[str]"]:
     """`mooring node` in a process of its own, with its own kubeconfig: `<name>.kubeconfig`.
 
-    `prefix` is a command that runs it.
+    `prefix` is a command that runs it. Afterwards nothing of it runs or is mounted any more.
     """
     kubeconfig = directory / f"{name}.kubeconfig"
     role = ("--role", f"node:{name}", "-o", str(kubeconfig))
@@ -84,9 +90,10 @@ def joined_node(
     run = command(
         *("node", "--kubeconfig", str(kubeconfig), "--node-name", name),
         *("--root-dir", str(directory / name), "--log-level", "warning"),
+        *flags,
     )
     with (
-        unmounted_after(directory / name),
+        nothing_left_after(directory / name),
         subprocess.Popen([*prefix, *run], stdout=subprocess.PIPE, text=True) as process,  # noqa: S603  ours
     ):
         try:

@@ -34,10 +34,7 @@ class Session:
         self.kubectl("wait", what, f"{PHASE}={phase}", "--timeout=15s")
 
     def wait_for_event(self, about: str, reason: str) -> str:
-        """The line that `kubectl get events` has of it."""
-        chosen = f"--field-selector=involvedObject.name={about},reason={reason}"
-        with self.kubectl.running("get", "events", "-w", "--no-headers", chosen) as watching:
-            return watching.line(reason)
+        return self.kubectl.event(about, reason)
 
 
 @pytest.fixture
@@ -110,38 +107,6 @@ def test_a_class_whose_driver_is_missing_says_for_whom_its_claims_wait(session: 
     session.kubectl("create", "-f", "-", given=by_hand)
     session.wait("pvc/claim1", "Bound")
     assert session.get("pvc", "NAME", "VOLUME") == [("claim1", "made-by-hand")]
-
-
-@kubectls(since=(1, 23))
-def test_a_local_disk_is_not_chosen_before_there_is_a_pod(session: Session) -> None:
-    session.create("local-storage/volume.yaml")
-    session.wait("pv/example-pv", "Available")
-    assert session.get("pv", *VOLUME) == [
-        ("example-pv", "512Mi", "RWO", "Delete", "Available", "", "local-storage")
-    ]
-    session.create("local-storage/class.yaml")
-    session.create("local-storage/claim.yaml")
-
-    told = session.wait_for_event("example-local-claim", "WaitForFirstConsumer")
-
-    assert "waiting for first consumer to be created before binding" in told
-    assert session.get("pvc", *CLAIM) == [
-        ("example-local-claim", "Pending", "", "", "", "local-storage")
-    ]
-    assert session.get("pv", *BOTH) == [("example-pv", "Available")]
-
-    session.create("local-storage/node.yaml")
-    session.create("local-storage/pod.yaml")
-    session.wait("pvc/example-local-claim", "Bound")
-
-    assert session.get("pvc", *CLAIM) == [
-        ("example-local-claim", "Bound", "example-pv", "512Mi", "RWO", "local-storage")
-    ]
-    told = session.wait_for_event("example-pv-pod", "Scheduled")
-    assert "Successfully assigned default/example-pv-pod to node1" in told
-    session.kubectl("delete", "pvc", "example-local-claim", "--wait=false")
-    session.wait_for_event("example-local-claim", "DeletionBlocked")
-    assert session.get("pvc", *BOTH) == [("example-local-claim", "Terminating")]
 
 
 @kubectls(since=(1, 23))

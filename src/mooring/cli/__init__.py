@@ -16,6 +16,7 @@ from mooring.cli import (
     kubeconfig,
     node,
     scheduler,
+    sidecar,
     up,
     version,
 )
@@ -35,6 +36,7 @@ app.command("controllers")(controllers.controllers)
 app.command("scheduler")(scheduler.scheduler)
 app.command("node")(node.node)
 app.command("driver")(driver.driver)
+app.command("sidecar")(sidecar.sidecar)
 app.add_typer(image.app, name="image")
 app.command("kubeconfig")(kubeconfig.kubeconfig)
 app.command("version")(version.version)

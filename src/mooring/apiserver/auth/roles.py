@@ -182,6 +182,28 @@ CONTROLLERS = Role(
     ),
 )
 
+SIDECARS = Role(
+    "sidecars",
+    (
+        _REPORT_EVENTS,
+        Rule(_READ_WRITE, (CORE,), ("persistentvolumes",)),
+        Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims",)),
+        Rule(_READ, (CORE,), ("nodes",)),
+        Rule(("get",), (CORE,), ("secrets",)),  # what drivers are given
+        Rule(
+            _READ,
+            (STORAGE,),
+            ("csidrivers", "csinodes", "storageclasses", "volumeattributesclasses"),
+        ),
+        Rule((*_READ, *_CHANGE), (STORAGE,), ("volumeattachments",)),
+        Rule(_CHANGE, (STORAGE,), ("volumeattachments/status",)),
+        Rule(_READ_WRITE, (STORAGE,), ("csistoragecapacities",)),
+        Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshots",)),
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule((*_READ, "create", *_CHANGE), (COORDINATION,), ("leases",)),
+    ),
+)
+
 NODE = Role(
     "node",
     (
@@ -204,5 +226,6 @@ FIXED_BINDINGS = (
     Binding(SERVICE_ACCOUNT, groups=(user.SERVICE_ACCOUNTS,)),
     Binding(READ_ONLY, users=(user.READ_ONLY.name,)),
     Binding(SCHEDULER, users=(user.SCHEDULER.name,)),
+    Binding(SIDECARS, users=(user.SIDECARS.name,)),
     Binding(CONTROLLERS, users=(user.CONTROLLERS.name,)),
 )

@@ -1,9 +1,9 @@
 """The role tokens: one secret per role, in one file.
 
-Roles: `admin`, `controllers`, `scheduler`, `read-only`, and `node:<name>`, which is made on demand.
-The file is JSON, `{"version": 1, "tokens": {role: token}}`; its owner alone may read it. Several
-processes may have it open: a token that one of them makes, the others know. Tokens are taken back
-by removing them from the file and starting the server again.
+Roles: `admin`, `controllers`, `scheduler`, `sidecars`, `read-only`, and `node:<name>`, which is
+made on demand. The file is JSON, `{"version": 1, "tokens": {role: token}}`; its owner alone may
+read it. Several processes may have it open: a token that one of them makes, the others know.
+Tokens are taken back by removing them from the file and starting the server again.
 """
 
 import hashlib
@@ -31,9 +31,10 @@ _log = log.get("mooring.tokens")
 ADMIN = "admin"
 CONTROLLERS = "controllers"
 SCHEDULER = "scheduler"
+SIDECARS = "sidecars"
 READ_ONLY = "read-only"
 
-FIXED_ROLES = (ADMIN, CONTROLLERS, SCHEDULER, READ_ONLY)
+FIXED_ROLES = (ADMIN, CONTROLLERS, SCHEDULER, SIDECARS, READ_ONLY)
 NODE_PREFIX = "node:"
 
 _SHORTEST = 20  # characters; a shorter token in the file was put there by hand, and can be guessed
@@ -42,6 +43,7 @@ _USERS: Mapping[str, User] = {
     ADMIN: user.ADMIN,
     CONTROLLERS: user.CONTROLLERS,
     SCHEDULER: user.SCHEDULER,
+    SIDECARS: user.SIDECARS,
     READ_ONLY: user.READ_ONLY,
 }
 

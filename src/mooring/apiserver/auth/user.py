@@ -38,6 +38,7 @@ shown one."""
 ADMIN = User("admin", groups=(MASTERS, AUTHENTICATED))
 CONTROLLERS = User("system:kube-controller-manager", groups=(AUTHENTICATED,))
 SCHEDULER = User("system:kube-scheduler", groups=(AUTHENTICATED,))
+SIDECARS = User("system:mooring:sidecars", groups=(AUTHENTICATED,))
 READ_ONLY = User("read-only", groups=(AUTHENTICATED,))
 
 

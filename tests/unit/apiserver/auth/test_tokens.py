@@ -26,6 +26,7 @@ ROLES = {
     tokens.ADMIN: user.ADMIN,
     tokens.CONTROLLERS: user.CONTROLLERS,
     tokens.SCHEDULER: user.SCHEDULER,
+    tokens.SIDECARS: user.SIDECARS,
     tokens.READ_ONLY: user.READ_ONLY,
 }
 
@@ -39,7 +40,7 @@ def test_every_role_has_a_token_of_its_own(file: Path, role: str, expected: User
 def test_tokens_are_random_and_long(file: Path, tmp_path: Path) -> None:
     one, two = open_role_tokens(file), open_role_tokens(tmp_path / "other" / "tokens.json")
     texts = {t.token(role).reveal() for t in (one, two) for role in ROLES}
-    assert len(texts) == 8
+    assert len(texts) == 2 * len(ROLES)
     assert min(map(len, texts)) >= 40
 
 

@@ -1,0 +1,103 @@
+"""`mooring sidecar`: what stands between a CSI driver and a Kubernetes API server."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
+from mooring.errors import UsageError
+
+SERVED = ("provisioner", "attacher")
+TO_COME = ("resizer", "snapshotter", "health")
+REGISTRAR = "registrar"
+
+
+def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
+    roles: Annotated[
+        list[str], typer.Argument(help=f"{', '.join(SERVED)} (one or both), or {REGISTRAR}.")
+    ],
+    csi_address: Annotated[
+        list[str], typer.Option(help="The driver's socket (repeatable: several drivers).")
+    ],
+    kubeconfig: Kubeconfig = None,
+    leader_elect: LeaderElect = True,  # noqa: FBT002  a flag of the command line
+    leader_election_namespace: Annotated[
+        str, typer.Option(help="Where leases are; those of external-provisioner have their names.")
+    ] = "default",
+    capacity_namespace: Annotated[
+        str, typer.Option(help="Where CSIStorageCapacity objects go.")
+    ] = "kube-system",
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that a driver may take to make or delete a volume.")
+    ] = 10.0,
+    strict_topology: Annotated[  # noqa: FBT002  a flag of the command line
+        bool, typer.Option(help="Late binding: tell drivers the chosen node's place alone.")
+    ] = False,
+    immediate_topology: Annotated[  # noqa: FBT002  a flag of the command line
+        bool, typer.Option(help="Immediate binding: tell drivers of all places.")
+    ] = True,
+    extra_create_metadata: Annotated[  # noqa: FBT002  a flag of the command line
+        bool, typer.Option(help="Tell drivers the names of claim and volume.")
+    ] = False,
+    default_fstype: Annotated[
+        str, typer.Option(help="File system of volumes whose class names none.")
+    ] = "",
+    controller_publish_readonly: Annotated[  # noqa: FBT002  a flag of the command line
+        bool, typer.Option(help="Attach volumes read-only whose claims say ReadOnlyMany alone.")
+    ] = False,
+    plugin_registration_path: Annotated[
+        Path, typer.Option(help="registrar: the directory that the node agent watches.")
+    ] = Path("/registration"),
+    kubelet_registration_path: Annotated[
+        str, typer.Option(help="registrar: the driver's socket, as the node agent finds it.")
+    ] = "",
+    metrics_address: MetricsAddress = "",
+    log_level: LogLevel = Level.INFO,
+) -> None:
+    """Serve CSI drivers: make and delete their volumes, attach them, offer them to a node.
+
+    `mooring up` does this by itself for every driver that registers: this is for real clusters,
+    where it takes the place of external-provisioner, external-attacher and node-driver-registrar.
+
+    Example: mooring sidecar provisioner attacher --csi-address /run/csi/socket
+    """
+    from mooring import log
+    from mooring.sidecars.provisioner.settings import Settings
+    from mooring.stack.alone import Alone
+    from mooring.stack.sidecar_alone import run_registrar, run_sidecars
+    from mooring.stack.sidecars import Sidecar, Work
+
+    _check(roles, csi_address)
+    log.to_stderr(log_level)
+    if roles == [REGISTRAR]:
+        seen_as = kubelet_registration_path or csi_address[0]
+        run_registrar(csi_address[0], plugin_registration_path, seen_as, typer.echo)
+        return
+    work = Work(
+        frozenset(map(Sidecar, roles)),
+        leader_election_namespace if leader_elect else "",
+        capacity_namespace,
+        Settings(
+            timeout,
+            strict_topology,
+            immediate_topology,
+            extra_create_metadata,
+            default_fstype,
+            controller_publish_readonly,
+        ),
+    )
+    wanted = Alone(kubeconfig, leader_elect, metrics_address)
+    run_sidecars(wanted, typer.echo, work, tuple(csi_address))
+
+
+def _check(roles: list[str], addresses: list[str]) -> None:
+    """Raises: UsageError."""
+    for role in roles:
+        if role in TO_COME:
+            raise UsageError(f"the {role} is not there yet; choose {', '.join(SERVED)}")
+        if role not in (*SERVED, REGISTRAR):
+            known = ", ".join((*SERVED, REGISTRAR))
+            raise UsageError(f"there is no sidecar {role!r}; choose one of {known}")
+    if REGISTRAR in roles and (len(roles) > 1 or len(addresses) > 1):
+        raise UsageError("a registrar runs alone, for one driver: give it a process of its own")

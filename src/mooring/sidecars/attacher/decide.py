@@ -1,0 +1,175 @@
+"""What is to be done about an attachment, and about a volume that is going."""
+
+from mooring.csi.capability import (
+    Block,
+    ControllerCapability,
+    Mount,
+    UnsupportedModes,
+    VolumeCapability,
+    combined_mode,
+)
+from mooring.csi.controller import AttachVolume
+from mooring.errors import MooringError
+from mooring.model.steps import plan
+from mooring.model.storage_terms import VolumeMode
+from mooring.model.translation import translate
+from mooring.model.volume import VolumeSpec
+from mooring.model.volume_source import CsiSource
+from mooring.model.wellknown import Annotation
+from mooring.sidecars.attacher.plan import (
+    HANDLE_AT_ATTACH,
+    Attach,
+    AttachFails,
+    Detach,
+    DetachFails,
+    MarkAttached,
+    Plan,
+    Protect,
+    Record,
+    Step,
+    Unprotect,
+    finalizer_of,
+)
+from mooring.sidecars.attacher.view import AttachmentView, VolumeView
+from mooring.sidecars.finalizers import has_finalizer
+
+
+class _Impossible(MooringError):
+    """The request cannot be put together; the text goes into the status."""
+
+
+def decide_attachment(view: AttachmentView) -> Plan:
+    attachment = view.attachment
+    if attachment.spec.attacher != view.driver:
+        return plan("it is another's")
+    if not view.abilities.attaches:
+        if attachment.is_attached or attachment.is_deleting:
+            return plan("there is nothing to detach")
+        return plan("there is nothing to attach", MarkAttached(attachment))
+    if attachment.is_deleting:
+        return _decide_detach(view)
+    if attachment.is_attached and not view.is_doubted:
+        return plan("it is attached")
+    return _decide_attach(view)
+
+
+def decide_volume(view: VolumeView) -> Plan:
+    """A volume's object may go when nothing attaches it."""
+    volume = view.volume
+    if not volume.is_deleting or not has_finalizer(volume, finalizer_of(view.driver)):
+        return plan("it is not held by us, or stays")
+    if view.is_attached:
+        return plan("it is attached somewhere")
+    return plan("it is attached nowhere", Unprotect(volume))
+
+
+def _decide_attach(view: AttachmentView) -> Plan:
+    attachment, volume = view.attachment, view.volume
+    steps: list[Step] = []
+    try:
+        spec = _spec_of(view)
+        if volume is not None:
+            if volume.is_deleting:
+                raise _Impossible(f'PersistentVolume "{volume.name}" is marked for deletion')
+            if not has_finalizer(volume, finalizer_of(view.driver)):
+                steps.append(Protect(volume))
+        source = _source_of(spec)
+        request = _request(view, spec, source)
+    except (_Impossible, UnsupportedModes) as error:
+        return plan(str(error), *steps, AttachFails(attachment, str(error)))
+    notes = {
+        Annotation.NODE_ID_AT_ATTACH: request.node_id,
+        HANDLE_AT_ATTACH: request.volume_id,
+    }
+    has = attachment.metadata.annotations
+    if not has_finalizer(attachment, finalizer_of(view.driver)) or any(
+        has.get(key) != value for key, value in notes.items()
+    ):
+        steps.append(Record(attachment, notes))
+    attach = Attach(attachment, request, source.controller_publish_secret_ref)
+    because = "the driver does not list it" if view.is_doubted else "it is asked for"
+    return plan(because, *steps, attach)
+
+
+def _decide_detach(view: AttachmentView) -> Plan:
+    attachment = view.attachment
+    if not has_finalizer(attachment, finalizer_of(view.driver)):
+        return plan("it was detached, or never attached")
+    notes = attachment.metadata.annotations
+    try:
+        source = _source_of(_spec_of(view))
+    except _Impossible as error:
+        handle = notes.get(HANDLE_AT_ATTACH)
+        if not handle:
+            return plan(str(error), DetachFails(attachment, str(error)))
+        source = CsiSource(view.driver, handle)  # the volume is lost; the record is not
+    node_id = find_node_id(view) or notes.get(Annotation.NODE_ID_AT_ATTACH, "")
+    if not node_id:
+        missing = _no_node_id(view)
+        return plan(missing, DetachFails(attachment, missing))
+    secret = source.controller_publish_secret_ref
+    return plan("it is deleted", Detach(attachment, source.volume_handle, node_id, secret))
+
+
+def _spec_of(view: AttachmentView) -> VolumeSpec:
+    """The volume's, in CSI terms. Raises: _Impossible."""
+    source, volume = view.attachment.spec.source, view.volume
+    name, inline = source.persistent_volume_name, source.inline_volume_spec
+    if name is not None and inline is not None:
+        raise _Impossible(
+            "both InlineCSIVolumeSource and PersistentVolumeName specified in VA source"
+        )
+    if inline is not None:
+        if inline.csi is None:
+            raise _Impossible("inline volume spec contains nil CSI source")
+        return inline
+    if name is None:
+        raise _Impossible(
+            "neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source"
+        )
+    if volume is None:
+        raise _Impossible(f'persistentvolume "{name}" not found')
+    translated = translate(volume)
+    return volume.spec if translated is None else translated.spec
+
+
+def _source_of(spec: VolumeSpec) -> CsiSource:
+    if spec.csi is None:
+        raise _Impossible("pv spec contained non-csi source that was not migrated")
+    if not spec.csi.volume_handle:
+        raise _Impossible("empty volume handle in csi source")
+    return spec.csi
+
+
+def _request(view: AttachmentView, spec: VolumeSpec, source: CsiSource) -> AttachVolume:
+    """Raises: _Impossible, UnsupportedModes."""
+    if not spec.access_modes:
+        raise _Impossible("access mode is not set")
+    mode = combined_mode(spec.access_modes, view.abilities.writers)
+    access: Mount | Block = Mount(source.fs_type or view.default_fs_type, spec.mount_options)
+    if spec.volume_mode is VolumeMode.BLOCK:
+        access = Block()
+    node_id = find_node_id(view)
+    if not node_id:
+        raise _Impossible(_no_node_id(view))
+    tells_readonly = view.abilities.can(ControllerCapability.PUBLISH_READONLY)
+    return AttachVolume(
+        volume_id=source.volume_handle,
+        node_id=node_id,
+        capability=VolumeCapability(access, mode),
+        readonly=source.read_only and tells_readonly,
+        volume_context=source.volume_attributes,
+    )
+
+
+def find_node_id(view: AttachmentView) -> str:
+    """How the driver calls the node, by the node's own word; empty: it does not say."""
+    entry = view.csi_node.find_driver(view.driver) if view.csi_node else None
+    return entry.node_id if entry else ""
+
+
+def _no_node_id(view: AttachmentView) -> str:
+    node = view.attachment.spec.node_name
+    if view.csi_node is None:
+        return f'csinode.storage.k8s.io "{node}" not found'
+    return f"CSINode {node} does not contain driver {view.driver}"

@@ -1,0 +1,157 @@
+"""Carrying out what was decided: records, calls to the driver, and the status that tells."""
+
+from contextlib import suppress
+from typing import Any, assert_never
+
+import msgspec
+
+from mooring import log
+from mooring.client.contract import Client, Doc, Part
+from mooring.clock import Clock, to_seconds
+from mooring.csi.outcome import Done, Refused, Uncertain
+from mooring.csi.secrets import Secrets
+from mooring.errors import NotFound
+from mooring.model.attachment import Attachment
+from mooring.model.reference import SecretReference
+from mooring.model.volume import Volume
+from mooring.reconcile.apply import NotNow
+from mooring.reconcile.cache import Cache
+from mooring.reconcile.worker import Settled, Verdict
+from mooring.sidecars.attacher.plan import (
+    Attach,
+    AttachFails,
+    Detach,
+    DetachFails,
+    MarkAttached,
+    Plan,
+    Protect,
+    Record,
+    Step,
+    Unprotect,
+    finalizer_of,
+)
+from mooring.sidecars.credentials import NoCredentials, read_credentials
+from mooring.sidecars.driver import Driver
+from mooring.sidecars.finalizers import adding, has_finalizer, removing
+from mooring.sidecars.writing import patch_newest
+
+_log = log.get("mooring.attacher")
+
+
+class Effects:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        driver: Driver,
+        attachments: Cache[Attachment],
+        volumes: Cache[Volume],
+        call_seconds: float,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._driver = driver
+        self._attachments = attachments
+        self._volumes = volumes
+        self._call_seconds = call_seconds
+        self._finalizer = finalizer_of(driver.name)
+
+    async def perform(self, plan: Plan) -> Verdict:
+        """Raises: ApiError, ConnectionLost, NotNow."""
+        with suppress(NotFound):  # the object is gone: nobody asks for it any more
+            for step in plan.steps:
+                await self._perform(step)
+        return Settled()
+
+    async def _perform(self, step: Step) -> None:
+        match step:
+            case Protect(volume):
+                change = {"metadata": adding(volume, self._finalizer)}
+                self._volumes.fold(await self._client.patch(volume, change))
+            case Unprotect(volume):
+                await self._client.patch(volume, {"metadata": removing(volume, self._finalizer)})
+            case Record(attachment, notes):
+                metadata: Doc = {"annotations": dict(notes)}
+                if not has_finalizer(attachment, self._finalizer):
+                    metadata |= adding(attachment, self._finalizer)
+                written = await self._client.patch(attachment, {"metadata": metadata})
+                self._attachments.fold(written)
+            case Attach():
+                await self._attach(step)
+            case Detach():
+                await self._detach(step)
+            case MarkAttached(attachment):
+                await self._say(attachment, {"attached": True})
+            case AttachFails(attachment, message):
+                await self._fails(attachment, "attachError", {"message": message})
+            case DetachFails(attachment, message):
+                await self._fails(attachment, "detachError", {"message": message})
+            case other:
+                assert_never(other)
+
+    async def _attach(self, step: Attach) -> None:
+        attachment = self._attachments.get(step.attachment.key) or step.attachment
+        secrets = await self._secrets(attachment, step.secret, "attachError")
+        request = msgspec.structs.replace(step.request, secrets=secrets)
+        outcome = await self._driver.calls.attach(request, within=self._call_seconds)
+        if not isinstance(outcome, Done):
+            error = {"message": outcome.text, **_code(outcome)}
+            await self._fails(attachment, "attachError", error)
+            return
+        told: dict[str, str | None] = dict.fromkeys(attachment.status.attachment_metadata)
+        told.update(outcome.value)
+        await self._say(
+            attachment,
+            {"attached": True, "attachmentMetadata": told or None, "attachError": None},
+        )
+        _log.info("volume attached", attachment=attachment.name, node=step.request.node_id)
+
+    async def _detach(self, step: Detach) -> None:
+        attachment = step.attachment
+        secrets = await self._secrets(attachment, step.secret, "detachError")
+        outcome = await self._driver.calls.detach(
+            step.handle, step.node_id, secrets, within=self._call_seconds
+        )
+        if not isinstance(outcome, Done):
+            await self._fails(attachment, "detachError", {"message": outcome.text})
+            return
+        _log.info("volume detached", attachment=attachment.name, node=step.node_id)
+        written = await patch_newest(self._client, attachment, self._without_finalizer)
+        if written is not None and written.metadata.finalizers:  # others hold it: tell them
+            self._attachments.fold(written)
+            gone = {"attached": False, "attachmentMetadata": None, "detachError": None}
+            await self._say(written, gone)
+
+    def _without_finalizer(self, attachment: Attachment) -> Doc:
+        if not has_finalizer(attachment, self._finalizer):
+            return {}
+        return {"metadata": removing(attachment, self._finalizer)}
+
+    async def _secrets(
+        self, attachment: Attachment, reference: SecretReference | None, field: str
+    ) -> Secrets:
+        try:
+            return await read_credentials(self._client, reference)
+        except NoCredentials as error:
+            where = "" if reference is None else f"{reference.namespace}/{reference.name}"
+            message = f'failed to load secret "{where}": {error}'
+            await self._fails(attachment, field, {"message": message})
+            raise NotNow(message) from error
+
+    async def _fails(self, attachment: Attachment, field: str, error: dict[str, Any]) -> None:
+        """Tell in the status why, and try again later. Raises: NotNow."""
+        told = {"message": None, "errorCode": None, **error, "time": to_seconds(self._clock.now())}
+        await self._say(attachment, {field: told})
+        raise NotNow(error["message"])
+
+    async def _say(self, attachment: Attachment, status: Doc) -> None:
+        """An attachment that is deleted meanwhile hears of it all the same: it is to be undone."""
+        # "attached" is a required field: also when only an error is told.
+        change = {"status": {"attached": attachment.is_attached, **status}}
+        written = await patch_newest(self._client, attachment, lambda _: change, Part.STATUS)
+        if written is not None:
+            self._attachments.fold(written)
+
+
+def _code(failure: Refused | Uncertain) -> dict[str, int]:
+    return {} if failure.code is None else {"errorCode": int(failure.code)}

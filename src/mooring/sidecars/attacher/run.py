@@ -1,0 +1,174 @@
+"""The attacher of one driver at work: attachments wake it, and what they wait for."""
+
+import asyncio
+from contextlib import ExitStack
+from typing import Final
+
+from mooring import log
+from mooring.client.contract import Client
+from mooring.clock import Clock
+from mooring.csi.capability import ControllerCapability
+from mooring.csi.outcome import Done
+from mooring.model.attachment import Attachment
+from mooring.model.csi_node import CsiNode
+from mooring.model.keys import Key
+from mooring.model.volume import Volume
+from mooring.model.wellknown import Annotation
+from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.worker import Settled, Verdict, serve
+from mooring.sidecars.attacher.caches import BY_ATTACHER, BY_NODE, Caches
+from mooring.sidecars.attacher.decide import decide_attachment, decide_volume
+from mooring.sidecars.attacher.effects import Effects
+from mooring.sidecars.attacher.plan import HANDLE_AT_ATTACH, finalizer_of
+from mooring.sidecars.attacher.view import AttachmentView, VolumeView, wakes
+from mooring.sidecars.driver import Driver
+from mooring.sidecars.finalizers import has_finalizer
+from mooring.sidecars.indexes import BY_VOLUME
+from mooring.sidecars.writing import unless_outrun
+
+_log = log.get("mooring.attacher")
+
+WORKERS = 100  # a driver that hangs in one call must not hold up the others
+VOLUME_WORKERS = 10
+CALL_SECONDS = 15.0
+COMPARE_SECONDS = 60.0
+RETRY: Final = Backoff(first=1.0, cap=300.0)
+
+
+class Attacher:
+    """Serves one driver while `run` runs; the informers are shared, and somebody else runs them."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        driver: Driver,
+        caches: Caches,
+        default_fs_type: str = "",
+    ) -> None:
+        self.queue: KeyedQueue[Key] = KeyedQueue(clock, RETRY)
+        self.volumes_queue: KeyedQueue[Key] = KeyedQueue(clock, RETRY)
+        self._clock = clock
+        self._driver = driver
+        self._caches = caches
+        self._default_fs_type = default_fs_type
+        self._doubted: set[Key] = set()
+        attachments, volumes = caches.attachments.cache, caches.volumes.cache
+        self._effects = Effects(client, clock, driver, attachments, volumes, CALL_SECONDS)
+
+    async def run(self) -> None:
+        await self._caches.synced()
+        with ExitStack() as told:
+            told.enter_context(self._caches.attachments.telling(self._on_attachment))
+            told.enter_context(self._caches.volumes.telling(self._on_volume))
+            told.enter_context(self._caches.csi_nodes.telling(self._on_csi_node))
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(WORKERS):
+                    tasks.create_task(serve(self.queue, self.reconcile))
+                for _ in range(VOLUME_WORKERS):
+                    tasks.create_task(serve(self.volumes_queue, self.reconcile_volume))
+                if self._can_compare:
+                    tasks.create_task(self._compare_for_ever())
+
+    async def reconcile(self, key: Key) -> Verdict:
+        attachment = self._caches.attachments.cache.get(key)
+        if attachment is None:
+            self._doubted.discard(key)
+            return Settled()
+        view = AttachmentView(
+            driver=self._driver.name,
+            abilities=self._driver.abilities,
+            attachment=attachment,
+            volume=self._caches.volumes.cache.get(Key("", attachment.volume_name)),
+            csi_node=self._caches.csi_nodes.cache.get(Key("", attachment.spec.node_name)),
+            is_doubted=key in self._doubted,
+            default_fs_type=self._default_fs_type,
+        )
+        self._doubted.discard(key)
+        return await unless_outrun(self._effects.perform(decide_attachment(view)))
+
+    async def reconcile_volume(self, key: Key) -> Verdict:
+        volume = self._caches.volumes.cache.get(key)
+        if volume is None:
+            return Settled()
+        attached = self._caches.attachments.cache.by_index(BY_VOLUME, volume.name)
+        view = VolumeView(self._driver.name, volume, bool(attached))
+        return await unless_outrun(self._effects.perform(decide_volume(view)))
+
+    # what wakes it
+
+    def _on_attachment(self, before: Attachment | None, after: Attachment | None) -> None:
+        attachment = after or before
+        if attachment is None or attachment.spec.attacher != self._driver.name:
+            return
+        if after is None:
+            self.volumes_queue.add(Key("", attachment.volume_name))
+        elif wakes(before, after):
+            self.queue.add(after.key)
+
+    def _on_volume(self, before: Volume | None, after: Volume | None) -> None:
+        if after is None:
+            return
+        if after.is_deleting and has_finalizer(after, finalizer_of(self._driver.name)):
+            self.volumes_queue.add(after.key)
+        if before is None:
+            for attachment in self._caches.attachments.cache.by_index(BY_VOLUME, after.name):
+                self._wake(attachment)
+
+    def _on_csi_node(self, before: CsiNode | None, after: CsiNode | None) -> None:
+        name = self._driver.name
+        if after is None or (before and before.find_driver(name) == after.find_driver(name)):
+            return
+        for attachment in self._caches.attachments.cache.by_index(BY_NODE, after.name):
+            self._wake(attachment)
+
+    def _wake(self, attachment: Attachment) -> None:
+        if attachment.spec.attacher == self._driver.name and not attachment.is_attached:
+            self.queue.add(attachment.key)
+
+    # comparing with what the driver lists
+
+    @property
+    def _can_compare(self) -> bool:
+        abilities = self._driver.abilities
+        return (
+            abilities.attaches
+            and abilities.can(ControllerCapability.LIST_VOLUMES)
+            and abilities.can(ControllerCapability.LIST_VOLUMES_PUBLISHED_NODES)
+        )
+
+    async def _compare_for_ever(self) -> None:
+        """Nobody tells us when a volume is detached behind our back: this is the one to poll."""
+        while True:
+            await self._clock.sleep(COMPARE_SECONDS)
+            await self.compare()
+
+    async def compare(self) -> None:
+        """Doubt every attachment that the driver's list contradicts; without any, ask nothing."""
+        before = {
+            attachment.key: (attachment.uid, attachment.is_attached)
+            for attachment in self._caches.attachments.cache.by_index(
+                BY_ATTACHER, self._driver.name
+            )
+        }
+        if not before:
+            return
+        listed = await self._driver.calls.list_all(within=CALL_SECONDS)
+        if not isinstance(listed, Done):
+            _log.warning("volumes not listed", driver=self._driver.name, because=listed.text)
+            return
+        published = {
+            (state.volume.volume_id, node_id)
+            for state in listed.value
+            for node_id in state.published_node_ids
+        }
+        for attachment in self._caches.attachments.cache.by_index(BY_ATTACHER, self._driver.name):
+            if before.get(attachment.key) != (attachment.uid, attachment.is_attached):
+                continue  # it changed while the list was on its way
+            notes = attachment.metadata.annotations
+            handle, node = notes.get(HANDLE_AT_ATTACH), notes.get(Annotation.NODE_ID_AT_ATTACH)
+            if handle and node and ((handle, node) in published) != attachment.is_attached:
+                _log.warning("the driver contradicts an attachment", attachment=attachment.name)
+                self._doubted.add(attachment.key)
+                self.queue.add(attachment.key)

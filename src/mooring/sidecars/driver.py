@@ -1,0 +1,70 @@
+"""Who is behind a socket: a driver's name, what it can do, and how it is called."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from mooring.csi.capability import ControllerCapability, PluginService, Writers, writers_of
+from mooring.csi.controller import AttachVolume, Capacity, CreateVolume
+from mooring.csi.outcome import Outcome
+from mooring.csi.secrets import NO_SECRETS, Secrets
+from mooring.csi.topology import Topology
+from mooring.csi.volume import Volume, VolumeState
+
+
+class Calls(Protocol):
+    """What sidecars ask of a driver's controller service; `csi.controller.Controller` does it."""
+
+    async def create(self, volume: CreateVolume, *, within: float) -> Outcome[Volume]: ...
+
+    async def delete(
+        self, volume_id: str, secrets: Secrets = NO_SECRETS, *, within: float
+    ) -> Outcome[None]: ...
+
+    async def attach(
+        self, volume: AttachVolume, *, within: float
+    ) -> Outcome[Mapping[str, str]]: ...
+
+    async def detach(
+        self, volume_id: str, node_id: str, secrets: Secrets = NO_SECRETS, *, within: float
+    ) -> Outcome[None]: ...
+
+    async def list_all(self, *, within: float) -> Outcome[tuple[VolumeState, ...]]: ...
+
+    async def get_capacity(
+        self,
+        *,
+        parameters: Mapping[str, str] | None = None,
+        topology: Topology | None = None,
+        within: float,
+    ) -> Outcome[Capacity]: ...
+
+
+class Abilities(msgspec.Struct, frozen=True):
+    """What a driver says that it can do."""
+
+    services: frozenset[PluginService] = frozenset()
+    controller: frozenset[ControllerCapability] = frozenset()
+
+    @property
+    def has_topology(self) -> bool:
+        return PluginService.VOLUME_ACCESSIBILITY_CONSTRAINTS in self.services
+
+    @property
+    def attaches(self) -> bool:
+        return self.can(ControllerCapability.PUBLISH_UNPUBLISH_VOLUME)
+
+    @property
+    def writers(self) -> Writers:
+        return writers_of(self.controller)
+
+    def can(self, capability: ControllerCapability) -> bool:
+        """Without a controller service, whatever else is said, nothing of it can be called."""
+        return PluginService.CONTROLLER_SERVICE in self.services and capability in self.controller
+
+
+class Driver(msgspec.Struct, frozen=True):
+    name: str
+    abilities: Abilities
+    calls: Calls

@@ -1,0 +1,21 @@
+"""Finalizers as patches. They hold the version that was seen: two who write never lose one."""
+
+from typing import Any
+
+from mooring.model.meta import ApiObject
+
+Doc = dict[str, Any]
+
+
+def has_finalizer(it: ApiObject, finalizer: str) -> bool:
+    return finalizer in it.metadata.finalizers
+
+
+def adding(it: ApiObject, finalizer: str) -> Doc:
+    """Metadata that has it, to be merged."""
+    return {"finalizers": [*it.metadata.finalizers, finalizer]}
+
+
+def removing(it: ApiObject, finalizer: str) -> Doc:
+    """Metadata without it, to be merged."""
+    return {"finalizers": [each for each in it.metadata.finalizers if each != finalizer] or None}

@@ -1,0 +1,19 @@
+"""What upstream's sidecars call their leases: who takes the same one never works beside them."""
+
+import re
+
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9-]")
+
+
+def sanitized(driver: str) -> str:
+    """A driver's name as part of others: only letters, digits and dashes, no dash at the end."""
+    name = _FORBIDDEN.sub("-", driver)
+    return f"{name}X" if name.endswith("-") else name
+
+
+def lease_of_provisioner(driver: str) -> str:
+    return sanitized(driver)
+
+
+def lease_of_attacher(driver: str) -> str:
+    return f"external-attacher-leader-{sanitized(driver)}"

@@ -1,0 +1,46 @@
+"""The steps that a plan about capacity may hold."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from mooring.csi.topology import Topology
+from mooring.model import steps
+from mooring.model.quantity import Quantity
+from mooring.model.storage_capacity import StorageCapacity
+
+
+class Pair(msgspec.Struct, frozen=True, cache_hash=True):
+    """A class and a place: what one object tells of."""
+
+    class_name: str
+    segments: tuple[tuple[str, str], ...]  # sorted; empty: a driver that knows no places
+
+    @classmethod
+    def of(cls, class_name: str, place: Topology) -> "Pair":
+        return cls(class_name, tuple(sorted(place.segments.items())))
+
+
+class Room(msgspec.Struct, frozen=True):
+    capacity: Quantity
+    largest: Quantity | None  # volume; None: the driver does not say
+
+
+class Tell(msgspec.Struct, frozen=True):
+    """Nothing tells of it yet."""
+
+    pair: Pair
+    room: Room
+
+
+class TellAnew(msgspec.Struct, frozen=True):
+    known: StorageCapacity
+    room: Room
+
+
+class TellNoMore(msgspec.Struct, frozen=True):
+    known: StorageCapacity
+
+
+Step = Tell | TellAnew | TellNoMore
+Plan: TypeAlias = steps.Plan[Step]

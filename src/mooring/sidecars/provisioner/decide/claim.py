@@ -1,0 +1,58 @@
+"""What is to be done about a claim."""
+
+from mooring.model.claim import ClaimPhase
+from mooring.model.steps import Fail, plan
+from mooring.model.wellknown import Finalizer
+from mooring.sidecars.finalizers import has_finalizer
+from mooring.sidecars.provisioner.plan import (
+    ClaimPlan,
+    Close,
+    Later,
+    Provision,
+    ReleaseSource,
+    Settle,
+)
+from mooring.sidecars.provisioner.view import ClaimView
+
+
+def decide_claim(view: ClaimView) -> ClaimPlan:
+    """Choose what moves a claim one stage on."""
+    claim, storage_class = view.claim, view.storage_class
+    if not view.is_ours:
+        return plan("it is another's")
+    if view.is_unwanted:
+        return _decide_unwanted(view)
+    if view.has_volume:  # the record stays until the binder has read the volume
+        return plan("its volume is there, to be bound")
+    if storage_class is None:
+        missing = f'storageclass.storage.k8s.io "{claim.storage_class}" not found'
+        return plan("its class is missing", Fail(missing))
+    if storage_class.provisioner != view.driver:
+        return plan("its class is another's by now")
+    if storage_class.waits_for_consumer and not claim.selected_node:
+        return plan("no pod has chosen a node")
+    if view.paused_seconds > 0:
+        return plan("the driver found it impossible", Later(view.paused_seconds))
+    return plan("it needs a volume", Provision(claim, storage_class))
+
+
+def _decide_unwanted(view: ClaimView) -> ClaimPlan:
+    claim, storage_class = view.claim, view.storage_class
+    if view.is_open:
+        if view.was_told_of:
+            is_binding = claim.status.phase is ClaimPhase.PENDING and not claim.is_deleting
+            if is_binding and not view.is_gone:  # the binder is not to be outrun by our write
+                return plan("it is being bound")
+            return plan("its volume is told of", Close(claim))
+        if storage_class is None:
+            missing = f'storageclass.storage.k8s.io "{claim.storage_class}" not found'
+            return plan("a volume may exist, and its class is missing", Fail(missing))
+        return plan("a volume may exist that nobody wants", Settle(claim, storage_class))
+    if (
+        claim.is_deleting
+        and not view.is_gone
+        and not view.is_source
+        and has_finalizer(claim, Finalizer.CLONE_SOURCE)
+    ):
+        return plan("nobody is cloned from it any more", ReleaseSource(claim))
+    return plan("it wants no volume")

@@ -1,0 +1,295 @@
+"""Claims get volumes: recorded, asked for, told of; in this order, whatever happens between."""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from mooring import log
+from mooring.client.contract import Client, Doc
+from mooring.clock import Clock
+from mooring.csi.outcome import Done
+from mooring.csi.secrets import Secrets
+from mooring.csi.volume import Volume as Made
+from mooring.errors import AlreadyExists, NotFound
+from mooring.model.claim import Claim
+from mooring.model.event import EventType
+from mooring.model.keys import Key
+from mooring.model.steps import Emit, Fail
+from mooring.model.storage_class import StorageClass
+from mooring.model.volume import Volume
+from mooring.model.wellknown import Annotation, Finalizer
+from mooring.reconcile.apply import NotNow, apply
+from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.worker import Again, Settled, Verdict
+from mooring.sidecars.driver import Driver
+from mooring.sidecars.finalizers import adding, has_finalizer, removing
+from mooring.sidecars.provisioner.caches import Caches
+from mooring.sidecars.provisioner.decide import reply
+from mooring.sidecars.provisioner.draft import Draft, volume_name
+from mooring.sidecars.provisioner.effects.preparing import Populated, Preparing
+from mooring.sidecars.provisioner.effects.protecting import SourceProtection
+from mooring.sidecars.provisioner.hindrance import Hindrance, Then
+from mooring.sidecars.provisioner.memory import INFEASIBLE_SECONDS, Memory, Unsaved
+from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.plan import (
+    FAILED,
+    INTENT,
+    PROVISIONING,
+    SUCCEEDED,
+    ClaimPlan,
+    ClaimStep,
+    Close,
+    Later,
+    Provision,
+    ReleaseSource,
+    Settle,
+)
+from mooring.sidecars.provisioner.settings import Settings
+from mooring.sidecars.provisioner.volume_document import document
+from mooring.sidecars.writing import patch_newest
+
+_log = log.get("mooring.provisioner")
+
+CLEANUP_TRIES = 5
+POPULATED = "Assuming an external populator will provision the volume"
+
+
+class ClaimEffects:
+    def __init__(  # noqa: PLR0913, PLR0917  what a provisioner is made of
+        self,
+        client: Client,
+        clock: Clock,
+        recorder: Recorder,
+        driver: Driver,
+        settings: Settings,
+        caches: Caches,
+        memory: Memory,
+        preparing: Preparing,
+        metrics: ProvisionerMetrics,
+        identity: str,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._recorder = recorder
+        self._driver = driver
+        self._settings = settings
+        self._caches = caches
+        self._memory = memory
+        self._preparing = preparing
+        self._sources = SourceProtection(client, caches)
+        self._metrics = metrics
+        self._identity = identity
+
+    async def perform(self, plan: ClaimPlan) -> Verdict:
+        """Raises: ApiError, ConnectionLost, NotNow."""
+        verdict: Verdict = Settled()
+        for step in plan.steps:
+            verdict = await self._perform(step)
+        return verdict
+
+    async def _perform(self, step: ClaimStep) -> Verdict:
+        match step:
+            case Provision(claim, storage_class):
+                return await self._provision(claim, storage_class)
+            case Settle(claim, storage_class):
+                await self._settle(claim, storage_class)
+            case Close(claim):
+                await self._close(claim)
+            case ReleaseSource(claim):
+                await self._change(
+                    claim, lambda newest: {"metadata": removing(newest, Finalizer.CLONE_SOURCE)}
+                )
+            case Later(seconds):
+                return Again(seconds)
+            case Emit() | Fail():
+                apply(step, self._recorder)
+            case other:
+                assert_never(other)
+        return Settled()
+
+    # a volume for a claim
+
+    async def _provision(self, claim: Claim, storage_class: StorageClass) -> Verdict:
+        began = self._clock.monotonic()
+        unsaved = self._memory.unsaved.get(claim.uid)
+        if unsaved is None:
+            words = f'External provisioner is provisioning volume for claim "{claim.key}"'
+            self._tell(claim, EventType.NORMAL, PROVISIONING, words)
+            answer = await self._ask(claim, storage_class)
+            if not isinstance(answer, Unsaved):
+                return answer
+            unsaved = answer
+        await self._save(claim, unsaved)
+        self._metrics.provisioned(claim, self._clock.monotonic() - began)
+        return Settled()
+
+    async def _ask(self, claim: Claim, storage_class: StorageClass) -> Unsaved | Verdict:
+        try:
+            draft = await self._preparing.prepare(claim, storage_class)
+        except Populated:
+            self._tell(claim, EventType.NORMAL, PROVISIONING, POPULATED)
+            return Settled()
+        except Hindrance as error:
+            return await self._hindered(claim, error)
+        self._memory.hindered.discard(claim.uid)
+        claim = await self._open(claim, draft)
+        outcome = await self._driver.calls.create(draft.request, within=self._settings.call_seconds)
+        may_reschedule = self._driver.abilities.has_topology and bool(claim.selected_node)
+        judged = reply.judge_reply(draft, outcome, may_reschedule=may_reschedule)
+        if isinstance(judged, reply.Good):
+            return self._remember(draft, judged.made)
+        return await self._failed(claim, storage_class, draft, judged)
+
+    async def _failed(
+        self,
+        claim: Claim,
+        storage_class: StorageClass,
+        draft: Draft,
+        judged: reply.Unfit | reply.Never | reply.NotNow | reply.Elsewhere | reply.Maybe,
+    ) -> Verdict:
+        why = judged.why
+        if isinstance(judged, reply.Unfit):
+            left = await self._clean_up(judged.made, draft.request.secrets)
+            if left:
+                name = draft.request.name
+                why = f"{why}. Cleanup of volume {name} failed, volume is orphaned: {left}"
+        self._metrics.not_provisioned(claim)
+        self._tell(claim, EventType.WARNING, FAILED, why)
+        match judged:
+            case reply.Never():
+                self._memory.pause(claim.uid, storage_class.uid)
+                await self._close(claim)
+                return Again(INFEASIBLE_SECONDS)
+            case reply.Elsewhere():
+                await self._close(claim, {Annotation.SELECTED_NODE: None})
+                return Settled()
+            case reply.NotNow():
+                await self._close(claim)
+            case reply.Unfit() | reply.Maybe():
+                pass  # the record stands: the driver has to be asked again
+            case other:
+                assert_never(other)
+        raise NotNow(why)
+
+    async def _hindered(self, claim: Claim, error: Hindrance) -> Verdict:
+        """Nothing was asked of the driver now; what was asked before stands as it did."""
+        self._metrics.not_provisioned(claim)
+        self._tell(claim, EventType.WARNING, FAILED, str(error))
+        if error.then is Then.RESCHEDULE and claim.selected_node:
+            forget_node = {"metadata": {"annotations": {Annotation.SELECTED_NODE: None}}}
+            await self._change(claim, lambda _: forget_node)
+            return Settled()
+        self._memory.hindered.add(claim.uid)
+        raise NotNow(str(error))
+
+    async def _save(self, claim: Claim, unsaved: Unsaved) -> None:
+        """Tell of the volume. It exists: until that succeeds, nothing else is tried."""
+        try:
+            written = await self._client.create(Volume, dict(unsaved.document))
+            self._caches.volumes.cache.fold(written)
+        except AlreadyExists:
+            pass  # told before; the answer to that got lost
+        self._memory.unsaved.pop(claim.uid, None)
+        name = volume_name(claim)
+        self._tell(claim, EventType.NORMAL, SUCCEEDED, f"Successfully provisioned volume {name}")
+        _log.info("volume provisioned", claim=claim.key, volume=name)
+
+    # the record of an intent
+
+    async def _open(self, claim: Claim, draft: Draft) -> Claim:
+        """Before the driver is asked: from here on a volume may exist."""
+        if not has_finalizer(claim, INTENT):
+            change = {"metadata": adding(claim, INTENT)}
+            claim = await self._client.patch(claim, change)
+            self._caches.claims.cache.fold(claim)
+        self._memory.open[claim.uid] = claim
+        self._memory.tell_places(claim.uid, draft.request.topology)
+        await self._sources.hold(claim)
+        return claim
+
+    async def _close(self, claim: Claim, annotations: Doc | None = None) -> None:
+        """No volume exists that objects do not tell of."""
+        await self._sources.let_go(claim)
+
+        def change(newest: Claim) -> Doc:
+            finalizers = removing(newest, INTENT) if has_finalizer(newest, INTENT) else {}
+            noted = {"annotations": annotations} if annotations else {}
+            return {"metadata": {**finalizers, **noted}} if finalizers or noted else {}
+
+        await self._change(claim, change)
+        self._memory.settled(claim.uid)
+
+    async def _change(self, claim: Claim, change: Callable[[Claim], Doc]) -> None:
+        """Write what `change` says of the metadata. Raises: ApiError."""
+        written = await patch_newest(self._client, claim, change)
+        if written is not None:
+            self._caches.claims.cache.fold(written)
+
+    # volumes that nobody wants
+
+    async def _settle(self, claim: Claim, storage_class: StorageClass) -> None:
+        """Ask the driver for the volume once more, to learn what it is called, and delete it."""
+        found = await self._find_made(claim, storage_class)
+        if found is not None:
+            volume_id, secrets = found
+            if not await self._is_told_of(claim):
+                outcome = await self._driver.calls.delete(
+                    volume_id, secrets, within=self._settings.call_seconds
+                )
+                if not isinstance(outcome, Done):
+                    self._tell(claim, EventType.WARNING, FAILED, outcome.text)
+                    raise NotNow(outcome.text)
+                _log.info("volume of a deleted claim deleted", claim=claim.key, volume=volume_id)
+        await self._close(claim)
+        self._memory.forget(claim.uid)
+
+    async def _find_made(
+        self, claim: Claim, storage_class: StorageClass
+    ) -> tuple[str, Secrets] | None:
+        """The volume's id and the secrets to delete it with; None: there is none, for certain."""
+        try:
+            draft = await self._preparing.prepare(claim, storage_class)
+        except Hindrance as error:
+            self._tell(claim, EventType.WARNING, FAILED, str(error))
+            self._memory.hindered.add(claim.uid)
+            raise NotNow(str(error)) from error
+        self._memory.tell_places(claim.uid, draft.request.topology)
+        unsaved = self._memory.unsaved.get(claim.uid)
+        if unsaved is not None:
+            return unsaved.volume_id, draft.request.secrets
+        outcome = await self._driver.calls.create(draft.request, within=self._settings.call_seconds)
+        match reply.judge_reply(draft, outcome, may_reschedule=False):
+            case reply.Good(made) | reply.Unfit(made):
+                return made.volume_id, draft.request.secrets
+            case reply.Maybe(why):
+                self._tell(claim, EventType.WARNING, FAILED, why)
+                raise NotNow(why)
+            case _:
+                return None
+
+    async def _is_told_of(self, claim: Claim) -> bool:
+        """Asked of the server itself: what is deleted on the word of a cache is lost."""
+        try:
+            await self._client.get(Volume, Key("", volume_name(claim)))
+        except NotFound:
+            return False
+        return True
+
+    async def _clean_up(self, made: Made, secrets: Secrets) -> str:
+        """Delete a volume that is not as it was asked for; returns why it is still there."""
+        why = ""
+        for _ in range(CLEANUP_TRIES):
+            outcome = await self._driver.calls.delete(
+                made.volume_id, secrets, within=self._settings.call_seconds
+            )
+            if isinstance(outcome, Done):
+                return ""
+            why = outcome.text
+        return why
+
+    def _remember(self, draft: Draft, made: Made) -> Unsaved:
+        told = document(draft, made, self._driver, self._settings, self._identity)
+        unsaved = self._memory.unsaved[draft.claim.uid] = Unsaved(made.volume_id, told)
+        return unsaved
+
+    def _tell(self, claim: Claim, kind: EventType, reason: str, message: str) -> None:
+        apply(Emit(claim, kind, reason, message), self._recorder)

@@ -1,0 +1,106 @@
+"""Volumes that nobody needs go: behind first, then the object, the finalizer last."""
+
+from contextlib import suppress
+from typing import assert_never
+
+from mooring import log
+from mooring.client.contract import Client
+from mooring.clock import Clock
+from mooring.csi.outcome import Done
+from mooring.csi.secrets import NO_SECRETS, Secrets
+from mooring.errors import NotFound
+from mooring.model.event import EventType
+from mooring.model.reference import SecretReference
+from mooring.model.steps import Emit, Fail
+from mooring.model.volume import Volume
+from mooring.model.wellknown import Finalizer
+from mooring.reconcile.apply import NotNow, apply
+from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.worker import Settled, Verdict
+from mooring.sidecars.credentials import NoCredentials, read_credentials
+from mooring.sidecars.driver import Driver
+from mooring.sidecars.finalizers import adding, removing
+from mooring.sidecars.provisioner.caches import Caches
+from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.plan import (
+    FAILED_DELETE,
+    DeleteBehind,
+    DeleteObject,
+    Protect,
+    Unprotect,
+    VolumePlan,
+    VolumeStep,
+)
+from mooring.sidecars.provisioner.settings import Settings
+
+_log = log.get("mooring.provisioner")
+
+
+class VolumeEffects:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        recorder: Recorder,
+        driver: Driver,
+        settings: Settings,
+        caches: Caches,
+        metrics: ProvisionerMetrics,
+    ) -> None:
+        self.deleted_behind: set[str] = set()
+        """Uids of objects whose volumes the driver has deleted."""
+        self._client = client
+        self._clock = clock
+        self._recorder = recorder
+        self._driver = driver
+        self._settings = settings
+        self._caches = caches
+        self._metrics = metrics
+
+    async def perform(self, plan: VolumePlan) -> Verdict:
+        """Raises: ApiError, ConnectionLost, NotNow."""
+        with suppress(NotFound):  # somebody else was faster: the object is gone
+            for step in plan.steps:
+                await self._perform(step)
+        return Settled()
+
+    async def _perform(self, step: VolumeStep) -> None:
+        match step:
+            case Protect(volume):
+                change = {"metadata": adding(volume, Finalizer.EXTERNAL_PROVISIONER)}
+                self._caches.volumes.cache.fold(await self._client.patch(volume, change))
+            case Unprotect(volume):
+                change = {"metadata": removing(volume, Finalizer.EXTERNAL_PROVISIONER)}
+                await self._client.patch(volume, change)
+            case DeleteBehind(volume, handle, secret):
+                await self._delete(volume, handle, secret)
+            case DeleteObject(volume):
+                await self._client.delete(volume)
+            case Emit() | Fail():
+                apply(step, self._recorder)
+            case other:
+                assert_never(other)
+
+    async def _delete(self, volume: Volume, handle: str, reference: SecretReference | None) -> None:
+        began = self._clock.monotonic()
+        outcome = await self._driver.calls.delete(
+            handle,
+            await self._secrets(volume, reference),
+            within=self._settings.call_seconds,
+        )
+        if not isinstance(outcome, Done):
+            self._metrics.not_deleted(volume)
+            told = Emit(volume, EventType.WARNING, FAILED_DELETE, outcome.text)
+            apply(told, self._recorder)
+            raise NotNow(outcome.text)
+        self._metrics.deleted(volume, self._clock.monotonic() - began)
+        _log.info("volume deleted", volume=volume.name, handle=handle)
+        self.deleted_behind.add(volume.uid)
+
+    async def _secrets(self, volume: Volume, reference: SecretReference | None) -> Secrets:
+        """A secret that is gone must not keep the volume for ever: some drivers need none."""
+        try:
+            return await read_credentials(self._client, reference)
+        except NoCredentials as error:
+            _log.warning("deleting without credentials", volume=volume.name, because=error)
+            return NO_SECRETS

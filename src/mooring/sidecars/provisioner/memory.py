@@ -1,0 +1,63 @@
+"""What a provisioner knows of claims beyond their objects; nothing in here has to outlive it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from mooring.clock import Clock
+from mooring.csi.topology import TopologyRequirement
+from mooring.model.claim import Claim
+
+INFEASIBLE_SECONDS = 300.0
+
+
+class Unsaved(msgspec.Struct, frozen=True):
+    """A volume that exists, and of which the API has not been told yet."""
+
+    volume_id: str
+    document: Mapping[str, Any]
+
+
+class _Pause(msgspec.Struct, frozen=True):
+    until: float
+    class_uid: str
+
+
+class Memory:
+    def __init__(self, clock: Clock) -> None:
+        self.open: dict[str, Claim] = {}  # by uid: the driver was asked, and nothing is settled
+        self.unsaved: dict[str, Unsaved] = {}  # by the claim's uid
+        self.hindered: set[str] = set()  # uids of claims that wait for other objects
+        self._places: dict[str, TopologyRequirement | None] = {}
+        self._paused: dict[str, _Pause] = {}
+        self._clock = clock
+
+    def places_of(self, uid: str) -> tuple[TopologyRequirement | None] | None:
+        """What the driver was told about places: a repetition must use the same words."""
+        return (self._places[uid],) if uid in self._places else None
+
+    def tell_places(self, uid: str, places: TopologyRequirement | None) -> None:
+        self._places[uid] = places
+
+    def pause(self, uid: str, class_uid: str) -> None:
+        self._paused[uid] = _Pause(self._clock.monotonic() + INFEASIBLE_SECONDS, class_uid)
+
+    def paused_seconds(self, uid: str, class_uid: str) -> float:
+        """How long to leave it alone; another class of the name is another wish."""
+        pause = self._paused.get(uid)
+        if pause is None or pause.class_uid != class_uid:
+            return 0.0
+        return max(0.0, pause.until - self._clock.monotonic())
+
+    def settled(self, uid: str) -> None:
+        """Nothing runs in the driver: the next request may be another."""
+        self.open.pop(uid, None)
+        self.unsaved.pop(uid, None)
+        self._places.pop(uid, None)
+
+    def forget(self, uid: str) -> None:
+        """The claim is gone, and nothing is left of it."""
+        self.settled(uid)
+        self._paused.pop(uid, None)
+        self.hindered.discard(uid)

@@ -1,0 +1,88 @@
+"""The steps that a plan of the provisioner may hold."""
+
+from typing import Final, TypeAlias
+
+import msgspec
+
+from mooring.model import steps
+from mooring.model.claim import Claim
+from mooring.model.reference import SecretReference
+from mooring.model.steps import Emit, Fail
+from mooring.model.storage_class import StorageClass
+from mooring.model.volume import Volume
+
+INTENT: Final = "provisioner.mooring.dev/volume-may-exist"
+"""A finalizer of claims, and a record: the driver was, or is being, asked for a volume, and no
+PersistentVolume tells of it yet. It is written before the driver is asked. A claim that is deleted
+meanwhile stays until the driver has been asked again and what it made is deleted."""
+
+PROVISIONING: Final = "Provisioning"
+SUCCEEDED: Final = "ProvisioningSucceeded"
+FAILED: Final = "ProvisioningFailed"
+FAILED_DELETE: Final = "VolumeFailedDelete"
+
+
+class Provision(msgspec.Struct, frozen=True):
+    """Have a volume made, and tell of it in a PersistentVolume."""
+
+    claim: Claim
+    storage_class: StorageClass
+
+
+class Settle(msgspec.Struct, frozen=True):
+    """A volume may exist that nobody wants any more: ask the driver, and delete what it has."""
+
+    claim: Claim
+    storage_class: StorageClass
+
+
+class Close(msgspec.Struct, frozen=True):
+    """Objects tell all there is: take the record of the intent away."""
+
+    claim: Claim
+
+
+class ReleaseSource(msgspec.Struct, frozen=True):
+    """Nobody is cloned from this claim any more: let it go."""
+
+    claim: Claim
+
+
+class Later(msgspec.Struct, frozen=True):
+    """Look again in so many seconds."""
+
+    seconds: float
+
+
+ClaimStep = Provision | Settle | Close | ReleaseSource | Later | Emit | Fail
+ClaimPlan: TypeAlias = steps.Plan[ClaimStep]
+
+
+class Protect(msgspec.Struct, frozen=True):
+    """The object must not go before the volume behind it does."""
+
+    volume: Volume
+
+
+class Unprotect(msgspec.Struct, frozen=True):
+    """The object may go."""
+
+    volume: Volume
+
+
+class DeleteBehind(msgspec.Struct, frozen=True):
+    """Have the driver delete the volume."""
+
+    volume: Volume
+    handle: str
+    secret: SecretReference | None
+
+
+class DeleteObject(msgspec.Struct, frozen=True):
+    """The volume is gone: so shall the object that tells of it."""
+
+    volume: Volume
+
+
+VolumeStep = Protect | Unprotect | DeleteBehind | DeleteObject | Emit | Fail
+VolumePlan: TypeAlias = steps.Plan[VolumeStep]

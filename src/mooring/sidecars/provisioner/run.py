@@ -1,0 +1,215 @@
+"""The provisioner of one driver at work: claims and volumes wake it, and what they wait for."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import ExitStack
+from random import Random
+from typing import Final
+
+from mooring.client.contract import Client
+from mooring.clock import Clock
+from mooring.model.attachment import Attachment
+from mooring.model.claim import Claim
+from mooring.model.csi_node import CsiNode
+from mooring.model.keys import Key
+from mooring.model.node import Node
+from mooring.model.storage_class import StorageClass
+from mooring.model.volume import Volume
+from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.worker import Settled, Verdict, serve
+from mooring.sidecars.driver import Driver
+from mooring.sidecars.indexes import BY_VOLUME
+from mooring.sidecars.provisioner.caches import (
+    BY_CLASS,
+    BY_SOURCE,
+    Caches,
+    source_index,
+)
+from mooring.sidecars.provisioner.decide.claim import decide_claim
+from mooring.sidecars.provisioner.decide.volume import decide_volume
+from mooring.sidecars.provisioner.draft import volume_name
+from mooring.sidecars.provisioner.effects.claim import ClaimEffects
+from mooring.sidecars.provisioner.effects.preparing import Preparing
+from mooring.sidecars.provisioner.effects.volume import VolumeEffects
+from mooring.sidecars.provisioner.memory import Memory
+from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.settings import AS_UPSTREAM, Settings
+from mooring.sidecars.provisioner.topology import ClusterTopology
+from mooring.sidecars.provisioner.view import (
+    ClaimView,
+    VolumeView,
+    is_claim_of,
+    is_volume_of,
+    wakes,
+)
+from mooring.sidecars.writing import unless_outrun
+
+WORKERS = 100  # for claims, and as many for volumes
+RETRY: Final = Backoff(first=1.0, cap=300.0)
+
+
+class Provisioner:
+    """Serves one driver while `run` runs; the informers are shared, and somebody else runs them."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  what a provisioner is made of
+        self,
+        client: Client,
+        clock: Clock,
+        chance: Random,
+        recorder: Recorder,
+        driver: Driver,
+        caches: Caches,
+        metrics: ProvisionerMetrics,
+        settings: Settings = AS_UPSTREAM,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.claims_queue: KeyedQueue[str] = KeyedQueue(clock, RETRY)
+        self.volumes_queue: KeyedQueue[Key] = KeyedQueue(clock, RETRY)
+        self._driver = driver
+        self._caches = caches
+        self._memory = Memory(clock)
+        self._cluster: ClusterTopology | None = None
+        self._changed = changed  # told when volumes came or went: capacity is another now
+        started = round(clock.now().timestamp() * 1000)
+        identity = f"{started}-{chance.randrange(10000)}-{driver.name}"
+        preparing = Preparing(client, driver, settings, self._memory, self._topology)
+        self._claim_effects = ClaimEffects(
+            client,
+            clock,
+            recorder,
+            driver,
+            settings,
+            caches,
+            self._memory,
+            preparing,
+            metrics,
+            identity,
+        )
+        self._volume_effects = VolumeEffects(
+            client, clock, recorder, driver, settings, caches, metrics
+        )
+
+    async def run(self) -> None:
+        await self._caches.synced()
+        caches = self._caches
+        with ExitStack() as told:
+            told.enter_context(caches.claims.telling(self._on_claim))
+            told.enter_context(caches.volumes.telling(self._on_volume))
+            told.enter_context(caches.classes.telling(self._on_class))
+            told.enter_context(caches.nodes.telling(self._on_node))
+            told.enter_context(caches.csi_nodes.telling(self._on_csi_node))
+            told.enter_context(caches.attachments.telling(self._on_attachment))
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(WORKERS):
+                    tasks.create_task(serve(self.claims_queue, self.reconcile_claim))
+                    tasks.create_task(serve(self.volumes_queue, self.reconcile_volume))
+
+    async def reconcile_claim(self, uid: str) -> Verdict:
+        claim = self._caches.find_claim(uid)
+        known = self._memory.open.get(uid)
+        if claim is None and known is None:
+            self._memory.forget(uid)
+            return Settled()
+        plan = decide_claim(self._look(claim, known))
+        return await unless_outrun(self._claim_effects.perform(plan))
+
+    async def reconcile_volume(self, key: Key) -> Verdict:
+        volume = self._caches.volumes.cache.get(key)
+        if volume is None:
+            return Settled()
+        attached = self._caches.attachments.cache.by_index(BY_VOLUME, volume.name)
+        is_attached = self._driver.abilities.attaches and bool(attached)
+        view = VolumeView(
+            driver=self._driver.name,
+            volume=volume,
+            storage_class=self._caches.find_class(volume.storage_class),
+            attached_to=attached[0].spec.node_name if is_attached else "",
+            is_deleted_behind=volume.uid in self._volume_effects.deleted_behind,
+        )
+        return await unless_outrun(self._volume_effects.perform(decide_volume(view)))
+
+    def _look(self, found: Claim | None, known: Claim | None) -> ClaimView:
+        claim = found or known
+        if claim is None:
+            raise ValueError("no claim to look at")
+        storage_class = self._caches.find_class(claim.storage_class)
+        clones = self._caches.claims.cache.by_index(
+            BY_SOURCE, source_index(Claim.resource.kind, claim.key)
+        )
+        class_uid = storage_class.uid if storage_class else ""
+        return ClaimView(
+            driver=self._driver.name,
+            claim=claim,
+            is_gone=found is None,
+            storage_class=storage_class,
+            has_volume=self._caches.find_volume(volume_name(claim)) is not None,
+            is_known_open=known is not None,
+            is_source=any(not clone.is_bound for clone in clones),
+            paused_seconds=self._memory.paused_seconds(claim.uid, class_uid),
+        )
+
+    def _topology(self) -> ClusterTopology:
+        if self._cluster is None:
+            nodes, csi_nodes = self._caches.nodes.cache, self._caches.csi_nodes.cache
+            self._cluster = ClusterTopology(self._driver.name, nodes.all(), csi_nodes.all())
+        return self._cluster
+
+    # what wakes it
+
+    def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
+        claim = after or before
+        if claim is None:
+            return
+        if after is not None and after.uid in self._memory.open:
+            self._memory.open[after.uid] = after  # should it be taken away by force: its last word
+        if after is not None and not wakes(before, after):
+            return
+        if is_claim_of(self._driver.name, claim):
+            self.claims_queue.add(claim.uid)
+        source = claim.spec.data_source
+        if source is not None and source.kind == Claim.resource.kind:
+            self._wake_claim(Key(claim.namespace, source.name))  # it may be let go of
+        clones = source_index(Claim.resource.kind, claim.key)
+        for clone in self._caches.claims.cache.by_index(BY_SOURCE, clones):
+            self.claims_queue.add(clone.uid)
+
+    def _wake_claim(self, key: Key) -> None:
+        claim = self._caches.claims.cache.get(key)
+        if claim is not None and claim.is_deleting:
+            self.claims_queue.add(claim.uid)
+
+    def _on_volume(self, before: Volume | None, after: Volume | None) -> None:
+        volume = after or before
+        if volume is None or not is_volume_of(self._driver.name, volume):
+            return
+        if after is None:
+            self._volume_effects.deleted_behind.discard(volume.uid)
+        else:
+            self.volumes_queue.add(volume.key)
+        if before is None or after is None:
+            self._changed()
+
+    def _on_class(self, before: StorageClass | None, after: StorageClass | None) -> None:
+        if after is None or (before is not None and before.uid == after.uid):
+            return
+        for claim in self._caches.claims.cache.by_index(BY_CLASS, after.name):
+            self.claims_queue.add(claim.uid)
+
+    def _on_node(self, before: Node | None, after: Node | None) -> None:
+        if before and after and before.metadata.labels == after.metadata.labels:
+            return
+        self._places_changed()
+
+    def _on_csi_node(self, _before: CsiNode | None, _after: CsiNode | None) -> None:
+        self._places_changed()
+
+    def _places_changed(self) -> None:
+        self._cluster = None
+        for uid in self._memory.hindered:
+            self.claims_queue.add(uid)
+
+    def _on_attachment(self, before: Attachment | None, after: Attachment | None) -> None:
+        if after is None and before is not None and before.volume_name:
+            self.volumes_queue.add(Key("", before.volume_name))

@@ -1,0 +1,91 @@
+"""What the provisioner looks at: a claim with its class, or a volume with who still uses it."""
+
+import msgspec
+
+from mooring.model.claim import Claim
+from mooring.model.storage_class import StorageClass
+from mooring.model.volume import Volume
+from mooring.model.wellknown import Annotation, Finalizer
+from mooring.sidecars.finalizers import has_finalizer
+from mooring.sidecars.provisioner.draft import volume_name
+from mooring.sidecars.provisioner.plan import INTENT
+
+
+class ClaimView(msgspec.Struct, frozen=True):
+    driver: str
+    claim: Claim
+    is_gone: bool  # the object was taken away by force while the driver may be at work for it
+    storage_class: StorageClass | None
+    has_volume: bool  # the PersistentVolume that is made for it exists
+    is_known_open: bool  # this process has asked the driver and knows of no end
+    is_source: bool  # another claim is still being cloned from it
+    paused_seconds: float = 0.0  # how long not to bother the driver, who found the wish impossible
+
+    @property
+    def is_ours(self) -> bool:
+        return is_claim_of(self.driver, self.claim)
+
+    @property
+    def was_told_of(self) -> bool:
+        """The volume that is made for it has, or once had, an object."""
+        return self.has_volume or self.claim.spec.volume_name == volume_name(self.claim)
+
+    @property
+    def is_open(self) -> bool:
+        """A volume may exist that no object tells of."""
+        return self.is_known_open or has_finalizer(self.claim, INTENT)
+
+    @property
+    def is_unwanted(self) -> bool:
+        """Nobody wants a volume for it any more, or it has another."""
+        return self.is_gone or self.claim.is_deleting or bool(self.claim.spec.volume_name)
+
+
+class VolumeView(msgspec.Struct, frozen=True):
+    driver: str
+    volume: Volume
+    storage_class: StorageClass | None
+    attached_to: (
+        str  # a node that it is still attached to; empty: none, or the driver does not attach
+    )
+    is_deleted_behind: bool  # this process has seen the driver delete it
+
+    @property
+    def is_ours(self) -> bool:
+        return is_volume_of(self.driver, self.volume)
+
+    @property
+    def is_protected(self) -> bool:
+        return has_finalizer(self.volume, Finalizer.EXTERNAL_PROVISIONER)
+
+
+def is_claim_of(driver: str, claim: Claim) -> bool:
+    """Whether the driver was asked to make a volume for it."""
+    return driver in (claim.provisioner, claim.metadata.annotations.get(Annotation.MIGRATED_TO))
+
+
+def is_volume_of(driver: str, volume: Volume) -> bool:
+    """Whether the driver is to delete what is behind it; also behind those made by hand."""
+    if volume.provisioned_by:
+        return driver in (volume.provisioned_by, volume.migrated_to)
+    if volume.spec.csi is not None:
+        return volume.spec.csi.driver == driver
+    return volume.migrated_to == driver
+
+
+def wakes(before: Claim | None, after: Claim) -> bool:
+    """Whether a change of a claim is one to look at: our own record of an intent is none."""
+    return before is None or _told(before) != _told(after)
+
+
+def _told(claim: Claim) -> tuple[object, ...]:
+    annotations = claim.metadata.annotations
+    return (
+        claim.provisioner,
+        claim.selected_node,
+        annotations.get(Annotation.MIGRATED_TO),
+        claim.storage_class,
+        claim.spec,
+        claim.status.phase,
+        claim.is_deleting,
+    )

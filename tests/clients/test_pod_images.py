@@ -1,0 +1,105 @@
+"""Images of pods: imported, missing, and what is told of them. None runs on the host's root."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.containers import PROMPTLY
+from tests.clients.kubectl import Kubectl
+from tests.clients.nodes import ServerWithNode, server_with_node
+from tests.clients.pods import STAYS, WITHIN, Pods, a_container, a_script
+from tests.fakes.real_server import command
+from tests.host import little_image
+
+WAITING = ".containerStatuses[0].state.waiting.reason"
+
+
+@pytest.fixture(scope="module")
+def server(
+    needs_runtime: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerWithNode]:
+    with server_with_node(tmp_path_factory.mktemp("images") / "data", "--no-host-rootfs") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of an image: a shell and little more."""
+    place = tmp_path_factory.mktemp("image")
+    little_image.build(place)
+    shutil.copytree(place / "accounts", place / "programs", dirs_exist_ok=True)
+    return place / "programs"
+
+
+@pytest.fixture
+def pods(kubectl: Kubectl) -> Pods:
+    return Pods(kubectl)
+
+
+def image(server: ServerWithNode, verb: str, *arguments: str) -> str:
+    """`mooring image`, as it is typed."""
+    line = command("image", verb, *arguments, "--data-dir", str(server.data_dir))
+    ran = subprocess.run(line, capture_output=True, text=True, timeout=PROMPTLY, check=True)  # noqa: S603
+    return ran.stdout
+
+
+def test_a_pod_waits_for_its_image_and_runs_as_soon_as_it_is_imported(
+    pods: Pods, server: ServerWithNode, root: Path, unique: str
+) -> None:
+    name = f"example.com/{unique}:1"
+    never = {"image": name, "imagePullPolicy": "Never"}
+    pods.create(
+        a_script("pulling", container={"image": name}),
+        a_script("never", container=never),
+        a_script("misnamed", container={"image": "Not/A Name"}),
+    )
+    told = f"Mooring does not pull images: add it with `mooring image import {name} FILE`"
+    assert told in pods.kubectl.event("pulling", "Failed", f'Failed to pull image "{name}": ')
+    pods.kubectl.event("pulling", "Failed", "Error: ErrImagePull")
+    pods.becomes("pulling", WAITING, "ImagePullBackOff")
+    message = pods.status("pulling")["state"]["waiting"]["message"]
+    assert message.startswith(f'Back-off pulling image "{name}": ErrImagePull: ')
+    assert told in message
+    pods.becomes("never", WAITING, "ErrImageNeverPull")
+    message = pods.status("never")["state"]["waiting"]["message"]
+    assert f'Container image "{name}" is not present with pull policy of Never' in message
+    assert "mooring image import" in message
+    pods.becomes("misnamed", WAITING, "InvalidImageName")
+    said = pods.kubectl.refused("logs", "pulling")
+    assert "is waiting to start: trying and failing to pull image" in said
+
+    assert image(server, "import", name, str(root)).startswith(f"imported {name} (")
+
+    # Long before the next attempt would be due.
+    pods.kubectl("wait", "pod/pulling", "pod/never", "--for=condition=Ready", "--timeout=5s")
+    told = pods.kubectl.event("pulling", "Pulled")
+    assert f'Container image "{name}" already present on machine' in told
+
+
+def test_a_container_has_the_files_of_its_image_and_writes_to_its_own_layer(
+    pods: Pods, server: ServerWithNode, root: Path, tmp_path: Path
+) -> None:
+    own = Path(shutil.copytree(root, tmp_path / "own"))
+    (own / "etc" / "own").touch()  # so that it is another image than that of other tests
+    image(server, "import", "little", str(own))
+    listed = image(server, "ls").splitlines()
+    (line,) = (line for line in listed if "library/little" in line)
+    assert line.startswith("docker.io/library/little:latest ")
+    first = a_container("first", f"cd /; touch mark; ls; {STAYS}", image="little")
+    second = a_container("second", f"cd /; ls; id -u; cat /etc/passwd; {STAYS}", image="little")
+    pods.ready(a_script("web", containers=[first, second]))
+
+    seen = pods.logs("web", "-c", "first").split()
+    assert {"bin", "etc", "mark", "proc"} <= set(seen)
+    assert "boot" not in seen
+    other = pods.logs("web", "-c", "second")
+    assert "mark" not in other.split()
+    assert "bob:x:7:8" in other
+    assert "sha256:" in pods.status("web", "first")["imageID"]
+
+    assert "containers use its files" in image(server, "rm", "little")
+    assert pods.kubectl("exec", "web", "-c", "first", "--", "ls", "/mark") == "/mark"
+    pods.kubectl("delete", "pod", "web", WITHIN)

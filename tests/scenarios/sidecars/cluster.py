@@ -1,0 +1,263 @@
+"""Sidecars of one driver against a whole API in this process, with the binder beside them.
+
+`Cluster.provisioner()` and `attacher()` run one as a process of its own would; leaving kills it.
+With `writes` it dies before it can write once more; what it recorded is all that is left of it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+
+from mooring.apiserver.auth.user import CONTROLLERS, SIDECARS
+from mooring.apiserver.in_process import InProcessApi
+from mooring.client.contract import EVERYTHING, Doc
+from mooring.client.local import LocalClient
+from mooring.controllers.binding.caches import Informers
+from mooring.controllers.binding.contract import InTreePlugins
+from mooring.controllers.binding.run import Binder
+from mooring.controllers.protection import run as protection
+from mooring.model.attachment import Attachment
+from mooring.model.attributes_class import AttributesClass
+from mooring.model.claim import Claim
+from mooring.model.csi_node import CsiNode
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.model.storage_class import StorageClass
+from mooring.model.volume import Volume
+from mooring.reconcile.informer import Informer
+from mooring.reconcile.recorder import Recorder
+from mooring.sidecars.attacher import caches as attacher_caches
+from mooring.sidecars.attacher.run import Attacher
+from mooring.sidecars.provisioner import caches as provisioner_caches
+from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.run import Provisioner
+from mooring.sidecars.provisioner.settings import AS_UPSTREAM, Settings
+from mooring.sidecars.watched import Watched
+from tests.fakes.api import ApiUnderTest
+from tests.fakes.clock import settle
+from tests.fakes.objects import (
+    ATTACHMENTS,
+    CLAIMS,
+    CLASSES,
+    CSI_NODES,
+    EVENTS,
+    NODES,
+    SECRETS,
+    VOLUMES,
+    a_claim,
+    a_class,
+    a_node,
+    a_volume,
+)
+from tests.scenarios.neighbours import FOREVER, Mortal
+from tests.scenarios.sidecars.driver import NAME, FakeDriver
+
+TURNS = 400  # of the event loop; more than any of this takes
+FINALIZER = "external-provisioner.volume.kubernetes.io/finalizer"
+INTENT = "provisioner.mooring.dev/volume-may-exist"
+SELECTED = "volume.kubernetes.io/selected-node"
+
+
+class Refusing(Mortal):
+    """A client that refuses as told: by call, as in `create PersistentVolume`."""
+
+    def __init__(self, client: Any, writes: int) -> None:
+        super().__init__(client, writes)
+        self.refusals: dict[str, list[Exception]] = {}
+        self.calls: list[str] = []
+
+    async def create(self, kind: Any, doc: Doc) -> Any:
+        self._ask(f"create {kind.resource.kind}")
+        return await super().create(kind, doc)
+
+    async def patch(self, seen: Any, change: Doc, part: Any = None) -> Any:
+        self._ask(f"patch {seen.resource.kind}")
+        return await (super().patch(seen, change, part) if part else super().patch(seen, change))
+
+    async def delete(self, seen: Any, *, grace_seconds: int | None = None) -> None:
+        self._ask(f"delete {seen.resource.kind}")
+        await super().delete(seen, grace_seconds=grace_seconds)
+
+    def _ask(self, call: str) -> None:
+        self.calls.append(call)
+        if self.refusals.get(call):
+            raise self.refusals[call].pop(0)
+
+
+class Cluster:
+    def __init__(self, api: ApiUnderTest) -> None:
+        self.api = api
+        self.clock = api.clock
+        self.driver = FakeDriver()
+        self.settings: Settings = AS_UPSTREAM
+
+    # running things
+
+    @asynccontextmanager
+    async def neighbours(self) -> AsyncIterator[None]:
+        """The binder and the protection of claims and volumes."""
+        client = self.client()
+        kinds = (Volume, Claim, StorageClass, Pod, Node, AttributesClass)
+        known = [self.informer(client, kind) for kind in kinds]
+        volumes, claims, _, pods, _, attributes = known
+        recorder = Recorder(self.client(), self.clock, Random(3), "binder")  # noqa: S311  no secret
+        binder = Binder(
+            client, self.clock, Informers(*known[:5]), recorder, InTreePlugins({}, {}, {})
+        )
+        protected = protection.Informers(claims, volumes, attributes, pods)
+        parts = [each.run() for each in known]
+        guard = protection.run(client, self.clock, recorder, protected)
+        async with self._owned([*parts, recorder.run(), binder.run(), guard]):
+            yield
+
+    @asynccontextmanager
+    async def provisioner(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
+        client = Refusing(self.client_of_sidecar(), writes)
+        kinds = (Claim, Volume, StorageClass, Node, CsiNode, Attachment)
+        known = [self.informer(client, kind) for kind in kinds]
+        recorder = Recorder(self.client(), self.clock, Random(5), "provisioner")  # noqa: S311  no secret
+        working = Provisioner(
+            client,
+            self.clock,
+            Random(7),  # noqa: S311  no secret
+            recorder,
+            self.driver.driver,
+            provisioner_caches.Caches(*map(Watched, known)),
+            ProvisionerMetrics(),
+            self.settings,
+        )
+        async with self._owned([*(each.run() for each in known), recorder.run(), working.run()]):
+            yield client
+
+    @asynccontextmanager
+    async def attacher(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
+        client = Refusing(self.client_of_sidecar(), writes)
+        known = [self.informer(client, kind) for kind in (Attachment, Volume, CsiNode)]
+        caches = attacher_caches.Caches(*map(Watched, known))
+        working = Attacher(client, self.clock, self.driver.driver, caches)
+        async with self._owned([*(each.run() for each in known), working.run()]):
+            yield client
+
+    @asynccontextmanager
+    async def _owned(self, parts: Sequence[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as tasks:
+            owned = [tasks.create_task(part) for part in parts]
+            await self.settle()
+            yield
+            for task in owned:
+                task.cancel()
+
+    def client(self) -> LocalClient:
+        return LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS))
+
+    def client_of_sidecar(self) -> LocalClient:
+        """With the rights of one, and no more."""
+        parts = self.api.parts
+        return LocalClient(InProcessApi(parts.backend, SIDECARS, check=parts.access.check))
+
+    def informer(self, client: Any, kind: Any) -> Any:
+        chance = Random(11)  # noqa: S311  not for secrets
+        return Informer(client, kind, EVERYTHING, self.clock, chance)
+
+    async def settle(self) -> None:
+        await settle(TURNS)
+
+    async def passes(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+        await self.settle()
+
+    # what is there
+
+    async def find(self, path: str) -> Doc | None:
+        answer = await self.api.get(path)
+        return answer.doc if answer.code == 200 else None
+
+    async def get(self, path: str) -> Doc:
+        found = await self.find(path)
+        assert found is not None, f"{path} is gone"
+        return found
+
+    async def volumes(self) -> list[Doc]:
+        items: list[Doc] = (await self.api.get(VOLUMES)).doc["items"]
+        return items
+
+    async def volume_of(self, claim: str = "data") -> Doc:
+        uid = (await self.get(f"{CLAIMS}/{claim}"))["metadata"]["uid"]
+        return await self.get(f"{VOLUMES}/pvc-{uid}")
+
+    async def phase(self, claim: str = "data") -> str:
+        found = await self.find(f"{CLAIMS}/{claim}")
+        return "gone" if found is None else str(found["status"]["phase"])
+
+    async def finalizers(self, path: str) -> list[str]:
+        return list((await self.get(path))["metadata"].get("finalizers", []))
+
+    async def told(self, reason: str = "") -> list[str]:
+        """Messages of events, once each."""
+        items = (await self.api.get(EVENTS)).doc["items"]
+        return [item["message"] for item in items if reason in ("", item["reason"])]
+
+    async def handles(self) -> set[str]:
+        """What objects say that the driver has."""
+        return {volume["spec"]["csi"]["volumeHandle"] for volume in await self.volumes()}
+
+    # what people and others do
+
+    async def create(self, path: str, doc: Doc) -> Doc:
+        answer = await self.api.post(path, doc)
+        assert answer.code == 201, answer.text
+        await self.settle()
+        return answer.doc
+
+    async def patch(self, path: str, change: Doc) -> None:
+        answer = await self.api.patch(path, change)
+        assert answer.code == 200, answer.text
+        await self.settle()
+
+    async def delete(self, path: str) -> None:
+        answer = await self.api.delete(path)
+        assert answer.code in (200, 202), answer.text
+        await self.settle()
+
+    async def storage_class(self, name: str = "fast", **body: Any) -> Doc:
+        return await self.create(CLASSES, a_class(name, **body))
+
+    async def claim(self, name: str = "data", **spec: Any) -> Doc:
+        return await self.create(CLAIMS, a_claim(name, **{"storageClassName": "fast", **spec}))
+
+    async def select(self, node: str, claim: str = "data") -> None:
+        """As the scheduler does for late binding."""
+        await self.patch(f"{CLAIMS}/{claim}", {"metadata": {"annotations": {SELECTED: node}}})
+
+    async def secret(self, name: str = "key", value: str = "aHVzaA==") -> None:
+        doc = {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": name}}
+        await self.create(SECRETS, {**doc, "data": {"password": value}})
+
+    async def node(self, name: str, *, registered: bool = True, **labels: str) -> None:
+        """A node in the places that `labels` name, with the driver on it."""
+        doc = a_node(name)
+        doc["metadata"]["labels"] = labels
+        await self.create(NODES, doc)
+        if registered:
+            await self.csi_node(name, *labels)
+
+    async def csi_node(self, name: str, *keys: str) -> None:
+        entry = {"name": NAME, "nodeID": f"id-{name}", "topologyKeys": sorted(keys)}
+        meta = {"kind": "CSINode", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": name}}
+        await self.create(CSI_NODES, {**meta, "spec": {"drivers": [entry]}})
+
+    async def static_volume(self, name: str = "pv1", **spec: Any) -> None:
+        csi = {"driver": NAME, "volumeHandle": f"h-{name}", **spec.pop("csi", {})}
+        await self.create(VOLUMES, a_volume(name, csi=csi, storageClassName="", **spec))
+
+    async def attachment(self, volume: str = "pv1", node: str = "n1", name: str = "link") -> None:
+        source = {"persistentVolumeName": volume}
+        spec = {"attacher": NAME, "nodeName": node, "source": source}
+        doc = {"kind": "VolumeAttachment", "apiVersion": "storage.k8s.io/v1"}
+        await self.create(ATTACHMENTS, {**doc, "metadata": {"name": name}, "spec": spec})
+
+    async def status(self, name: str = "link") -> Doc:
+        status: Doc = (await self.get(f"{ATTACHMENTS}/{name}"))["status"]
+        return status

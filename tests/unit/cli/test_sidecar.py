@@ -1,0 +1,29 @@
+"""`mooring sidecar` refuses in one line what it cannot do."""
+
+import pytest
+from typer.testing import CliRunner
+
+from mooring.cli import app
+from mooring.errors import UsageError
+
+REFUSED = {
+    "a sidecar that is not there yet": (
+        ["resizer"],
+        "the resizer is not there yet; choose provisioner, attacher",
+    ),
+    "a sidecar that nobody knows": (
+        ["pilot"],
+        "there is no sidecar 'pilot'; choose one of provisioner, attacher, registrar",
+    ),
+    "a registrar with another": (
+        ["registrar", "attacher"],
+        "a registrar runs alone, for one driver: give it a process of its own",
+    ),
+}
+
+
+@pytest.mark.parametrize(("roles", "text"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused(roles: list[str], text: str) -> None:
+    result = CliRunner().invoke(app, ["sidecar", *roles, "--csi-address", "/run/csi.sock"])
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception) == text

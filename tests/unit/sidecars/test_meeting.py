@@ -1,0 +1,64 @@
+"""Who is behind a socket, found out on a real one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mooring.clock import RealClock
+from mooring.csi.capability import ControllerCapability, PluginService
+from mooring.csi.channel import Connection
+from mooring.csi.outcome import Code
+from mooring.sidecars.driver import Abilities
+from mooring.sidecars.meeting import DriverAt
+from tests.fakes.csi_driver import Fails, FakeCsiDriver
+
+
+@pytest.fixture
+async def there(tmp_path: Path) -> AsyncIterator[tuple[FakeCsiDriver, DriverAt]]:
+    driver = FakeCsiDriver(tmp_path / "csi.sock")
+    async with driver, Connection(str(driver.socket)) as connection:
+        yield driver, DriverAt(connection, RealClock())
+
+
+async def test_a_driver_is_waited_for_until_it_is_ready(
+    there: tuple[FakeCsiDriver, DriverAt],
+) -> None:
+    driver, at = there
+    driver.state.ready = False
+    driver.next("GetPluginInfo", Fails(Code.UNAVAILABLE))
+    meeting = asyncio.create_task(at.meet())
+    await driver.arrived("Probe", 2)
+    assert not meeting.done()
+    driver.state.ready = None  # unset counts as ready
+    met = await asyncio.wait_for(meeting, 10)
+    assert met.name == "fake.csi.mooring.dev"
+    assert met.abilities.controller == frozenset(ControllerCapability)
+
+
+async def test_a_driver_without_a_controller_is_not_asked_about_one(
+    there: tuple[FakeCsiDriver, DriverAt],
+) -> None:
+    driver, at = there
+    driver.state.plugin = set()
+    met = await asyncio.wait_for(at.meet(), 10)
+    assert met.abilities == Abilities()
+    assert not driver.requests("ControllerGetCapabilities")
+
+
+async def test_a_driver_that_comes_back_the_same_is_the_same(
+    there: tuple[FakeCsiDriver, DriverAt],
+) -> None:
+    driver, at = there
+    met = await asyncio.wait_for(at.meet(), 10)
+    changing = asyncio.create_task(at.changed(met))
+    await driver.stop()
+    await driver.start()
+    await driver.arrived("ControllerGetCapabilities", 2)
+    assert not changing.done()
+    await driver.stop()
+    driver.state.plugin = {PluginService.CONTROLLER_SERVICE}
+    await driver.start()
+    now = await asyncio.wait_for(changing, 10)
+    assert not now.abilities.has_topology
