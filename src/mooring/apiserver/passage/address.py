@@ -42,8 +42,8 @@ def address_of(node: Doc) -> NodeAddress:
     fingerprint = told.strip().lower().replace(":", "")
     if not _FINGERPRINT.fullmatch(fingerprint):
         raise Unavailable(
-            f"node {name} does not say which certificate it serves with "
-            f"(annotation {Annotation.SERVING_CERTIFICATE}), so it cannot be told from an impostor"
+            f"node {name} lets nobody look into its containers: it runs none, or does not say "
+            f"which certificate it serves with (annotation {Annotation.SERVING_CERTIFICATE})"
         )
     return NodeAddress(name, host, endpoint.get("Port") or DEFAULT_PORT, fingerprint)
 

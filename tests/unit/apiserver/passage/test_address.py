@@ -60,7 +60,7 @@ def test_a_fingerprint_may_be_written_with_colons() -> None:
 
 @pytest.mark.parametrize("fingerprint", ["", "abc", "zz" * 32, "ab" * 33])
 def test_a_node_that_cannot_be_told_from_others_is_not_called(fingerprint: str) -> None:
-    with pytest.raises(Unavailable, match="node n1 does not say which certificate"):
+    with pytest.raises(Unavailable, match="node n1 lets nobody look into its containers"):
         address_of(a_node(INSIDE, fingerprint=fingerprint))
 
 
