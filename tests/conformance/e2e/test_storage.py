@@ -21,8 +21,8 @@ from tests.fakes.real_server import RealServer, command
 CONFORMANCE = Selection(r"\[sig-storage\].*\[Conformance\]")
 SPECS = 91  # of release 1.35
 _ELSEWHERE = (  # what needs a driver, a server, a cloud, stateful sets, or a busybox with `nc -U`
-    r"CSI|NFS|nfs|\[Disruptive\]|\[Flaky\]|\[Feature:|StatefulSet|Flexvolume|hostPathSymlink|AWS|Type Socket"
-    r"|Driver: (ceph|rbd|iscsi|gce|azure|aws|cinder|vsphere|pd|windows)|Conformance"
+    r"CSI|NFS|nfs|\[Disruptive\]|\[Flaky\]|\[Feature:|StatefulSet|Flexvolume|hostPathSymlink"
+    r"|AWS|Type Socket|Driver: (ceph|rbd|iscsi|gce|azure|aws|cinder|vsphere|pd|windows)|Conformance"
 )
 WIDE = {
     "without a driver, and on host paths and emptyDirs": Selection(
