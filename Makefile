@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 JOBS ?= auto
+TESTS ?= tests
 
 .DEFAULT_GOAL := help
 .PHONY: help setup up test check format lint types layers unit bench conformance proto disk-tools runtime-tools clean
@@ -47,7 +48,7 @@ up: setup runtime-tools ## run Mooring here (data in ./data; FLAGS='--node-name 
 	$(BIN)/mooring up --data-dir data $(FLAGS)
 
 test: $(DEV_STAMP) disk-tools runtime-tools ## every test: unit, API scenarios, real clients
-	$(BIN)/python -m pytest -n $(JOBS) --dist=worksteal tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist=worksteal $(TESTS)
 
 check: $(DEV_STAMP) format lint types layers unit ## format, ruff, mypy strict, import layers, unit tests
 

@@ -185,7 +185,7 @@ def test_all_namespaces(kubectl: Kubectl, namespace: str) -> None:
 def test_the_category_all_lists_pods(kubectl: Kubectl) -> None:
     kubectl("create", "-f", "-", given=a_pod("web"))
 
-    assert rows(kubectl("get", "all", "--no-headers"))[0][0] == "web"
+    assert rows(kubectl("get", "all", "--no-headers"))[0][0] == "pod/web"
 
 
 @kubectls()

@@ -3,6 +3,7 @@
 Run as a program it is a server of `killing`.
 """
 
+import asyncio
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 import msgspec
 
 from mooring.driver.settings import MIB
+from mooring.errors import CommandFailed
+from tests.fakes.waiting import until
 from tests.host.driver_life import Machine
 from tests.host.killing import KilledMounts, Steps, serve
 
@@ -123,6 +126,21 @@ class Order(msgspec.Struct, frozen=True):
     cut: int  # before which change to die; 0: none
 
 
+def _call_in_peace(life: Life, phase: Phase) -> None:
+    """Containers that start in other tests copy every mount for a moment, and hold its device."""
+
+    def is_done() -> bool:
+        try:
+            life.call(phase)
+        except CommandFailed as error:
+            if "is in use" not in error.output:
+                raise
+            return False
+        return True
+
+    asyncio.run(until(is_done))
+
+
 def live(order: Order) -> int:
     """How many changes the call took."""
     steps = Steps(order.place, order.cut, is_armed=False)
@@ -130,7 +148,7 @@ def live(order: Order) -> int:
     for phase in Phase:
         if phase is order.phase:
             break
-        life.call(phase)
+        _call_in_peace(life, phase)
         if phase is Phase.PUBLISH:
             life.mark()
     steps.is_armed = True
