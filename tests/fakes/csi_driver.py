@@ -217,8 +217,8 @@ async def _abort(context: grpc.aio.ServicerContext, code: Code, message: str) ->
     await context.abort(_STATUS[code], message)
 
 
-async def _run(socket: Path, hanging: list[str]) -> None:
-    driver = FakeCsiDriver(socket)
+async def run(driver: FakeCsiDriver, hanging: list[str]) -> None:
+    """Until cancelled."""
     for rpc in hanging:
         driver.always(rpc, Hangs())
     async with driver:
@@ -226,4 +226,4 @@ async def _run(socket: Path, hanging: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_run(Path(sys.argv[1]), sys.argv[2:]))
+    asyncio.run(run(FakeCsiDriver(Path(sys.argv[1])), sys.argv[2:]))

@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections.abc import Sequence
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,6 +17,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     passed: tuple[str, ...]
     failed: dict[str, str]  # and the first line that says why
+    declined: dict[str, int]  # why the suite itself skipped specs that were chosen, and how many
     seconds: float
 
     @property
@@ -30,11 +31,10 @@ class Selection(msgspec.Struct, frozen=True):
 
     focus: str
     skip: str = ""
+    flags: tuple[str, ...] = ()
 
 
-def run_suite(
-    program: Path, kubeconfig: Path, folder: Path, chosen: Selection, flags: Sequence[str] = ()
-) -> Verdict:
+def run_suite(program: Path, kubeconfig: Path, folder: Path, chosen: Selection) -> Verdict:
     """Run the chosen specs; `folder` gets the report, and all that was printed in `output.log`."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [
@@ -47,7 +47,7 @@ def run_suite(
         f"--ginkgo.skip={chosen.skip}",
         "--ginkgo.no-color",
         "--ginkgo.timeout=3h",
-        *flags,
+        *chosen.flags,
     ]
     with (folder / "output.log").open("w") as output:
         subprocess.run(  # noqa: S603  a program that was built for it
@@ -60,6 +60,7 @@ def read_report(folder: Path) -> Verdict:
     """Raises: FileNotFoundError when the suite came to no end; `output.log` tells why."""
     root = ElementTree.parse(folder / _REPORT).getroot()  # noqa: S314  written by our own run
     passed, failed, seconds = [], {}, 0.0
+    declined: Counter[str] = Counter()
     for suite in root.iter("testsuite"):
         seconds += float(suite.get("time", "0"))
         for case in suite.iter("testcase"):
@@ -68,7 +69,16 @@ def read_report(folder: Path) -> Verdict:
                 passed.append(_SPEC.sub("", name))
             elif case.get("status") not in ("passed", "skipped", "pending"):
                 failed[_SPEC.sub("", name)] = _first_line(case)
-    return Verdict(tuple(passed), failed, seconds)
+            elif why := _why_skipped(case):
+                declined[why] += 1
+    return Verdict(tuple(passed), failed, dict(declined.most_common()), seconds)
+
+
+def _why_skipped(case: ElementTree.Element) -> str:
+    """Empty: it was not chosen, or not skipped."""
+    skipped = case.find("skipped")
+    told = skipped.get("message", "") if skipped is not None else ""
+    return told.partition(" - ")[2]
 
 
 def _first_line(case: ElementTree.Element) -> str:
