@@ -1,0 +1,17 @@
+"""Somebody else's CSI driver: `python -m tests.clients.other_driver SOCKET [RPC ...]`.
+
+It forgets everything when it is killed, and hangs in the RPCs that are named.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from tests.fakes.csi_driver import FakeCsiDriver, run
+from tests.fakes.csi_state import CsiState
+
+TOPOLOGY = {"topology.fake.csi.mooring.dev/rack": "r1"}
+
+if __name__ == "__main__":
+    driver = FakeCsiDriver(Path(sys.argv[1]), CsiState(topology=TOPOLOGY))
+    asyncio.run(run(driver, sys.argv[2:]))

@@ -1,0 +1,1 @@
+"""Real CSI drivers, and the life of their volumes on Mooring and on Kubernetes."""
