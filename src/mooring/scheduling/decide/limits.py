@@ -99,11 +99,22 @@ def _to_be_made(storage: Storage, claim: Claim, csi: CsiNode | None) -> Attached
     storage_class = storage.find_class(name) if name else None
     if storage_class is None:
         return None
+    if not storage_class.provisions:
+        return _to_be_taken(storage, claim)
     known = find_plugin(storage_class.provisioner)
     if known is not None and not known.is_counted(csi):
         return None
     driver = storage_class.provisioner if known is None else known.driver
     return Attached(driver, f"claim {claim.key}")
+
+
+def _to_be_taken(storage: Storage, claim: Claim) -> Attached | None:
+    """A volume made by hand; which one is not known yet, but those of a class are of one driver."""
+    free = storage.free_volumes(claim.storage_class, claim.requested)
+    volume = next(iter(free), None)
+    if volume is None or volume.spec.csi is None:
+        return None
+    return Attached(volume.spec.csi.driver, f"claim {claim.key}")
 
 
 def _by_attachments(storage: Storage, attachments: Iterable[Attachment]) -> Iterator[Attached]:

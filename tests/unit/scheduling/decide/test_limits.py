@@ -48,6 +48,12 @@ def node(most: int | None, *claims: str, attached: tuple[str, ...] = ()) -> Node
     return view_of(a_node(), *pods, csi=a_csi_node(most=most), attachments=links)
 
 
+BY_HAND = Stored(
+    *bound("b"),
+    a_class(provisioner="kubernetes.io/no-provisioner"),
+    a_claim("new", storage_class="local"),
+    a_volume("free", storage_class="local"),
+)
 EBS_DISK: Doc = {"csi": None, "awsElasticBlockStore": {"volumeID": "vol-1"}}
 OLD_NAME: Doc = {"csi": None, "awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}}
 IN_TREE = Stored(
@@ -92,6 +98,12 @@ CASES: dict[str, tuple[Pod, NodeView, Stored, tuple[str, ...]]] = {
         FINE,
     ),
     "a volume that is yet to be made": (a_pod("web", "new"), node(1, "b"), THREE, FULL),
+    "a volume made by hand that is yet to be chosen": (
+        a_pod("web", "new"),
+        node(1, "b"),
+        BY_HAND,
+        FULL,
+    ),
     "beside one that is yet to be made": (a_pod("web", "a"), node(1, "new"), THREE, FULL),
     "the limit of another driver": (
         a_pod("web", "a"),
