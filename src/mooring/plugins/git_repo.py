@@ -63,8 +63,8 @@ async def git(arguments: tuple[str, ...], directory: Path) -> None:
     program = command.find_program("git")
     if program is None:
         raise HostError("git: executable file not found in $PATH")
-    with refusals(f"run {program}"):
-        process = await asyncio.create_subprocess_exec(
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
             program,
             *arguments,
             cwd=directory,
@@ -74,18 +74,25 @@ async def git(arguments: tuple[str, ...], directory: Path) -> None:
             env=os.environ | _ENVIRONMENT,
             start_new_session=True,  # so that what it starts can be ended with it
         )
+    )
     try:
+        with refusals(f"run {program}"):
+            process = await asyncio.shield(starting)
         output, _ = await process.communicate()
     except asyncio.CancelledError:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        await _end(await starting)  # cut while it was being started, it runs all the same
         raise
     if process.returncode:
         told = output.decode(errors="replace")
         raise VolumeError(
             f"failed to exec 'git {' '.join(arguments)}': {told}: exit status {process.returncode}"
         )
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
 
 
 class GitRepoVolume:
