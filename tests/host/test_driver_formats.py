@@ -88,3 +88,6 @@ def test_a_format_that_was_cut_is_started_anew(machine: Machine, fs_type: str) -
     machine.stage(volume, fs_type=fs_type)
     (machine.staging / "file").write_text("here")
     machine.unstage(volume)
+    machine.stage(volume, fs_type=fs_type)
+    assert (machine.staging / "file").read_text() == "here"
+    machine.unstage(volume)

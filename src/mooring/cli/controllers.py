@@ -7,55 +7,63 @@ import typer
 
 from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
 
+HostPathProvisioner = Annotated[
+    bool,
+    typer.Option(
+        "--enable-hostpath-provisioner",
+        help="Make volumes in the temporary directory of this machine; for development.",
+    ),
+]
+NfsTemplate = Annotated[
+    Path | None,
+    typer.Option(
+        "--pv-recycler-pod-template-filepath-nfs",
+        help="Manifest of the pod that wipes released NFS volumes.",
+    ),
+]
+NfsMinimum = Annotated[
+    int, typer.Option("--pv-recycler-minimum-timeout-nfs", help="Seconds to wipe NFS, at least.")
+]
+NfsIncrement = Annotated[
+    int, typer.Option("--pv-recycler-increment-timeout-nfs", help="Seconds for each Gi of it.")
+]
+HostPathTemplate = Annotated[
+    Path | None,
+    typer.Option(
+        "--pv-recycler-pod-template-filepath-hostpath",
+        help="Manifest of the pod that wipes released hostPath volumes.",
+    ),
+]
+HostPathMinimum = Annotated[
+    int,
+    typer.Option(
+        "--pv-recycler-minimum-timeout-hostpath", help="Seconds to wipe hostPath, at least."
+    ),
+]
+HostPathIncrement = Annotated[
+    int,
+    typer.Option("--pv-recycler-timeout-increment-hostpath", help="Seconds for each Gi of it."),
+]
+DisableForceDetach = Annotated[
+    bool,
+    typer.Option(
+        "--disable-force-detach-on-timeout",
+        help="Never take volumes from a node only because it was not ready for 6 minutes.",
+    ),
+]
+
 
 def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     kubeconfig: Kubeconfig = None,
     leader_elect: LeaderElect = True,  # noqa: FBT002  a flag of the command line
-    enable_hostpath_provisioner: Annotated[  # noqa: FBT002  a flag of the command line
-        bool,
-        typer.Option(
-            "--enable-hostpath-provisioner",
-            help="Make volumes in the temporary directory of this machine; for development.",
-        ),
-    ] = False,
-    nfs_template: Annotated[
-        Path | None,
-        typer.Option(
-            "--pv-recycler-pod-template-filepath-nfs",
-            help="Manifest of the pod that wipes released NFS volumes.",
-        ),
-    ] = None,
-    nfs_minimum: Annotated[
-        int,
-        typer.Option("--pv-recycler-minimum-timeout-nfs", help="Seconds to wipe NFS, at least."),
-    ] = 300,
-    nfs_increment: Annotated[
-        int, typer.Option("--pv-recycler-increment-timeout-nfs", help="Seconds for each Gi of it.")
-    ] = 30,
-    host_path_template: Annotated[
-        Path | None,
-        typer.Option(
-            "--pv-recycler-pod-template-filepath-hostpath",
-            help="Manifest of the pod that wipes released hostPath volumes.",
-        ),
-    ] = None,
-    host_path_minimum: Annotated[
-        int,
-        typer.Option(
-            "--pv-recycler-minimum-timeout-hostpath", help="Seconds to wipe hostPath, at least."
-        ),
-    ] = 60,
-    host_path_increment: Annotated[
-        int,
-        typer.Option("--pv-recycler-timeout-increment-hostpath", help="Seconds for each Gi of it."),
-    ] = 30,
-    disable_force_detach: Annotated[  # noqa: FBT002  a flag of the command line
-        bool,
-        typer.Option(
-            "--disable-force-detach-on-timeout",
-            help="Never take volumes from a node only because it was not ready for 6 minutes.",
-        ),
-    ] = False,
+    enable_hostpath_provisioner: HostPathProvisioner = False,  # noqa: FBT002  likewise
+    nfs_template: NfsTemplate = None,
+    nfs_minimum: NfsMinimum = 300,
+    nfs_increment: NfsIncrement = 30,
+    host_path_template: HostPathTemplate = None,
+    host_path_minimum: HostPathMinimum = 60,
+    host_path_increment: HostPathIncrement = 30,
+    disable_force_detach: DisableForceDetach = False,  # noqa: FBT002  likewise
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
 ) -> None:

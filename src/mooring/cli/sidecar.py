@@ -13,45 +13,53 @@ TO_COME = ("resizer", "snapshotter", "health")
 REGISTRAR = "registrar"
 
 
+Roles = Annotated[
+    list[str], typer.Argument(help=f"{', '.join(SERVED)} (one or both), or {REGISTRAR}.")
+]
+CsiAddress = Annotated[
+    list[str], typer.Option(help="The driver's socket (repeatable: several drivers).")
+]
+LeaseNamespace = Annotated[
+    str, typer.Option(help="Where leases are; those of external-provisioner have their names.")
+]
+CapacityNamespace = Annotated[str, typer.Option(help="Where CSIStorageCapacity objects go.")]
+Timeout = Annotated[
+    float, typer.Option(help="Seconds that a driver may take to make or delete a volume.")
+]
+StrictTopology = Annotated[
+    bool, typer.Option(help="Late binding: tell drivers the chosen node's place alone.")
+]
+ImmediateTopology = Annotated[
+    bool, typer.Option(help="Immediate binding: tell drivers of all places.")
+]
+ExtraMetadata = Annotated[bool, typer.Option(help="Tell drivers the names of claim and volume.")]
+DefaultFsType = Annotated[str, typer.Option(help="File system of volumes whose class names none.")]
+PublishReadonly = Annotated[
+    bool, typer.Option(help="Attach volumes read-only whose claims say ReadOnlyMany alone.")
+]
+RegistrationPath = Annotated[
+    Path, typer.Option(help="registrar: the directory that the node agent watches.")
+]
+SeenPath = Annotated[
+    str, typer.Option(help="registrar: the driver's socket, as the node agent finds it.")
+]
+
+
 def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
-    roles: Annotated[
-        list[str], typer.Argument(help=f"{', '.join(SERVED)} (one or both), or {REGISTRAR}.")
-    ],
-    csi_address: Annotated[
-        list[str], typer.Option(help="The driver's socket (repeatable: several drivers).")
-    ],
+    roles: Roles,
+    csi_address: CsiAddress,
     kubeconfig: Kubeconfig = None,
     leader_elect: LeaderElect = True,  # noqa: FBT002  a flag of the command line
-    leader_election_namespace: Annotated[
-        str, typer.Option(help="Where leases are; those of external-provisioner have their names.")
-    ] = "default",
-    capacity_namespace: Annotated[
-        str, typer.Option(help="Where CSIStorageCapacity objects go.")
-    ] = "kube-system",
-    timeout: Annotated[
-        float, typer.Option(help="Seconds that a driver may take to make or delete a volume.")
-    ] = 10.0,
-    strict_topology: Annotated[  # noqa: FBT002  a flag of the command line
-        bool, typer.Option(help="Late binding: tell drivers the chosen node's place alone.")
-    ] = False,
-    immediate_topology: Annotated[  # noqa: FBT002  a flag of the command line
-        bool, typer.Option(help="Immediate binding: tell drivers of all places.")
-    ] = True,
-    extra_create_metadata: Annotated[  # noqa: FBT002  a flag of the command line
-        bool, typer.Option(help="Tell drivers the names of claim and volume.")
-    ] = False,
-    default_fstype: Annotated[
-        str, typer.Option(help="File system of volumes whose class names none.")
-    ] = "",
-    controller_publish_readonly: Annotated[  # noqa: FBT002  a flag of the command line
-        bool, typer.Option(help="Attach volumes read-only whose claims say ReadOnlyMany alone.")
-    ] = False,
-    plugin_registration_path: Annotated[
-        Path, typer.Option(help="registrar: the directory that the node agent watches.")
-    ] = Path("/registration"),
-    kubelet_registration_path: Annotated[
-        str, typer.Option(help="registrar: the driver's socket, as the node agent finds it.")
-    ] = "",
+    leader_election_namespace: LeaseNamespace = "default",
+    capacity_namespace: CapacityNamespace = "kube-system",
+    timeout: Timeout = 10.0,
+    strict_topology: StrictTopology = False,  # noqa: FBT002  likewise
+    immediate_topology: ImmediateTopology = True,  # noqa: FBT002  likewise
+    extra_create_metadata: ExtraMetadata = False,  # noqa: FBT002  likewise
+    default_fstype: DefaultFsType = "",
+    controller_publish_readonly: PublishReadonly = False,  # noqa: FBT002  likewise
+    plugin_registration_path: RegistrationPath = Path("/registration"),
+    kubelet_registration_path: SeenPath = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
 ) -> None:

@@ -4,19 +4,19 @@ import errno
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
 import grpc
-from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 
 from mooring import log
 from mooring.clock import Clock
+from mooring.csi import serve
 from mooring.csi.proto import csi_pb2 as csi
+from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.controller import VolumeCalls
 from mooring.driver.core import Core, new_core
 from mooring.driver.health import HealthCalls
@@ -32,8 +32,6 @@ from mooring.errors import UsageError
 from mooring.host.blocking import in_thread
 from mooring.host.contract import MountOps
 
-MAX_PATH_BYTES = 107  # what the kernel takes for the name of a socket
-SOCKET_MODE = 0o600
 GRACE_SECONDS = 30.0  # for calls that are at work when the driver is asked to end
 
 _log = log.get("mooring.driver")
@@ -66,24 +64,12 @@ async def serving(core: Core, endpoint: str) -> AsyncIterator[None]:
     """
     path = socket_path(endpoint)
     _make_place(path)
-    server = grpc.aio.server()
-    for name, calls in services(core).items():
-        service = csi.DESCRIPTOR.services_by_name[name]
-        handlers = dict(_handlers(service, calls, core.clock))
-        generic = grpc.method_handlers_generic_handler(service.full_name, handlers)
-        server.add_generic_rpc_handlers((generic,))
-    try:
-        server.add_insecure_port(f"unix:{path}")
-        path.chmod(SOCKET_MODE)
-    except (OSError, RuntimeError) as error:
-        raise UsageError(f"the driver cannot listen at {path}: {error}") from error
-    await server.start()
-    try:
+    offered = {
+        csi.DESCRIPTOR.services_by_name[name]: _Service(name, calls, core.clock)
+        for name, calls in services(core).items()
+    }
+    async with serve.serving(path, offered, grace=GRACE_SECONDS):
         yield
-    finally:
-        await server.stop(GRACE_SECONDS)
-        with suppress(FileNotFoundError):
-            path.unlink()
 
 
 def services(core: Core) -> dict[str, tuple[object, ...]]:
@@ -102,8 +88,8 @@ def socket_path(endpoint: str) -> Path:
     if not path.is_absolute():
         text = f"--endpoint {endpoint!r} names no absolute path: unix:///run/csi.sock would"
         raise UsageError(text)
-    if len(os.fsencode(path)) > MAX_PATH_BYTES:
-        text = f"--endpoint {endpoint!r} is too long: a socket's path has {MAX_PATH_BYTES} bytes"
+    if len(os.fsencode(path)) > LONGEST_PATH:
+        text = f"--endpoint {endpoint!r} is too long: a socket's path has {LONGEST_PATH} bytes"
         raise UsageError(text)
     return path
 
@@ -136,27 +122,19 @@ def _is_listening(path: Path) -> bool:
     return True
 
 
-def _handlers(
-    service: ServiceDescriptor, answering: tuple[object, ...], clock: Clock
-) -> Iterator[tuple[str, object]]:
-    """A handler for each method that somebody answers; gRPC says UNIMPLEMENTED to the rest."""
-    for method in service.methods:
-        call = next(
-            (found for each in answering if (found := getattr(each, method.name, None))), None
-        )
-        if call is not None:
-            yield (
-                method.name,
-                grpc.unary_unary_rpc_method_handler(
-                    _handler(method, call, clock),
-                    request_deserializer=GetMessageClass(method.input_type).FromString,
-                    response_serializer=GetMessageClass(method.output_type).SerializeToString,
-                ),
-            )
+class _Service:
+    """One service: an async method for each call that somebody answers, called like it."""
+
+    def __init__(self, name: str, answering: tuple[object, ...], clock: Clock) -> None:
+        for method in csi.DESCRIPTOR.services_by_name[name].methods:
+            found = (getattr(each, method.name, None) for each in answering)
+            call = next((one for one in found if one is not None), None)
+            if call is not None:
+                setattr(self, method.name, _handler(method.name, call, clock))
 
 
 def _handler(
-    method: MethodDescriptor, call: Call, clock: Clock
+    name: str, call: Call, clock: Clock
 ) -> Callable[[Message, Context], Awaitable[Message | None]]:
     def answer(request: Message) -> Message:
         with host_refusals():
@@ -170,12 +148,12 @@ def _handler(
         except CallRefused as refused:
             code, because = refused.code, refused.message
         except Exception as error:  # noqa: BLE001  a bug must not look like an unknown outcome
-            _log.exception("a call failed", call=method.name)
+            _log.exception("a call failed", call=name)
             code, because = grpc.StatusCode.INTERNAL, f"a bug in the driver: {type(error).__name__}"
         finally:
             took_ms = f"{(clock.monotonic() - began) * 1000:.1f}"
-            _log.debug("called", call=method.name, code=code.name, took_ms=took_ms)
-        _log.info("a call was refused", call=method.name, code=code.name, because=because)
+            _log.debug("called", call=name, code=code.name, took_ms=took_ms)
+        _log.info("a call was refused", call=name, code=code.name, because=because)
         await context.abort(code, because)
         return None
 

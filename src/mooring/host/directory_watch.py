@@ -1,7 +1,7 @@
 """Hearing from the kernel that something happened in a directory: inotify.
 
 A user may have only few inotify instances (128, where nobody changed that), but many watches in
-each. So all that watch share one, which is there while anybody watches.
+each. So all that one owner watches is in one, which is there while anything is watched.
 """
 
 import asyncio

@@ -10,10 +10,10 @@ from mooring import log
 from mooring.client.contract import Doc, Part
 from mooring.errors import MooringError, NotFound
 from mooring.model import quantity
+from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.node.machine import Machine
 from mooring.node.statistics import Statistics
-from mooring.plugins.contract import EventType
 from mooring.reconcile.recorder import reference_to
 
 LOOK_SECONDS = 10.0

@@ -14,6 +14,7 @@ from mooring import log
 from mooring.client.contract import Doc, Part, Scope
 from mooring.clock import to_seconds
 from mooring.errors import Conflict, HostError, MooringError, NotFound
+from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.model.selector import escape_field
 from mooring.node import pod_status
@@ -22,7 +23,6 @@ from mooring.node.pod_directory import PodDirectories
 from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.run import NodeVolumes
 from mooring.node.waits import NodeFull, NotMounted, StillMounted
-from mooring.plugins.contract import EventType
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import reference_to

@@ -15,12 +15,13 @@ from prometheus_client.registry import Collector
 
 from mooring import log
 from mooring.errors import MooringError
+from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.actual import PodMount
 from mooring.node.machine import Machine
 from mooring.node.reads import SharedReads
-from mooring.plugins.contract import EventType, Usage
+from mooring.plugins.contract import Usage
 from mooring.reconcile.recorder import reference_to
 
 GOOD_FOR = 60.0  # seconds

@@ -101,14 +101,15 @@ class OciContainers:
         words = conmon.argv(self._program, self._runc, place, spec)
         entry = Entry(new_record(spec, self._clock.now()), place)
         self._entries[spec.id] = entry
-        try:
-            await in_thread(self._maker.prepare, spec, place, entry.record, joined)
-            await process.finished(self._launch(entry, words))
-        except (HostError, RuntimeRefused) as error:
-            await self._take_back(entry)
-            if isinstance(error, RuntimeRefused):
-                raise
-            raise RuntimeRefused(str(error)) from error
+        async with entry.lock:
+            try:
+                await in_thread(self._maker.prepare, spec, place, entry.record, joined)
+                await process.finished(self._launch(entry, words))
+            except (HostError, RuntimeRefused) as error:
+                await self._take_back(entry)
+                if isinstance(error, RuntimeRefused):
+                    raise
+                raise RuntimeRefused(str(error)) from error
 
     async def start(self, id: str) -> None:
         entry = self._known(id)

@@ -22,7 +22,7 @@ class Entry:
     def __init__(self, record: Record, place: Place) -> None:
         self.record = record
         self.place = place
-        self.lock = asyncio.Lock()  # one start or removal at a time
+        self.lock = asyncio.Lock()  # it is made, started or removed: one at a time
         self.ended = asyncio.Event()
         self.shim = 0
         self.pidfd = -1

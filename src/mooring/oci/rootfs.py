@@ -1,4 +1,5 @@
-"""The root file system of a container: a layer of its own over an image, or over the host's root.
+"""What containers see of images: their root, a layer of its own over an image or over the host's
+root, and images that are volumes.
 
 Layers are named by descriptors (`/proc/self/fd/7`): so their paths may be long and hold colons and
 commas, and many of them fit into the one page that mount(2) takes.
@@ -68,6 +69,16 @@ def _lay(mounts: MountOps, place: Place, options: Sequence[str], layers: Sequenc
             f"{place.directory.parent} must be able to hold the upper layer of an overlay "
             f"(ext4, xfs and tmpfs can): {reason(refused.errno)}"
         ) from refused
+
+
+def show(mounts: MountOps, image: StoredImage, target: Path) -> None:
+    """Make the image's files appear at `target`, read-only. Raises: HostError."""
+    if len(image.layers) == 1:
+        mounts.bind(image.layers[0], target, ("ro",))
+        return
+    with ExitStack() as stack:
+        named = [_named(layer, stack) for layer in image.layers]
+        mounts.mount("overlay", target, "overlay", ("ro", f"lowerdir={':'.join(named)}"))
 
 
 def take_away(mounts: MountOps, place: Place) -> None:

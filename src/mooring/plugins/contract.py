@@ -27,6 +27,7 @@ from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.host.contract import MountOps
 from mooring.model.config_map import ConfigMap
+from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.secret import Secret
@@ -59,11 +60,6 @@ class Infeasible(VolumeError):
 
 class NotSupported(VolumeError):
     """The plugin or driver cannot do it at all."""
-
-
-class EventType(StrEnum):
-    NORMAL = "Normal"
-    WARNING = "Warning"
 
 
 Tell = Callable[[EventType, str, str], None]

@@ -22,6 +22,7 @@ from mooring.host.filesystem import DEFAULT_TYPE, format_and_mount
 from mooring.host.ownership import ChangePolicy, FsGroup
 from mooring.host.refusal import refusals
 from mooring.host.resize import resize
+from mooring.model.event import EventType
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod import Pod
 from mooring.model.storage_terms import AccessMode, VolumeMode
@@ -31,7 +32,6 @@ from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import (
     Attributes,
     DeviceRequest,
-    EventType,
     GrowthRequest,
     Host,
     MountRequest,

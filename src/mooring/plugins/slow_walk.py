@@ -5,7 +5,8 @@ from pathlib import Path
 
 from mooring.clock import Clock
 from mooring.host import ownership
-from mooring.plugins.contract import EventType, Tell
+from mooring.model.event import EventType
+from mooring.plugins.contract import Tell
 
 
 class SlowWalk:

@@ -39,7 +39,7 @@ from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.recorder import Recorder
 from mooring.stack.node_csi import NodeCsi
 from mooring.stack.node_root import node_root
-from mooring.stack.pods import Pods, Terms
+from mooring.stack.pods import Terms, pods_of
 
 COMPONENT = "kubelet"  # who tells pods' owners of volumes, as far as they are concerned
 CANNOT_MOUNT = (
@@ -107,7 +107,7 @@ class NodeRole:
         self._own_node.on_attached_change(self._volumes.attached_changed)
         self._objects.on_change(self._volumes.refresh)
         address = next(iter(identity.addresses), "")
-        self._pods = Pods(self._volumes.machine, address, terms, probed)
+        self._pods = pods_of(self._volumes.machine, address, terms, probed)
         directories = PodDirectories(place.layout, place.mounts)
         self._lives = PodLives(
             self._volumes, self._objects, directories, self._pods.containers, address

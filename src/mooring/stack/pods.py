@@ -5,15 +5,14 @@ nothing runs.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
 from mooring.host.directory_watch import DirectoryWatches
-from mooring.model.keys import Key
-from mooring.model.pod import Pod
 from mooring.node.machine import Machine
 from mooring.node.pod_life import Containers
 from mooring.node.pods.container_spec import Settings
@@ -22,11 +21,13 @@ from mooring.node.pods.no_runtime import NoRuntime as Without
 from mooring.node.pods.run import PodContainers, Runtime
 from mooring.node.server.access import Access
 from mooring.node.server.certificate import make_certificate
+from mooring.node.server.paths import FindPod
 from mooring.node.server.reviews import ApiReviews
 from mooring.node.server.serving import Door, NodeServer
 from mooring.node.status.hardware import read_identity
 from mooring.oci.containers import OciContainers
 from mooring.oci.probe import NoRuntime, Probed
+from mooring.oci.runc import RuntimeProgram
 from mooring.stack.config import LOOPBACK
 from mooring.stack.images import image_store
 
@@ -48,36 +49,67 @@ class Terms(msgspec.Struct, frozen=True):
         return self.listen in ("0.0.0.0", "::")  # noqa: S104  compared, not bound
 
 
-class Pods:
+class Pods(Protocol):
     """Containers of pods on this machine, if it can run any. `run` runs them until cancelled."""
 
-    def __init__(self, machine: Machine, node_address: str, terms: Terms, probed: Probed) -> None:
+    containers: Containers
+
+    def serve(self, find_pod: FindPod) -> NodeServer | None:
+        """A server that listens already; None when there is nothing to show. Raises: UsageError."""
+        ...
+
+    async def loaded(self) -> None:
+        """Returns when the containers from before are known: volumes may be under them."""
+        ...
+
+    async def run(self) -> None: ...
+
+
+def pods_of(machine: Machine, node_address: str, terms: Terms, probed: Probed) -> Pods:
+    if isinstance(probed, NoRuntime):
+        return _Waiting(Without(probed.reason, machine.recorder))
+    return _Running(machine, node_address, terms, probed)
+
+
+class _Waiting:
+    """Pods that get their volumes, and are told why they wait."""
+
+    def __init__(self, containers: Containers) -> None:
+        self.containers = containers
+
+    def serve(self, find_pod: FindPod) -> None:
+        """There is nothing to look into."""
+
+    async def loaded(self) -> None:
+        """There is nothing to find."""
+
+    async def run(self) -> None:
+        """There is nothing to run."""
+
+
+class _Running:
+    def __init__(
+        self, machine: Machine, node_address: str, terms: Terms, program: RuntimeProgram
+    ) -> None:
         self._machine = machine
         self._terms = terms
-        self._oci: OciContainers | None = None
-        self.containers: Containers
-        if isinstance(probed, NoRuntime):
-            self.containers = Without(probed.reason, machine.recorder)
-            return
-        root = machine.host.layout.root
-        self._images = root / "images"
+        host = machine.host
+        self._images = host.layout.root / "images"
         self._oci = OciContainers(
-            root, machine.host.mounts, machine.clock, probed, own_paths=terms.hidden
+            host.layout.root, host.mounts, machine.clock, program, own_paths=terms.hidden
         )
         settings = Settings(
             node_name=machine.own_node.name,
             address=node_address,
             host_rootfs=terms.host_rootfs,
             services=_services(terms.api_server),
-            can_be_read_only_below=probed.has_recursive_read_only,
+            can_be_read_only_below=program.has_recursive_read_only,
         )
-        runtime = Runtime(self._oci, image_store(root))
-        self.containers = self._runs = PodContainers(machine, runtime, settings)
+        runtime = Runtime(self._oci, image_store(host.layout.root))
+        self._runs = PodContainers(machine, runtime, settings)
+        self.containers: Containers = self._runs
 
-    def serve(self, find_pod: Callable[[Key], Pod | None]) -> NodeServer | None:
-        """A server that listens already; None when there is nothing to show. Raises: UsageError."""
-        if self._oci is None:
-            return None
+    def serve(self, find_pod: FindPod) -> NodeServer:
         machine, terms = self._machine, self._terms
         name = machine.own_node.name
         certificate = make_certificate(name, (terms.listen,), machine.clock.now())
@@ -89,13 +121,9 @@ class Pods:
         return server
 
     async def loaded(self) -> None:
-        """Returns when the containers from before are known: volumes may be under them."""
-        if self._oci is not None:
-            await self._oci.loaded.wait()
+        await self._oci.loaded.wait()
 
     async def run(self) -> None:
-        if self._oci is None:
-            return
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._oci.run())
             tasks.create_task(self._runs.run())

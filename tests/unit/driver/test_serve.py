@@ -11,6 +11,7 @@ import grpc
 import pytest
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.wrappers_pb2 import BoolValue
 
 from mooring import __version__
 from mooring.csi.proto import csi_pb2 as csi
@@ -136,7 +137,8 @@ async def test_the_socket_of_a_dead_driver_is_replaced(place: Path, driver: Driv
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(place / "csi.sock"))
     async with connected(place, driver) as call:
-        await call("Identity/Probe", csi.ProbeRequest())
+        told = await call("Identity/Probe", csi.ProbeRequest())
+    assert told == csi.ProbeResponse(ready=BoolValue(value=True))
 
 
 async def test_the_socket_of_a_living_driver_is_left_to_it(place: Path, driver: Driver) -> None:

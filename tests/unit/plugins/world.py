@@ -13,6 +13,7 @@ from mooring.errors import NotFound
 from mooring.host.contract import MountOps
 from mooring.model.config_map import ConfigMap
 from mooring.model.container import ComputeResources, Container
+from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod import Pod, PodSpec
@@ -25,7 +26,6 @@ from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import (
     DeviceMountable,
     DeviceRequest,
-    EventType,
     Host,
     MountRequest,
     Plugin,

@@ -4,6 +4,7 @@ from functools import partial
 
 from mooring import log
 from mooring.model.claim import Claim
+from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, Attachability
@@ -12,7 +13,7 @@ from mooring.node.effects.attempt import Attempt
 from mooring.node.effects.belief import taken_back
 from mooring.node.effects.telling import FAILED_ATTACH, failures_told, teller
 from mooring.node.machine import Machine
-from mooring.plugins.contract import EventType, NotStarted, Tell, VolumeError
+from mooring.plugins.contract import NotStarted, Tell, VolumeError
 from mooring.plugins.unique_name import split
 from mooring.reconcile.recorder import reference_to
 

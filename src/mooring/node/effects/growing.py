@@ -12,6 +12,7 @@ from mooring.clock import to_seconds
 from mooring.errors import ApiError, ConnectionLost, HostError
 from mooring.model import expansion
 from mooring.model.claim import Claim, ClaimStatus
+from mooring.model.event import EventType
 from mooring.model.expansion import NodeMove
 from mooring.model.keys import Key
 from mooring.model.quantity import Quantity
@@ -23,7 +24,6 @@ from mooring.node.effects.attempt import Attempt, Reach
 from mooring.node.effects.telling import FAILED_MAP, FAILED_MOUNT
 from mooring.node.machine import Machine
 from mooring.plugins.contract import (
-    EventType,
     GrowthRequest,
     Infeasible,
     Mounter,

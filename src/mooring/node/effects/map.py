@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mooring.errors import HostError
 from mooring.host.blocking import in_thread
+from mooring.model.event import EventType
 from mooring.node.actual import DeviceState, PodMount, PodState
 from mooring.node.desired import WantedBy, WantedVolume
 from mooring.node.effects.attach import wait_for_device
@@ -15,7 +16,7 @@ from mooring.node.effects.growing import grow_while_mounting
 from mooring.node.effects.telling import FAILED_MAP, FAILED_MOUNT
 from mooring.node.machine import Machine
 from mooring.plugins.block_mapping import DeviceMap, map_device
-from mooring.plugins.contract import BlockMapper, EventType, VolumeError
+from mooring.plugins.contract import BlockMapper, VolumeError
 
 SUCCESSFUL = "SuccessfulMountVolume"
 

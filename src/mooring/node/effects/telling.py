@@ -5,9 +5,10 @@ from contextlib import contextmanager
 
 from mooring import log
 from mooring.errors import MooringError, WrongFilesystem
+from mooring.model.event import EventType
 from mooring.model.reference import ObjectReference
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import EventType, Tell
+from mooring.plugins.contract import Tell
 from mooring.reconcile.recorder import Recorder, reference_to
 
 FAILED_ATTACH = "FailedAttachVolume"

@@ -1,7 +1,7 @@
 """Volumes that are images: their layers, put together read-only below the pod's directory.
 
-An image of one layer is bound, others are an overlay without an upper layer. Both are mounted once
-per pod and volume, when the first container wants them, and taken away when none is left.
+They are mounted once per pod and volume, when the first container wants them, and taken away when
+none is left.
 """
 
 import os
@@ -18,6 +18,7 @@ from mooring.node.mount_list import ContainerMount
 from mooring.node.pods.hindered import CREATE, Hindered
 from mooring.node.pods.images import absent, find_image
 from mooring.node.pods.places import Places
+from mooring.oci import rootfs
 from mooring.oci.contract import Images, StoredImage
 
 
@@ -60,15 +61,8 @@ class ImageVolumes:
         with refusals(f"prepare the image of volume {mount.name}"):
             target.mkdir(mode=0o750, parents=True, exist_ok=True)
         if not self._mounts.is_mount_point(target):
-            self._mount(image, target)
+            rootfs.show(self._mounts, image, target)
         return target
-
-    def _mount(self, image: StoredImage, target: Path) -> None:
-        if len(image.layers) == 1:
-            self._mounts.bind(image.layers[0], target, ("ro",))
-            return
-        lower = ":".join(map(str, image.layers))
-        self._mounts.mount("overlay", target, "overlay", ("ro", f"lowerdir={lower}"))
 
     def _take_away(self, pod_uid: str) -> None:
         top = self._places.image_volumes(pod_uid)

@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from mooring.model.container import Container
+from mooring.model.event import EventType
 from mooring.model.pod import Pod
-from mooring.plugins.contract import EventType
 from mooring.reconcile.recorder import Recorder, reference_to
 
 

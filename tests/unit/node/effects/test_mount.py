@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import HostError, NotFound, WrongFilesystem
+from mooring.model.event import EventType
 from mooring.model.node_selector import (
     NodeOperator,
     NodeRequirement,
@@ -12,7 +13,7 @@ from mooring.model.node_selector import (
 )
 from mooring.model.storage_terms import AccessMode
 from mooring.model.volume import VolumeNodeAffinity
-from mooring.plugins.contract import EventType, VolumeError
+from mooring.plugins.contract import VolumeError
 from mooring.plugins.layout import Layout
 from tests.fakes.plugins import Backend, FakeDisk, FakePlugin, Outcome
 from tests.unit.node.effects.stories import (

@@ -1,7 +1,7 @@
 """What probes and hooks do, against servers of this machine."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 
 import grpc
 import pytest
@@ -223,8 +223,9 @@ async def test_a_server_that_refuses_has_heard_the_hook(server: Server) -> None:
 async def test_a_hook_that_sleeps() -> None:
     clock = VirtualClock()
     hooks = Hooks(Actions(FakeContainers(clock), clock, HOST), clock)
-    waiting: Awaitable[None] = asyncio.create_task(
-        hooks.run("c1", a_pod(), MAIN, Handler(sleep=SleepAction(7)))
-    )
-    await clock.advance(7)
-    await asyncio.wait_for(waiting, 1)
+    waiting = asyncio.ensure_future(hooks.run("c1", a_pod(), MAIN, Handler(sleep=SleepAction(7))))
+    await clock.advance(6)
+    assert not waiting.done()
+    await clock.advance(1)
+    assert waiting.done()
+    await waiting
