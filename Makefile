@@ -48,7 +48,7 @@ up: setup runtime-tools ## run Mooring here (data in ./data; FLAGS='--node-name 
 	$(BIN)/mooring up --data-dir data $(FLAGS)
 
 test: $(DEV_STAMP) disk-tools runtime-tools ## every test: unit, API scenarios, real clients
-	$(BIN)/python -m pytest -n $(JOBS) --dist=worksteal $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist=worksteal --durations=10 $(TESTS)
 
 check: $(DEV_STAMP) format lint types layers unit ## format, ruff, mypy strict, import layers, unit tests
 

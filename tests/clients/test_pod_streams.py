@@ -115,13 +115,13 @@ def test_exec_has_three_streams_and_an_exit_code(pods: Pods) -> None:
 def test_a_terminal_in_a_container_knows_its_size(pods: Pods) -> None:
     pods.ready(a_script("web"))
     with in_terminal(pods.kubectl, "exec", "-it", "web", "--", "/bin/sh") as terminal:
-        terminal.wait_for("# ")
-        terminal.type("stty size\n")
-        terminal.wait_for("\n24 80\r\n")
-        terminal.resize(30, 100)
-        # The news travels beside what is typed: ask until it has arrived.
-        terminal.type("until test \"$(stty size)\" = '30 100'; do sleep 0.1; done; echo its new\n")
-        terminal.wait_for("\nits new\r\n")
+        for rows, columns in ((24, 80), (30, 100)):
+            terminal.resize(rows, columns)
+            # The size travels beside what is typed: ask until it has arrived. The shell may draw
+            # its prompt anew at any time, and what is typed is shown: neither holds the answer.
+            asked = f"until test \"$(stty size)\" = '{rows} {columns}'; do sleep 0.1; done"
+            terminal.type(f"{asked}; echo it is now {rows}' by '{columns}\n")
+            terminal.wait_for(f"it is now {rows} by {columns}\r\n")
         terminal.type("exit 5\n")
         assert terminal.ends() == 5
 

@@ -409,6 +409,8 @@ class Ledger:
                     await settle(5)
             for _ in range(50):
                 await self.clock.advance(5)
+                if not (self.wishes or self.running or len(self.queue)):
+                    break
                 for key in list(self.running):
                     await self.take(("finish", key, 0.0))
             for task in staff:
