@@ -20,6 +20,8 @@ class Annotation:
     PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"  # claim; provisioner
     PROVISIONER_BETA: Final = "volume.beta.kubernetes.io/storage-provisioner"
     SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"  # claim; node
+    # claim; JSON, what a driver was asked for while the finalizer VOLUME_MAY_EXIST is there
+    VOLUME_REQUEST: Final = "provisioner.mooring.dev/volume-request"
     CREATED_BY: Final = "kubernetes.io/createdby"  # volume; in-tree provisioner
     OWNER_GROUP: Final = "pv.beta.kubernetes.io/gid"  # volume; group id
     DELETION_SECRET_NAME: Final = "volume.kubernetes.io/provisioner-deletion-secret-name"  # noqa: S105 - an annotation's name
@@ -41,6 +43,8 @@ class Annotation:
     SERVING_CERTIFICATE: Final = "mooring.dev/serving-certificate-sha256"
     NODE_ID: Final = "csi.volume.kubernetes.io/nodeid"  # node; JSON object of driver to id
     NODE_ID_AT_ATTACH: Final = "csi.alpha.kubernetes.io/node-id"  # attachment
+    # attachment; what the driver calls the volume, should its object be lost
+    HANDLE_AT_ATTACH: Final = "attacher.mooring.dev/volume-handle"
     MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"  # CSI node; a,b
 
     # snapshots
@@ -87,6 +91,8 @@ class Finalizer:
     IN_TREE_PROVISIONER: Final = "kubernetes.io/pv-controller"
     EXTERNAL_PROVISIONER: Final = "external-provisioner.volume.kubernetes.io/finalizer"
     ATTACHER_PREFIX: Final = "external-attacher/"  # volume and attachment; a driver follows
+    # claim; a driver was, or is being, asked for a volume, and no PersistentVolume tells of it yet
+    VOLUME_MAY_EXIST: Final = "provisioner.mooring.dev/volume-may-exist"
 
     # data sources in use
     CLONE_SOURCE: Final = "provisioner.storage.kubernetes.io/cloning-protection"

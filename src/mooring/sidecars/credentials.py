@@ -2,7 +2,7 @@
 
 from mooring.client.contract import Client
 from mooring.csi.secrets import NO_SECRETS, Secrets
-from mooring.errors import ApiError, MooringError
+from mooring.errors import ApiError, MooringError, NotFound
 from mooring.model.keys import Key
 from mooring.model.reference import SecretReference
 from mooring.model.secret import Secret
@@ -12,12 +12,18 @@ class NoCredentials(MooringError):
     """The secret cannot be had; the text tells its name and nothing of what is in it."""
 
 
+class NoSuchSecret(NoCredentials):
+    """There is none of that name, or no such namespace: waiting may be in vain."""
+
+
 async def read_credentials(client: Client, reference: SecretReference | None) -> Secrets:
-    """Raises: NoCredentials, ConnectionLost."""
+    """Raises: NoCredentials (NoSuchSecret if it is not there), ConnectionLost."""
     if reference is None:
         return NO_SECRETS
     try:
         secret = await client.get(Secret, Key(reference.namespace, reference.name))
+    except NotFound as error:
+        raise NoSuchSecret(str(error)) from error
     except ApiError as error:
         raise NoCredentials(str(error)) from error
     return Secrets(secret.data)

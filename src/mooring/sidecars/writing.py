@@ -1,20 +1,35 @@
 """Writing what has become true, although others write the same object."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Final
 
 from mooring.client.contract import Client, Doc, Part, T
 from mooring.errors import Conflict, NotFound
+from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.worker import Again, Verdict
 
-OUTRUN_SECONDS = 0.05  # time for the watch to bring what somebody else wrote
+OUTRUN: Final = Backoff(first=0.05, cap=10.0)
+"""Time for the watch to bring what somebody else wrote; a watch that is held back gets more."""
 
 
-async def unless_outrun(reconcile: Awaitable[Verdict]) -> Verdict:
-    """Somebody else wrote first: look again soon, not only after a pause for failures."""
-    try:
-        return await reconcile
-    except Conflict:
-        return Again(OUTRUN_SECONDS)
+class Outruns:
+    """Who was outrun by another writer, and how often in a row."""
+
+    def __init__(self) -> None:
+        self._times: dict[Hashable, int] = {}
+
+    async def look_again(self, key: Hashable, reconcile: Awaitable[Verdict]) -> Verdict:
+        """Somebody else wrote first: look again soon, not only after a pause for failures.
+
+        Repeated, the pauses grow: a cache that stays behind is outrun by the same write each time.
+        """
+        try:
+            verdict = await reconcile
+        except Conflict:
+            times = self._times[key] = self._times.get(key, 0) + 1
+            return Again(OUTRUN.delay(times))
+        self._times.pop(key, None)
+        return verdict
 
 
 async def patch_newest(

@@ -12,7 +12,7 @@ from typing import Any
 
 from mooring.apiserver.auth.user import CONTROLLERS, SIDECARS
 from mooring.apiserver.in_process import InProcessApi
-from mooring.client.contract import EVERYTHING, Doc
+from mooring.client.contract import EVERYTHING, Change, Doc, Scope
 from mooring.client.local import LocalClient
 from mooring.controllers.binding.caches import Informers
 from mooring.controllers.binding.contract import InTreePlugins
@@ -61,12 +61,44 @@ SELECTED = "volume.kubernetes.io/selected-node"
 
 
 class Refusing(Mortal):
-    """A client that refuses as told: by call, as in `create PersistentVolume`."""
+    """A client that refuses as told: by call, as in `create PersistentVolume`.
+
+    Watches of the kinds in `hold` bring nothing before `let_through`.
+    """
 
     def __init__(self, client: Any, writes: int) -> None:
         super().__init__(client, writes)
         self.refusals: dict[str, list[Exception]] = {}
         self.calls: list[str] = []
+        self._held: set[Any] = set()
+        self._through = asyncio.Event()
+
+    def hold(self, *kinds: Any) -> None:
+        self._held.update(kinds)
+        self._through.clear()
+
+    def let_through(self) -> None:
+        self._held.clear()
+        self._through.set()
+
+    @asynccontextmanager
+    async def watch(
+        self, kind: Any, version: str, scope: Scope = EVERYTHING
+    ) -> AsyncIterator[AsyncIterator[Change[Any]]]:
+        async with super().watch(kind, version, scope) as changes:
+            yield self._when_let_through(kind, changes)
+
+    async def _when_let_through(
+        self, kind: Any, changes: AsyncIterator[Change[Any]]
+    ) -> AsyncIterator[Change[Any]]:
+        async for change in changes:
+            if kind in self._held:
+                await self._through.wait()
+            yield change
+
+    async def get(self, kind: Any, key: Any) -> Any:
+        self._ask(f"get {kind.resource.kind}", counts=False)
+        return await super().get(kind, key)
 
     async def create(self, kind: Any, doc: Doc) -> Any:
         self._ask(f"create {kind.resource.kind}")
@@ -80,8 +112,9 @@ class Refusing(Mortal):
         self._ask(f"delete {seen.resource.kind}")
         await super().delete(seen, grace_seconds=grace_seconds)
 
-    def _ask(self, call: str) -> None:
-        self.calls.append(call)
+    def _ask(self, call: str, *, counts: bool = True) -> None:
+        if counts:
+            self.calls.append(call)
         if self.refusals.get(call):
             raise self.refusals[call].pop(0)
 

@@ -8,7 +8,7 @@ from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
 from mooring.reconcile.worker import Again, Settled, Verdict
-from mooring.sidecars.writing import OUTRUN_SECONDS, patch_newest, unless_outrun
+from mooring.sidecars.writing import OUTRUN, Outruns, patch_newest
 
 SEEN = Claim(metadata=ObjectMeta(name="data", namespace="default", uid="u1", resource_version="1"))
 
@@ -62,12 +62,19 @@ async def test_an_object_that_is_gone_needs_nothing() -> None:
     assert await patched(Outrun(None)) is None
 
 
-async def test_who_is_outrun_looks_again_soon() -> None:
+async def test_who_is_outrun_looks_again_soon_and_later_each_time() -> None:
     async def fails() -> Verdict:
         raise Conflict("somebody wrote")
 
     async def works() -> Verdict:
         return Settled()
 
-    assert await unless_outrun(fails()) == Again(OUTRUN_SECONDS)
-    assert await unless_outrun(works()) == Settled()
+    outruns = Outruns()
+    for pause in (0.05, 0.1, 0.2):
+        assert await outruns.look_again("key", fails()) == Again(pause)
+    assert await outruns.look_again("another", fails()) == Again(0.05)
+    for _ in range(20):
+        await outruns.look_again("key", fails())
+    assert await outruns.look_again("key", fails()) == Again(OUTRUN.cap)
+    assert await outruns.look_again("key", works()) == Settled()
+    assert await outruns.look_again("key", fails()) == Again(0.05), "counted anew"

@@ -1,5 +1,7 @@
 """What is to be done about an attachment, and about a volume that is going."""
 
+from collections.abc import Mapping
+
 from mooring.csi.capability import (
     Block,
     ControllerCapability,
@@ -10,6 +12,7 @@ from mooring.csi.capability import (
 )
 from mooring.csi.controller import AttachVolume
 from mooring.errors import MooringError
+from mooring.model.reference import SecretReference
 from mooring.model.steps import plan
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.translation import translate
@@ -17,11 +20,11 @@ from mooring.model.volume import VolumeSpec
 from mooring.model.volume_source import CsiSource
 from mooring.model.wellknown import Annotation
 from mooring.sidecars.attacher.plan import (
-    HANDLE_AT_ATTACH,
     Attach,
     AttachFails,
     Detach,
     DetachFails,
+    DetachFormer,
     MarkAttached,
     Plan,
     Protect,
@@ -79,12 +82,18 @@ def _decide_attach(view: AttachmentView) -> Plan:
         return plan(str(error), *steps, AttachFails(attachment, str(error)))
     notes = {
         Annotation.NODE_ID_AT_ATTACH: request.node_id,
-        HANDLE_AT_ATTACH: request.volume_id,
+        Annotation.HANDLE_AT_ATTACH: request.volume_id,
     }
     has = attachment.metadata.annotations
-    if not has_finalizer(attachment, finalizer_of(view.driver)) or any(
-        has.get(key) != value for key, value in notes.items()
-    ):
+    is_held = has_finalizer(attachment, finalizer_of(view.driver))
+    if is_held and _is_known_otherwise(has, notes):
+        # It may be attached as on record: nobody would undo that once the record is another.
+        handle = has.get(Annotation.HANDLE_AT_ATTACH, request.volume_id)
+        former = has.get(Annotation.NODE_ID_AT_ATTACH, request.node_id)
+        is_same = handle == source.volume_handle
+        secret = source.controller_publish_secret_ref if is_same else None
+        steps.append(DetachFormer(attachment, handle, former, request.node_id, secret))
+    if not is_held or any(has.get(key) != value for key, value in notes.items()):
         steps.append(Record(attachment, notes))
     attach = Attach(attachment, request, source.controller_publish_secret_ref)
     because = "the driver does not list it" if view.is_doubted else "it is asked for"
@@ -96,19 +105,27 @@ def _decide_detach(view: AttachmentView) -> Plan:
     if not has_finalizer(attachment, finalizer_of(view.driver)):
         return plan("it was detached, or never attached")
     notes = attachment.metadata.annotations
+    handle = notes.get(Annotation.HANDLE_AT_ATTACH, "")
+    secret: SecretReference | None = None
     try:
         source = _source_of(_spec_of(view))
     except _Impossible as error:
-        handle = notes.get(HANDLE_AT_ATTACH)
         if not handle:
             return plan(str(error), DetachFails(attachment, str(error)))
-        source = CsiSource(view.driver, handle)  # the volume is lost; the record is not
-    node_id = find_node_id(view) or notes.get(Annotation.NODE_ID_AT_ATTACH, "")
+    else:
+        handle = handle or source.volume_handle
+        if handle == source.volume_handle:  # else the volume is lost; the record is not
+            secret = source.controller_publish_secret_ref
+    node_id = notes.get(Annotation.NODE_ID_AT_ATTACH) or find_node_id(view)
     if not node_id:
         missing = _no_node_id(view)
         return plan(missing, DetachFails(attachment, missing))
-    secret = source.controller_publish_secret_ref
-    return plan("it is deleted", Detach(attachment, source.volume_handle, node_id, secret))
+    return plan("it is deleted", Detach(attachment, handle, node_id, secret))
+
+
+def _is_known_otherwise(has: Mapping[str, str], notes: Mapping[str, str]) -> bool:
+    """Whether the record names another volume or another node."""
+    return any(has.get(key, value) != value for key, value in notes.items())
 
 
 def _spec_of(view: AttachmentView) -> VolumeSpec:

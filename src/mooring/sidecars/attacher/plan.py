@@ -1,7 +1,7 @@
 """The steps that a plan of the attacher may hold."""
 
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -12,9 +12,6 @@ from mooring.model.reference import SecretReference
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
 from mooring.sidecars.lease_name import sanitized
-
-HANDLE_AT_ATTACH: Final = "attacher.mooring.dev/volume-handle"
-"""An annotation of attachments: what the driver calls the volume, should its object be lost."""
 
 
 def finalizer_of(driver: str) -> str:
@@ -36,6 +33,16 @@ class Record(msgspec.Struct, frozen=True):
 
     attachment: Attachment
     notes: Mapping[str, str]  # annotations
+
+
+class DetachFormer(msgspec.Struct, frozen=True):
+    """The node, or the volume, has another id by now: undo what may be attached as on record."""
+
+    attachment: Attachment
+    handle: str  # on record
+    node_id: str  # likewise
+    now_called: str  # what the node is called by now
+    secret: SecretReference | None
 
 
 class Attach(msgspec.Struct, frozen=True):
@@ -67,5 +74,15 @@ class DetachFails(msgspec.Struct, frozen=True):
     message: str
 
 
-Step = Protect | Unprotect | Record | Attach | Detach | MarkAttached | AttachFails | DetachFails
+Step = (
+    Protect
+    | Unprotect
+    | Record
+    | DetachFormer
+    | Attach
+    | Detach
+    | MarkAttached
+    | AttachFails
+    | DetachFails
+)
 Plan: TypeAlias = steps.Plan[Step]

@@ -20,12 +20,12 @@ from mooring.reconcile.worker import Settled, Verdict, serve
 from mooring.sidecars.attacher.caches import BY_ATTACHER, BY_NODE, Caches
 from mooring.sidecars.attacher.decide import decide_attachment, decide_volume
 from mooring.sidecars.attacher.effects import Effects
-from mooring.sidecars.attacher.plan import HANDLE_AT_ATTACH, finalizer_of
+from mooring.sidecars.attacher.plan import finalizer_of
 from mooring.sidecars.attacher.view import AttachmentView, VolumeView, wakes
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.finalizers import has_finalizer
 from mooring.sidecars.indexes import BY_VOLUME
-from mooring.sidecars.writing import unless_outrun
+from mooring.sidecars.writing import Outruns
 
 _log = log.get("mooring.attacher")
 
@@ -54,6 +54,7 @@ class Attacher:
         self._caches = caches
         self._default_fs_type = default_fs_type
         self._doubted: set[Key] = set()
+        self._outruns = Outruns()
         attachments, volumes = caches.attachments.cache, caches.volumes.cache
         self._effects = Effects(client, clock, driver, attachments, volumes, CALL_SECONDS)
 
@@ -85,8 +86,11 @@ class Attacher:
             is_doubted=key in self._doubted,
             default_fs_type=self._default_fs_type,
         )
-        self._doubted.discard(key)
-        return await unless_outrun(self._effects.perform(decide_attachment(view)))
+        performed = self._effects.perform(decide_attachment(view))
+        verdict = await self._outruns.look_again(key, performed)
+        if view.is_doubted and verdict == Settled():
+            self._doubted.discard(key)  # not before: it may have to wait for its node
+        return verdict
 
     async def reconcile_volume(self, key: Key) -> Verdict:
         volume = self._caches.volumes.cache.get(key)
@@ -94,7 +98,8 @@ class Attacher:
             return Settled()
         attached = self._caches.attachments.cache.by_index(BY_VOLUME, volume.name)
         view = VolumeView(self._driver.name, volume, bool(attached))
-        return await unless_outrun(self._effects.perform(decide_volume(view)))
+        performed = self._effects.perform(decide_volume(view))
+        return await self._outruns.look_again((Volume, key), performed)
 
     # what wakes it
 
@@ -124,7 +129,10 @@ class Attacher:
             self._wake(attachment)
 
     def _wake(self, attachment: Attachment) -> None:
-        if attachment.spec.attacher == self._driver.name and not attachment.is_attached:
+        is_settled = attachment.is_attached and not attachment.is_deleting
+        if attachment.spec.attacher != self._driver.name:
+            return
+        if not is_settled or attachment.key in self._doubted:
             self.queue.add(attachment.key)
 
     # comparing with what the driver lists
@@ -167,7 +175,8 @@ class Attacher:
             if before.get(attachment.key) != (attachment.uid, attachment.is_attached):
                 continue  # it changed while the list was on its way
             notes = attachment.metadata.annotations
-            handle, node = notes.get(HANDLE_AT_ATTACH), notes.get(Annotation.NODE_ID_AT_ATTACH)
+            handle = notes.get(Annotation.HANDLE_AT_ATTACH)
+            node = notes.get(Annotation.NODE_ID_AT_ATTACH)
             if handle and node and ((handle, node) in published) != attachment.is_attached:
                 _log.warning("the driver contradicts an attachment", attachment=attachment.name)
                 self._doubted.add(attachment.key)

@@ -7,6 +7,7 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
+from mooring.model.may_destroy import Handle, handle_of
 from mooring.model.node import Node
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
@@ -16,6 +17,7 @@ from mooring.sidecars.watched import Watched
 BY_UID: Final = "uid"
 BY_CLASS: Final = "class"
 BY_SOURCE: Final = "source"  # kind, namespace and name of what a claim is to be filled with
+BY_HANDLE: Final = "handle"  # driver and handle of a volume
 
 
 class Caches:
@@ -37,6 +39,7 @@ class Caches:
         claims.cache.add_index(BY_UID, lambda claim: (claim.uid,))
         claims.cache.add_index(BY_CLASS, lambda claim: (claim.storage_class,))
         claims.cache.add_index(BY_SOURCE, _sources)
+        volumes.cache.add_index(BY_HANDLE, _handles)
         attachments.cache.add_index(BY_VOLUME, volumes_of)
 
     async def synced(self) -> None:
@@ -53,6 +56,16 @@ class Caches:
 
     def find_volume(self, name: str) -> Volume | None:
         return self.volumes.cache.get(Key("", name))
+
+    def find_siblings(self, volume: Volume) -> list[Key]:
+        """Other volumes that stand for the same storage."""
+        same = (self.volumes.cache.by_index(BY_HANDLE, handle) for handle in _handles(volume))
+        return [each.key for found in same for each in found if each.key != volume.key]
+
+
+def _handles(volume: Volume) -> Iterable[Handle]:
+    handle = handle_of(volume)
+    return () if handle is None else (handle,)
 
 
 def source_index(kind: str, key: Key) -> tuple[str, Key]:

@@ -8,6 +8,7 @@ import msgspec
 from mooring.clock import Clock
 from mooring.csi.topology import TopologyRequirement
 from mooring.model.claim import Claim
+from mooring.model.storage_class import StorageClass
 
 INFEASIBLE_SECONDS = 300.0
 
@@ -27,6 +28,7 @@ class _Pause(msgspec.Struct, frozen=True):
 class Memory:
     def __init__(self, clock: Clock) -> None:
         self.open: dict[str, Claim] = {}  # by uid: the driver was asked, and nothing is settled
+        self.classes: dict[str, StorageClass] = {}  # by the claim's uid: what the wish came from
         self.unsaved: dict[str, Unsaved] = {}  # by the claim's uid
         self.hindered: set[str] = set()  # uids of claims that wait for other objects
         self._places: dict[str, TopologyRequirement | None] = {}
@@ -53,6 +55,7 @@ class Memory:
     def settled(self, uid: str) -> None:
         """Nothing runs in the driver: the next request may be another."""
         self.open.pop(uid, None)
+        self.classes.pop(uid, None)
         self.unsaved.pop(uid, None)
         self._places.pop(uid, None)
 

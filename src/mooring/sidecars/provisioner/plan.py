@@ -10,11 +10,13 @@ from mooring.model.reference import SecretReference
 from mooring.model.steps import Emit, Fail
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
+from mooring.model.wellknown import Finalizer
 
-INTENT: Final = "provisioner.mooring.dev/volume-may-exist"
+INTENT: Final = Finalizer.VOLUME_MAY_EXIST
 """A finalizer of claims, and a record: the driver was, or is being, asked for a volume, and no
 PersistentVolume tells of it yet. It is written before the driver is asked. A claim that is deleted
-meanwhile stays until the driver has been asked again and what it made is deleted."""
+meanwhile stays until the driver has been asked again and what it made is deleted. `record.py` has
+what is written beside it."""
 
 PROVISIONING: Final = "Provisioning"
 SUCCEEDED: Final = "ProvisioningSucceeded"
@@ -33,7 +35,7 @@ class Settle(msgspec.Struct, frozen=True):
     """A volume may exist that nobody wants any more: ask the driver, and delete what it has."""
 
     claim: Claim
-    storage_class: StorageClass
+    storage_class: StorageClass | None  # None: it is gone, or another driver's by now
 
 
 class Close(msgspec.Struct, frozen=True):

@@ -40,11 +40,11 @@ from mooring.sidecars.provisioner.topology import ClusterTopology
 from mooring.sidecars.provisioner.view import (
     ClaimView,
     VolumeView,
-    is_claim_of,
+    concerns,
     is_volume_of,
     wakes,
 )
-from mooring.sidecars.writing import unless_outrun
+from mooring.sidecars.writing import Outruns
 
 WORKERS = 100  # for claims, and as many for volumes
 RETRY: Final = Backoff(first=1.0, cap=300.0)
@@ -70,11 +70,12 @@ class Provisioner:
         self._driver = driver
         self._caches = caches
         self._memory = Memory(clock)
+        self._outruns = Outruns()
         self._cluster: ClusterTopology | None = None
         self._changed = changed  # told when volumes came or went: capacity is another now
         started = round(clock.now().timestamp() * 1000)
         identity = f"{started}-{chance.randrange(10000)}-{driver.name}"
-        preparing = Preparing(client, driver, settings, self._memory, self._topology)
+        preparing = Preparing(client, driver, settings, self._memory, caches, self._topology)
         self._claim_effects = ClaimEffects(
             client,
             clock,
@@ -113,7 +114,7 @@ class Provisioner:
             self._memory.forget(uid)
             return Settled()
         plan = decide_claim(self._look(claim, known))
-        return await unless_outrun(self._claim_effects.perform(plan))
+        return await self._outruns.look_again(uid, self._claim_effects.perform(plan))
 
     async def reconcile_volume(self, key: Key) -> Verdict:
         volume = self._caches.volumes.cache.get(key)
@@ -128,7 +129,8 @@ class Provisioner:
             attached_to=attached[0].spec.node_name if is_attached else "",
             is_deleted_behind=volume.uid in self._volume_effects.deleted_behind,
         )
-        return await unless_outrun(self._volume_effects.perform(decide_volume(view)))
+        performed = self._volume_effects.perform(decide_volume(view))
+        return await self._outruns.look_again(key, performed)
 
     def _look(self, found: Claim | None, known: Claim | None) -> ClaimView:
         claim = found or known
@@ -164,9 +166,9 @@ class Provisioner:
             return
         if after is not None and after.uid in self._memory.open:
             self._memory.open[after.uid] = after  # should it be taken away by force: its last word
-        if after is not None and not wakes(before, after):
+        if after is not None and not wakes(self._driver.name, before, after):
             return
-        if is_claim_of(self._driver.name, claim):
+        if concerns(self._driver.name, claim):
             self.claims_queue.add(claim.uid)
         source = claim.spec.data_source
         if source is not None and source.kind == Claim.resource.kind:

@@ -9,6 +9,7 @@ from mooring.model.wellknown import Annotation, Finalizer
 from mooring.sidecars.finalizers import has_finalizer
 from mooring.sidecars.provisioner.draft import volume_name
 from mooring.sidecars.provisioner.plan import INTENT
+from mooring.sidecars.provisioner.record import find_request
 
 
 class ClaimView(msgspec.Struct, frozen=True):
@@ -23,7 +24,20 @@ class ClaimView(msgspec.Struct, frozen=True):
 
     @property
     def is_ours(self) -> bool:
-        return is_claim_of(self.driver, self.claim)
+        """Who is on record has to settle that, whoever is asked by now."""
+        recorded = recorded_driver(self.claim)
+        return recorded == self.driver if recorded else is_claim_of(self.driver, self.claim)
+
+    @property
+    def is_anothers_first(self) -> bool:
+        """It is to have a volume of this driver, but another may still have made one for it."""
+        return not self.is_ours and is_claim_of(self.driver, self.claim)
+
+    @property
+    def own_class(self) -> StorageClass | None:
+        """Its class, if it is this driver's."""
+        found = self.storage_class
+        return found if found is not None and found.provisioner == self.driver else None
 
     @property
     def was_told_of(self) -> bool:
@@ -64,6 +78,17 @@ def is_claim_of(driver: str, claim: Claim) -> bool:
     return driver in (claim.provisioner, claim.metadata.annotations.get(Annotation.MIGRATED_TO))
 
 
+def recorded_driver(claim: Claim) -> str:
+    """The driver that may have made a volume for it; empty: none is on record."""
+    request = find_request(claim)
+    return request.driver if request else ""
+
+
+def concerns(driver: str, claim: Claim) -> bool:
+    """Whether the driver makes a volume for it, or may have made one."""
+    return is_claim_of(driver, claim) or recorded_driver(claim) == driver
+
+
 def is_volume_of(driver: str, volume: Volume) -> bool:
     """Whether the driver is to delete what is behind it; also behind those made by hand."""
     if volume.provisioned_by:
@@ -73,14 +98,16 @@ def is_volume_of(driver: str, volume: Volume) -> bool:
     return volume.migrated_to == driver
 
 
-def wakes(before: Claim | None, after: Claim) -> bool:
+def wakes(driver: str, before: Claim | None, after: Claim) -> bool:
     """Whether a change of a claim is one to look at: our own record of an intent is none."""
-    return before is None or _told(before) != _told(after)
+    return before is None or _told(driver, before) != _told(driver, after)
 
 
-def _told(claim: Claim) -> tuple[object, ...]:
+def _told(driver: str, claim: Claim) -> tuple[object, ...]:
     annotations = claim.metadata.annotations
+    recorded = recorded_driver(claim)
     return (
+        recorded if recorded != driver else "",
         claim.provisioner,
         claim.selected_node,
         annotations.get(Annotation.MIGRATED_TO),

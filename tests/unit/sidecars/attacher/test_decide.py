@@ -17,11 +17,11 @@ from mooring.model.volume_source import CsiSource
 from mooring.model.wellknown import Annotation
 from mooring.sidecars.attacher.decide import decide_attachment, decide_volume
 from mooring.sidecars.attacher.plan import (
-    HANDLE_AT_ATTACH,
     Attach,
     AttachFails,
     Detach,
     DetachFails,
+    DetachFormer,
     MarkAttached,
     Protect,
     Record,
@@ -39,7 +39,7 @@ ABLE = Abilities(
     frozenset({ControllerCapability.PUBLISH_UNPUBLISH_VOLUME}),
 )
 UNABLE = Abilities(frozenset({PluginService.CONTROLLER_SERVICE}))
-RECORD = {Annotation.NODE_ID_AT_ATTACH: "id-n1", HANDLE_AT_ATTACH: "h1"}
+RECORD = {Annotation.NODE_ID_AT_ATTACH: "id-n1", Annotation.HANDLE_AT_ATTACH: "h1"}
 SPEC = VolumeSpec(csi=CsiSource(DRIVER, "h1"), access_modes=(AccessMode.ONCE,))
 
 
@@ -96,8 +96,16 @@ TABLE: dict[str, tuple[AttachmentView, tuple[type, ...]]] = {
         (Protect, Record, Attach),
     ),
     "one on record is attached": (a_view(RECORDED, a_volume(HELD)), (Attach,)),
-    "a node with another id by now is recorded anew": (
+    "a node with another id by now is recorded anew, and the old id detached before": (
         a_view(a_link(HELD, notes=RECORD | {Annotation.NODE_ID_AT_ATTACH: "x"}), a_volume(HELD)),
+        (DetachFormer, Record, Attach),
+    ),
+    "a volume made anew under its name: the old one is detached before": (
+        a_view(a_link(HELD, notes=RECORD | {Annotation.HANDLE_AT_ATTACH: "x"}), a_volume(HELD)),
+        (DetachFormer, Record, Attach),
+    ),
+    "a record of upstream's attacher is completed": (
+        a_view(a_link(HELD, notes={Annotation.NODE_ID_AT_ATTACH: "id-n1"}), a_volume(HELD)),
         (Record, Attach),
     ),
     "an inline one has no volume to protect": (a_view(a_link(source=INLINE)), (Record, Attach)),

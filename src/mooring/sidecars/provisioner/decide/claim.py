@@ -1,10 +1,12 @@
 """What is to be done about a claim."""
 
 from mooring.model.claim import ClaimPhase
-from mooring.model.steps import Fail, plan
+from mooring.model.event import EventType
+from mooring.model.steps import Emit, Fail, plan
 from mooring.model.wellknown import Finalizer
 from mooring.sidecars.finalizers import has_finalizer
 from mooring.sidecars.provisioner.plan import (
+    FAILED,
     ClaimPlan,
     Close,
     Later,
@@ -12,12 +14,14 @@ from mooring.sidecars.provisioner.plan import (
     ReleaseSource,
     Settle,
 )
-from mooring.sidecars.provisioner.view import ClaimView
+from mooring.sidecars.provisioner.view import ClaimView, recorded_driver
 
 
 def decide_claim(view: ClaimView) -> ClaimPlan:
     """Choose what moves a claim one stage on."""
     claim, storage_class = view.claim, view.storage_class
+    if view.is_anothers_first:
+        return _decide_anothers_first(view)
     if not view.is_ours:
         return plan("it is another's")
     if view.is_unwanted:
@@ -28,6 +32,8 @@ def decide_claim(view: ClaimView) -> ClaimPlan:
         missing = f'storageclass.storage.k8s.io "{claim.storage_class}" not found'
         return plan("its class is missing", Fail(missing))
     if storage_class.provisioner != view.driver:
+        if view.is_open:
+            return plan("a volume may exist, and its class is another's", Settle(claim, None))
         return plan("its class is another's by now")
     if storage_class.waits_for_consumer and not claim.selected_node:
         return plan("no pod has chosen a node")
@@ -36,18 +42,27 @@ def decide_claim(view: ClaimView) -> ClaimPlan:
     return plan("it needs a volume", Provision(claim, storage_class))
 
 
+def _decide_anothers_first(view: ClaimView) -> ClaimPlan:
+    """Two records do not fit on one claim, and the first must not be lost."""
+    if view.is_unwanted:
+        return plan("it is another's")
+    other = recorded_driver(view.claim)
+    why = (
+        f"driver {other} may have made a volume for this claim: its provisioner has to settle that"
+    )
+    told = Emit(view.claim, EventType.WARNING, FAILED, why)
+    return plan(why, told, Fail(why))
+
+
 def _decide_unwanted(view: ClaimView) -> ClaimPlan:
-    claim, storage_class = view.claim, view.storage_class
+    claim = view.claim
     if view.is_open:
         if view.was_told_of:
             is_binding = claim.status.phase is ClaimPhase.PENDING and not claim.is_deleting
             if is_binding and not view.is_gone:  # the binder is not to be outrun by our write
                 return plan("it is being bound")
             return plan("its volume is told of", Close(claim))
-        if storage_class is None:
-            missing = f'storageclass.storage.k8s.io "{claim.storage_class}" not found'
-            return plan("a volume may exist, and its class is missing", Fail(missing))
-        return plan("a volume may exist that nobody wants", Settle(claim, storage_class))
+        return plan("a volume may exist that nobody wants", Settle(claim, view.own_class))
     if (
         claim.is_deleting
         and not view.is_gone

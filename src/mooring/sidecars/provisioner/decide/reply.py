@@ -52,7 +52,18 @@ class Maybe(msgspec.Struct, frozen=True):
 Reply = Good | Unfit | Never | NotNow | Elsewhere | Maybe
 
 
-def judge_reply(draft: Draft, outcome: Outcome[Made], *, may_reschedule: bool) -> Reply:
+_ABOUT_THE_WISH = frozenset((Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE))
+"""Refusals of what is asked for. Who has made the volume before does not find it impossible now."""
+
+_CERTAIN_AFTER_DOUBT = _ABOUT_THE_WISH | {Code.RESOURCE_EXHAUSTED}
+"""No room is said of a volume that is not there; as upstream, or no other node is ever tried."""
+
+
+def judge_reply(
+    draft: Draft, outcome: Outcome[Made], *, may_reschedule: bool, after_doubt: bool = False
+) -> Reply:
+    """`after_doubt`: an earlier question had no clear answer. Then a refusal tells of this question
+    alone: that the secrets do not do, or something broke, is no proof that nothing was made."""
     match outcome:
         case Done(made):
             return _judge_made(draft, made)
@@ -61,12 +72,30 @@ def judge_reply(draft: Draft, outcome: Outcome[Made], *, may_reschedule: bool) -
         case Refused(Code.ALREADY_EXISTS):
             # The name is the claim's alone: an earlier try of ours made it, in other words.
             return Maybe(outcome.text)
+        case Refused(code) if after_doubt and code not in _CERTAIN_AFTER_DOUBT:
+            return Maybe(outcome.text)
         case Refused(Code.INVALID_ARGUMENT):
             return Never(INFEASIBLE + outcome.text)
         case Refused(Code.RESOURCE_EXHAUSTED) if may_reschedule:
             return Elsewhere(outcome.text)
         case Refused():
             return NotNow(outcome.text)
+        case other:
+            assert_never(other)
+
+
+def judge_settling(
+    draft: Draft, outcome: Outcome[Made], *, is_as_before: bool
+) -> Good | Unfit | Maybe | Never:
+    """While it is found out whether a volume exists: certainly none, only if the wish itself, in
+    the words of the first time (`is_as_before`), is refused. A wrong "none" leaks a volume."""
+    match outcome:
+        case Done(made):
+            return _judge_made(draft, made)
+        case Refused(code) if is_as_before and code in _ABOUT_THE_WISH:
+            return Never(outcome.text)
+        case Refused() | Uncertain():
+            return Maybe(outcome.text)
         case other:
             assert_never(other)
 

@@ -6,18 +6,16 @@ from typing import assert_never
 from mooring import log
 from mooring.client.contract import Client, Doc
 from mooring.clock import Clock
-from mooring.csi.outcome import Done
-from mooring.csi.secrets import Secrets
 from mooring.csi.volume import Volume as Made
-from mooring.errors import AlreadyExists, NotFound
+from mooring.errors import AlreadyExists
 from mooring.model.claim import Claim
 from mooring.model.event import EventType
-from mooring.model.keys import Key
 from mooring.model.steps import Emit, Fail
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
 from mooring.reconcile.apply import NotNow, apply
+from mooring.reconcile.live_gate import LiveGate
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict
 from mooring.sidecars.driver import Driver
@@ -27,6 +25,7 @@ from mooring.sidecars.provisioner.decide import reply
 from mooring.sidecars.provisioner.draft import Draft, volume_name
 from mooring.sidecars.provisioner.effects.preparing import Populated, Preparing
 from mooring.sidecars.provisioner.effects.protecting import SourceProtection
+from mooring.sidecars.provisioner.effects.settling import Settling
 from mooring.sidecars.provisioner.hindrance import Hindrance, Then
 from mooring.sidecars.provisioner.memory import INFEASIBLE_SECONDS, Memory, Unsaved
 from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
@@ -43,13 +42,13 @@ from mooring.sidecars.provisioner.plan import (
     ReleaseSource,
     Settle,
 )
+from mooring.sidecars.provisioner.record import VolumeRequest, encode, find_request
 from mooring.sidecars.provisioner.settings import Settings
 from mooring.sidecars.provisioner.volume_document import document
 from mooring.sidecars.writing import patch_newest
 
 _log = log.get("mooring.provisioner")
 
-CLEANUP_TRIES = 5
 POPULATED = "Assuming an external populator will provision the volume"
 
 
@@ -75,6 +74,7 @@ class ClaimEffects:
         self._caches = caches
         self._memory = memory
         self._preparing = preparing
+        self._settling = Settling(LiveGate(client), recorder, driver, settings, memory, preparing)
         self._sources = SourceProtection(client, caches)
         self._metrics = metrics
         self._identity = identity
@@ -90,8 +90,10 @@ class ClaimEffects:
         match step:
             case Provision(claim, storage_class):
                 return await self._provision(claim, storage_class)
-            case Settle(claim, storage_class):
-                await self._settle(claim, storage_class)
+            case Settle(claim, own_class):
+                await self._settling.settle(claim, own_class or self._memory.classes.get(claim.uid))
+                await self._close(claim)
+                self._memory.forget(claim.uid)
             case Close(claim):
                 await self._close(claim)
             case ReleaseSource(claim):
@@ -131,10 +133,13 @@ class ClaimEffects:
         except Hindrance as error:
             return await self._hindered(claim, error)
         self._memory.hindered.discard(claim.uid)
+        after_doubt = has_finalizer(claim, INTENT) or claim.uid in self._memory.open
         claim = await self._open(claim, draft)
         outcome = await self._driver.calls.create(draft.request, within=self._settings.call_seconds)
         may_reschedule = self._driver.abilities.has_topology and bool(claim.selected_node)
-        judged = reply.judge_reply(draft, outcome, may_reschedule=may_reschedule)
+        judged = reply.judge_reply(
+            draft, outcome, may_reschedule=may_reschedule, after_doubt=after_doubt
+        )
         if isinstance(judged, reply.Good):
             return self._remember(draft, judged.made)
         return await self._failed(claim, storage_class, draft, judged)
@@ -148,7 +153,7 @@ class ClaimEffects:
     ) -> Verdict:
         why = judged.why
         if isinstance(judged, reply.Unfit):
-            left = await self._clean_up(judged.made, draft.request.secrets)
+            left = await self._settling.clean_up(claim, judged.made, draft.request.secrets)
             if left:
                 name = draft.request.name
                 why = f"{why}. Cleanup of volume {name} failed, volume is orphaned: {left}"
@@ -197,14 +202,25 @@ class ClaimEffects:
 
     async def _open(self, claim: Claim, draft: Draft) -> Claim:
         """Before the driver is asked: from here on a volume may exist."""
-        if not has_finalizer(claim, INTENT):
-            change = {"metadata": adding(claim, INTENT)}
-            claim = await self._client.patch(claim, change)
+        if not has_finalizer(claim, INTENT) or find_request(claim) is None:
+            claim = await self._client.patch(claim, {"metadata": self._recording(claim, draft)})
             self._caches.claims.cache.fold(claim)
         self._memory.open[claim.uid] = claim
+        self._memory.classes[claim.uid] = draft.storage_class
         self._memory.tell_places(claim.uid, draft.request.topology)
         await self._sources.hold(claim)
         return claim
+
+    def _recording(self, claim: Claim, draft: Draft) -> Doc:
+        request = VolumeRequest(
+            driver=self._driver.name,
+            class_uid=draft.storage_class.uid,
+            node=claim.selected_node,
+            topology=draft.request.topology,
+            secret=draft.references.provisioner,
+        )
+        held = {} if has_finalizer(claim, INTENT) else adding(claim, INTENT)
+        return {**held, "annotations": {Annotation.VOLUME_REQUEST: encode(request)}}
 
     async def _close(self, claim: Claim, annotations: Doc | None = None) -> None:
         """No volume exists that objects do not tell of."""
@@ -212,8 +228,11 @@ class ClaimEffects:
 
         def change(newest: Claim) -> Doc:
             finalizers = removing(newest, INTENT) if has_finalizer(newest, INTENT) else {}
-            noted = {"annotations": annotations} if annotations else {}
-            return {"metadata": {**finalizers, **noted}} if finalizers or noted else {}
+            noted = dict(annotations or {})
+            if Annotation.VOLUME_REQUEST in newest.metadata.annotations:
+                noted[Annotation.VOLUME_REQUEST] = None
+            metadata = {**finalizers, **({"annotations": noted} if noted else {})}
+            return {"metadata": metadata} if metadata else {}
 
         await self._change(claim, change)
         self._memory.settled(claim.uid)
@@ -223,68 +242,6 @@ class ClaimEffects:
         written = await patch_newest(self._client, claim, change)
         if written is not None:
             self._caches.claims.cache.fold(written)
-
-    # volumes that nobody wants
-
-    async def _settle(self, claim: Claim, storage_class: StorageClass) -> None:
-        """Ask the driver for the volume once more, to learn what it is called, and delete it."""
-        found = await self._find_made(claim, storage_class)
-        if found is not None:
-            volume_id, secrets = found
-            if not await self._is_told_of(claim):
-                outcome = await self._driver.calls.delete(
-                    volume_id, secrets, within=self._settings.call_seconds
-                )
-                if not isinstance(outcome, Done):
-                    self._tell(claim, EventType.WARNING, FAILED, outcome.text)
-                    raise NotNow(outcome.text)
-                _log.info("volume of a deleted claim deleted", claim=claim.key, volume=volume_id)
-        await self._close(claim)
-        self._memory.forget(claim.uid)
-
-    async def _find_made(
-        self, claim: Claim, storage_class: StorageClass
-    ) -> tuple[str, Secrets] | None:
-        """The volume's id and the secrets to delete it with; None: there is none, for certain."""
-        try:
-            draft = await self._preparing.prepare(claim, storage_class)
-        except Hindrance as error:
-            self._tell(claim, EventType.WARNING, FAILED, str(error))
-            self._memory.hindered.add(claim.uid)
-            raise NotNow(str(error)) from error
-        self._memory.tell_places(claim.uid, draft.request.topology)
-        unsaved = self._memory.unsaved.get(claim.uid)
-        if unsaved is not None:
-            return unsaved.volume_id, draft.request.secrets
-        outcome = await self._driver.calls.create(draft.request, within=self._settings.call_seconds)
-        match reply.judge_reply(draft, outcome, may_reschedule=False):
-            case reply.Good(made) | reply.Unfit(made):
-                return made.volume_id, draft.request.secrets
-            case reply.Maybe(why):
-                self._tell(claim, EventType.WARNING, FAILED, why)
-                raise NotNow(why)
-            case _:
-                return None
-
-    async def _is_told_of(self, claim: Claim) -> bool:
-        """Asked of the server itself: what is deleted on the word of a cache is lost."""
-        try:
-            await self._client.get(Volume, Key("", volume_name(claim)))
-        except NotFound:
-            return False
-        return True
-
-    async def _clean_up(self, made: Made, secrets: Secrets) -> str:
-        """Delete a volume that is not as it was asked for; returns why it is still there."""
-        why = ""
-        for _ in range(CLEANUP_TRIES):
-            outcome = await self._driver.calls.delete(
-                made.volume_id, secrets, within=self._settings.call_seconds
-            )
-            if isinstance(outcome, Done):
-                return ""
-            why = outcome.text
-        return why
 
     def _remember(self, draft: Draft, made: Made) -> Unsaved:
         told = document(draft, made, self._driver, self._settings, self._identity)

@@ -2,20 +2,26 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from mooring.client.contract import Client
-from mooring.csi.secrets import Secrets
+from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import TopologyRequirement
 from mooring.csi.volume import ContentSource
 from mooring.errors import ApiError, NotFound
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
+from mooring.model.meta import ObjectMeta
+from mooring.model.reference import SecretReference
 from mooring.model.snapshot import Snapshot, SnapshotContent
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
-from mooring.sidecars.credentials import NoCredentials, read_credentials
+from mooring.model.wellknown import Annotation
+from mooring.sidecars.credentials import NoCredentials, NoSuchSecret, read_credentials
 from mooring.sidecars.driver import Driver
-from mooring.sidecars.provisioner import sources
+from mooring.sidecars.provisioner import secret_templates, sources
+from mooring.sidecars.provisioner.caches import Caches
 from mooring.sidecars.provisioner.draft import (
     Draft,
     check_abilities,
@@ -24,6 +30,8 @@ from mooring.sidecars.provisioner.draft import (
 )
 from mooring.sidecars.provisioner.hindrance import Hindrance
 from mooring.sidecars.provisioner.memory import Memory
+from mooring.sidecars.provisioner.record import find_request
+from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
 from mooring.sidecars.provisioner.settings import Settings
 from mooring.sidecars.provisioner.sources import DataSource, SourceKind, find_source
 from mooring.sidecars.provisioner.topology import ClusterTopology, Wish, requirement
@@ -33,6 +41,17 @@ class Populated(Hindrance):
     """Somebody else fills and makes this volume; not ours to do anything."""
 
 
+class SecretGone(Hindrance):
+    """There is no such secret: waiting may be in vain."""
+
+
+class Remade(msgspec.Struct, frozen=True):
+    """A request made once more; `gaps` tell what of the first one could not be found again."""
+
+    draft: Draft
+    gaps: tuple[str, ...] = ()
+
+
 class Preparing:
     def __init__(
         self,
@@ -40,12 +59,14 @@ class Preparing:
         driver: Driver,
         settings: Settings,
         memory: Memory,
+        caches: Caches,
         cluster: Callable[[], ClusterTopology],
     ) -> None:
         self._client = client
         self._driver = driver
         self._settings = settings
         self._memory = memory
+        self._caches = caches
         self._cluster = cluster
 
     async def prepare(self, claim: Claim, storage_class: StorageClass) -> Draft:
@@ -58,9 +79,73 @@ class Preparing:
         return begun.completed(
             source=await self._content(claim, storage_class, source),
             topology=self._places(claim, storage_class),
-            secrets=await self._secrets(begun),
+            secrets=await self._secrets(begun.references.provisioner),
             attributes=await self._attributes(claim),
         )
+
+    async def prepare_again(self, claim: Claim, storage_class: StorageClass | None) -> Remade:
+        """The request that was, or may have been, sent for the claim: only to find out what became
+        of it. `storage_class` is None if it is gone, or another driver's.
+
+        Raises: Hindrance for what will pass, or what the driver cannot do; ConnectionLost.
+        """
+        source, gaps = _find_source_or_none(claim), list[str]()
+        check_abilities(self._driver.abilities, claim, source)
+        if storage_class is None:
+            gaps.append(f"without its class {claim.storage_class}, which is gone or another's")
+            meta = ObjectMeta(name=claim.storage_class)
+            storage_class = StorageClass(metadata=meta, provisioner=self._driver.name)
+            begun = draft(claim, storage_class, self._driver, self._settings)
+            reference = self._vouched_secret(claim, begun)
+        else:
+            begun = draft(claim, storage_class, self._driver, self._settings)
+            reference = begun.references.provisioner
+        content, topology, attributes = None, None, None
+        try:
+            content = await self._content(claim, storage_class, source)
+        except Hindrance as error:
+            gaps.append(f"without its source: {error}")
+        try:
+            topology = self._places(claim, storage_class)
+        except Hindrance as error:
+            gaps.append(f"without places: {error}")
+        try:
+            attributes = await self._attributes(claim)
+        except Hindrance as error:
+            gaps.append(f"without attributes: {error}")
+        secrets = NO_SECRETS
+        try:
+            secrets = await self._secrets(reference)
+        except SecretGone as error:
+            gaps.append(f"without secrets: {error}")
+        whole = begun.completed(
+            source=content, topology=topology, secrets=secrets, attributes=attributes
+        )
+        return Remade(whole, tuple(gaps))
+
+    def _vouched_secret(self, claim: Claim, begun: Draft) -> SecretReference | None:
+        """The secret on record, if somebody who may decide about secrets names it too: a class or a
+        volume of the driver. The owner of a claim writes what is on record."""
+        request = find_request(claim)
+        reference = request.secret if request else None
+        if reference is None:
+            return None
+        subject = Subject(begun.request.name, claim.namespace, claim.name)
+        named = (
+            _find_secret_or_none(each, subject)
+            for each in self._caches.classes.cache.all()
+            if each.provisioner == self._driver.name
+        )
+        used = (
+            (
+                each.metadata.annotations.get(Annotation.DELETION_SECRET_NAME),
+                each.metadata.annotations.get(Annotation.DELETION_SECRET_NAMESPACE),
+            )
+            for each in self._caches.volumes.cache.all()
+            if each.spec.csi is not None and each.spec.csi.driver == self._driver.name
+        )
+        is_vouched = reference in named or (reference.name, reference.namespace) in used
+        return reference if is_vouched else None
 
     async def _content(
         self, claim: Claim, storage_class: StorageClass, source: DataSource | None
@@ -113,6 +198,9 @@ class Preparing:
         told = self._memory.places_of(claim.uid)
         if told is not None:
             return told[0]
+        request = find_request(claim)
+        if request is not None and not request.is_topology_left_out:
+            return request.topology
         wish = Wish(
             claim=claim.name,
             node=claim.selected_node,
@@ -122,14 +210,15 @@ class Preparing:
         )
         return requirement(wish, self._cluster())
 
-    async def _secrets(self, begun: Draft) -> Secrets:
-        reference = begun.references.provisioner
+    async def _secrets(self, reference: SecretReference | None) -> Secrets:
+        """Raises: SecretGone, Hindrance."""
         try:
             return await read_credentials(self._client, reference)
         except NoCredentials as error:
             where = "" if reference is None else f"{reference.name} in namespace"
             namespace = "" if reference is None else reference.namespace
-            raise Hindrance(f"error getting secret {where} {namespace}: {error}") from error
+            raised = SecretGone if isinstance(error, NoSuchSecret) else Hindrance
+            raise raised(f"error getting secret {where} {namespace}: {error}") from error
 
     async def _attributes(self, claim: Claim) -> AttributesClass | None:
         name = claim.spec.volume_attributes_class_name
@@ -141,3 +230,19 @@ class Preparing:
             raise Hindrance(str(error)) from error
         check_attributes(attributes, self._driver.name)
         return attributes
+
+
+def _find_source_or_none(claim: Claim) -> DataSource | None:
+    """Of a claim that a driver was asked about: what it cannot have been filled from is none."""
+    try:
+        source = find_source(claim)
+    except Hindrance:
+        return None
+    return None if source is None or source.kind is SourceKind.OTHER else source
+
+
+def _find_secret_or_none(storage_class: StorageClass, subject: Subject) -> SecretReference | None:
+    try:
+        return find_secret(secret_templates.PROVISIONER, storage_class.parameters, subject)
+    except Hindrance:
+        return None

@@ -10,11 +10,14 @@ from mooring.csi.outcome import Done
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.errors import NotFound
 from mooring.model.event import EventType
+from mooring.model.may_destroy import Go, VolumeOrder
 from mooring.model.reference import SecretReference
 from mooring.model.steps import Emit, Fail
-from mooring.model.volume import Volume
+from mooring.model.storage_terms import ReclaimPolicy
+from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Finalizer
 from mooring.reconcile.apply import NotNow, apply
+from mooring.reconcile.live_gate import LiveGate
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict
 from mooring.sidecars.credentials import NoCredentials, read_credentials
@@ -34,6 +37,8 @@ from mooring.sidecars.provisioner.plan import (
 from mooring.sidecars.provisioner.settings import Settings
 
 _log = log.get("mooring.provisioner")
+
+RELEASED = frozenset((VolumePhase.RELEASED,))
 
 
 class VolumeEffects:
@@ -56,6 +61,7 @@ class VolumeEffects:
         self._settings = settings
         self._caches = caches
         self._metrics = metrics
+        self._gate = LiveGate(client)
 
     async def perform(self, plan: VolumePlan) -> Verdict:
         """Raises: ApiError, ConnectionLost, NotNow."""
@@ -83,10 +89,10 @@ class VolumeEffects:
 
     async def _delete(self, volume: Volume, handle: str, reference: SecretReference | None) -> None:
         began = self._clock.monotonic()
+        secrets = await self._secrets(volume, reference)
+        await self._look_once_more(volume)
         outcome = await self._driver.calls.delete(
-            handle,
-            await self._secrets(volume, reference),
-            within=self._settings.call_seconds,
+            handle, secrets, within=self._settings.call_seconds
         )
         if not isinstance(outcome, Done):
             self._metrics.not_deleted(volume)
@@ -96,6 +102,20 @@ class VolumeEffects:
         self._metrics.deleted(volume, self._clock.monotonic() - began)
         _log.info("volume deleted", volume=volume.name, handle=handle)
         self.deleted_behind.add(volume.uid)
+
+    async def _look_once_more(self, volume: Volume) -> None:
+        """The last thing before the driver is asked. Raises: NotNow unless all is as was seen."""
+        order = VolumeOrder(volume, ReclaimPolicy.DELETE, RELEASED)
+        verdict, live = await self._gate.volume(order, self._caches.find_siblings(volume))
+        if live is not None:
+            self._caches.volumes.cache.fold(live)  # whatever changed is looked at at once
+        if isinstance(verdict, Go):
+            return
+        if verdict.is_for_people:
+            self._metrics.not_deleted(volume)
+            why = f"not deleted: {verdict.because}"
+            apply(Emit(volume, EventType.WARNING, FAILED_DELETE, why), self._recorder)
+        raise NotNow(verdict.because)
 
     async def _secrets(self, volume: Volume, reference: SecretReference | None) -> Secrets:
         """A secret that is gone must not keep the volume for ever: some drivers need none."""

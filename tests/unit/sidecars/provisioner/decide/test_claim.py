@@ -4,7 +4,7 @@ import pytest
 
 from mooring.model.claim import Claim, ClaimPhase, ClaimSpec, ClaimStatus
 from mooring.model.meta import ObjectMeta
-from mooring.model.steps import Fail
+from mooring.model.steps import Emit, Fail
 from mooring.model.storage_class import StorageClass
 from mooring.model.storage_terms import BindingMode
 from mooring.model.wellknown import Annotation, Finalizer
@@ -17,6 +17,7 @@ from mooring.sidecars.provisioner.plan import (
     ReleaseSource,
     Settle,
 )
+from mooring.sidecars.provisioner.record import VolumeRequest, encode
 from mooring.sidecars.provisioner.view import ClaimView
 
 DRIVER = "d.example.com"
@@ -36,6 +37,8 @@ def a_claim(
     **annotations: str,
 ) -> Claim:
     notes = {Annotation.PROVISIONER: annotations.get("provisioner", DRIVER)}
+    if "record" in annotations:
+        notes[Annotation.VOLUME_REQUEST] = encode(VolumeRequest(annotations["record"]))
     if "node" in annotations:
         notes[Annotation.SELECTED_NODE] = annotations["node"]
     return Claim(
@@ -111,9 +114,29 @@ TABLE: dict[str, tuple[ClaimView, tuple[type, ...]]] = {
         a_view(a_claim(), gone=True, known_open=True),
         (Settle,),
     ),
-    "uncertain, deleted, and its class gone: it waits for the class": (
+    "uncertain, deleted, and its class gone: what may have been made is deleted": (
         a_view(a_claim(INTENT, deleting=True), None),
-        (Fail,),
+        (Settle,),
+    ),
+    "uncertain, and its class is another's by now: what may have been made is deleted": (
+        a_view(a_claim(INTENT, provisioner="o.example.com", record=DRIVER), OTHERS),
+        (Settle,),
+    ),
+    "uncertain, deleted, and its class is another's by now: likewise": (
+        a_view(a_claim(INTENT, provisioner="o", record=DRIVER, deleting=True), OTHERS),
+        (Settle,),
+    ),
+    "another driver may have made a volume: that comes first": (
+        a_view(a_claim(INTENT, record="o.example.com")),
+        (Emit, Fail),
+    ),
+    "another driver may have made a volume, and it is deleted: not ours": (
+        a_view(a_claim(INTENT, record="o.example.com", deleting=True)),
+        (),
+    ),
+    "what is on record without the finalizer is nothing": (
+        a_view(a_claim(record="o.example.com")),
+        (Provision,),
     ),
     "a source is held while somebody is cloned from it": (
         a_view(a_claim(Finalizer.CLONE_SOURCE, deleting=True, volume="v"), source=True),

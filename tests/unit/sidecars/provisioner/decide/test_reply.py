@@ -15,6 +15,7 @@ from mooring.sidecars.provisioner.decide.reply import (
     NotNow,
     Unfit,
     judge_reply,
+    judge_settling,
 )
 from mooring.sidecars.provisioner.draft import Draft, SecretReferences
 
@@ -52,6 +53,32 @@ def test_every_code_has_a_row() -> None:
 def test_a_code(code: Code, expected: type) -> None:
     outcome = judge(TABLES["CreateVolume"], code, "text")
     assert isinstance(judge_reply(a_draft(), outcome, may_reschedule=False), expected)
+
+
+AFTER_DOUBT: dict[Code, type] = {
+    **dict.fromkeys(CODES, Maybe),
+    Code.INVALID_ARGUMENT: Never,
+    Code.OUT_OF_RANGE: NotNow,
+    Code.RESOURCE_EXHAUSTED: NotNow,
+}
+
+
+@pytest.mark.parametrize(("code", "expected"), AFTER_DOUBT.items(), ids=[c.name for c in CODES])
+def test_a_code_after_an_unclear_answer(code: Code, expected: type) -> None:
+    outcome = judge(TABLES["CreateVolume"], code, "text")
+    judged = judge_reply(a_draft(), outcome, may_reschedule=False, after_doubt=True)
+    assert isinstance(judged, expected)
+
+
+@pytest.mark.parametrize("as_before", [True, False], ids=["same words", "other words"])
+@pytest.mark.parametrize("code", CODES, ids=[code.name for code in CODES])
+def test_a_code_while_it_is_found_out_whether_there_is_a_volume(
+    code: Code, *, as_before: bool
+) -> None:
+    outcome = judge(TABLES["CreateVolume"], code, "text")
+    is_none = as_before and code in (Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE)
+    judged = judge_settling(a_draft(), outcome, is_as_before=as_before)
+    assert isinstance(judged, Never if is_none else Maybe)
 
 
 def test_no_room_with_a_chosen_node_asks_for_another() -> None:
