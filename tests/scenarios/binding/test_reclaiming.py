@@ -245,3 +245,57 @@ async def test_events_of_the_recycler_pod_are_shown_on_the_volume(cluster: Clust
         assert await cluster.told("RecyclerPod") == [
             ("Warning", "RecyclerPod", "Recycler pod: no such image")
         ]
+
+
+KEPT: dict[str, Doc] = {
+    "kept by its policy": {"spec": {"persistentVolumeReclaimPolicy": "Retain"}},
+    "free": {"spec": {"claimRef": None}},
+    "another claim's": {"spec": {"claimRef": {"name": "heir"}}},
+}
+
+
+@pytest.mark.parametrize("change", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("policy", ["Delete", "Recycle"])
+async def test_a_volume_that_is_kept_by_the_time_it_is_looked_at_is_not_destroyed(
+    cluster: Cluster, policy: str, change: Doc
+) -> None:
+    async with cluster.binder():
+        cluster.gate.clear()
+        await let_go(cluster, left(policy))
+        heir = await cluster.create(CLAIMS, a_claim("heir", volumeName="disk"))
+        if reference := change["spec"].get("claimRef"):
+            reference["uid"] = heir["metadata"]["uid"]
+        await cluster.api.patch(f"{VOLUMES}/disk", change)
+        cluster.gate.set()
+        await cluster.settle()
+        assert cluster.plugin.deleted == []
+        assert "VolumeRecycled" not in [reason for _, reason, _ in await cluster.told()]
+
+
+async def test_a_claim_that_is_bound_to_what_was_made_for_it_is_held_no_longer(
+    cluster: Cluster,
+) -> None:
+    """The sidecar that was to take its finalizer away may be gone for good."""
+    may_exist = "provisioner.mooring.dev/volume-may-exist"
+    record = "provisioner.mooring.dev/volume-request"
+    claim = a_claim()
+    claim["metadata"] |= {"finalizers": [may_exist], "annotations": {record: "{}"}}
+    made = (await cluster.create(CLAIMS, claim))["metadata"]
+    reference = {"namespace": "default", "name": "data", "uid": made["uid"]}
+    async with cluster.binder():
+        await cluster.create(VOLUMES, a_volume("other", claimRef=reference))
+        assert (await cluster.claim()).startswith("Bound")
+        found = await cluster.find(CLAIMS, "data")
+        assert found is not None
+        assert may_exist in found["metadata"]["finalizers"], "another volume may exist"
+    await cluster.delete(VOLUMES, "other")
+    claim["metadata"]["name"] = "more"
+    made = (await cluster.create(CLAIMS, claim))["metadata"]
+    reference |= {"name": "more", "uid": made["uid"]}
+    async with cluster.binder():
+        await cluster.create(VOLUMES, a_volume(f"pvc-{made['uid']}", claimRef=reference))
+        found = await cluster.find(CLAIMS, "more")
+        assert found is not None
+        assert found["status"]["phase"] == "Bound"
+        assert may_exist not in found["metadata"]["finalizers"]
+        assert record not in found["metadata"]["annotations"]

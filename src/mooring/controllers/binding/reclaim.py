@@ -1,14 +1,14 @@
 """Deleting and recycling volumes that their claims have left: the two slow ends of a volume."""
 
-from contextlib import suppress
-
 from msgspec.structs import replace
 
 from mooring.client.contract import Client
 from mooring.clock import Clock
+from mooring.controllers.binding.caches import Informers
 from mooring.controllers.binding.contract import InTreePlugins, PluginError, VolumeInUse
 from mooring.controllers.binding.decide.bind import unbind
 from mooring.controllers.binding.decide.reclaim import (
+    JUDGED,
     External,
     InTree,
     Nobody,
@@ -23,15 +23,15 @@ from mooring.controllers.binding.indexes import PODS_BY_CLAIM, find_named_by
 from mooring.controllers.binding.metrics import DELETE, BinderMetrics
 from mooring.controllers.binding.plan import Delete, Reason, Recycle
 from mooring.errors import ApiError, Conflict, ConnectionLost, MooringError, NotFound
-from mooring.model.claim import Claim
 from mooring.model.event import EventType
 from mooring.model.keys import Key
-from mooring.model.pod import Pod
+from mooring.model.may_destroy import Go, Stay, VolumeOrder
 from mooring.model.steps import plan
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.apply import NotNow
+from mooring.reconcile.live_gate import LiveGate
 
 NO_RECYCLER = "No recycler plugin found for the volume!"
 
@@ -45,8 +45,7 @@ class Reclaiming:
         clock: Clock,
         effects: Effects,
         plugins: InTreePlugins,
-        claims: Cache[Claim],
-        pods: Cache[Pod],
+        informers: Informers,
         metrics: BinderMetrics,
     ) -> None:
         self._client = client
@@ -54,8 +53,10 @@ class Reclaiming:
         self._effects = effects
         self._plugins = plugins
         self._abilities = plugins.abilities()
-        self._claims = claims
-        self._pods = pods
+        self._claims = informers.claims
+        self._volumes = informers.volumes
+        self._gate = LiveGate(client)
+        self._pods = informers.pods
         self._metrics = metrics
 
     async def delete(self, order: Delete, desk: Desk) -> None:
@@ -103,21 +104,18 @@ class Reclaiming:
 
     async def _find_left(self, order: Delete | Recycle, policy: ReclaimPolicy) -> Volume | None:
         """The volume, if its claim has really left it and its policy still says so: asked anew."""
-        try:
-            volume = await self._client.get(Volume, Key("", order.volume))
-        except NotFound:
+        seen = self._volumes.get(Key("", order.volume))
+        if seen is None or seen.uid != order.uid:
             return None
-        reference = volume.spec.claim_ref
-        if volume.uid != order.uid or volume.spec.reclaim_policy is not policy:
+        reference = seen.spec.claim_ref
+        if reference is None or not is_released(seen, self._claims.get(reference.key)):
             return None
-        if reference is None or not is_released(volume, self._claims.get(reference.key)):
+        if find_holder(seen, find_named_by(self._claims, seen)) is not None:
             return None
-        if find_holder(volume, find_named_by(self._claims, volume)) is not None:
-            return None
-        claim: Claim | None = None
-        with suppress(NotFound):
-            claim = await self._client.get(Claim, reference.key)
-        return volume if is_released(volume, claim) else None
+        verdict, live = await self._gate.volume(VolumeOrder(seen, policy, JUDGED))
+        if isinstance(verdict, Stay) and verdict.is_for_people:
+            raise NotNow(verdict.because)
+        return live if isinstance(verdict, Go) else None
 
     async def _delete_asset(self, volume: Volume, plugin: str) -> None:
         began = self._clock.monotonic()

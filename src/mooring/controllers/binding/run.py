@@ -84,7 +84,12 @@ class Binder:
             client, clock, self._effects, plugins, informers.nodes, self.metrics
         )
         self._reclaim = Reclaiming(
-            client, clock, self._effects, plugins, informers.claims, informers.pods, self.metrics
+            client,
+            clock,
+            self._effects,
+            plugins,
+            informers,
+            self.metrics,
         )
         self._without_cause: set[Key] = set()  # keys that only the resync asked for
         self._put_off: dict[Key, int] = {}  # how often a new volume had to wait for busy workers

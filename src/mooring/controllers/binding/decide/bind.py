@@ -17,8 +17,9 @@ from mooring.model.reference import ClaimRef
 from mooring.model.steps import Emit, Fail
 from mooring.model.storage_terms import STORAGE
 from mooring.model.volume import Volume, VolumePhase
-from mooring.model.wellknown import Annotation
+from mooring.model.wellknown import Annotation, Finalizer
 
+PROVISIONED_PREFIX = "pvc-"  # of volumes that are made for a claim; its uid follows
 YES = "yes"  # what these annotations say; only their presence counts
 
 
@@ -94,7 +95,27 @@ def _bound_claim(claim: Claim, volume: Volume) -> Claim:
     if not claim.is_bind_completed:
         added.append(Annotation.BIND_COMPLETED)
     metadata = _annotated(claim, *added) if added else claim.metadata
+    if _is_told_of(claim, volume):
+        metadata = _without_record(metadata)
     return replace(claim, metadata=metadata, spec=spec, status=_bound_status(claim, volume))
+
+
+def _is_told_of(claim: Claim, volume: Volume) -> bool:
+    """Whether this is the volume that may have been in the making for the claim: then nothing holds
+    the claim any more, also where the sidecar that wrote so is gone. One that is filled from
+    something has that let go of first, by the sidecar."""
+    is_filled = claim.spec.data_source is not None or claim.spec.data_source_ref is not None
+    return (
+        Finalizer.VOLUME_MAY_EXIST in claim.metadata.finalizers
+        and volume.name == f"{PROVISIONED_PREFIX}{claim.uid}"
+        and not is_filled
+    )
+
+
+def _without_record(metadata: ObjectMeta) -> ObjectMeta:
+    kept = tuple(name for name in metadata.finalizers if name != Finalizer.VOLUME_MAY_EXIST)
+    notes = without(metadata.annotations, Annotation.VOLUME_REQUEST)
+    return replace(metadata, finalizers=kept, annotations=notes)
 
 
 def _bound_status(claim: Claim, volume: Volume) -> ClaimStatus:
