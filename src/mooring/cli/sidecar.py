@@ -11,16 +11,26 @@ from mooring.errors import UsageError
 SERVED = ("provisioner", "attacher")
 TO_COME = ("resizer", "snapshotter", "health")
 REGISTRAR = "registrar"
+RELEASE = "release"
 
 
 Roles = Annotated[
-    list[str], typer.Argument(help=f"{', '.join(SERVED)} (one or both), or {REGISTRAR}.")
+    list[str], typer.Argument(help=f"{', '.join(SERVED)} (one or both), {REGISTRAR}, or {RELEASE}.")
 ]
 CsiAddress = Annotated[
-    list[str], typer.Option(help="The driver's socket (repeatable: several drivers).")
+    list[str],
+    typer.Option(
+        help="The driver's socket (repeatable: several drivers).",
+        default_factory=list,
+        show_default=False,
+    ),
 ]
 LeaseNamespace = Annotated[
-    str, typer.Option(help="Where leases are; those of external-provisioner have their names.")
+    str,
+    typer.Option(
+        help="Where leases are; those of external-provisioner have their names.",
+        show_default="the pod's, or the kubeconfig's",
+    ),
 ]
 CapacityNamespace = Annotated[str, typer.Option(help="Where CSIStorageCapacity objects go.")]
 Timeout = Annotated[
@@ -43,6 +53,14 @@ RegistrationPath = Annotated[
 SeenPath = Annotated[
     str, typer.Option(help="registrar: the driver's socket, as the node agent finds it.")
 ]
+ReleasedDriver = Annotated[
+    str, typer.Option(help="release: only claims that this driver was asked about.")
+]
+DryRun = Annotated[bool, typer.Option(help="release: only tell what would be done.")]
+Abandon = Annotated[
+    bool,
+    typer.Option(help="release: let go also of claims that may leave a volume behind."),
+]
 
 
 def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
@@ -50,7 +68,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     csi_address: CsiAddress,
     kubeconfig: Kubeconfig = None,
     leader_elect: LeaderElect = True,  # noqa: FBT002  a flag of the command line
-    leader_election_namespace: LeaseNamespace = "default",
+    leader_election_namespace: LeaseNamespace = "",
     capacity_namespace: CapacityNamespace = "kube-system",
     timeout: Timeout = 10.0,
     strict_topology: StrictTopology = False,  # noqa: FBT002  likewise
@@ -60,6 +78,9 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     controller_publish_readonly: PublishReadonly = False,  # noqa: FBT002  likewise
     plugin_registration_path: RegistrationPath = Path("/registration"),
     kubelet_registration_path: SeenPath = "",
+    driver: ReleasedDriver = "",
+    dry_run: DryRun = False,  # noqa: FBT002  likewise
+    abandon: Abandon = False,  # noqa: FBT002  likewise
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
 ) -> None:
@@ -67,24 +88,38 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
 
     `mooring up` does this by itself for every driver that registers: this is for real clusters,
     where it takes the place of external-provisioner, external-attacher and node-driver-registrar.
+    `release` takes Mooring's finalizer off claims that need it no longer, before an uninstall.
 
     Example: mooring sidecar provisioner attacher --csi-address /run/csi/socket
     """
+    import os
+
     from mooring import log
+    from mooring.client.kubeconfig import Surroundings
+    from mooring.clock import RealClock
     from mooring.sidecars.provisioner.settings import Settings
     from mooring.stack.alone import Alone
+    from mooring.stack.lease_namespace import find_lease_namespace
+    from mooring.stack.release import Release, run_release
     from mooring.stack.sidecar_alone import run_registrar, run_sidecars
     from mooring.stack.sidecars import Sidecar, Work
 
     _check(roles, csi_address)
     log.to_stderr(log_level)
+    if roles == [RELEASE]:
+        run_release(kubeconfig, Release(driver, dry_run, abandon), typer.echo)
+        return
     if roles == [REGISTRAR]:
         seen_as = kubelet_registration_path or csi_address[0]
         run_registrar(csi_address[0], plugin_registration_path, seen_as, typer.echo)
         return
+    namespace = ""
+    if leader_elect:
+        around = Surroundings(os.environ, RealClock())
+        namespace = find_lease_namespace(leader_election_namespace, kubeconfig, around)
     work = Work(
         frozenset(map(Sidecar, roles)),
-        leader_election_namespace if leader_elect else "",
+        namespace,
         capacity_namespace,
         Settings(
             timeout,
@@ -101,11 +136,17 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
 
 def _check(roles: list[str], addresses: list[str]) -> None:
     """Raises: UsageError."""
+    if RELEASE in roles:
+        if len(roles) > 1 or addresses:
+            raise UsageError("release runs alone, and talks to no driver")
+        return
+    if not addresses:
+        raise UsageError("give --csi-address, the socket of a driver")
     for role in roles:
         if role in TO_COME:
             raise UsageError(f"the {role} is not there yet; choose {', '.join(SERVED)}")
         if role not in (*SERVED, REGISTRAR):
-            known = ", ".join((*SERVED, REGISTRAR))
+            known = ", ".join((*SERVED, REGISTRAR, RELEASE))
             raise UsageError(f"there is no sidecar {role!r}; choose one of {known}")
     if REGISTRAR in roles and (len(roles) > 1 or len(addresses) > 1):
         raise UsageError("a registrar runs alone, for one driver: give it a process of its own")

@@ -43,6 +43,7 @@ from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
 from mooring.sidecars.provisioner.run import Provisioner
 from mooring.sidecars.provisioner.settings import AS_UPSTREAM, Settings
 from mooring.sidecars.watched import Watched
+from mooring.stack.lease_rights import TellsOfRights
 
 _log = log.get("mooring.sidecars")
 
@@ -197,7 +198,8 @@ class SidecarsRole:
             await lead()
             return
         lease = Key(self._work.lease_namespace, _LEASES[sidecar](driver.name))
-        election = LeaderElection(self._client, self._clock, self._chance, lease, self._identity)
+        client = TellsOfRights(self._client, lease)
+        election = LeaderElection(client, self._clock, self._chance, lease, self._identity)
         await election.run(lead)
 
     async def _provision(self, driver: Driver) -> None:

@@ -13,11 +13,15 @@ REFUSED = {
     ),
     "a sidecar that nobody knows": (
         ["pilot"],
-        "there is no sidecar 'pilot'; choose one of provisioner, attacher, registrar",
+        "there is no sidecar 'pilot'; choose one of provisioner, attacher, registrar, release",
     ),
     "a registrar with another": (
         ["registrar", "attacher"],
         "a registrar runs alone, for one driver: give it a process of its own",
+    ),
+    "a release with a driver's socket": (
+        ["release"],
+        "release runs alone, and talks to no driver",
     ),
 }
 
@@ -27,3 +31,9 @@ def test_what_is_refused(roles: list[str], text: str) -> None:
     result = CliRunner().invoke(app, ["sidecar", *roles, "--csi-address", "/run/csi.sock"])
     assert isinstance(result.exception, UsageError)
     assert str(result.exception) == text
+
+
+def test_without_a_socket_there_is_nobody_to_serve() -> None:
+    result = CliRunner().invoke(app, ["sidecar", "provisioner"])
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception) == "give --csi-address, the socket of a driver"
