@@ -27,11 +27,11 @@ WITH_SECRET = {
 }
 
 
-async def uncertain(cluster: Cluster, **spec: object) -> None:
+async def uncertain(cluster: Cluster) -> None:
     """The volume is made, and nobody hears of it: the provisioner dies."""
     cluster.driver.next("create", After(Dies()))
     async with cluster.provisioner():
-        await cluster.claim(**spec)
+        await cluster.claim()
     assert len(cluster.driver.volumes) == 1
     assert INTENT in await cluster.finalizers(CLAIM)
     await cluster.passes(1)
