@@ -101,7 +101,7 @@ class World:
         self.names = [f"pv{number}" for number in range(volumes)]
         for name in self.names:
             self._create_volume(name, f"h-{name}", ReclaimPolicy.DELETE, self._create_claim(name))
-        for name in self.names[1:]:
+        for name in self.names[-1:]:
             self.server.create(Attachment, an_attachment(f"link-{name}-n0", "n0", name))
 
     # running
@@ -147,8 +147,8 @@ class World:
         self.planned.clear()
         for watch in self._watches.values():
             watch.go_on()
-        for _ in range(4):
-            await self.passes(400)
+        for _ in range(2):
+            await self.passes(320)  # more than the longest pause
 
     def _edit(self) -> None:
         if not self.planned:
