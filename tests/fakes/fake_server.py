@@ -103,6 +103,7 @@ class FakeServer:
         metadata |= {
             "uid": f"uid-{next(self._numbers)}",
             "creationTimestamp": to_seconds(self._clock.now()),
+            "managedFields": [{"manager": "mooring", "fieldsV1": {"f:spec": {}}}],
         }
         whole = doc | {"kind": resource.kind, "apiVersion": resource.api_version}
         return self._commit(kind, key, whole | {"metadata": metadata})

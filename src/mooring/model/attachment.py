@@ -1,13 +1,29 @@
 """VolumeAttachment: the wish that a volume be attached to a node, and how it went."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
-from mooring.model.meta import ApiObject, Resource
+from mooring.model.meta import ApiObject, ObjectMeta, Resource
 from mooring.model.volume import VolumeSpec
 from mooring.model.wire import Wire
+
+CONTROLLERS = frozenset({"mooring", "kube-controller-manager"})
+"""As what the controllers that attach volumes for pods are known to managed fields."""
+
+
+class OwnedFields(Wire, frozen=True):
+    spec: Mapping[str, Any] | None = msgspec.field(name="f:spec", default=None)
+
+
+class FieldManager(Wire, frozen=True):
+    manager: str = ""
+    fields: OwnedFields = msgspec.field(name="fieldsV1", default=OwnedFields())
+
+
+class AttachmentMeta(ObjectMeta, frozen=True):
+    managed_fields: tuple[FieldManager, ...] = ()
 
 
 class AttachmentSource(Wire, frozen=True):
@@ -36,13 +52,25 @@ class AttachmentStatus(Wire, frozen=True):
     detach_error: AttachmentError | None = None
 
 
-class Attachment(ApiObject, frozen=True):
+class Attachment(ApiObject, frozen=True, kw_only=True):
     resource: ClassVar = Resource(
         "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False
     )
 
     spec: AttachmentSpec
     status: AttachmentStatus = AttachmentStatus()
+    metadata: AttachmentMeta = AttachmentMeta()
+
+    @property
+    def is_made_by_controller(self) -> bool:
+        """Whether an attach/detach controller made it, this one or one before it.
+
+        Nobody can change the spec, so whoever owns it has made the object.
+        """
+        return any(
+            entry.manager in CONTROLLERS and entry.fields.spec is not None
+            for entry in self.metadata.managed_fields
+        )
 
     @property
     def is_attached(self) -> bool:

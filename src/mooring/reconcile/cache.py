@@ -23,6 +23,7 @@ class Cache(Generic[T]):
         self._objects: dict[Key, T] = {}
         self._indexes: dict[str, _Index[T]] = {}
         self._handlers: list[Handler[T]] = []
+        self.is_catching_up = False  # a list is being told: what it lacks may have changed unseen
         self._seen = 0  # every change up to this version has arrived
 
     # reading
@@ -111,7 +112,9 @@ class Cache(Generic[T]):
                 news.append((key, held, listed))
         changes = [pair for key, held in gone.items() for pair in self._store(key, held, None)]
         changes += [pair for key, held, new in news for pair in self._store(key, held, new)]
+        self.is_catching_up = True
         self._tell(changes)  # only now: a handler may look at any other object
+        self.is_catching_up = False
 
     def count_missing(self, versions: Mapping[Key, int], at: int, excused: Collection[Key]) -> int:
         """How much of a list has not arrived here: `versions` of objects, taken at version `at`.

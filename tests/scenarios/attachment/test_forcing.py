@@ -34,8 +34,9 @@ async def test_a_node_that_is_not_ready_loses_it_after_six_minutes(cluster: Clus
         assert await cluster.reported("n1") == []
 
 
-async def test_a05_a_node_that_is_gone_loses_it_at_once(cluster: Cluster) -> None:
-    """Upstream waits six minutes for a node that does not exist."""
+async def test_a05_a_node_that_is_gone_loses_at_once_what_it_did_not_use(
+    cluster: Cluster,
+) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await cluster.pod()
@@ -108,16 +109,6 @@ async def test_a09_taint_and_timeout_together_are_one_detach_for_the_timeout(
         await cluster.passes(1)
         assert cluster.attacher.deeds == ["attach pv1 n1", "detach pv1 n1"]
         assert (running.forced("timeout"), running.forced("out-of-service")) == (1, 0)
-
-
-async def test_a15_a_deleted_node_that_used_it_loses_it_at_once(cluster: Cluster) -> None:
-    """Upstream waits six minutes for a node that does not exist."""
-    await world(cluster)
-    async with cluster.controller():
-        await held(cluster)
-        await cluster.delete(f"{NODES}/n1")
-        await cluster.passes(1)
-        assert await cluster.attachments() == []
 
 
 async def test_a16_a_deleted_node_that_did_not_use_it_loses_it_at_once(cluster: Cluster) -> None:

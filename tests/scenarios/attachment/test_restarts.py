@@ -13,9 +13,9 @@ from tests.scenarios.attachment.cluster import Cluster, name_of, unique
 
 
 async def left_behind(cluster: Cluster, *, is_attached: bool = True) -> None:
-    """An attachment of pv1 to n1."""
+    """An attachment of pv1 to n1, by the controller that was there before."""
     doc = an_attachment(name_of("pv1", "n1"), "n1", "pv1")
-    await cluster.create(ATTACHMENTS, doc)
+    await cluster.create(f"{ATTACHMENTS}?fieldManager=kube-controller-manager", doc)
     if is_attached:
         path = f"{ATTACHMENTS}/{name_of('pv1', 'n1')}/status"
         await cluster.patch(path, {"status": {"attached": True}})

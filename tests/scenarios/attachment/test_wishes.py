@@ -6,7 +6,7 @@ import pytest
 
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
-from tests.fakes.objects import CLAIMS, DRIVERS, NODES, PODS, a_claim, a_pod
+from tests.fakes.objects import ATTACHMENTS, CLAIMS, DRIVERS, NODES, PODS, a_claim, a_pod
 from tests.scenarios.attachment.cluster import DRIVER, MANAGED, Cluster
 
 Doc = dict[str, Any]
@@ -264,3 +264,14 @@ async def test_a41_a_migrated_volume_goes_by_its_drivers_name(cluster: Cluster) 
         await cluster.gone()
         await cluster.passes(1)
         assert await cluster.attachments() == []
+
+
+async def test_a_migrated_inline_volume_says_that_it_holds_a_file_system(cluster: Cluster) -> None:
+    await cluster.node()
+    async with cluster.controller():
+        doc = a_pod("web", "n1")
+        doc["spec"]["volumes"] = [{"name": "disk", "gcePersistentDisk": {"pdName": "disk-1"}}]
+        await cluster.create(PODS, doc)
+        await cluster.passes(1)
+        (made,) = (await cluster.api.get(ATTACHMENTS)).doc["items"]
+        assert made["spec"]["source"]["inlineVolumeSpec"]["volumeMode"] == "Filesystem"

@@ -92,6 +92,7 @@ class Actual:
         self._nodes: dict[str, set[str]] = {}  # by volume
         self._volumes: dict[str, set[str]] = {}  # by node
         self._memories: dict[Spot, Memory] = {}
+        self._used: set[Spot] = set()
         self._attaching: Counter[str] = Counter()  # by node: attempts under way
 
     def learn(self, csi: CsiName, node: str) -> Spot:
@@ -109,6 +110,7 @@ class Actual:
         """Nothing of it is left, and nobody wants it."""
         name = self._names.pop(spot, None)
         self.remember(spot, BLANK)
+        self._used.discard(spot)
         if name is not None:
             del self._spots[name]
             _discard(self._nodes, spot.volume, spot.node)
@@ -126,6 +128,20 @@ class Actual:
     def attachment(self, spot: Spot) -> Attachment | None:
         name = self._names.get(spot)
         return None if name is None else self._find(name)
+
+    def use(self, spot: Spot) -> None:
+        """A pod has the volume there: from now on its attachment is ours, whoever made it."""
+        self._used.add(spot)
+
+    def is_ours(self, spot: Spot) -> bool:
+        """Whether its attachment may be deleted when no pod wants it.
+
+        Backup tools and populators attach volumes too, under whatever name.
+        """
+        if spot in self._used:
+            return True
+        attachment = self.attachment(spot)
+        return attachment is not None and attachment.is_made_by_controller
 
     def memory(self, spot: Spot) -> Memory:
         return self._memories.get(spot, BLANK)

@@ -208,6 +208,9 @@ def _decide_unwanted(view: VolumeView, place: Place) -> Steps:
     attachment = place.attachment
     if attachment is None:
         yield from _clear_up(view, place)
+    elif not place.is_ours:
+        if place.memory != BLANK:
+            yield Remember(place.spot, BLANK)  # whoever made it has its own reasons
     elif attachment.is_deleting:
         yield from _await_detach(view, place, attachment)
     else:
@@ -217,7 +220,7 @@ def _decide_unwanted(view: VolumeView, place: Place) -> Steps:
 def _clear_up(view: VolumeView, place: Place) -> Steps:
     """It is not attached, whatever the node was told."""
     yield from _ended_well(view, place, Act.DETACH)
-    if place.is_reported and place.is_in_use:
+    if place.is_reported and place.is_in_use and place.node is not None:
         return  # nothing is there to be detached, but the node is not to be startled either
     if place.is_reported:
         yield Unreport(place.spot)

@@ -101,6 +101,7 @@ class Effects:
             case Forget(spot):
                 self._actual.forget(spot)
             case Report(spot):
+                self._actual.use(spot)
                 self._reports.add(spot)
                 _log.info("volume attached", volume=view.label, node=spot.node)
             case Unreport(spot):
@@ -129,6 +130,7 @@ class Effects:
         try:
             try:
                 written = await self._client.create(Attachment, document)
+                self._actual.use(spot)  # it is our own
             except AlreadyExists:  # whoever made it asked for the same; the watch is only behind
                 written = await self._client.get(Attachment, Key("", name))
         except (ApiError, ConnectionLost) as error:
@@ -174,11 +176,10 @@ class Effects:
 
 
 def _document(node: str, volume: CsiVolume) -> Doc:
-    source: Doc = (
-        {"persistentVolumeName": volume.label}
-        if volume.inline_spec is None
-        else {"inlineVolumeSpec": msgspec.to_builtins(volume.inline_spec)}
-    )
+    source: Doc = {"persistentVolumeName": volume.label}
+    if (spec := volume.inline_spec) is not None:
+        inline = msgspec.to_builtins(spec) | {"volumeMode": spec.volume_mode.value}
+        source = {"inlineVolumeSpec": inline}  # where no server fills in a default
     name = attachment_name(volume.csi.handle, volume.csi.driver, node)
     return {
         "apiVersion": Attachment.resource.api_version,

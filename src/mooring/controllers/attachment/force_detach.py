@@ -1,8 +1,9 @@
 """Whether a volume that nobody wants on a node may be taken away from it.
 
 A node that says it uses the volume is waited for, as long as it is ready: without limit. One that
-is not ready loses it when the wait is over. One that is proven gone loses it at once: its Node is
-deleted, or somebody vouches by a taint that it is out of service.
+is not ready loses it when the wait is over, and so does one whose Node was deleted: deleting the
+object does not stop the machine. A node loses at once what it said last that it does not use, and
+everything when somebody vouches by a taint that it is out of service.
 """
 
 from enum import Enum
@@ -27,7 +28,7 @@ class Free(msgspec.Struct, frozen=True):
 class Held(msgspec.Struct, frozen=True):
     """Not now. `until` (monotonic): then it is taken by force; None: no such time is known."""
 
-    node: Node
+    node: Node | None  # None: it was deleted
     until: float | None
 
 
@@ -35,14 +36,16 @@ Gate = Free | Force | Held
 
 
 def decide_gate(place: Place, policy: Policy, now: float) -> Gate:
-    node = place.node
-    if node is None or not place.is_in_use:
+    if not place.is_in_use:
         return Free()
+    node = place.node
     since = now if place.memory.leaving_since is None else place.memory.leaving_since
+    if place.departure is not None:  # until then it may have been a healthy node
+        since = max(since, place.departure.since)
     due = since + policy.max_wait
-    may_be_forced = policy.forces_on_timeout and not node.is_ready
+    may_be_forced = policy.forces_on_timeout and (node is None or not node.is_ready)
     if may_be_forced and now >= due:
         return Force.TIMEOUT
-    if node.is_out_of_service:
+    if node is not None and node.is_out_of_service:
         return Force.OUT_OF_SERVICE
     return Held(node, due if may_be_forced else None)

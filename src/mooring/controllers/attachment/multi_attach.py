@@ -80,9 +80,14 @@ def find_wait(view: VolumeView, holder: Place) -> Wait | None:
     if holder.pods:
         words = f"{opening}: pods still use it there, and it stays until they are gone"
         return Wait(f"{node}: pods", words)
+    if not holder.is_ours:
+        words = f"{opening}: somebody else attached it there, and it stays until they detach it"
+        return Wait(f"{node}: somebody else", words)
     gate = decide_gate(holder, view.policy, view.now)
     if not isinstance(gate, Held):
         return None
+    if gate.node is None:
+        return _wait_for_deleted(view, node, opening, gate.until)
     if gate.node.is_ready:
         words = (
             f"{opening}: the node is ready and still uses it; "
@@ -90,12 +95,31 @@ def find_wait(view: VolumeView, holder: Place) -> Wait | None:
         )
         return Wait(f"{node}: ready", words)
     opening = f"{opening}: the node is not ready and still uses it"
-    by_hand = f"or until the node is deleted or has the taint {TaintKey.OUT_OF_SERVICE}"
+    by_hand = f"or until the node has the taint {TaintKey.OUT_OF_SERVICE}"
     if gate.until is None:
         words = (
             f"{opening}, and force detach on timeout is disabled; "
             f"it stays until the node reports that it does not, {by_hand}"
         )
         return Wait(f"{node}: not ready, no timeout", words)
-    at = to_seconds(view.wall + timedelta(seconds=gate.until - view.now))
+    at = _time_of(view, gate.until)
     return Wait(f"{node}: not ready", f"{opening}; it is taken away by force at {at}, {by_hand}")
+
+
+def _wait_for_deleted(view: VolumeView, node: str, opening: str, until: float | None) -> Wait:
+    opening = f"{opening}: the node was deleted, and its machine may still use it"
+    by_hand = (
+        f"a node of that name that does not use it, or has the taint {TaintKey.OUT_OF_SERVICE}"
+    )
+    if until is None:
+        words = (
+            f"{opening}; force detach on timeout is disabled, so it stays until there is {by_hand}"
+        )
+        return Wait(f"{node}: deleted, no timeout", words)
+    at = _time_of(view, until)
+    words = f"{opening}; it is taken away by force at {at}, or as soon as there is {by_hand}"
+    return Wait(f"{node}: deleted", words)
+
+
+def _time_of(view: VolumeView, due: float) -> str:
+    return to_seconds(view.wall + timedelta(seconds=due - view.now))

@@ -29,7 +29,7 @@ from mooring.controllers.attachment.resolve import (
     resolve_inline,
 )
 from mooring.controllers.attachment.status import NodeReports
-from mooring.controllers.attachment.view import Place, Policy, VolumeView
+from mooring.controllers.attachment.view import Departure, Place, Policy, VolumeView
 from mooring.model.attachment import Attachment, AttachmentStatus
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
@@ -81,6 +81,7 @@ class AttachDetach:
         self._known = known
         self._policy = policy
         self._has_begun = False
+        self._departures: dict[str, Departure] = {}  # by node, as long as volumes are there
         self._desired = Desired(self._wake)
         self._actual = Actual(lambda name: known.attachments.get(Key("", name)))
         self._reports = NodeReports(client, clock, known.nodes, self._actual.is_attaching_to)
@@ -147,7 +148,7 @@ class AttachDetach:
         )
 
     def _place(self, spot: Spot, read: Mapping[str, Node | None]) -> Place:
-        is_read = spot.node in read
+        is_read, pods = spot.node in read, self._desired.pods_on(spot.volume, spot.node)
         node = read[spot.node] if is_read else self._known.nodes.get(Key("", spot.node))
         return Place(
             spot,
@@ -155,8 +156,11 @@ class AttachDetach:
             is_read,
             self._actual.attachment(spot),
             self._reports.has(spot),
-            tuple(self._desired.pods_on(spot.volume, spot.node).values()),
+            tuple(pods.values()),
             self._actual.memory(spot),
+            is_managed=node is not None and self._reports.serves(spot.node),
+            is_ours=self._actual.is_ours(spot),
+            departure=self._departures.get(spot.node),
         )
 
     # what wakes it
@@ -178,7 +182,7 @@ class AttachDetach:
         """What the node was told before us."""
         for volume in self._reports.take_over(node):
             if (csi := find_csi_name(volume)) is not None:
-                self._actual.learn(csi, node.name)
+                self._actual.use(self._actual.learn(csi, node.name))
                 self._wake(volume)
 
     def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
@@ -234,10 +238,13 @@ class AttachDetach:
         if not self._has_begun:
             return
         if after is not None:
-            if before is None or not before.leaves_attaching_to_controller:
+            if not self._reports.serves(after.name):
                 self._take_over(after)
+            if after.is_ready:  # it speaks for its machine
+                self._departures.pop(after.name, None)
             self._reports.check(after)
         elif before is not None:
+            self._note_departure(before)
             self._reports.gone(before.name)
         if before is None or after is None or _standing(before) != _standing(after):
             node = before if after is None else after
@@ -250,6 +257,19 @@ class AttachDetach:
             for volume in {*was} ^ {*now}:
                 if volume in here:
                     self._wake(volume)
+
+    def _note_departure(self, node: Node) -> None:
+        """A list shows that a node is gone, but not what it said in the end."""
+        for name in [name for name in self._departures if not self._actual.volumes_on(name)]:
+            del self._departures[name]
+        if not self._actual.volumes_on(node.name):
+            return
+        missed = self._known.nodes.is_catching_up
+        in_use = None if missed else frozenset(node.status.volumes_in_use)
+        earlier = self._departures.get(node.name)
+        if earlier is not None:  # a Node in between that never became ready has said nothing
+            in_use = None if earlier.in_use is None or in_use is None else earlier.in_use | in_use
+        self._departures[node.name] = Departure(self._clock.monotonic(), in_use)
 
     # what pods want
 

@@ -39,17 +39,26 @@ class NodeReports:
         self._clock = clock
         self._nodes = nodes
         self._expects_more = expects_more
+        self._served: set[str] = set()
         self._lists: dict[str, dict[str, str]] = {}  # by node: device paths by volume
         self._written: dict[str, float] = {}  # by node: when last
         self._waiting: dict[str, list[Waiter]] = {}
 
     def take_over(self, node: Node) -> Collection[str]:
         """Whatever the node was told by others is kept, until it is known to be wrong: these."""
-        if not node.leaves_attaching_to_controller or not node.status.volumes_attached:
+        if not node.leaves_attaching_to_controller:
+            return ()
+        self._served.add(node.name)
+        if not node.status.volumes_attached:
             return ()
         listed = _listed(node)
         self._lists[node.name] = listed | self._lists.get(node.name, {})
         return listed
+
+    def serves(self, node: str) -> bool:
+        """Whether the node leaves attaching to us. Once it has said so, it does until it is gone:
+        a pod there counts on it, and nobody else would detach what is attached."""
+        return node in self._served
 
     def has(self, spot: Spot) -> bool:
         return spot.volume in self._lists.get(spot.node, ())
@@ -92,6 +101,7 @@ class NodeReports:
 
     def gone(self, node: str) -> None:
         self._written.pop(node, None)
+        self._served.discard(node)
 
     async def reconcile(self, key: Key) -> Verdict:
         waiters = self._waiting.pop(key.name, [])
@@ -143,7 +153,7 @@ class NodeReports:
         return written
 
     def _differs(self, node: Node) -> bool:
-        if not node.leaves_attaching_to_controller:
+        if not self.serves(node.name):
             return False  # it attaches for itself, and keeps its own list
         return _listed(node) != self._lists.get(node.name, {})
 

@@ -22,6 +22,16 @@ class Policy(msgspec.Struct, frozen=True):
     forces_on_timeout: bool = True
 
 
+class Departure(msgspec.Struct, frozen=True):
+    """The end of a Node object. Of its machine it says nothing."""
+
+    since: float  # monotonic
+    in_use: frozenset[str] | None  # as the node said last; None: its last word was not heard
+
+    def leaves_in_use(self, volume: str) -> bool:
+        return self.in_use is None or volume in self.in_use
+
+
 class Place(msgspec.Struct, frozen=True):
     """The volume on one node."""
 
@@ -32,20 +42,27 @@ class Place(msgspec.Struct, frozen=True):
     is_reported: bool  # it is in what we tell the node to be attached
     pods: tuple[Pod, ...]  # that want it there
     memory: Memory
+    is_managed: bool  # volumes are attached to the node from here
+    is_ours: bool  # `attachment` was made by a controller like us, or a pod has used it
+    departure: Departure | None = None  # of a Node of this name, if none has become ready since
 
     @property
     def state(self) -> State:
         return state_of(self.attachment)
 
     @property
-    def is_managed(self) -> bool:
-        """Whether volumes are attached to it from here."""
-        return self.node is not None and self.node.leaves_attaching_to_controller
-
-    @property
     def is_in_use(self) -> bool:
-        """Whether the node says so."""
-        return self.node is not None and self.spot.volume in self.node.status.volumes_in_use
+        """Whether the node says so, or said so before its Node was deleted.
+
+        Of a deleted node whose last word nobody has heard it is assumed. A new Node speaks for the
+        machine as soon as it is ready: whoever makes the object need not know what is mounted.
+        """
+        volume, node, departure = self.spot.volume, self.node, self.departure
+        if node is None:
+            return departure is None or departure.leaves_in_use(volume)
+        if volume in node.status.volumes_in_use:
+            return True
+        return departure is not None and not node.is_ready and departure.leaves_in_use(volume)
 
 
 class VolumeView(msgspec.Struct, frozen=True):

@@ -46,6 +46,9 @@ PROCESSES_SUFFICE = Condition(
     "PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"
 )
 READY = Condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+NOT_YET_READY = Condition(
+    "Ready", "False", "KubeletNotReady", "what volumes are in use is not known yet"
+)
 
 
 def labels(name: str, identity: Identity) -> Mapping[str, str]:
@@ -155,10 +158,11 @@ def status(node: Node | None, told: Told, now: str) -> Doc:
 
 def is_news(node: Node, told: Told) -> bool:
     """Whether the API should hear of it now; see `is_loss` too."""
+    had = node.status.conditions
     return (
         _is_gain(node, told)
         or _is_elsewhere(node, told)
-        or not all(_is_told(node.status.conditions, wanted) for wanted in _conditions(told))
+        or not all(_is_told(had, each) for each in _conditions(had, told))
         or not capacity(told.amounts).items() <= node.status.capacity.items()
         or not allocatable(told.amounts).items() <= node.status.allocatable.items()
         or any(key not in node.status.allocatable for key in _of_others(node, told))
@@ -181,17 +185,22 @@ def _is_elsewhere(node: Node, told: Told) -> bool:
     return door is not None and node.status.daemon_endpoints.kubelet_endpoint.port != door.port
 
 
-def _conditions(told: Told) -> Iterable[Condition]:
+def _conditions(had: tuple[Condition, ...], told: Told) -> Iterable[Condition]:
+    """A node that does not know yet what it has mounted is as ready as it said before: a new Node
+    without `volumesInUse` would give away what is in use on this machine."""
+    ready = READY
+    if told.in_use is None:
+        ready = find_condition(had, "Ready") or NOT_YET_READY
     return (
         MEMORY_IS_SHORT if told.has_memory_pressure else MEMORY_SUFFICES,
         DISK_IS_FULL if told.has_disk_pressure else DISK_HAS_ROOM,
         PROCESSES_SUFFICE,
-        READY,
+        ready,
     )
 
 
 def _renewed(had: tuple[Condition, ...], told: Told, now: str) -> tuple[Condition, ...]:
-    for wanted in _conditions(told):
+    for wanted in _conditions(had, told):
         had = set_condition(had, replace(wanted, last_heartbeat_time=now), now)
     return had
 

@@ -17,9 +17,10 @@ from mooring.controllers.attachment.plan import (
     Unreport,
     Withdraw,
 )
-from mooring.controllers.attachment.view import VolumeView
+from mooring.controllers.attachment.view import Departure, VolumeView
 from mooring.model.steps import Emit
 from tests.unit.controllers.attachment.things import (
+    CSI,
     NOW,
     SHARED,
     a_node,
@@ -46,10 +47,13 @@ LATE_DETACH = Memory(attempt=Attempt(Act.DETACH, NOW - 120))
 ATTACH_FAILED = Memory(failure=Failure(Act.ATTACH, 1, NOW + 0.5))
 DETACH_FAILED = Memory(failure=Failure(Act.DETACH, 1, NOW + 0.5))
 LEFT_LONG_AGO = Memory(leaving_since=NOW - 360)
+USING = Departure(NOW - 1, frozenset({CSI.unique}))
+LET_GO = Departure(NOW - 1, frozenset())
 
 USED = a_node(in_use=True)
 DOWN = a_node(in_use=True, ready=False)
 OFF = a_node(in_use=True, out_of_service=True)
+NOT_YET_READY = a_node(ready=False)
 UNMANAGED = a_node(managed=False)
 
 WANTED: dict[str, tuple[VolumeView, tuple[type[Step], ...]]] = {
@@ -196,13 +200,58 @@ UNWANTED: dict[str, tuple[VolumeView, tuple[type[Step], ...]]] = {
         a_view(a_place("n1", ATTACHED, read=True, on=OFF)),
         (CountForced, Remember, Delete, LookAgain),
     ),
-    "a node that is not there is asked about first": (
-        a_view(a_place("n1", ATTACHED, gone=True)),
+    "a deleted node that said last that it does not use it is asked about first": (
+        a_view(a_place("n1", ATTACHED, gone=True, departure=LET_GO)),
         (Remember, Withdraw),
     ),
-    "a node that is proven gone loses it at once, and nothing is forced": (
-        a_view(a_place("n1", ATTACHED, gone=True, read=True)),
+    "and then loses it, and nothing is forced": (
+        a_view(a_place("n1", ATTACHED, gone=True, read=True, departure=LET_GO)),
         (Remember, Delete, LookAgain),
+    ),
+    "a deleted node that said last that it uses it is waited for": (
+        a_view(a_place("n1", ATTACHED, gone=True, departure=USING)),
+        (Remember, LookAgain),
+    ),
+    "since it was deleted": (
+        a_view(a_place("n1", ATTACHED, gone=True, departure=USING, memory=LEFT_LONG_AGO)),
+        (Remember, LookAgain),
+    ),
+    "a deleted node that nobody heard is waited for": (
+        a_view(a_place("n1", ATTACHED, gone=True)),
+        (Remember, LookAgain),
+    ),
+    "when the wait is over it is asked about": (
+        a_view(a_place("n1", ATTACHED, gone=True, memory=LEFT_LONG_AGO)),
+        (Remember, Withdraw),
+    ),
+    "and then it is taken by force": (
+        a_view(a_place("n1", ATTACHED, gone=True, read=True, memory=LEFT_LONG_AGO)),
+        (CountForced, Remember, Delete, LookAgain),
+    ),
+    "a new Node that is not ready yet takes nothing back that the old one said": (
+        a_view(a_place("n1", ATTACHED, reported=True, on=NOT_YET_READY, departure=USING)),
+        (Remember, LookAgain),
+    ),
+    "one that is ready speaks for itself": (
+        a_view(a_place("n1", ATTACHED, departure=USING)),
+        (Remember, Withdraw),
+    ),
+    "force is disabled and the node deleted: no limit": (
+        a_view(a_place("n1", ATTACHED, gone=True, memory=LEFT_LONG_AGO), forces_on_timeout=False),
+        (Remember,),
+    ),
+    "what is not attached to a deleted node is forgotten": (
+        a_view(a_place("n1", None, gone=True, reported=True)),
+        (Unreport, Forget),
+    ),
+    "what somebody else attached is left alone": (
+        a_view(a_place("n1", ATTACHED, foreign=True)),
+        (),
+    ),
+    "and so is what they detach": (a_view(a_place("n1", LEAVING, foreign=True)), ()),
+    "of what a pod only waited for nothing is remembered": (
+        a_view(a_place("n1", ASKED, foreign=True, memory=ATTACHING)),
+        (Remember,),
     ),
     "an attach under way is not cut short": (
         a_view(a_place("n1", ASKED, memory=ATTACHING)),

@@ -1,7 +1,8 @@
 """Whatever pods, nodes, attachers and deaths do, in whatever order:
 
 no exclusive volume is on two nodes at a time; nothing is taken from a ready node that has it
-mounted; and when everybody has come to rest, volumes are where pods want them and nowhere else.
+mounted, nor before the wait is over from a machine that runs on when its Node is deleted; and when
+everybody has come to rest, volumes are where pods want them and nowhere else.
 
 The nodes keep their half of the bargain: a node says that it uses a volume, then looks whether the
 volume is in its list, and only then mounts it.
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from mooring.client.contract import EVERYTHING
 from mooring.controllers.attachment.run import COMPONENT, AttachDetach, Informers
+from mooring.controllers.attachment.view import MAX_WAIT_SECONDS
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
@@ -49,15 +51,21 @@ class World:
         self.there: set[tuple[str, str]] = set()  # volume and node: what is really attached
         self.mounted: set[tuple[str, str]] = set()
         self.fails = False  # the driver
+        self.deleted: dict[str, float] = {}  # nodes, and when
         self.judged = 0  # so much of the server's history
         self.asleep: set[str] = set()  # nodes and the driver, while they do nothing
         self.eyes_on_nodes = FakeClient(self.server, self.clock)  # may be behind all others
         for name in NODES:
-            ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-            doc = {"metadata": {"name": name, "annotations": MANAGED}, "status": ready}
-            self.server.create(Node, doc)
+            self.registers(name)
         for name, modes in VOLUMES.items():
             self._bound(name, modes)
+
+    def registers(self, name: str) -> None:
+        """A machine says that it is there, and what it has mounted."""
+        in_use = [CsiName(DRIVER, v).unique for v, node in self.mounted if node == name]
+        status = {"conditions": [{"type": "Ready", "status": "True"}], "volumesInUse": in_use}
+        doc = {"metadata": {"name": name, "annotations": MANAGED}, "status": status}
+        self.server.create(Node, doc)
 
     def _bound(self, name: str, modes: list[str]) -> None:
         claim = self.server.create(
@@ -114,10 +122,16 @@ class World:
             case "a node sleeps or wakes":
                 self.asleep ^= {node}
             case "a node fails or recovers":
-                seen = self.server.get(Node, Key("", node))
-                status = "False" if seen.is_ready else "True"
-                change = {"conditions": [{"type": "Ready", "status": status}]}
-                self.server.patch(seen, {}, change)
+                if (seen := self.server.find(Node, Key("", node))) is not None:
+                    status = "False" if seen.is_ready else "True"
+                    change = {"conditions": [{"type": "Ready", "status": status}]}
+                    self.server.patch(seen, {}, change)
+            case "a node is deleted or comes back":
+                if (seen := self.server.find(Node, Key("", node))) is None:
+                    self.registers(node)
+                else:
+                    self.deleted[node] = self.clock.monotonic()
+                    self.server.delete(seen)
             case "nodes are seen late or again":
                 self.eyes_on_nodes.is_held = not self.eyes_on_nodes.is_held
                 if not self.eyes_on_nodes.is_held:
@@ -153,14 +167,20 @@ class World:
         self.check()
 
     def _judge(self, before: Doc, after: Doc | None) -> None:
-        """Nobody asks for a detach from a ready node that has the volume mounted."""
+        """Nobody asks for a detach from a ready node that has the volume mounted, nor from a
+        machine whose Node was deleted a moment ago."""
         was_leaving = "deletionTimestamp" in before["metadata"]
         is_leaving = after is None or "deletionTimestamp" in after["metadata"]
         if is_leaving and not was_leaving:
             spec = before["spec"]
             pair = (spec["source"]["persistentVolumeName"], spec["nodeName"])
-            node = self.server.get(Node, Key("", pair[1]))
-            assert pair not in self.mounted or not node.is_ready, "taken from under a ready node"
+            node = self.server.find(Node, Key("", pair[1]))
+            if node is not None:
+                is_safe = pair not in self.mounted or not node.is_ready
+                assert is_safe, "taken from under a ready node"
+            elif pair in self.mounted:
+                waited = self.clock.monotonic() - self.deleted[pair[1]]
+                assert waited >= MAX_WAIT_SECONDS, "taken from a machine that may run"
 
     def pod(self, name: str, node: str, volume: str) -> None:
         if self.server.find(Pod, Key("ns", name)) is not None:
@@ -180,8 +200,8 @@ class World:
 
     def node_works(self, name: str) -> None:
         """One round of a kubelet that is alive: unmount, say what is used, look, mount."""
-        seen = self.server.get(Node, Key("", name))
-        if not seen.is_ready:
+        seen = self.server.find(Node, Key("", name))
+        if seen is None or not seen.is_ready:
             return
         wanted = {volume for volume, node in self.wanted() if node == name}
         self.mounted = {(v, n) for v, n in self.mounted if n != name or v in wanted}
@@ -226,6 +246,8 @@ class World:
         self.asleep.clear()
         self.eyes_on_nodes.go_on()
         for name in NODES:
+            if self.server.find(Node, Key("", name)) is None:
+                self.registers(name)
             seen = self.server.get(Node, Key("", name))
             change = {"conditions": [{"type": "Ready", "status": "True"}]}
             self.server.patch(seen, {}, change)
@@ -240,6 +262,7 @@ ACTS = st.sampled_from(
         "a pod goes",
         "a node sleeps or wakes",
         "a node fails or recovers",
+        "a node is deleted or comes back",
         "nodes are seen late or again",
         "the driver sleeps or wakes",
         "the driver fails or recovers",

@@ -6,8 +6,14 @@ from msgspec.structs import replace
 
 from mooring.controllers.attachment.actual import BLANK, Memory, Spot
 from mooring.controllers.attachment.resolve import CsiVolume
-from mooring.controllers.attachment.view import Place, Policy, VolumeView
-from mooring.model.attachment import Attachment, AttachmentError, AttachmentSpec, AttachmentStatus
+from mooring.controllers.attachment.view import Departure, Place, Policy, VolumeView
+from mooring.model.attachment import (
+    Attachment,
+    AttachmentError,
+    AttachmentMeta,
+    AttachmentSpec,
+    AttachmentStatus,
+)
 from mooring.model.condition import Condition
 from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node, NodeSpec, NodeStatus
@@ -56,7 +62,7 @@ def an_attachment(
     attach_error: str = "",
     detach_error: str = "",
 ) -> Attachment:
-    metadata = ObjectMeta(
+    metadata = AttachmentMeta(
         name=attachment_name(CSI.handle, CSI.driver, node),
         deletion_timestamp="2026-01-02T03:04:05Z" if deleting else None,
     )
@@ -77,9 +83,22 @@ def a_place(
     read: bool = False,
     reported: bool = False,
     memory: Memory = BLANK,
+    foreign: bool = False,
+    departure: Departure | None = None,
 ) -> Place:
     there = None if gone else on or a_node(node)
-    return Place(Spot(CSI.unique, node), there, read, attachment, reported, pods, memory)
+    return Place(
+        Spot(CSI.unique, node),
+        there,
+        read,
+        attachment,
+        reported,
+        pods,
+        memory,
+        is_managed=there is not None and there.leaves_attaching_to_controller,
+        is_ours=not foreign,
+        departure=departure,
+    )
 
 
 def a_view(*places: Place, volume: CsiVolume | None = EXCLUSIVE, **policy: Any) -> VolumeView:

@@ -1,5 +1,7 @@
 """How a node words what it has."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -81,6 +83,27 @@ def test_it_is_reached_by_its_addresses_and_its_name() -> None:
 
 def test_volumes_in_use_are_left_alone_while_they_are_not_known() -> None:
     assert "volumesInUse" not in document.status(None, replace(TOLD, in_use=None), "now")
+
+
+def test_a_new_node_is_not_ready_before_it_knows_what_it_has_mounted() -> None:
+    ready = {one["type"]: one["status"] for one in _status(None, in_use=None)["conditions"]}
+    assert ready["Ready"] == "False"
+    node = read_document({"metadata": {"name": "n1"}, "status": _status(None, in_use=None)}, Node)
+    assert not document.is_news(node, replace(TOLD, in_use=None))
+    assert document.is_news(node, replace(TOLD, in_use=()))
+    ready = {one["type"]: one["status"] for one in _status(node, in_use=())["conditions"]}
+    assert ready["Ready"] == "True"
+
+
+def test_a_node_that_starts_again_is_as_ready_as_it_was() -> None:
+    node = read_document({"metadata": {"name": "n1"}, "status": _status(None, in_use=())}, Node)
+    assert not document.is_news(node, replace(TOLD, in_use=None))
+    ready = {one["type"]: one["status"] for one in _status(node, in_use=None)["conditions"]}
+    assert ready["Ready"] == "True"
+
+
+def _status(node: Node | None, *, in_use: tuple[str, ...] | None) -> dict[str, Any]:
+    return document.status(node, replace(TOLD, in_use=in_use), "2026-01-02T03:04:05Z")
 
 
 def test_what_was_told_is_no_news() -> None:
