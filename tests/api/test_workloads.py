@@ -163,9 +163,64 @@ async def test_whoever_may_write_roles_cannot_give_away_more_than_that(api: ApiU
     headers = {"content-type": "application/merge-patch+json", "impersonate-user": "jane"}
     grown = await api.ask("PATCH", f"{RBAC}/clusterroles/given", more, headers)
     assert refusal(grown) == (403, "Forbidden")
-    labelled = {"metadata": {"labels": {"a": "b"}}}
-    metadata = await api.ask("PATCH", f"{RBAC}/clusterroles/given", labelled, headers)
-    assert metadata.code == 200
+    kept = {"metadata": {"finalizers": ["example.com/keep"], "ownerReferences": []}}
+    collected = await api.ask("PATCH", f"{RBAC}/clusterroles/given", kept, headers)
+    assert collected.code == 200
+
+
+UPDATES: dict[str, tuple[str, str, Doc]] = {
+    "a label that an aggregated role looks for": (
+        "clusterroles/given",
+        "PATCH",
+        {"metadata": {"labels": {"rbac.example.com/aggregate": "true"}}},
+    ),
+    "an annotation": ("clusterroles/given", "PATCH", {"metadata": {"annotations": {"a": "b"}}}),
+    "an aggregation rule": (
+        "clusterroles/given",
+        "PATCH",
+        {"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}},
+    ),
+    "the label of a binding": (
+        "clusterrolebindings/given",
+        "PATCH",
+        {"metadata": {"labels": {"a": "b"}}},
+    ),
+    "a subject of a binding": (
+        "clusterrolebindings/given",
+        "PATCH",
+        {"subjects": [{"kind": "User", "name": "joe", "apiGroup": "rbac.authorization.k8s.io"}]},
+    ),
+    "a role that is created by an update": (
+        "namespaces/default/roles/new",
+        "PUT",
+        {"metadata": {"name": "new"}, "rules": []},
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "method", "change"), UPDATES.values(), ids=UPDATES)
+async def test_whoever_may_write_roles_cannot_change(
+    api: ApiUnderTest, path: str, method: str, change: Doc
+) -> None:
+    writes = {"verbs": ["*"], "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["*"]}
+    await grant(api, "jane", writes)
+    media = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    headers = {"content-type": media, "impersonate-user": "jane"}
+    answer = await api.ask(method, f"{RBAC}/{path}", change, headers)
+    assert refusal(answer) == (403, "Forbidden")
+
+
+async def test_whoever_may_write_roles_cannot_apply_a_label_either(api: ApiUnderTest) -> None:
+    writes = {"verbs": ["*"], "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["*"]}
+    await grant(api, "jane", writes)
+    applied = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "given", "labels": {"a": "b"}},
+    }
+    headers = {"content-type": "application/apply-patch+yaml", "impersonate-user": "jane"}
+    path = f"{RBAC}/clusterroles/given?fieldManager=jane"
+    assert refusal(await api.ask("PATCH", path, applied, headers)) == (403, "Forbidden")
 
 
 async def test_rights_are_reviewed_with_written_roles(api: ApiUnderTest) -> None:

@@ -5,10 +5,12 @@ Kubernetes also lets those give who have just the rights in question; here that 
 
 from mooring.apiserver.admission.contract import Attempt, Objects
 from mooring.apiserver.auth.user import MASTERS
+from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.refusals import forbidden
 from mooring.model.field_error import show
 
-_WHAT_IS_GIVEN = ("rules", "aggregationRule", "subjects", "roleRef")
+_GARBAGE_COLLECTION = frozenset({"ownerReferences", "finalizers"})
+_VOLATILE = frozenset({"resourceVersion", "managedFields", "selfLink"})
 
 
 def check(attempt: Attempt, _: Objects) -> None:
@@ -24,6 +26,18 @@ def check(attempt: Attempt, _: Objects) -> None:
 
 
 def _gives(attempt: Attempt) -> bool:
-    """Changes of metadata, as garbage collection makes them, give nothing."""
+    """Only the metadata that garbage collection changes gives nothing: a label may be what an
+    aggregated role looks for, and any other change may give again what its writer never had."""
     new, old = attempt.new or {}, attempt.old
-    return old is None or any(new.get(field) != old.get(field) for field in _WHAT_IS_GIVEN)
+    if old is None:
+        return True
+    return _content(new) != _content(old)
+
+
+def _content(doc: Doc) -> Doc:
+    """What counts; an empty value is no value."""
+    metadata = doc.get("metadata") or {}
+    counted = metadata.keys() - _GARBAGE_COLLECTION - _VOLATILE
+    own = {field: value for field, value in doc.items() if field != "metadata"}
+    whole = {**own, "metadata": {field: metadata[field] for field in counted if metadata[field]}}
+    return {field: value for field, value in whole.items() if value}
