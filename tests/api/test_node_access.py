@@ -1,5 +1,9 @@
 """What a node sees: what its pods lead to, and nothing else. Scenario 98 of the list."""
 
+from typing import Any
+
+import pytest
+
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.objects import (
     ATTACHMENTS,
@@ -92,3 +96,48 @@ async def test_98_a_node_reports_the_size_of_a_claim_and_nothing_else(api: ApiUn
     phase = {"status": {"phase": "Bound"}}
     assert (await api.ask("PATCH", url, phase, merge, token=node)).code == 403
     assert (await api.ask("PATCH", f"{CLAIMS}/data", {"spec": {}}, merge, token=node)).code == 403
+
+
+MIRROR = "kubernetes.io/config.mirror"
+NOT_THROUGH_STATUS = {
+    "makes no mirror of its pod": (
+        {"annotations": {MIRROR: "hash"}},
+        f"metadata.annotations[{MIRROR}]: Forbidden: may not add mirror pod annotation",
+    ),
+    "takes nothing from what confines its pod": (
+        {"annotations": {"container.apparmor.security.beta.kubernetes.io/main": "unconfined"}},
+        "may not add AppArmor annotations",
+    ),
+    "relabels no pod": ({"labels": {"a": "b"}}, "cannot update labels through pod status"),
+}
+
+
+@pytest.mark.parametrize(("metadata", "words"), NOT_THROUGH_STATUS.values(), ids=NOT_THROUGH_STATUS)
+async def test_through_the_status_a_node(
+    api: ApiUnderTest, metadata: dict[str, Any], words: str
+) -> None:
+    await api.post(PODS, a_pod("web", node="n1"))
+    headers = {"content-type": "application/merge-patch+json"}
+    path, token = f"{PODS}/web/status", api.token_of("node:n1")
+    answer = await api.ask("PATCH", path, {"metadata": metadata}, headers, token=token)
+    assert answer.code in (403, 422)
+    assert words in answer.doc["message"]
+
+
+async def test_a_mirror_stays_one_whoever_asks(api: ApiUnderTest) -> None:
+    pod = a_pod("web", node="n1")
+    pod["metadata"]["annotations"] = {MIRROR: "hash"}
+    pod["spec"]["automountServiceAccountToken"] = False
+    assert (await api.post(PODS, pod)).code == 201
+    for path in (f"{PODS}/web", f"{PODS}/web/status"):
+        answer = await api.patch(path, {"metadata": {"annotations": {MIRROR: None}}})
+        assert answer.code == 422
+        assert "may not remove or update mirror pod annotation" in answer.doc["message"]
+
+
+async def test_a_mirror_has_a_node(api: ApiUnderTest) -> None:
+    pod = a_pod("web", node="")
+    pod["metadata"]["annotations"] = {MIRROR: "hash"}
+    answer = await api.post(PODS, pod)
+    assert answer.code == 422
+    assert "must set spec.nodeName if mirror pod annotation is set" in answer.doc["message"]

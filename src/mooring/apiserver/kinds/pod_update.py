@@ -20,7 +20,26 @@ _REQUIREMENTS = ("matchExpressions", "matchFields")
 _STATUSES = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
 
 
+_FIXED_ANNOTATIONS = {  # by prefix: who a pod is to its node, and what confines it
+    "kubernetes.io/config.mirror": "mirror pod annotation",
+    "container.apparmor.security.beta.kubernetes.io/": "AppArmor annotations",
+}
+
+
+def validate_annotations_update(new: Doc, old: Doc) -> Iterable[FieldError]:
+    """On every path: a node writes the status, and metadata with it."""
+    now = new["metadata"].get("annotations") or {}
+    before = old["metadata"].get("annotations") or {}
+    for key in sorted(now.keys() | before.keys()):
+        what = next((w for prefix, w in _FIXED_ANNOTATIONS.items() if key.startswith(prefix)), None)
+        if what is None or now.get(key) == before.get(key):
+            continue
+        verb = "remove or update" if key in before else "add"
+        yield forbidden(f"metadata.annotations[{key}]", f"may not {verb} {what}")
+
+
 def validate_pod_update(new: Doc, old: Doc) -> Iterable[FieldError]:
+    yield from validate_annotations_update(new, old)
     now, before = new["spec"], old["spec"]
     if now == before:
         return
@@ -151,6 +170,7 @@ def _with_gated_changes(allowed: Doc, now: Doc) -> Doc:
 
 
 def validate_pod_status(new: Doc, old: Doc) -> Iterable[FieldError]:
+    yield from validate_annotations_update(new, old)
     now, before = new.get("status", {}), old.get("status", {})
     yield from validate_unchanged("status.qosClass", now.get("qosClass"), before.get("qosClass"))
     nominated = now.get("nominatedNodeName")

@@ -28,9 +28,19 @@ _NAMES = {
 ADDRESS_TEXT = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
+_MIRROR = "kubernetes.io/config.mirror"
+
+
+def _validate_annotations(annotations: Doc, spec: Doc) -> Iterable[FieldError]:
+    if _MIRROR in annotations and not spec.get("nodeName"):
+        why = "must set spec.nodeName if mirror pod annotation is set"
+        yield invalid(f"metadata.annotations[{_MIRROR}]", annotations[_MIRROR], why)
+
+
 def validate_pod(doc: Doc) -> Iterable[FieldError]:
     spec = doc.get("spec", {})
     pod_name = doc.get("metadata", {}).get("name", "")
+    yield from _validate_annotations(doc.get("metadata", {}).get("annotations") or {}, spec)
     volumes, errors = validate_volumes(spec.get("volumes", []), pod_name, "spec.volumes")
     yield from errors
     yield from validate_containers(spec, volumes)
