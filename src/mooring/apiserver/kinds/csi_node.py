@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
 from mooring.apiserver.kinds.immutability import IMMUTABLE, same
 from mooring.model.field_error import FieldError, duplicate, invalid, required
 from mooring.model.names import csi_driver_name_errors, qualified_name
@@ -14,11 +14,23 @@ _MOST_NODE_ID_BYTES = 256
 
 def _defaults(doc: Doc) -> None:
     doc.setdefault("spec", {}).setdefault("drivers", [])
+    for driver in _drivers(doc):
+        driver["topologyKeys"] = driver.get("topologyKeys") or None
+
+
+def _prepare_update(new: Doc, old: Doc, _: Context) -> None:
+    """Drivers that are gone leave a null behind, as in Kubernetes."""
+    if not _drivers(new):
+        new["spec"]["drivers"] = None if _drivers(old) else old["spec"]["drivers"]
+
+
+def _drivers(doc: Doc) -> list[Doc]:
+    return doc["spec"]["drivers"] or []
 
 
 def _validate(doc: Doc) -> Iterable[FieldError]:
     names: set[str] = set()
-    for index, driver in enumerate(doc["spec"]["drivers"]):
+    for index, driver in enumerate(_drivers(doc)):
         path = f"spec.drivers[{index}]"
         name = driver.get("name", "")
         yield from csi_driver_name_errors(f"{path}.name", name)
@@ -53,19 +65,21 @@ def _validate_topology_keys(keys: Iterable[str], path: str) -> Iterable[FieldErr
 
 def _validate_update(new: Doc, old: Doc) -> Iterable[FieldError]:
     """Drivers come and go as a whole; of one that stays, only the limit may change."""
-    known = {driver.get("name"): driver for driver in old["spec"]["drivers"]}
-    for driver in new["spec"]["drivers"]:
+    known = {driver.get("name"): driver for driver in _drivers(old)}
+    for driver in _drivers(new):
         before = known.get(driver.get("name"))
         if before is not None and not same(_without_limit(driver), _without_limit(before)):
             yield invalid("spec.drivers", _without_limit(driver), IMMUTABLE)
 
 
 def _without_limit(driver: Doc) -> Doc:
-    return {field: value for field, value in driver.items() if field != "allocatable"}
+    """As it is compared and shown; a null is nothing."""
+    kept = driver.items()
+    return {field: value for field, value in kept if field != "allocatable" and value is not None}
 
 
 def _row(doc: Doc, now: str) -> list[Any]:
-    return [name_of(doc), len(doc["spec"]["drivers"]), age_of(doc, now)]
+    return [name_of(doc), len(_drivers(doc)), age_of(doc, now)]
 
 
 CSI_NODE = Kind(
@@ -78,6 +92,7 @@ CSI_NODE = Kind(
     columns=(NAME, Column("Drivers", type="integer"), AGE),
     row=_row,
     defaults=_defaults,
+    prepare_update=_prepare_update,
     validate=_validate,
     validate_update=_validate_update,
     update_needs_version=True,

@@ -50,28 +50,22 @@ def validate_metadata(doc: Doc, kind: Kind) -> Iterable[FieldError]:
     if owners := metadata.get("ownerReferences"):
         _check_owners(owners, errors)
     if finalizers := metadata.get("finalizers"):
-        _check_finalizers(finalizers, kind, errors)
+        _check_finalizers(finalizers, errors)
+        _check_qualified(finalizers, kind, errors)
     return errors
 
 
 def validate_metadata_update(new: Doc, old: Doc, kind: Kind) -> Iterable[FieldError]:
-    """Complaints about changed metadata; what did not change was judged when it was written."""
+    """Complaints about changed metadata; what did not change was judged when it was written.
+
+    In the order of Kubernetes: what is wrong in itself, what may not change, what only built-in
+    kinds ask of finalizers.
+    """
     now: Doc = new.get("metadata") or {}
     before: Doc = old.get("metadata") or {}
     if list(map(now.get, _JUDGED)) == list(map(before.get, _JUDGED)):
         return ()
     errors: list[FieldError] = []
-    finalizers = now.get("finalizers")
-    if finalizers and finalizers != before.get("finalizers"):
-        if "deletionTimestamp" in before:
-            _check_no_new_finalizers(finalizers, before.get("finalizers", ()), errors)
-        _check_finalizers(finalizers, kind, errors)
-    for field in _SERVER_SET:
-        if now.get(field) != before.get(field) and (now.get(field) or before.get(field)):
-            errors.append(invalid(f"metadata.{field}", now.get(field), IMMUTABLE))
-    generation = now.get("generation", 0)
-    if generation < before.get("generation", 0):
-        errors.append(invalid("metadata.generation", generation, "must not be decremented"))
     labels = now.get("labels")
     if labels and labels != before.get("labels"):
         _check_labels(labels, errors)
@@ -81,6 +75,20 @@ def validate_metadata_update(new: Doc, old: Doc, kind: Kind) -> Iterable[FieldEr
     owners = now.get("ownerReferences")
     if owners and owners != before.get("ownerReferences"):
         _check_owners(owners, errors)
+    finalizers = now.get("finalizers")
+    has_new_finalizers = finalizers and finalizers != before.get("finalizers")
+    if finalizers and has_new_finalizers:
+        _check_finalizers(finalizers, errors)
+        if "deletionTimestamp" in before:
+            _check_no_new_finalizers(finalizers, before.get("finalizers", ()), errors)
+    generation = now.get("generation", 0)
+    if generation < before.get("generation", 0):
+        errors.append(invalid("metadata.generation", generation, "must not be decremented"))
+    for field in _SERVER_SET:
+        if now.get(field) != before.get(field) and (now.get(field) or before.get(field)):
+            errors.append(invalid(f"metadata.{field}", now.get(field), IMMUTABLE))
+    if finalizers and has_new_finalizers:
+        _check_qualified(finalizers, kind, errors)
     return errors
 
 
@@ -199,24 +207,25 @@ def _two_controllers(first: str, second: str) -> str:
     )
 
 
-def _check_finalizers(finalizers: list[str], kind: Kind, errors: list[FieldError]) -> None:
+def _check_finalizers(finalizers: list[str], errors: list[FieldError]) -> None:
     path = "metadata.finalizers"
-    for index, finalizer in enumerate(finalizers):
+    for finalizer in finalizers:
         if not is_good(qualified_name, finalizer):
             errors += _all_invalid(path, finalizer, qualified_name(finalizer))
-        # Kinds from a CRD accept any qualified name, with or without a domain.
-        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS and not kind.custom:
-            errors.append(
-                invalid(
-                    f"{path}[{index}]",
-                    finalizer,
-                    "name is neither a standard finalizer name nor is it fully qualified",
-                )
-            )
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         errors.append(
             invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set")
         )
+
+
+def _check_qualified(finalizers: list[str], kind: Kind, errors: list[FieldError]) -> None:
+    """Kinds from a CRD accept any qualified name, with or without a domain."""
+    if kind.custom:
+        return
+    for index, finalizer in enumerate(finalizers):
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            errors.append(invalid(f"metadata.finalizers[{index}]", finalizer, why))
 
 
 def _check_no_new_finalizers(

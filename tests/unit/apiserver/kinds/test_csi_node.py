@@ -8,8 +8,10 @@ from tests.unit.apiserver.kinds.writing import (
     NO_SUBDOMAIN,
     create,
     created,
+    merged,
     printed,
     update,
+    updated,
 )
 
 
@@ -74,6 +76,22 @@ def test_an_empty_topology_key_is_missed() -> None:
 def test_a_node_without_drivers_reads_back_as_an_empty_list() -> None:
     assert created(CSI_NODE, {"metadata": {"name": "n1"}})["spec"] == {"drivers": []}
     assert created(CSI_NODE, {"metadata": {"name": "n1"}, "spec": {}})["spec"] == {"drivers": []}
+
+
+def test_keys_that_a_driver_does_not_have_are_null() -> None:
+    for given in ({}, {"topologyKeys": []}, {"topologyKeys": None}):
+        (driver,) = created(CSI_NODE, a_node(a_driver(**given)))["spec"]["drivers"]
+        assert driver == {"name": "d", "nodeID": "id", "topologyKeys": None}
+
+
+@pytest.mark.parametrize("emptied", [[], None])
+def test_the_last_driver_leaves_a_null_behind(emptied: object) -> None:
+    left = updated(CSI_NODE, OLD, merged(OLD, {"spec": {"drivers": emptied}}))
+    assert left["spec"] == {"drivers": None}
+    labelled = updated(CSI_NODE, left, merged(left, {"metadata": {"labels": {"a": "b"}}}))
+    assert labelled["spec"] == {"drivers": None}
+    (back,) = updated(CSI_NODE, left, a_node(a_driver()))["spec"]["drivers"]
+    assert back["name"] == "d"
 
 
 OLD = a_node(a_driver("a"), a_driver("b", topologyKeys=["zone"]))

@@ -363,6 +363,16 @@ CHANGES: dict[str, tuple[Doc, Doc, list[str]]] = {
             'being deleted, found new finalizers []string{"example.com/three", "example.com/two"}'
         ],
     ),
+    "and what is wrong with them is told around that": (
+        DYING,
+        {"finalizers": ["example.com/one", "not a name"]},
+        [
+            f'metadata.finalizers: Invalid value: "not a name": {NO_KEY}',
+            "metadata.finalizers: Forbidden: no new finalizers can be added if the object is "
+            'being deleted, found new finalizers []string{"not a name"}',
+            f'metadata.finalizers[1]: Invalid value: "not a name": {NOT_QUALIFIED}',
+        ],
+    ),
     "they may leave then": (DYING, {"finalizers": None}, []),
 }
 
