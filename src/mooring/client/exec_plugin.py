@@ -5,10 +5,9 @@ run when there is nothing yet, when what it gave has expired, and when the serve
 """
 
 import asyncio
-import subprocess
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -16,11 +15,13 @@ from mooring.client.credentials import Proof
 from mooring.clock import Clock
 from mooring.errors import UsageError
 from mooring.model.secret_value import SecretValue
+from mooring.processes import Program, run_async
 
 GROUP = "client.authentication.k8s.io"
 VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
 EXEC_INFO = "KUBERNETES_EXEC_INFO"
 LONGEST_RUN = 60.0  # seconds
+MOST_PRINTED = 1 << 20  # bytes; a credential is a few thousand
 MOST_SHOWN = 200  # characters of what a failed plugin said
 
 _NEVER, _IF_AVAILABLE, _ALWAYS = "Never", "IfAvailable", "Always"
@@ -67,7 +68,7 @@ class _Given(msgspec.Struct, frozen=True, rename="camel"):
     token: SecretValue | None = None
     client_certificate_data: str = ""
     client_key_data: SecretValue | None = None
-    expiration_timestamp: datetime | None = None
+    expiration_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
 class _Answer(msgspec.Struct, frozen=True, rename="camel"):
@@ -123,33 +124,31 @@ class FromPlugin:
         return self._until is not None and self._clock.now() >= self._until
 
     async def _run(self) -> bytes:
-        """What the plugin prints."""
+        """What the plugin prints; when it is over, nothing that it started runs."""
         plugin = self._plugin
+        program = Program(
+            [plugin.command, *(plugin.args or ())],
+            keep=MOST_PRINTED,
+            seconds=LONGEST_RUN,
+            most=MOST_PRINTED,
+            env=self._given_environment(),
+            is_apart=True,
+        )
         try:
-            process = await asyncio.create_subprocess_exec(
-                plugin.command,
-                *(plugin.args or ()),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=self._given_environment(),
-            )
+            ended = await run_async(program)
         except FileNotFoundError as error:
             raise self._failed(f"is not there; {self._hint()}") from error
         except OSError as error:
             raise self._failed(f"cannot be run: {error.strerror}") from error
-        try:
-            async with asyncio.timeout(LONGEST_RUN):
-                printed, complaints = await process.communicate()
-        except TimeoutError:
-            raise self._failed(f"printed nothing in {LONGEST_RUN:.0f} seconds") from None
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if process.returncode:
-            raise self._failed(f"ended with {process.returncode}: {_last_line(complaints)}")
-        return printed
+        except ValueError:
+            raise self._failed("cannot be run: a NUL is in its words or its environment") from None
+        if ended.is_cut:
+            raise self._failed(f"printed more than {MOST_PRINTED} bytes")
+        if ended.is_late:
+            raise self._failed(f"did not end in {LONGEST_RUN:.0f} seconds")
+        if ended.code:
+            raise self._failed(f"ended with {ended.code}: {_last_line(ended.complaints)}")
+        return ended.output
 
     def _given_environment(self) -> dict[str, str]:
         plugin = self._plugin
@@ -163,7 +162,7 @@ class FromPlugin:
     def _understood(self, printed: bytes) -> _Given:
         try:
             answer = _answers.decode(printed)
-        except msgspec.DecodeError as error:
+        except (ValueError, RecursionError) as error:
             # The cause is left out: what was printed holds secrets.
             raise self._failed(f"printed no ExecCredential ({type(error).__name__})") from None
         if answer.kind != "ExecCredential" or answer.api_version != self._plugin.api_version:

@@ -1,32 +1,28 @@
 """Running a program: in bounded time, with bounded output, and without telling its secrets.
 
-Waiting ends with the program, not with its output: a daemon that it leaves behind (a FUSE mount)
-may hold the output open for ever. Needs `pidfd_open`, so Linux 5.3.
+A daemon that it leaves behind (a FUSE mount) outlives it; see `mooring/processes.py`.
 """
 
 import os
 import re
-import selectors
 import shutil
 import signal
-import subprocess
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from mooring import processes
 from mooring.errors import CommandFailed, TimedOut
 from mooring.host.refusal import refusals
+from mooring.processes import STARTING, Program
+
+__all__ = ["STARTING", "Finished", "check", "find_program", "mask", "run"]
 
 OUTPUT_LIMIT = 64 * 1024  # bytes; the end is kept, since that is where programs complain
 MASK = "<masked>"
 NOT_FOUND = 127  # the exit code of shells
-_CHUNK = 65536
 _SHORT_SECRET = 4  # characters; masked only where it stands alone, else the text is unreadable
-# A child has copies of all our descriptors until it has become the program: who must know that
-# nobody has one any more (a claimed device) takes this.
-STARTING = threading.Lock()
 SYSTEM_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin")
 
 
@@ -69,15 +65,19 @@ def run(argv: Sequence[str], *, seconds: float | None, secrets: Sequence[str] = 
     if program is None:
         text = f"{argv[0]}: executable file not found in $PATH"
         raise CommandFailed(text, argv=shown, code=NOT_FOUND, output="")
-    process = _start([str(program), *argv[1:]])
-    overtime = _Overtime(process.pid, seconds)
-    try:
-        output = _collect(process)
-    finally:
-        overtime.end()
-        _reap(process)
-    ended = Finished(shown, process.returncode, _kept(output, secrets))
-    if overtime.killed and ended.code < 0:  # else it came to its own end in the last moment
+    asked = Program(
+        [str(program), *argv[1:]],
+        keep=OUTPUT_LIMIT,
+        seconds=seconds,
+        env={**os.environ, "LC_ALL": "C"},
+        may_leave_children=True,
+        is_awaited=True,
+    )
+    with refusals(f"run {program}"):
+        done = processes.run(asked)
+    code = done.code if done.code is not None else -signal.SIGKILL
+    ended = Finished(shown, code, _kept(done.output, secrets))
+    if done.is_late and ended.code < 0:  # else it came to its own end in the last moment
         text = f"{argv[0]} was stopped: it took longer than {seconds:g} s"
         raise TimedOut(text, argv=ended.argv, code=ended.code, output=ended.output)
     return ended
@@ -106,85 +106,7 @@ def mask(text: str, secrets: Sequence[str]) -> str:
     return text
 
 
-class _Overtime:
-    """Kills a process group when its time is over. End it before the process is reaped."""
-
-    def __init__(self, group: int, seconds: float | None) -> None:
-        self.killed = False
-        self._group = group
-        self._timer = threading.Timer(seconds, self._kill) if seconds is not None else None
-        if self._timer is not None:
-            self._timer.daemon = True
-            self._timer.start()
-
-    def end(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()
-
-    def _kill(self) -> None:
-        self.killed = True
-        os.killpg(self._group, signal.SIGKILL)
-
-
-def _start(argv: Sequence[str]) -> subprocess.Popen[bytes]:
-    with refusals(f"run {argv[0]}"), STARTING:
-        return subprocess.Popen(  # noqa: S603  a list of words, no shell
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # so that its children can be killed with it
-            env={**os.environ, "LC_ALL": "C"},
-        )
-
-
-def _collect(process: subprocess.Popen[bytes]) -> bytearray:
-    """Read output until the process has ended; twice the limit at most is held."""
-    assert process.stdout is not None  # noqa: S101  for the type: a pipe was asked for
-    pipe = process.stdout.fileno()
-    os.set_blocking(pipe, False)
-    output = bytearray()
-    ended = os.pidfd_open(process.pid)
-    with selectors.DefaultSelector() as selector:
-        try:
-            selector.register(ended, selectors.EVENT_READ)
-            selector.register(pipe, selectors.EVENT_READ)
-            alive = True
-            while alive:
-                ready = {key.fd for key, _ in selector.select()}
-                alive = ended not in ready
-                if pipe in ready and _read_some(pipe, output) == 0:
-                    selector.unregister(pipe)
-            while _read_some(pipe, output):  # what was written between the last look and the end
-                pass
-        finally:
-            os.close(ended)
-    return output
-
-
-def _read_some(pipe: int, output: bytearray) -> int | None:
-    """How many bytes came: 0 when nobody can write any more, None when there are none now."""
-    try:
-        chunk = os.read(pipe, _CHUNK)
-    except BlockingIOError:
-        return None
-    output += chunk
-    if len(output) > 2 * OUTPUT_LIMIT:
-        del output[: -(OUTPUT_LIMIT + 1)]  # one too many, to show that something is missing
-    return len(chunk)
-
-
-def _reap(process: subprocess.Popen[bytes]) -> None:
-    """Leave no child behind, even when reading its output was interrupted."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
-
-
-def _kept(output: bytearray, secrets: Sequence[str]) -> str:
+def _kept(output: bytes, secrets: Sequence[str]) -> str:
     """The end of the output. Half a secret may stand where it was cut off, so that part goes."""
     text = mask(output[-OUTPUT_LIMIT:].decode(errors="replace"), secrets)
     if len(output) <= OUTPUT_LIMIT:

@@ -4,10 +4,7 @@ A repository is somebody else's program: no hook of it is run here, no argument 
 option, and nothing is written outside the volume.
 """
 
-import asyncio
 import os
-import signal
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from mooring import log
@@ -23,10 +20,13 @@ from mooring.plugins.contract import Attributes, Host, MountRequest, Usage, Volu
 from mooring.plugins.directories import is_ready, mark_ready, remove_marks
 from mooring.plugins.empty_dir import ScratchDirectory, wrapped_scratch
 from mooring.plugins.medium import ON_DISK
+from mooring.processes import Program, run_async
 
 _log = log.get("mooring.plugins.git_repo")
 
 NAME = "kubernetes.io/git-repo"
+LONGEST_RUN = 3600.0  # seconds; a large repository over a slow line takes its time
+MOST_SHOWN = 16 * 1024  # bytes of what git said
 
 _OFF = (
     "git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the "
@@ -56,43 +56,27 @@ def check_source(source: GitRepoSource) -> None:
 
 
 async def git(arguments: tuple[str, ...], directory: Path) -> None:
-    """Run git in `directory`; cancelled, it leaves no process behind.
+    """Run git in `directory`; when it is over, or cancelled, nothing that it started runs.
 
     Raises: VolumeError with what git said; HostError when there is no git.
     """
-    program = command.find_program("git")
-    if program is None:
+    found = command.find_program("git")
+    if found is None:
         raise HostError("git: executable file not found in $PATH")
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(
-            program,
-            *arguments,
-            cwd=directory,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=os.environ | _ENVIRONMENT,
-            start_new_session=True,  # so that what it starts can be ended with it
-        )
+    program = Program(
+        [str(found), *arguments],
+        keep=MOST_SHOWN,
+        seconds=LONGEST_RUN,
+        env=os.environ | _ENVIRONMENT,
+        cwd=directory,
     )
-    try:
-        with refusals(f"run {program}"):
-            process = await asyncio.shield(starting)
-        output, _ = await process.communicate()
-    except asyncio.CancelledError:
-        await _end(await starting)  # cut while it was being started, it runs all the same
-        raise
-    if process.returncode:
-        told = output.decode(errors="replace")
-        raise VolumeError(
-            f"failed to exec 'git {' '.join(arguments)}': {told}: exit status {process.returncode}"
-        )
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    with refusals(f"run {found}"):
+        ended = await run_async(program)
+    if ended.code == 0 and not ended.is_late:
+        return
+    told = ended.output[-MOST_SHOWN:].decode(errors="replace")
+    how = f"stopped after {LONGEST_RUN:.0f} s" if ended.is_late else f"exit status {ended.code}"
+    raise VolumeError(f"failed to exec 'git {' '.join(arguments)}': {told}: {how}")
 
 
 class GitRepoVolume:

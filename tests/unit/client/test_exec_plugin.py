@@ -1,6 +1,9 @@
 """Exec plugins, run as real programs: small scripts that print what they are told to."""
 
+import asyncio
 import json
+import os
+import select
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -240,8 +243,58 @@ async def test_a_plugin_that_hangs_is_ended(
     program = written(tmp_path / "hang", "#!/bin/sh\nexec tail -f /dev/null\n")
     program.chmod(0o700)
     plugin = {"apiVersion": V1BETA1, "command": str(program)}
-    with pytest.raises(UsageError, match="printed nothing in 0 seconds"):
+    with pytest.raises(UsageError, match="did not end in 0 seconds"):
         await source_of(tmp_path, {"exec": plugin}).proof()
+
+
+ENDLESS = {
+    "a plugin that prints without end": ("exec yes", 60.0, "printed more than 1048576 bytes"),
+    "a plugin that complains without end": ("exec yes >&2", 0.3, "did not end in 0 seconds"),
+    "a plugin whose child keeps its output open": (
+        "tail -f /dev/null & exec tail -f /dev/null",
+        0.3,
+        "did not end in 0 seconds",
+    ),
+}
+
+
+@pytest.mark.parametrize(("script", "seconds", "words"), ENDLESS.values(), ids=ENDLESS)
+async def test_is_ended_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, seconds: float, words: str
+) -> None:
+    monkeypatch.setattr(exec_plugin, "LONGEST_RUN", seconds)
+    held = tmp_path / "held"  # open for writing in whatever the plugin starts
+    os.mkfifo(held)
+    reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    program = written(tmp_path / "endless", f"#!/bin/sh\nexec 9>{held}\n{script}\n")
+    program.chmod(0o700)
+    plugin = {"apiVersion": V1BETA1, "command": str(program)}
+    with pytest.raises(UsageError, match=words):
+        await source_of(tmp_path, {"exec": plugin}).proof()
+    has_none = await asyncio.to_thread(_has_no_writers, reader)
+    os.close(reader)
+    assert has_none
+
+
+def _has_no_writers(reader: int) -> bool:
+    hang_up = select.poll()
+    hang_up.register(reader, 0)
+    try:
+        return os.read(reader, 1) == b""
+    except BlockingIOError:  # killed, and on their way out
+        return bool(hang_up.poll(10_000))
+
+
+async def test_a_plugin_that_leaves_a_child_behind_has_answered_all_the_same(
+    tmp_path: Path,
+) -> None:
+    answer = written(tmp_path / "answer", a_credential(V1BETA1, token="t"))
+    script = f"#!/bin/sh\ntail -f /dev/null &\ncat {answer}\n"
+    program = written(tmp_path / "leaves", script)
+    program.chmod(0o700)
+    plugin = {"apiVersion": V1BETA1, "command": str(program)}
+    proof = await source_of(tmp_path, {"exec": plugin}).proof()
+    assert proof.token == SecretValue(b"t")
 
 
 def test_what_a_plugin_is_given_does_not_show() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mooring.model.pod_volume import GitRepoSource, PodVolume
+from mooring.plugins import git_repo
 from mooring.plugins.contract import Attributes, Host, VolumeError
 from mooring.plugins.git_repo import GitRepo, GitRepoMounter, check_source, git
 from mooring.plugins.registry import built_in
@@ -206,6 +207,24 @@ async def test_a_cancelled_clone_leaves_no_process(tmp_path: Path) -> None:
     ended, _, _ = await asyncio.to_thread(select.select, [process], [], [], 10)
     os.close(process)
     assert ended
+
+
+@needs_git
+async def test_a_git_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_repo, "LONGEST_RUN", 0.3)
+    alias = "alias.hang=!tail -f /dev/null & exec tail -f /dev/null"
+    with pytest.raises(VolumeError, match="stopped after 0 s"):
+        await git(("-c", alias, "hang"), tmp_path)
+
+
+@needs_git
+async def test_a_git_that_talks_without_end_is_not_listened_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_repo, "LONGEST_RUN", 0.5)
+    with pytest.raises(VolumeError) as caught:
+        await git(("-c", "alias.talk=!exec yes", "talk"), tmp_path)
+    assert len(str(caught.value)) < 2 * git_repo.MOST_SHOWN
 
 
 def test_what_is_behind_it(host: Host) -> None:
