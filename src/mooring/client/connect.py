@@ -2,9 +2,11 @@
 
 import os
 import random
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 
@@ -12,6 +14,21 @@ from mooring.client.endpoint import Endpoint
 from mooring.client.http import USER_AGENT, HttpClient
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import Clock
+
+QUIET = 30  # seconds without a word before the other side is asked whether it still lives
+ASK_EVERY, MOST_ASKS = 10, 3
+
+
+def kept_alive(address: tuple[Any, ...]) -> socket.socket:
+    """A socket by which the system notices when the server is gone without a word."""
+    family, kind, protocol, *_ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if family in (socket.AF_INET, socket.AF_INET6):
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, QUIET)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, ASK_EVERY)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, MOST_ASKS)
+    return made
 
 
 @asynccontextmanager
@@ -28,7 +45,8 @@ async def connect(path: Path | None, clock: Clock) -> AsyncIterator[HttpClient]:
 @asynccontextmanager
 async def connect_to(endpoint: Endpoint, clock: Clock) -> AsyncIterator[HttpClient]:
     """Raises: UsageError when there are no credentials to show."""
-    connector = aiohttp.TCPConnector(limit=0)  # a watch keeps its connection: they must not run out
+    # A watch keeps its connection: they must not run out.
+    connector = aiohttp.TCPConnector(limit=0, socket_factory=kept_alive)
     # Lists are large and servers near: compressing them costs more than sending them.
     headers = {
         "User-Agent": USER_AGENT,

@@ -15,6 +15,8 @@ from mooring.model.secret_value import SecretValue
 
 _log = log.get("mooring.client")
 
+MOST_BYTES = 1 << 20  # of a token, a certificate or a key
+
 
 class Proof(msgspec.Struct, frozen=True):
     """A bearer token, a client certificate, both, or nothing at all."""
@@ -65,15 +67,21 @@ class InFile:
             found = self._path.stat()
             look = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
             if look != self._look or self._content is None:
-                self._content = SecretValue(self._path.read_bytes())
+                self._content = SecretValue(self._read_bytes())
                 self._look = look
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
             if self._content is None:
-                raise UsageError(
-                    f"cannot read the {self._what} {self._path}: {error.strerror}"
-                ) from error
-            _log.warning("file not read again", path=self._path, because=error.strerror)
+                raise UsageError(f"cannot read the {self._what} {self._path}: {why}") from error
+            _log.warning("file not read again", path=self._path, because=why)
         return self._content.reveal()
+
+    def _read_bytes(self) -> bytes:
+        with self._path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"it has more than {MOST_BYTES} bytes")
+        return content
 
 
 class Held:

@@ -9,6 +9,10 @@ from mooring.errors import ServerError
 from mooring.model.meta import ApiObject
 from mooring.model.wire import Wire, json_decoder
 
+UNREADABLE = (ValueError, RecursionError)
+"""What decoding JSON can raise: msgspec's own errors, and text that is not Unicode among them."""
+MOST_DIGITS = 40  # of a resource version
+
 
 class ListMeta(Wire, frozen=True):
     resource_version: str = ""
@@ -39,7 +43,7 @@ class Reader(Generic[T]):
         """Raises: ServerError when the server holds what its kind does not allow."""
         try:
             return self._named(self._decode(data))
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise self._unreadable(data, error) from error
 
     def read_bookmark(self, data: bytes | msgspec.Raw) -> T:
@@ -48,31 +52,39 @@ class Reader(Generic[T]):
         """
         try:
             return self._named(cast(T, _ANY.decode(data)))
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise self._unreadable(data, error) from error
 
     def read_page(self, data: bytes) -> Page[T]:
         """Raises: ServerError."""
         try:
             page: Page[T] = self._decode_page(data)
-        except msgspec.DecodeError as error:
+            check_version(page.metadata.resource_version)
+            for item in page.items or ():
+                self._named(item)
+        except UNREADABLE as error:
             raise ServerError(f"a list of {self._kind} cannot be read: {error}") from error
-        for item in page.items or ():
-            self._named(item)
         return page
 
     def _named(self, found: T) -> T:
+        check_version(found.metadata.resource_version)
         # Nobody has seen this object yet, so it is not too late to finish it.
         msgspec.structs.force_setattr(found, "kind", self._kind)
         msgspec.structs.force_setattr(found, "api_version", self._api_version)
         return found
 
-    def _unreadable(self, data: bytes | msgspec.Raw, error: msgspec.DecodeError) -> ServerError:
+    def _unreadable(self, data: bytes | msgspec.Raw, error: Exception) -> ServerError:
         try:
             key = str(_ANY.decode(data).key)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             key = "without a name"
         return ServerError(f"{self._kind} {key} cannot be read: {error}")
+
+
+def check_version(version: str) -> None:
+    """Versions are compared. Raises: ValueError for one that is no whole number."""
+    if not (version.isdecimal() and version.isascii() and len(version) <= MOST_DIGITS):
+        raise ValueError("its resourceVersion is not a whole number")
 
 
 _ANY = json_decoder(ApiObject)

@@ -5,6 +5,7 @@ Nothing here holds requests back: how much a server can take, it says itself (42
 
 import asyncio
 import random
+import re
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -27,10 +28,10 @@ from mooring.client.contract import (
     posted,
 )
 from mooring.client.credentials import Proof
-from mooring.client.decoding import reader_of
+from mooring.client.decoding import UNREADABLE, reader_of
 from mooring.client.endpoint import Endpoint
 from mooring.client.guards import listed_version, seen_uid, seen_version
-from mooring.client.http_watch import Changes, hang_up, keep_alive
+from mooring.client.http_watch import Changes, hang_up
 from mooring.client.lost import FAILURES, lost
 from mooring.client.refusals import refusal
 from mooring.client.tls import Tls
@@ -56,6 +57,11 @@ LONGEST_WAIT = 10  # seconds; who asks for more patience is reported to have ref
 SHORTEST_WATCH, LONGEST_WATCH = 300, 600  # seconds; spread, so that watches do not end together
 PATIENCE = aiohttp.ClientTimeout(total=60, sock_connect=10)
 SLACK = 30  # seconds that a server may take to end a watch
+MUTE = 160  # seconds without a byte of a watch; servers send a bookmark every minute
+ANSWER_SECONDS = 60  # until the head of an answer is there
+
+MOST_REFUSAL_BYTES = 4 << 20
+_SENDABLE = re.compile(rb"[ -~]+")
 
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
@@ -139,11 +145,10 @@ class HttpClient:
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(lasts),
         }
-        patience = aiohttp.ClientTimeout(total=lasts + SLACK, sock_connect=10)
+        patience = aiohttp.ClientTimeout(total=lasts + SLACK, sock_connect=10, sock_read=MUTE)
         path = _path(kind.resource, scope.namespace)
         response = await self._answer(_Ask("GET", path, query, patience=patience))
         try:
-            keep_alive(response)
             yield Changes(response, reader_of(kind), self._endpoint.server)
         finally:
             hang_up(response)
@@ -177,7 +182,7 @@ class HttpClient:
         answer = await self._ask(_Ask("POST", path, body=body))
         try:
             return _decode(answer)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise ServerError(f"the answer to {action.value} cannot be read: {error}") from error
 
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
@@ -228,27 +233,25 @@ class HttpClient:
         url = f"{self._endpoint.server}{ask.path}"
         if ask.query:
             url = f"{url}?{urlencode(ask.query)}"
-        headers = {}
-        if ask.body is not None:
-            headers["Content-Type"] = ask.media
-        if proof.token is not None:
-            headers["Authorization"] = f"Bearer {proof.token.reveal().decode()}"
         try:
-            response = await self._session.request(
-                ask.method,
-                yarl.URL(url, encoded=True),
-                data=ask.body,
-                headers=headers,
-                ssl=self._context(proof),
-                server_hostname=self._endpoint.trust.server_name or None,
-                proxy=self._endpoint.proxy or None,
-                timeout=ask.patience,
-                allow_redirects=False,
-            )
+            async with asyncio.timeout(ANSWER_SECONDS):
+                response = await self._session.request(
+                    ask.method,
+                    yarl.URL(url, encoded=True),
+                    data=ask.body,
+                    headers=_headers(ask, proof),
+                    ssl=self._context(proof),
+                    server_hostname=self._endpoint.trust.server_name or None,
+                    proxy=self._endpoint.proxy or None,
+                    timeout=ask.patience,
+                    allow_redirects=False,
+                )
             if response.status < 300:
                 return response
             async with response:
-                body = await response.read()
+                body = await _beginning(response)
+        except UsageError as error:  # certificates that were renewed, and cannot be used
+            raise ConnectionLost(f"cannot log in to {self._endpoint.server}: {error}") from error
         except FAILURES as error:
             raise lost(self._endpoint.server, error) from error
         raise refusal(response.status, body, response.headers.get("Retry-After"))
@@ -262,6 +265,29 @@ class HttpClient:
 
     def _context(self, proof: Proof) -> ssl.SSLContext | bool:
         return True if self._tls is None else self._tls.context(proof)
+
+
+async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+    """Of what is refused, so much is read; no more is needed to say why."""
+    body = bytearray()
+    async for chunk in response.content.iter_chunked(1 << 16):
+        body += chunk
+        if len(body) > MOST_REFUSAL_BYTES:
+            break
+    return bytes(body)
+
+
+def _headers(ask: _Ask, proof: Proof) -> dict[str, str]:
+    """Raises: UsageError for a token that no header can hold; it is not shown."""
+    headers = {}
+    if ask.body is not None:
+        headers["Content-Type"] = ask.media
+    if proof.token is not None:
+        token = proof.token.reveal()
+        if not _SENDABLE.fullmatch(token):
+            raise UsageError("the token has characters that cannot be sent")
+        headers["Authorization"] = f"Bearer {token.decode()}"
+    return headers
 
 
 def _path(resource: Resource, namespace: str = "", name: str = "", part: str = "") -> str:

@@ -1,21 +1,21 @@
 """The receiving end of a watch over HTTP: lines of JSON, one change each."""
 
 import asyncio
-import socket
 from collections import deque
 from typing import Generic
 
 import aiohttp
 import msgspec
 
+from mooring import log
 from mooring.client.contract import Change, ChangeType, T
-from mooring.client.decoding import Reader
+from mooring.client.decoding import UNREADABLE, Reader
 from mooring.client.lost import FAILURES, lost
 from mooring.client.refusals import refusal
 from mooring.errors import ConnectionLost, ServerError
 
-QUIET = 30  # seconds without a word before the other side is asked whether it still lives
-ASK_EVERY, MOST_ASKS = 10, 3
+MOST_LINE_BYTES = 64 << 20  # of one change; etcd takes objects of 1.5 MB
+_log = log.get("mooring.client")
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -36,6 +36,7 @@ class Changes(Generic[T]):
         self._server = server
         self._lines: deque[bytes] = deque()
         self._rest: list[bytes] = []  # of a line that has not ended yet
+        self._held = 0  # its bytes, about
 
     def __aiter__(self) -> "Changes[T]":
         return self
@@ -48,6 +49,13 @@ class Changes(Generic[T]):
     async def _receive(self) -> None:
         try:
             data = await self._content.readany()
+        except aiohttp.SocketTimeoutError as error:
+            if self._rest:
+                raise lost(self._server, error) from error
+            # Not even a bookmark: the server, or what is between us, has forgotten this watch.
+            # If it has not, another one costs little; if it has gone, that one will tell.
+            _log.info("a watch without a word begins anew", server=self._server)
+            raise StopAsyncIteration from None
         except FAILURES as error:
             raise lost(self._server, error) from error
         if not data:
@@ -56,6 +64,9 @@ class Changes(Generic[T]):
             raise StopAsyncIteration
         first, *others = data.split(b"\n")
         self._rest.append(first)
+        self._held = len(data) if others else self._held + len(data)
+        if self._held > MOST_LINE_BYTES:
+            raise ServerError(f"{self._server} sent a change of more than {MOST_LINE_BYTES} bytes")
         if others:
             whole = (b"".join(self._rest), *others[:-1])
             self._lines.extend(line for line in whole if line)
@@ -64,7 +75,7 @@ class Changes(Generic[T]):
     def _change(self, text: bytes) -> Change[T]:
         try:
             line = _lines.decode(text)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise ServerError(
                 f"{self._server} sent a change that cannot be read: {error}"
             ) from error
@@ -76,18 +87,6 @@ class Changes(Generic[T]):
         if known is ChangeType.BOOKMARK:
             return Change(known, self._reader.read_bookmark(line.object))
         return Change(known, self._reader.read(line.object))
-
-
-def keep_alive(response: aiohttp.ClientResponse) -> None:
-    """Have the system notice when the server is gone without a word: a watch only listens, so it
-    would otherwise wait until its time is over."""
-    transport = _transport(response)
-    connected = transport.get_extra_info("socket") if transport else None
-    if connected is not None:
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, QUIET)
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, ASK_EVERY)
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, MOST_ASKS)
 
 
 def hang_up(response: aiohttp.ClientResponse) -> None:

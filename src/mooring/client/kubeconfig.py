@@ -4,15 +4,13 @@ Decision 6 (docs/decisions) says why this is written here and not taken from a l
 """
 
 import base64
-import binascii
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 
 from mooring.client.credentials import NOBODY, Given, Held, InFile, Source, Text
-from mooring.client.endpoint import Endpoint
+from mooring.client.endpoint import Endpoint, find_address
 from mooring.client.exec_plugin import GROUP, FromPlugin
 from mooring.client.kubeconfig_file import Cluster, Found, Merged, User, read_files
 from mooring.client.proxies import find_proxy
@@ -63,13 +61,17 @@ def in_cluster(around: Surroundings) -> Endpoint:
     """The server of the cluster that this pod runs in. Raises: UsageError."""
     host = around.environment.get("KUBERNETES_SERVICE_HOST", "")
     port = around.environment.get("KUBERNETES_SERVICE_PORT") or "443"
+    named = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    server = find_address(named)
+    if server is None:
+        raise UsageError(f"KUBERNETES_SERVICE_HOST and _PORT name no server: {named!r}")
     account = around.service_account
     try:
         namespace = (account / "namespace").read_text().strip()
-    except OSError:
+    except (OSError, ValueError):
         namespace = ""  # projected volumes need not have it
     return Endpoint(
-        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        server=server,
         trust=Trust(InFile(account / "ca.crt", "authority of the cluster").read()),
         source=Held(InFile(account / "token", "token of the service account")),
         namespace=namespace or "default",
@@ -99,13 +101,13 @@ def _endpoint(merged: Merged, around: Surroundings) -> Endpoint:
 
 def _server(found: Found[Cluster]) -> str:
     server = found.entry.server
-    parts = urlsplit(server if "://" in server else f"http://{server}")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    address = find_address(server if "://" in server else f"http://{server}")
+    if address is None:
         raise UsageError(
             f"the cluster {found.name!r} in {found.file} has the server {server!r}; "
             "write it as https://host:port"
         )
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+    return address
 
 
 def _trust(found: Found[Cluster]) -> Trust:
@@ -161,7 +163,7 @@ def _text(found: Found[Cluster] | Found[User], what: str, data: str, path: str) 
     if data:
         try:
             return Given(SecretValue(base64.b64decode(data, validate=True)))
-        except binascii.Error:
+        except ValueError:
             raise UsageError(
                 f"{what}-data of {found.name!r} in {found.file} is not base64"
             ) from None

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
-import yaml
 
 from mooring.client.exec_plugin import Plugin, read_secret
+from mooring.client.yaml_document import MOST_BYTES, NotYaml, read_yaml
 from mooring.errors import UsageError
 from mooring.model.secret_value import SecretValue
 
@@ -144,13 +144,16 @@ def read_files(paths: Sequence[Path], *, may_miss: bool) -> Merged:
     found = 0
     for path in paths:
         try:
-            content = path.read_bytes()
+            with path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
         except FileNotFoundError:
             if may_miss:
                 continue
             raise UsageError(f"there is no kubeconfig {path}") from None
         except OSError as error:
             raise UsageError(f"cannot read the kubeconfig {path}: {error.strerror}") from error
+        except ValueError:
+            raise UsageError(f"cannot read the kubeconfig {str(path)!r}: no such path") from None
         merged.add(path, _parse(path, content))
         found += 1
     if not found:
@@ -161,12 +164,9 @@ def read_files(paths: Sequence[Path], *, may_miss: bool) -> Merged:
 def _parse(path: Path, content: bytes) -> _File:
     """Refusals say where, never what: a kubeconfig is full of secrets."""
     try:
-        document = yaml.load(content, Loader=yaml.CSafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = "" if error.problem_mark is None else f" (line {error.problem_mark.line + 1})"
-        raise UsageError(f"the kubeconfig {path} is not YAML{line}") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise UsageError(f"the kubeconfig {path} is not YAML") from None
+        document = read_yaml(content)
+    except NotYaml as error:
+        raise UsageError(f"the kubeconfig {path} {error}") from None
     try:
         return msgspec.convert(document or {}, _File, dec_hook=read_secret)
     except msgspec.ValidationError as error:

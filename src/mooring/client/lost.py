@@ -6,8 +6,9 @@ import aiohttp
 
 from mooring.errors import ConnectionLost
 
-FAILURES = (aiohttp.ClientError, OSError)
-"""What asking over a network can raise; timeouts and TLS errors are among them."""
+FAILURES = (aiohttp.ClientError, OSError, ValueError)
+"""What asking over a network can raise; timeouts and TLS errors are among them, and names, tokens
+and answers that no HTTP can be made of."""
 
 
 def lost(server: str, error: Exception) -> ConnectionLost:

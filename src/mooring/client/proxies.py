@@ -4,9 +4,8 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
+from mooring.client.endpoint import find_address
 from mooring.errors import UsageError
-
-SCHEMES = ("http", "https")
 
 
 def find_proxy(given: str, server: str, environment: Mapping[str, str]) -> str:
@@ -15,7 +14,7 @@ def find_proxy(given: str, server: str, environment: Mapping[str, str]) -> str:
     Raises: UsageError for one that cannot be used.
     """
     proxy = given or _from_environment(urlsplit(server), environment)
-    if proxy and urlsplit(proxy).scheme not in SCHEMES:
+    if proxy and find_address(proxy) is None:
         # The URL is not shown: it may hold a password.
         raise UsageError("the proxy must be the URL of an http or https proxy")
     return proxy

@@ -8,6 +8,8 @@ from mooring import errors
 from mooring.errors import ApiError
 
 MOST_SHOWN = 200  # characters of an answer that is no Status
+MOST_WORDS = 16 * 1024  # characters of one that is
+LONGEST_PAUSE = 600  # seconds that a server may ask for
 
 # Of two with the same code, the last is for answers that give no reason.
 _CLASSES: tuple[type[ApiError], ...] = (
@@ -53,16 +55,21 @@ def refusal(code: int, body: bytes | msgspec.Raw, retry_after: str | None = None
     """The error for an answer; proxies and load balancers in between send no Status."""
     try:
         status = _decode(body)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         status = _Status()
     code = status.code or code
-    message = status.message or _first_line(bytes(body)) or f"the server answered {code}"
-    seconds: object = (status.details or {}).get("retryAfterSeconds", 0)
-    if retry_after and retry_after.isdecimal():
-        seconds = int(retry_after)
-    return _class_of(status.reason, code)(
-        message, details=status.details, retry_after=seconds if isinstance(seconds, int) else 0
+    message = (
+        status.message[:MOST_WORDS] or _first_line(bytes(body)) or f"the server answered {code}"
     )
+    seconds = _pause((status.details or {}).get("retryAfterSeconds", 0), retry_after)
+    return _class_of(status.reason, code)(message, details=status.details, retry_after=seconds)
+
+
+def _pause(detail: object, header: str | None) -> int:
+    """Whatever was said, it is a pause that ends."""
+    if header and header.isdecimal():
+        detail = int(header[:10])
+    return min(max(detail, 0), LONGEST_PAUSE) if isinstance(detail, int) else 0
 
 
 def _class_of(reason: str, code: int) -> type[ApiError]:

@@ -40,7 +40,7 @@ class Tls:
 def _context(trust: Trust, proof: Proof) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cadata=trust.authority.decode() or None)
-    except (ssl.SSLError, UnicodeDecodeError) as error:
+    except (ssl.SSLError, ValueError) as error:
         raise UsageError(
             "certificate-authority holds no certificate: it must be PEM, in base64 if it is data"
         ) from error

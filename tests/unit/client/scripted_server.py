@@ -102,6 +102,15 @@ class Script:
 
         self._replies.append(reply)
 
+    def say_nothing(self) -> None:
+        """Not even the head of an answer."""
+
+        async def reply(_: web.Request) -> web.StreamResponse:
+            await asyncio.Event().wait()
+            return web.Response()
+
+        self._replies.append(reply)
+
     def hang_up(self) -> None:
         """No answer at all."""
 

@@ -1,15 +1,18 @@
 """From a kubeconfig to a client: over a proxy, with a token that is rotated."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
-from mooring.client.connect import connect, connect_to
+from mooring.client.connect import connect, connect_to, kept_alive
+from mooring.client.credentials import Given, Held
 from mooring.client.endpoint import Endpoint
 from mooring.clock import RealClock
-from mooring.errors import Forbidden, Unauthorized, UsageError
+from mooring.errors import ConnectionLost, Forbidden, Unauthorized, UsageError
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
+from mooring.model.secret_value import SecretValue
 from mooring.model.volume import Volume
 from tests.fakes.clock import VirtualClock
 from tests.fakes.objects import a_volume
@@ -73,3 +76,22 @@ async def test_without_a_kubeconfig_the_remedy_is_named(
     with pytest.raises(UsageError, match="give --kubeconfig"):
         async with connect(None, RealClock()):
             pass
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_every_connection_notices_a_server_that_is_gone(family: socket.AddressFamily) -> None:
+    with kept_alive((family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ())) as made:
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30
+
+
+ODD_TOKENS = {"with a line break": b"a\r\nb", "not ASCII": "\u00e4".encode(), "no text": b"\xff"}
+
+
+@pytest.mark.parametrize("token", ODD_TOKENS.values(), ids=ODD_TOKENS)
+async def test_an_odd_token_is_not_sent_and_ends_nothing(script: Script, token: bytes) -> None:
+    source = Held(Given(SecretValue(token)))
+    async with connect_to(Endpoint(script.url, source=source), VirtualClock()) as client:
+        with pytest.raises(ConnectionLost, match="characters that cannot be sent"):
+            await client.get(Claim, Key("default", "data"))
+    assert script.asked == []

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from mooring.apiserver.verbs.watch import BOOKMARK_EVERY
+from mooring.client import http, http_watch
 from mooring.client.contract import Change, ChangeType, Scope
 from mooring.client.http import HttpClient
 from mooring.errors import ConnectionLost, Expired, MooringError, ServerError
@@ -48,8 +50,8 @@ async def test_changes_arrive(
 
 async def test_a_large_object_arrives_whole(script: Script, client: HttpClient) -> None:
     note = "x" * 2_000_000
-    big = f'{{"type":"ADDED","object":{{"metadata":{{"annotations":{{"a":"{note}"}}}}}}}}\n'
-    script.stream(big.encode())
+    metadata = f'{{"resourceVersion":"6","annotations":{{"a":"{note}"}}}}'
+    script.stream(f'{{"type":"ADDED","object":{{"metadata":{metadata}}}}}\n'.encode())
     (change,) = await changes_of(client)
     assert change.object.metadata.annotations == {"a": note}
 
@@ -74,6 +76,23 @@ BAD_ENDS: dict[str, tuple[bytes, type[MooringError], str]] = {
     "an error": (b'{"type":"ERROR","object":%b}\n' % GONE, Expired, "too old"),
     "half a line": (line("ADDED")[:30], ConnectionLost, "in the middle of a change"),
     "what is no JSON": (b"<html>\n", ServerError, "cannot be read"),
+    "what is not Unicode": (b'{"type":"\xff","object":{}}\n', ServerError, "cannot be read"),
+    "an object that is not Unicode": (
+        b'{"type":"ADDED","object":{"metadata":{"name":"\xff"}}}\n',
+        ServerError,
+        "cannot be read",
+    ),
+    "what is nested without end": (
+        b'{"type":"ADDED","object":{"spec":' + b"[" * 100_000 + b"\n",
+        ServerError,
+        "cannot be read",
+    ),
+    "a version that is no number": (line("ADDED", version="six"), ServerError, "whole number"),
+    "a version that is too long to be one": (
+        line("ADDED", version="6" * 5000),
+        ServerError,
+        "whole number",
+    ),
     "a change of an unknown type": (line("RENAMED"), ServerError, "'RENAMED'"),
 }
 
@@ -85,6 +104,47 @@ async def test_a_watch_ends_badly_with(
     script.stream(data)
     with pytest.raises(error, match=words):
         await changes_of(client)
+
+
+async def test_a_watch_without_a_word_ends_so_that_another_begins(
+    script: Script, client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "MUTE", 0.2)
+    script.stream(line("ADDED"), is_open=True)
+    assert [change.object.name for change in await changes_of(client)] == ["data"]
+    async with asyncio.timeout(5):
+        await script.hung_up.wait()
+
+
+async def test_a_watch_that_falls_silent_in_a_change_is_a_lost_connection(
+    script: Script, client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "MUTE", 0.2)
+    script.stream(line("ADDED")[:30], is_open=True)
+    with pytest.raises(ConnectionLost, match="did not answer in time"):
+        await changes_of(client)
+
+
+async def test_a_watch_that_does_not_even_begin_is_a_lost_connection(
+    script: Script, client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "ANSWER_SECONDS", 0.2)
+    script.say_nothing()
+    with pytest.raises(ConnectionLost, match="did not answer in time"):
+        await changes_of(client)
+
+
+async def test_a_change_without_end_is_refused(
+    script: Script, client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_watch, "MOST_LINE_BYTES", 1000)
+    script.stream(*[b"x" * 100] * 20, is_open=True)
+    with pytest.raises(ServerError, match="more than 1000 bytes"):
+        await changes_of(client)
+
+
+async def test_silence_is_longer_than_two_bookmarks_and_shorter_than_a_watch() -> None:
+    assert 2 * BOOKMARK_EVERY < http.MUTE < http.SHORTEST_WATCH
 
 
 async def test_a_watch_that_is_cut_off_is_a_lost_connection(
