@@ -1,8 +1,9 @@
 """A replication controller keeps its pods."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from enum import Enum
 from random import Random
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.apiserver.in_process import InProcessApi
-from mooring.client.contract import EVERYTHING, Doc
+from mooring.client.contract import EVERYTHING, Client, Doc
 from mooring.client.local import LocalClient
 from mooring.controllers.replication import run as replication
+from mooring.errors import ConnectionLost
+from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
 from mooring.model.replication_controller import ReplicationController
 from mooring.reconcile.informer import Informer
@@ -40,12 +43,36 @@ def a_controller(replicas: int = 2) -> Doc:
     }
 
 
+class Lost(Enum):
+    """What becomes of a deletion whose answer never comes."""
+
+    BEFORE = "it never arrived"
+    AFTER = "it happened"
+
+
+class Losing(Mortal):
+    """A client whose first deletions are lost."""
+
+    def __init__(self, client: Client, writes: int, lost: Sequence[Lost]) -> None:
+        super().__init__(client, writes)
+        self._lost = list(lost)
+
+    async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
+        how = self._lost.pop(0) if self._lost else None
+        if how is not Lost.BEFORE:
+            await super().delete(seen, grace_seconds=grace_seconds)
+        if how is not None:
+            raise ConnectionLost("the answer got lost")
+
+
 @asynccontextmanager
-async def replicating(cluster: Cluster, writes: int = FOREVER) -> AsyncIterator[None]:
+async def replicating(
+    cluster: Cluster, writes: int = FOREVER, lost: Sequence[Lost] = ()
+) -> AsyncIterator[None]:
     api = cluster.api
     clock, chance = api.clock, Random(1)  # noqa: S311  not for secrets
     in_process = InProcessApi(api.parts.backend, CONTROLLERS, check=api.parts.access.check)
-    client = Mortal(LocalClient(in_process), writes)
+    client = Losing(LocalClient(in_process), writes, lost)
     controllers = Informer(client, ReplicationController, EVERYTHING, clock, chance)
     pods = Informer(client, Pod, EVERYTHING, clock, chance)
     recorder = Recorder(client, clock, chance, replication.COMPONENT)
@@ -164,6 +191,18 @@ async def test_pods_that_cannot_be_made_are_told_of_and_tried_again(cluster: Clu
         await cluster.api.clock.advance(60)
         await cluster.settle()
         assert len(await pods(cluster)) == 1
+
+
+@pytest.mark.parametrize("how", Lost, ids=lambda how: how.value)
+async def test_a_deletion_whose_answer_is_lost_forgets_no_pod(cluster: Cluster, how: Lost) -> None:
+    async with replicating(cluster, lost=[how, how]):
+        await cluster.create(RCS, a_controller(3))
+        assert len(await pods(cluster)) == 3
+        await cluster.patch(RCS, "web", {"spec": {"replicas": 1}})
+        await cluster.api.clock.advance(60)
+        await cluster.settle()
+        assert len(await pods(cluster)) == 1
+        assert (await counts(cluster))[0] == 1
 
 
 @pytest.mark.parametrize("writes", range(8))

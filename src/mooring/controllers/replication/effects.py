@@ -14,7 +14,7 @@ from mooring.controllers.replication.plan import (
     Release,
     SaveStatus,
 )
-from mooring.errors import ApiError, Forbidden, NotFound
+from mooring.errors import ApiError, ConnectionLost, Forbidden, NotFound
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.model.replication_controller import ReplicationController
@@ -84,7 +84,14 @@ class Effects:
         try:
             await self._client.delete(step.pod)
         except NotFound:
+            known = self._pods.get(step.pod.key)
+            if known is None or known.uid != step.pod.uid:
+                self.doomed.discard(step.pod.uid)  # its end was told before; nobody tells it again
             return
+        except ConnectionLost:
+            # Perhaps it happened. If not, the pod must count again, or nobody would ever end it.
+            self.doomed.discard(step.pod.uid)
+            raise
         except ApiError as error:
             self.doomed.discard(step.pod.uid)
             self._failed(step.controller, "FailedDelete", f"Error deleting: {error}")

@@ -163,6 +163,8 @@ def is_woken(pod: Pod, change: Change) -> bool:
             return before.migrated_plugins != after.migrated_plugins
         case Change(CsiDriver() as before, CsiDriver() as after):
             return before.spec.storage_capacity and not after.spec.storage_capacity
+        case Change(CsiDriver() as before, None):  # of whom nobody asks how much room there is
+            return before.spec.storage_capacity
         case Change(StorageCapacity() as before, StorageCapacity() as after):
             return has_grown(before, after)
         case _:

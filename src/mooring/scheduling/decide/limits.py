@@ -135,6 +135,8 @@ def is_woken(pod: Pod, change: Change) -> bool:
             return any(most > known.get(driver, 0) for driver, most in now.items()) or any(
                 driver not in now for driver in known
             )
+        case Change(CsiNode() as before, None):  # and its limits with it
+            return bool(dict(_limits(before)))
         case Change(Pod() as left, None):
             return left.is_scheduled and _has_volumes(left)
         case Change(Attachment(), None):

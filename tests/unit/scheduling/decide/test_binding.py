@@ -352,6 +352,8 @@ WAKES: dict[str, tuple[Pod, Change, bool]] = {
         Change(a_driver(tells_capacity=False), a_driver()),
         False,
     ),
+    "a driver that tells its capacity is gone": (MINE, Change(a_driver(), None), True),
+    "a driver that does not is gone": (MINE, Change(a_driver(tells_capacity=False), None), False),
     "room is told": (MINE, Change(None, a_room()), True),
     "there is more room": (MINE, Change(a_room("1Gi"), a_room("2Gi")), True),
     "there is less room": (MINE, Change(a_room("2Gi"), a_room("1Gi")), False),

@@ -178,6 +178,8 @@ WAKES: dict[str, tuple[Pod, Change, bool]] = {
     "a limit is raised": (MINE, Change(a_csi_node(most=1), a_csi_node(most=2)), True),
     "a limit is lowered": (MINE, Change(a_csi_node(most=2), a_csi_node(most=1)), False),
     "a limit is lifted": (MINE, Change(a_csi_node(most=2), a_csi_node()), True),
+    "a node with a limit says nothing any more": (MINE, Change(a_csi_node(most=2), None), True),
+    "a node without a limit says nothing any more": (MINE, Change(a_csi_node(), None), False),
     "a pod with volumes leaves its node": (MINE, Change(a_pod("x", "b", node="n1"), None), True),
     "a pod without volumes leaves its node": (MINE, Change(a_pod("x", node="n1"), None), False),
     "a pod that had no node goes": (MINE, Change(a_pod("x", "b"), None), False),
