@@ -79,7 +79,8 @@ def test_a_node_without_drivers_reads_back_as_an_empty_list() -> None:
 
 
 def test_keys_that_a_driver_does_not_have_are_null() -> None:
-    for given in ({}, {"topologyKeys": []}, {"topologyKeys": None}):
+    ways: tuple[Doc, ...] = ({}, {"topologyKeys": []}, {"topologyKeys": None})
+    for given in ways:
         (driver,) = created(CSI_NODE, a_node(a_driver(**given)))["spec"]["drivers"]
         assert driver == {"name": "d", "nodeID": "id", "topologyKeys": None}
 

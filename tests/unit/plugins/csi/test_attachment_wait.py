@@ -2,8 +2,13 @@
 
 import pytest
 
-from mooring.model.attachment import Attachment, AttachmentError, AttachmentSpec, AttachmentStatus
-from mooring.model.meta import ObjectMeta
+from mooring.model.attachment import (
+    Attachment,
+    AttachmentError,
+    AttachmentMeta,
+    AttachmentSpec,
+    AttachmentStatus,
+)
 from mooring.plugins.csi.attachment_wait import (
     Done,
     Failed,
@@ -19,7 +24,7 @@ BOOM = AttachmentError(message="boom")
 
 
 def attachment(status: AttachmentStatus, deleted: str | None = None) -> Attachment:
-    metadata = ObjectMeta(name="a", deletion_timestamp=deleted)
+    metadata = AttachmentMeta(name="a", deletion_timestamp=deleted)
     return Attachment(metadata=metadata, spec=AttachmentSpec("d", "n1"), status=status)
 
 

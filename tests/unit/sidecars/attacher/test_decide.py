@@ -5,6 +5,7 @@ import pytest
 from mooring.csi.capability import ControllerCapability, PluginService
 from mooring.model.attachment import (
     Attachment,
+    AttachmentMeta,
     AttachmentSource,
     AttachmentSpec,
     AttachmentStatus,
@@ -52,7 +53,7 @@ def a_link(
     notes: dict[str, str] | None = None,
 ) -> Attachment:
     return Attachment(
-        metadata=ObjectMeta(
+        metadata=AttachmentMeta(
             name="link",
             finalizers=finalizers,
             annotations=notes or {},
