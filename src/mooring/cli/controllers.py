@@ -48,7 +48,7 @@ DisableForceDetach = Annotated[
     bool,
     typer.Option(
         "--disable-force-detach-on-timeout",
-        help="Never take volumes from a node only because it was not ready for 6 minutes, or was deleted.",
+        help="Never take volumes from a node that was not ready, or deleted, for 6 minutes.",
     ),
 ]
 

@@ -61,13 +61,14 @@ class Reader(Generic[T]):
             page: Page[T] = self._decode_page(data)
             check_version(page.metadata.resource_version)
             for item in page.items or ():
-                self._named(item)
+                check_version(self._named(item).metadata.resource_version)
         except UNREADABLE as error:
             raise ServerError(f"a list of {self._kind} cannot be read: {error}") from error
         return page
 
     def _named(self, found: T) -> T:
-        check_version(found.metadata.resource_version)
+        if version := found.metadata.resource_version:  # which an answer to a question lacks
+            check_version(version)
         # Nobody has seen this object yet, so it is not too late to finish it.
         msgspec.structs.force_setattr(found, "kind", self._kind)
         msgspec.structs.force_setattr(found, "api_version", self._api_version)

@@ -84,9 +84,12 @@ class Changes(Generic[T]):
         known = _TYPES.get(line.type)
         if known is None:
             raise ServerError(f"{self._server} sent a change of the unknown type {line.type!r}")
-        if known is ChangeType.BOOKMARK:
-            return Change(known, self._reader.read_bookmark(line.object))
-        return Change(known, self._reader.read(line.object))
+        read = self._reader
+        is_bookmark = known is ChangeType.BOOKMARK
+        found = read.read_bookmark(line.object) if is_bookmark else read.read(line.object)
+        if not found.metadata.resource_version:
+            raise ServerError(f"{self._server} sent a change without a version")
+        return Change(known, found)
 
 
 def hang_up(response: aiohttp.ClientResponse) -> None:

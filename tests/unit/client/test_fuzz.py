@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mooring.client import http
-from mooring.client.contract import Change
 from mooring.client.credentials import Proof
 from mooring.client.decoding import reader_of
 from mooring.client.endpoint import find_address
@@ -81,7 +80,7 @@ def test_an_object_or_a_list_is_read_or_the_servers_fault(
         except ServerError:
             continue
         version = found.metadata.resource_version
-        assert str(int(version)) or version
+        assert not version or int(version) >= 0
 
 
 @given(
@@ -95,7 +94,7 @@ def test_an_object_or_a_list_is_read_or_the_servers_fault(
 def test_a_line_of_a_watch_is_a_change_or_an_error_of_the_api(line: bytes) -> None:
     changes = Changes(_NoResponse(), reader_of(Claim), "https://example.com")  # type: ignore[arg-type]  # nothing is received
     with suppress(ApiError):
-        assert isinstance(changes._change(line), Change)
+        assert int(changes._change(line).object.metadata.resource_version) >= 0
 
 
 class _NoResponse:

@@ -87,6 +87,7 @@ BAD_ENDS: dict[str, tuple[bytes, type[MooringError], str]] = {
         ServerError,
         "cannot be read",
     ),
+    "no version": (line("ADDED", version=""), ServerError, "without a version"),
     "a version that is no number": (line("ADDED", version="six"), ServerError, "whole number"),
     "a version that is too long to be one": (
         line("ADDED", version="6" * 5000),
