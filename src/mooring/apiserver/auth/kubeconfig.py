@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from mooring.apiserver.auth.private_file import write_private
+from mooring.apiserver.auth.private_file import check_link, write_private
 from mooring.apiserver.auth.tokens import Token
 from mooring.apiserver.kinds.contract import Doc
 
@@ -48,7 +48,11 @@ class Kubeconfig(msgspec.Struct, frozen=True):
         )
 
     def write(self, path: Path) -> None:
-        """Replace the file at `path` (or what it links to); only its owner can read it."""
+        """Replace the file at `path` (or what it links to); only its owner can read it.
+
+        Raises: OSError, also for a link that somebody else put there.
+        """
+        check_link(path)
         target = path.resolve()
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(target, self.text().encode())

@@ -1,7 +1,9 @@
 """Files that only their owner may read, written so that a crash leaves the old or the new one."""
 
+import errno
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +48,23 @@ def find_private(path: Path) -> bytes | None:
             return file.read()
     except FileNotFoundError:
         return None
+
+
+def check_link(path: Path) -> None:
+    """A link is followed if it is ours, or of whoever the directory belongs to.
+
+    In a directory like /tmp others could have us replace any file of ours, or read a key.
+    Raises: PermissionError.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(found.st_mode) and found.st_uid not in (
+        os.geteuid(),
+        path.parent.stat().st_uid,
+    ):
+        raise PermissionError(errno.EACCES, "a symbolic link of another user", str(path))
 
 
 @contextmanager

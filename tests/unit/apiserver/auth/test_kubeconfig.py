@@ -1,6 +1,7 @@
 """Kubeconfig files: what is in them, and that every parser reads it so."""
 
 import base64
+import os
 import stat
 from pathlib import Path
 
@@ -93,6 +94,16 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     a_config().write(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert yaml.safe_load((tmp_path / "real").read_text())["kind"] == "Config"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give links away")
+def test_a_link_of_another_user_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    os.chown(tmp_path / "link", 12345, -1, follow_symlinks=False)
+    with pytest.raises(PermissionError, match="a symbolic link of another user"):
+        a_config().write(tmp_path / "link")
+    assert (tmp_path / "real").read_text() == "old"
 
 
 def test_it_does_not_print_its_token() -> None:

@@ -1,4 +1,6 @@
 import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,77 @@ def test_a_taken_directory_is_refused_with_its_owner(
 def test_a_released_directory_can_be_taken_again(tmp_path: Path) -> None:
     DirectoryLock.take(tmp_path / "lock").release()
     DirectoryLock.take(tmp_path / "lock").release()
+
+
+PRECIOUS = "what another program keeps\n"
+
+
+def _link(path: Path, precious: Path) -> None:
+    path.symlink_to(precious)
+
+
+def _second_name(path: Path, precious: Path) -> None:
+    path.hardlink_to(precious)
+
+
+def _copy(path: Path, precious: Path) -> None:
+    path.write_text(precious.read_text())
+
+
+def _pipe(path: Path, _: Path) -> None:
+    os.mkfifo(path)
+
+
+def _directory(path: Path, _: Path) -> None:
+    path.mkdir()
+
+
+def _socket(path: Path, _: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        here = os.getcwd()
+        os.chdir(path.parent)  # its path may be longer than an address
+        try:
+            bound.bind(path.name)
+        finally:
+            os.chdir(here)
+
+
+PLANTED = {
+    "a link to a file": (_link, "no plain file"),
+    "another name of a file": (_second_name, "a file with further names"),
+    "a file that says something else": (_copy, "a file with other content"),
+    "a pipe that nobody reads": (_pipe, "no plain file"),
+    "a directory": (_directory, "no plain file"),
+    "a socket": (_socket, "no plain file"),
+}
+
+
+@pytest.mark.parametrize(("plant", "told"), PLANTED.values(), ids=PLANTED)
+def test_what_is_no_lock_of_ours_is_refused_and_stays_as_it_is(
+    tmp_path: Path, plant: Callable[[Path, Path], None], told: str
+) -> None:
+    precious, path = tmp_path / "precious", tmp_path / "lock"
+    precious.write_text(PRECIOUS)
+    plant(path, precious)
+    with pytest.raises(UsageError) as refused:
+        DirectoryLock.take(path)
+    assert str(refused.value) == f"{path} is not a lock of mooring but {told}: remove it"
+    assert precious.read_text() == PRECIOUS
+    assert not path.is_file() or path.read_text() == PRECIOUS
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.write_text("4711\n")
+    os.chown(path, 12345, -1)
+    with pytest.raises(UsageError, match="a file of the user 12345: remove it"):
+        DirectoryLock.take(path)
+    assert path.read_text() == "4711\n"
+
+
+def test_a_link_to_nowhere_makes_no_file_there(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="no plain file"):
+        DirectoryLock.take(tmp_path / "lock")
+    assert not (tmp_path / "elsewhere").exists()
