@@ -21,7 +21,7 @@ import uvloop
 from bench.attachment import following
 from bench.client import open_pool, request, send_all
 from bench.process import Process
-from bench.server import Server, served
+from bench.server import NODE, Server, node_root, served, up_with_node
 from mooring.csi.registration import (
     CSI_PLUGIN,
     OFFERED_VERSIONS,
@@ -38,7 +38,6 @@ ONE_BY_ONE, AT_ONCE, DRIVERS = 100, 500, 20
 CONNECTIONS = 32
 PATIENCE = 60.0  # seconds
 DRIVER = "fake.csi.mooring.dev"
-NODE = "bench"
 WITHOUT_ROOT = ("claims and pods of a CSI driver", "not run", "mounting needs root")
 PODS = "/api/v1/namespaces/default/pods"
 DRIVER_OBJECTS = "/apis/storage.k8s.io/v1/csidrivers"
@@ -207,11 +206,11 @@ async def _crowd(target: Server, bound: Bound, published: Published) -> tuple[fl
 @asynccontextmanager
 async def registered(target: Server, data: Path) -> AsyncIterator[FakeCsiDriver]:
     """The driver, known to the node and to the sidecars of `up`."""
-    socket = data / "node" / "plugins" / "fake" / "csi.sock"
+    socket = node_root(data) / "plugins" / "fake" / "csi.sock"
     socket.parent.mkdir(parents=True)
     known = asyncio.Event()
     plugin = Plugin(CSI_PLUGIN, DRIVER, str(socket), OFFERED_VERSIONS)
-    offered = registration_socket(data / "node" / "plugins_registry", DRIVER)
+    offered = registration_socket(node_root(data) / "plugins_registry", DRIVER)
     fake = FakeCsiDriver(socket)
     fake.state.topology = {f"topology.{DRIVER}/node": NODE}
     async with fake as driver, offering(offered, plugin, lambda _: known.set()):
@@ -221,7 +220,7 @@ async def registered(target: Server, data: Path) -> AsyncIterator[FakeCsiDriver]
 
 
 async def _life(data: Path) -> list[Row]:
-    async with served(data, "up", "--node-name", NODE, "--no-host-rootfs") as target:
+    async with served(data, *up_with_node(data), "--no-host-rootfs") as target:
         made = {"metadata": {"name": "bench"}, "provisioner": DRIVER}
         about = {"metadata": {"name": DRIVER}, "spec": {"attachRequired": True}}
         for path, doc in ((CLASSES, made), (DRIVER_OBJECTS, about)):

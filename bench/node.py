@@ -20,7 +20,7 @@ import msgspec
 import uvloop
 
 from bench.client import Pool, open_pool, request, send_all
-from bench.server import Server, served
+from bench.server import NODE, Server, node_root, served, up_with_node
 from mooring.host.mountinfo import read_table
 
 Row = tuple[str, str, str]
@@ -31,8 +31,6 @@ SINGLE = 40  # pods that come one by one
 CONNECTIONS = 16
 PATIENCE = 60.0  # seconds
 IDLE = 90.0  # long enough for every pod to be looked at once more
-NODE = "bench"
-UP = ("up", "--node-name", NODE, "--no-host-rootfs")  # volumes alone: no image, no container
 CORE = "/api/v1"
 HERE = f"{CORE}/namespaces/default"
 MOUNTS_EACH = 2  # the projected volume is a tmpfs, the local one a bind
@@ -44,7 +42,9 @@ class Bench:
     def __init__(self, directory: Path) -> None:
         self.data = directory / "data"
         self.disks = directory / "disks"
-        self.pods = self.data / "node" / "pods"
+        self.pods = node_root(self.data) / "pods"
+        # Volumes alone: no image, no container.
+        self.up = (*up_with_node(self.data), "--no-host-rootfs")
 
     def volume(self, name: str) -> Doc:
         disk = self.disks / name
@@ -243,7 +243,7 @@ async def _bind(bench: Bench, target: Server, pool: Pool, name: str, uid: str) -
 async def _restarted(bench: Bench, before: dict[str, int]) -> list[Row]:
     """`kill -9` has happened; what does the next start make of it?"""
     volumes = PODS * 3
-    async with served(bench.data, *UP) as target:
+    async with served(bench.data, *bench.up) as target:
         found = await _until_told(target, "/metrics", lambda page: _found(page) == volumes)
         more = await _until_told(target, "/metrics", lambda page: _certain(page) == volumes)
         assert bench.mounts() == before, "a volume was mounted anew, or lost"
@@ -273,7 +273,7 @@ def _metric(page: bytes, name: bytes, label: bytes = b"") -> float:
 
 async def _measure(directory: Path) -> list[Row]:
     bench = Bench(directory)
-    async with served(bench.data, *UP) as target:
+    async with served(bench.data, *bench.up) as target:
         await _registered(target)
         rows = [await _one_by_one(bench, target)]
         rows.append(await _all_at_once(bench, target))

@@ -21,7 +21,7 @@ import msgspec
 import uvloop
 
 from bench.client import open_pool, request, send_all
-from bench.server import Server, served
+from bench.server import Server, node_root, served, up_with_node
 from mooring.host.command import find_program
 
 Row = tuple[str, str, str]
@@ -33,7 +33,6 @@ BARE = 20  # containers that runc and conmon make by themselves
 CONNECTIONS = 16
 PATIENCE = 120.0  # seconds
 IDLE = 30.0
-NODE = "bench"
 IMAGE = "bench/busybox:1"
 HERE = "/api/v1/namespaces/default"
 _TOOLS = ("runc", "conmon", "busybox")
@@ -147,7 +146,7 @@ async def _deleted(target: Server, watch: Watch, data: Path) -> Row:
     await send_all(target, iter([request(target, "DELETE", f"{HERE}/pods")]), 1)
     await watch.until(lambda: len(watch.gone) == count)
     seconds = max(watch.gone.values()) - began
-    while any((data / "node" / "containers").iterdir()):  # noqa: ASYNC110  a disk tells nobody
+    while any((node_root(data) / "containers").iterdir()):  # noqa: ASYNC110  a disk tells nobody
         await asyncio.sleep(0.01)
     swept = time.perf_counter() - began
     note = f"target 5 s; the last trace of them on disk {swept:.2f} s"
@@ -224,9 +223,9 @@ def _create_bare(name: str, bundle: Path, state: Path) -> None:
 async def _measure(directory: Path) -> list[Row]:
     data, root = directory / "data", _root_of_image(directory / "root")
     bare = await asyncio.to_thread(_bare, directory, root)
-    words = ("image", "import", "--data-dir", str(data), IMAGE, str(root))
+    words = ("image", "import", "--root-dir", str(node_root(data)), IMAGE, str(root))
     subprocess.run([sys.executable, "-m", "mooring", *words], check=True, capture_output=True)  # noqa: ASYNC221, S603
-    async with served(data, "up", "--node-name", NODE) as target, asyncio.TaskGroup() as tasks:
+    async with served(data, *up_with_node(data)) as target, asyncio.TaskGroup() as tasks:
         await _create(
             target, f"{HERE}/configmaps", [{"metadata": {"name": "settings"}, "data": {"a": "b"}}]
         )

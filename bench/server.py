@@ -22,6 +22,18 @@ class Server(Process, frozen=True, kw_only=True):
     ready_seconds: float = 0.0
 
 
+NODE = "bench"
+
+
+def node_root(data: Path) -> Path:
+    """Of the node of `up_with_node`: beside the data directory, and gone with it."""
+    return data.with_name(f"{data.name}-node")
+
+
+def up_with_node(data: Path) -> tuple[str, ...]:
+    return ("up", "--node-name", NODE, "--root-dir", str(node_root(data)))
+
+
 @asynccontextmanager
 async def server(*command: str) -> AsyncIterator[Server]:
     """`mooring <command>` on an empty data directory; both are gone afterwards."""

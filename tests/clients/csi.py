@@ -70,7 +70,7 @@ class OnDisk:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self.node = data_dir / "node"
+        self.node = Path(os.path.realpath(data_dir / "node"))
         self.registrations = self.node / "plugins_registry"
 
     def volumes(self) -> list[str]:

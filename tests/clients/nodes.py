@@ -44,20 +44,29 @@ class PodDirectory:
 
 
 class ServerWithNode(RealServer):
-    """`mooring up` as it comes."""
+    """`mooring up` with a node, whose root directory goes with the test's other files."""
 
     own_flags = ("--node-name", NODE)
 
+    def __init__(self, data_dir: Path, *flags: str) -> None:
+        self.node_root = root_beside(data_dir)
+        super().__init__(data_dir, "--root-dir", str(self.node_root), *flags)
+
     @property
     def containers(self) -> NodeContainers:
-        return NodeContainers(self.data_dir / "node")
+        return NodeContainers(self.node_root)
+
+
+def root_beside(data_dir: Path) -> Path:
+    """The usual one would be in /var/lib, and stay there."""
+    return data_dir.resolve().with_name(f"{data_dir.name}-node")
 
 
 @contextmanager
 def server_with_node(data_dir: Path, *flags: str) -> Iterator[ServerWithNode]:
     """Its node is ready. Afterwards nothing of it runs or is mounted any more, however it ended."""
     server = ServerWithNode(data_dir, *flags)
-    with nothing_left_after(data_dir / "node"):
+    with nothing_left_after(server.node_root):
         try:
             server.start()
             wait_for_node(server)

@@ -123,7 +123,7 @@ async def test_killed_again_and_again_mooring_loses_and_leaks_nothing(
     await settled(storm, PAIRS - len(half))
     kubectl("delete", "pod,pvc", "--all", "--wait=false")
     await settled(storm, 0)
-    assert list((server.data_dir / "node" / "pods").iterdir()) == []
+    assert list((server.node_root / "pods").iterdir()) == []
 
 
 async def settled(storm: Storm, pairs: int) -> None:

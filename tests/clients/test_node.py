@@ -14,6 +14,7 @@ from tests.clients.nodes import (
     NODE,
     PodDirectory,
     PowerlessServer,
+    ServerWithNode,
     joined_node,
     need_root,
     network,
@@ -34,7 +35,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def server(data_dir: Path) -> Iterator[RealServer]:
+def server(data_dir: Path) -> Iterator[ServerWithNode]:
     need_root()
     with server_with_node(data_dir) as running:
         yield running
@@ -82,14 +83,14 @@ def everything(host_path: Path) -> list[Doc]:
     ]
 
 
-async def create_everything(mine: Kubectl, server: RealServer, tmp_path: Path) -> PodDirectory:
+async def create_everything(mine: Kubectl, server: ServerWithNode, tmp_path: Path) -> PodDirectory:
     """A pod with a volume of every kind; all of them are there afterwards."""
     by_hand = {"provisioner": "kubernetes.io/no-provisioner"}
     waits = a_class("local", volumeBindingMode="WaitForFirstConsumer") | by_hand
     mine("create", "-f-", given=[waits, a_disk(tmp_path), a_claim(storageClassName="local")])
     mine("create", "-f-", given=[a_config_map("settings", colour="blue"), a_secret("keys", a="b")])
     mine("create", "-f-", given=a_pod_with("web", *everything(tmp_path)))
-    pod = PodDirectory(server.data_dir / "node", mine.field(".metadata.uid", "pod/web"))
+    pod = PodDirectory(server.node_root, mine.field(".metadata.uid", "pod/web"))
     await until(lambda: pod.shows("local-volume", "disk", "file", "on the disk"))
     await until(lambda: pod.shows("configmap", "settings", "colour", "blue"))
     await until(lambda: pod.shows("secret", "keys", "a", "b"))
@@ -107,7 +108,7 @@ def shows_usage(server: RealServer, claim: str) -> bool:
 
 
 async def test_a_pod_gets_its_volumes_sees_them_change_and_gives_them_back(
-    mine: Kubectl, server: RealServer, tmp_path: Path
+    mine: Kubectl, server: ServerWithNode, tmp_path: Path
 ) -> None:
     pod = await create_everything(mine, server, tmp_path)
     token = (pod.volume("projected", "all") / "token").read_text()
@@ -128,7 +129,7 @@ async def test_a_pod_gets_its_volumes_sees_them_change_and_gives_them_back(
 
 
 async def test_after_a_kill_the_same_mounts_are_there_and_still_cared_for(
-    mine: Kubectl, server: RealServer, tmp_path: Path
+    mine: Kubectl, server: ServerWithNode, tmp_path: Path
 ) -> None:
     pod = await create_everything(mine, server, tmp_path)
     (pod.volume("empty-dir", "memory") / "file").write_text("kept")
@@ -149,7 +150,7 @@ async def test_after_a_kill_the_same_mounts_are_there_and_still_cared_for(
 
 
 async def test_a_pod_that_is_deleted_while_nobody_runs_is_taken_down_by_the_next_start(
-    mine: Kubectl, server: RealServer, tmp_path: Path
+    mine: Kubectl, server: ServerWithNode, tmp_path: Path
 ) -> None:
     pod = await create_everything(mine, server, tmp_path)
     server.kill()
@@ -175,7 +176,7 @@ async def test_a_node_that_was_deleted_registers_again(mine: Kubectl) -> None:
 
 
 async def test_a_second_node_joins_with_its_own_rights_and_no_others(
-    needs_runtime: None, mine: Kubectl, server: RealServer, tmp_path: Path
+    needs_runtime: None, mine: Kubectl, server: ServerWithNode, tmp_path: Path
 ) -> None:
     mine("create", "-f-", given=[a_secret("hers", a="b"), a_secret("his", a="c")])
     with joined_node(server, "other", tmp_path, flags=("--host-rootfs",)):
@@ -223,15 +224,15 @@ async def test_a_node_joins_from_another_network(
             server.kill()
 
 
-def test_two_nodes_never_share_a_root_directory(server: RealServer, tmp_path: Path) -> None:
+def test_two_nodes_never_share_a_root_directory(server: ServerWithNode, tmp_path: Path) -> None:
     run = command(
         *("node", "--kubeconfig", str(server.kubeconfig), "--node-name", "other"),
-        *("--root-dir", str(server.data_dir / "node")),
+        *("--root-dir", str(server.node_root)),
     )
     ran = subprocess.run(run, capture_output=True, text=True, timeout=PROMPTLY, check=False)  # noqa: S603
     assert ran.returncode == 1
     (line,) = ran.stderr.splitlines()
-    assert line.startswith(f"mooring: {server.data_dir / 'node'} is in use by another mooring")
+    assert line.startswith(f"mooring: {server.node_root} is in use by another mooring")
     assert line.endswith("choose another --root-dir")
 
 
@@ -241,14 +242,15 @@ async def test_a_node_that_may_not_mount_serves_what_needs_no_mount_and_says_so(
     need_root()
     if shutil.which(PowerlessServer.prefix[0]) is None:
         pytest.skip("setpriv, which takes rights away, is not installed")
-    server = PowerlessServer(data_dir).start()
+    server = PowerlessServer(data_dir)
+    server.start()
     account = "/api/v1/namespaces/default/serviceaccounts/default"
     await until(lambda: server.ask("GET", account).code == 200)
     volume: Doc = {"name": "scratch", "emptyDir": {}}
     pod = a_pod_with("web", volume, nodeName=NODE, automountServiceAccountToken=False)
     made = server.ask("POST", PODS, pod)
     assert made.code == 201, made.body
-    place = PodDirectory(server.data_dir / "node", made.doc["metadata"]["uid"])
+    place = PodDirectory(server.node_root, made.doc["metadata"]["uid"])
     await until(place.volume("empty-dir", "scratch").is_dir)
     node = server.ask("GET", f"/api/v1/nodes/{NODE}").doc
     assert node["status"]["conditions"][-1]["reason"] == "KubeletReady"

@@ -34,7 +34,7 @@ class Fallible:
 
     def log_of(self, pod: str) -> Path:
         uid = self.pods.uid(pod)
-        return self.server.data_dir / "node" / "logs" / f"default_{pod}_{uid}" / "main" / "0.log"
+        return self.server.node_root / "logs" / f"default_{pod}_{uid}" / "main" / "0.log"
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_without_a_runtime_pods_wait_with_their_volumes_and_are_told_the_remedy(
         assert "Failed to create pod sandbox: containers cannot run: there is no conmon" in told
         assert "apt-get install runc conmon" in told
         assert pods.table("NAME", "READY", "STATUS") == [("web", "0/1", "ContainerCreating")]
-        place = server.data_dir / "node/pods" / pods.uid("web")
+        place = server.node_root / "pods" / pods.uid("web")
         file = place / "volumes/kubernetes.io~configmap/settings/colour"
         # Mounts of its own are seen through its own eyes.
         assert Path(f"/proc/{server.pid}/root{file}").read_text() == "blue"

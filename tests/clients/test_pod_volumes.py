@@ -84,7 +84,7 @@ async def test_a_pod_that_is_deleted_while_its_volumes_are_missing_goes_at_once(
 
     pods.kubectl("delete", "pod", "web", "--timeout=5s")
 
-    assert not (server.data_dir / "node" / "pods" / uid).exists()
+    assert not (server.node_root / "pods" / uid).exists()
     assert not any(server.containers.left(uid).values())
 
 

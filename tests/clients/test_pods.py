@@ -269,5 +269,5 @@ async def test_nothing_is_left_of_a_pod_that_was_deleted(
     pods.kubectl("delete", "pod", "web", "crashing", WITHIN)
 
     await until(lambda: not any(server.containers.left(*uids).values()), 5)
-    logs = server.data_dir / "node" / "logs"
+    logs = server.node_root / "logs"
     await until(lambda: not any(uid in path.name for path in logs.iterdir() for uid in uids), 5)

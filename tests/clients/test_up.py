@@ -110,7 +110,7 @@ def test_a_role_that_dies_ends_the_process_and_says_why(
         Controllers.run = run
         main()
     """
-    flags = ("up", "--port", "0", "--data-dir", str(tmp_path / "data"))
+    flags = ("up", "--port", "0", "--data-dir", str(tmp_path / "data"), "--no-node")
     ran = subprocess.run(  # noqa: S603  our own program
         [sys.executable, "-c", textwrap.dedent(program), *flags],
         capture_output=True,

@@ -21,7 +21,8 @@ DataDir = Annotated[
 RootDir = Annotated[
     Path | None,
     typer.Option(
-        help="The --root-dir of `mooring node`.", show_default="`node` in the data directory"
+        help="The --root-dir of `mooring node`.",
+        show_default="where `node` in the data directory leads",
     ),
 ]
 Name = Annotated[
@@ -49,9 +50,9 @@ def import_image(
     Example: docker save busybox | gzip > b.tgz && mooring image import busybox b.tgz
     """
     from mooring.oci.size import human_size
-    from mooring.stack.images import get_node_root, image_store
+    from mooring.stack.images import image_store, make_node_root
 
-    store = image_store(get_node_root(data_dir, root_dir))
+    store = image_store(make_node_root(data_dir, root_dir))
     made = store.import_image(name, source, lambda line: typer.echo(line, err=True))
     typer.echo(f"imported {_called(name)} ({_short(made.id)}, {human_size(made.size)})")
 
@@ -60,11 +61,11 @@ def import_image(
 def ls(data_dir: DataDir = None, root_dir: RootDir = None) -> None:
     """List the images that were imported."""
     from mooring.oci.size import human_size
-    from mooring.stack.images import get_node_root, image_store
+    from mooring.stack.images import find_node_root, image_store
 
     rows = [
         (name, _short(image.id), str(len(image.layers)), human_size(image.size))
-        for image in image_store(get_node_root(data_dir, root_dir)).list()
+        for image in image_store(find_node_root(data_dir, root_dir)).list()
         for name in image.names or ("<none, in use>",)
     ]
     table = [("NAME", "ID", "LAYERS", "SIZE"), *sorted(rows)]
@@ -86,9 +87,9 @@ def rm(
     root_dir: RootDir = None,
 ) -> None:
     """Remove an image. What containers still use of it goes when they no longer do."""
-    from mooring.stack.images import get_node_root, image_store
+    from mooring.stack.images import find_node_root, image_store
 
-    removed = image_store(get_node_root(data_dir, root_dir)).remove(name)
+    removed = image_store(find_node_root(data_dir, root_dir)).remove(name)
     for gone in removed.names or (() if removed.is_in_use else (name,)):
         typer.echo(f"removed {gone}")
     if removed.is_in_use:

@@ -6,18 +6,16 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import HostRootfs, Kubeconfig, Level, LogLevel, MetricsAddress, NodeName
-from mooring.stack.config import default_node_root
 
 
 def node(  # noqa: PLR0913, PLR0917  one argument per flag
     root_dir: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             help="Where pods' volumes are mounted; each node needs one of its own.",
-            default_factory=default_node_root,
-            show_default="/var/lib/mooring/node for root, else ~/.local/share/mooring/node",
+            show_default="/var/lib/mooring-node/default for root, else ~/.local/share/mooring/node",
         ),
-    ],
+    ] = None,
     kubeconfig: Kubeconfig = None,
     node_name: NodeName = "",
     host_rootfs: HostRootfs = False,  # noqa: FBT002  a flag of the command line

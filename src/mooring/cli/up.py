@@ -31,6 +31,14 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     no_node: Annotated[  # noqa: FBT002  a flag of the command line
         bool, typer.Option("--no-node", help="Do not run a node on this machine.")
     ] = False,
+    root_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where pods' volumes are mounted: outside of the data directory, in which `node` "
+            "is a link to it. /var/lib/kubelet suits drivers that are made for a kubelet.",
+            show_default="for root a directory of its own in /var/lib/mooring-node",
+        ),
+    ] = None,
     host_rootfs: HostRootfs = True,  # noqa: FBT002  a flag of the command line
     log_level: LogLevel = Level.WARNING,
 ) -> None:
@@ -39,8 +47,9 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     Prints one line with the URL and the kubeconfig when it is ready; Ctrl-C or SIGTERM stops it.
     All state is in the data directory: a restart finds everything again. Claims of a class with
     the provisioner kubernetes.io/host-path get their volumes there too, in `volumes`. The volumes
-    of this machine's pods are mounted below `node`, for which root is needed; stopping leaves them
-    mounted and containers running, as a restart of a kubelet does. Containers need runc and conmon.
+    of this machine's pods are mounted elsewhere, for which root is needed: `node` is a link to
+    them, so removing the data directory by hand harms no volume. Stopping leaves them mounted and
+    containers running, as a restart of a kubelet does. Containers need runc and conmon.
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
@@ -50,5 +59,5 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 
     log.to_stderr(log_level)
     node = "" if no_node else get_node_name(node_name)
-    config = Config(data_dir, host, port, tuple(names), kubeconfig, node, host_rootfs)
+    config = Config(data_dir, host, port, tuple(names), kubeconfig, node, host_rootfs, root_dir)
     run_everything(config, typer.echo)

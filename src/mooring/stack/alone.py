@@ -21,6 +21,7 @@ from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import Clock, RealClock
 from mooring.model.keys import Key
 from mooring.reconcile.lease import LeaderElection
+from mooring.stack.config import default_data_dir
 from mooring.stack.metrics_page import Say, metrics_served
 from mooring.stack.role import Role, run_until, sparing
 from mooring.stack.stopping import stop_asked
@@ -78,14 +79,17 @@ def run_scheduler(wanted: Alone, say: Say, scheduler_name: str) -> None:
     run_alone(Candidate(Scheduler.name, "mooring scheduler is running", build), wanted, say)
 
 
-def run_node(wanted: Alone, say: Say, name: str, root_dir: Path, terms: "Terms") -> None:
-    """This machine as the node `name`, with its pods' volumes below `root_dir`."""
-    from mooring.stack.node import NodeRole, build_node, place_of
+def run_node(wanted: Alone, say: Say, name: str, root_dir: Path | None, terms: "Terms") -> None:
+    """This machine as the node `name`, with its pods' volumes below `root_dir`.
+
+    None: where `mooring up` has them when it is not told of a data directory.
+    """
+    from mooring.stack.node import NodeRole, build_node, place_of, root_of
 
     endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
     cluster = {"authority": endpoint.trust.authority, "api_server": endpoint.server}
     terms = msgspec.structs.replace(terms, **cluster)
-    with place_of(name, root_dir) as place:
+    with place_of(name, root_dir or root_of(default_data_dir(), None)) as place:
 
         async def build(client: Client, clock: Clock, chance: random.Random) -> Role:
             return await build_node(client, clock, chance, place, terms)

@@ -65,7 +65,7 @@ def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundl
     socket = layout.plugin(NAME) / "csi.sock"
     longest = max(socket, registration_socket(layout.registrations, NAME), key=_length)
     if _length(longest) > LONGEST_PATH:
-        _log.warning("no bundled driver: choose a shorter --data-dir", too_long=longest)
+        _log.warning("no bundled driver: choose a shorter --root-dir", too_long=longest)
         yield None
         return
     with driver_of(Settings(node_id=node, state_dir=state_dir)) as core:

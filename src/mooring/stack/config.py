@@ -21,16 +21,12 @@ class Config(msgspec.Struct, frozen=True):
     kubeconfig: Path | None = None  # a second place for the admin's kubeconfig
     node_name: str = ""  # of this machine as a node; empty: it is none
     host_rootfs: bool = False  # pods whose image is not here run on the root of this machine
+    root_dir: Path | None = None  # of this machine as a node; None: the usual one
 
     @property
     def volumes(self) -> Path:
         """Where the volumes are that are made on this machine."""
         return self.data_dir.resolve() / "volumes"
-
-    @property
-    def node_root(self) -> Path:
-        """Where the volumes of this machine's pods are."""
-        return self.data_dir / "node"
 
     @property
     def driver_state(self) -> Path:
@@ -48,10 +44,6 @@ def default_data_dir() -> Path:
         return Path("/var/lib/mooring")
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(home) / "mooring"
-
-
-def default_node_root() -> Path:
-    return default_data_dir() / "node"
 
 
 def get_node_name(wanted: str) -> str:

@@ -2,9 +2,11 @@
 
 Upstream makes them in /tmp, which a reboot empties while the volumes are still called Bound. Here
 they stay for as long as the objects that stand for them. What may be deleted is the same as
-upstream, and what is made here; the rest of the data directory never is.
+upstream, and what is made here; the rest of the data directory, and what is mounted for pods, never
+is.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from mooring.controllers.binding.contract import Doc, Order
@@ -15,9 +17,9 @@ from mooring.model.volume import Volume
 class HostVolumes:
     takes_mount_options = False
 
-    def __init__(self, volumes: Path, data_dir: Path, temporary: Path) -> None:
-        """`volumes` is a directory below `data_dir`; all three are absolute."""
-        self._data_dir = data_dir
+    def __init__(self, volumes: Path, ours: Sequence[Path], temporary: Path) -> None:
+        """`volumes` is below one of `ours`, the data directory and the node's; all are absolute."""
+        self._ours = tuple(ours)
         self._own = HostPathPlugin(volumes, HostPathProvisioning.ON)
         self._others = HostPathPlugin(temporary, HostPathProvisioning.OFF)
 
@@ -30,7 +32,7 @@ class HostVolumes:
     async def delete(self, volume: Volume) -> None:
         source = volume.spec.host_path
         path = None if source is None else Path(source.path)
-        if path is not None and _overlap(path, self._data_dir):
+        if path is not None and any(_overlap(path, own) for own in self._ours):
             await self._own.delete(volume)
         else:
             await self._others.delete(volume)

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from mooring.errors import UsageError
+from mooring.host.mount import Mounts
 from mooring.oci.store import ImageStore
-from mooring.stack.config import Config, default_data_dir
+from mooring.stack.config import default_data_dir
+from mooring.stack.node_home import find_home, take_home
 
 _IMAGES = "images"
 _CONTAINERS = "containers"
@@ -16,15 +18,23 @@ def image_store(node_root: Path) -> ImageStore:
     return ImageStore(root / _IMAGES, root / _CONTAINERS)
 
 
-def get_node_root(data_dir: Path | None, root_dir: Path | None) -> Path:
+def find_node_root(data_dir: Path | None, root_dir: Path | None) -> Path:
     """The root directory of the node of `mooring up`, or of `mooring node`, as their flags say it.
 
-    Raises: UsageError when both are said.
+    Nothing is made. Raises: UsageError when both are said.
     """
-    if root_dir is None:
-        return Config(data_dir or default_data_dir()).node_root
-    if data_dir is None:
-        return root_dir
-    raise UsageError(
-        "--data-dir is of `mooring up`, --root-dir of `mooring node`: give one of them"
-    )
+    _check_one(data_dir, root_dir)
+    return root_dir or find_home(data_dir or default_data_dir())
+
+
+def make_node_root(data_dir: Path | None, root_dir: Path | None) -> Path:
+    """The same, made where it is missing: an image may be there before the node is."""
+    _check_one(data_dir, root_dir)
+    return root_dir or take_home(data_dir or default_data_dir(), Mounts())
+
+
+def _check_one(data_dir: Path | None, root_dir: Path | None) -> None:
+    if data_dir is not None and root_dir is not None:
+        raise UsageError(
+            "--data-dir is of `mooring up`, --root-dir of `mooring node`: give one of them"
+        )

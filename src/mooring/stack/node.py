@@ -38,6 +38,7 @@ from mooring.plugins.registry import built_in
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.recorder import Recorder
 from mooring.stack.node_csi import NodeCsi
+from mooring.stack.node_home import take_home
 from mooring.stack.node_root import node_root
 from mooring.stack.pods import Terms, pods_of
 
@@ -57,6 +58,11 @@ class Place(msgspec.Struct, frozen=True):
     layout: Layout
     mounts: MountOps
     cannot: str = ""  # why nothing can be mounted there; empty: everything can
+
+
+def root_of(data_dir: Path, wanted: Path | None) -> Path:
+    """The root directory of the node that belongs to a data directory. Raises: UsageError."""
+    return take_home(data_dir, Mounts(), wanted)
 
 
 @contextmanager

@@ -95,9 +95,9 @@ def node_place(config: Config) -> "Iterator[Place | None]":
     if not config.node_name:
         yield None
         return
-    from mooring.stack.node import place_of
+    from mooring.stack.node import place_of, root_of
 
-    with place_of(config.node_name, config.node_root) as place:
+    with place_of(config.node_name, root_of(config.data_dir, config.root_dir)) as place:
         yield place
 
 
@@ -131,7 +131,8 @@ async def build_roles(
     except OSError as error:
         raise UsageError(f"cannot make {config.volumes}: {error.strerror}") from error
     temporary = Path(tempfile.gettempdir())
-    host_path = HostVolumes(config.volumes, config.data_dir.resolve(), temporary)
+    ours = (config.data_dir.resolve(), *(() if place is None else (place.layout.root,)))
+    host_path = HostVolumes(config.volumes, ours, temporary)
     roles: list[Role] = [
         Controllers(_client_of(server, CONTROLLERS), clock, chance, host_path),
         Scheduler(_client_of(server, SCHEDULER), clock, chance),

@@ -56,7 +56,7 @@ def kubectl_of(kubeconfig: Path, home: Path) -> Kubectl:
 def in_one_process(find: Find, peer: Peer, home: Path) -> Iterator[Cluster]:
     """`mooring up`: it has sidecars for whoever registers. Raises Missing."""
     with short_directory() as place, server_with_driver() as server:
-        root = server.data_dir / "node"
+        root = server.node_root
         with (
             peer.start(find, place, NODE) as driver,
             peer.offer(find, driver, root / "plugins_registry"),

@@ -9,7 +9,7 @@ import pytest
 from mooring.host.command import find_program
 from mooring.host.loop_device import detach
 from tests.clients.csi import loop_devices
-from tests.clients.nodes import need_root
+from tests.clients.nodes import ServerWithNode, need_root
 from tests.conformance.e2e.images import build, recipes
 from tests.conformance.e2e.suite import Selection, Verdict, run_suite
 from tests.conformance.obtain import E2E_TEST, Missing, Say
@@ -19,13 +19,12 @@ from tests.fakes.real_server import RealServer, command
 Run = Callable[[Selection], Verdict]
 
 
-class Apart(RealServer):
+class Apart(ServerWithNode):
     """`mooring up` as process 1 of a world of its own, whose mounts and processes end with it.
 
     The tests' own helpers enter the mounts of process 1, which a sandbox may forbid for its own.
     """
 
-    own_flags = ("--node-name", "here")
     prefix = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 
 

@@ -20,7 +20,10 @@ class Machine:
         self.volumes = self.data_dir / "volumes"
         self.volumes.mkdir(parents=True)
         (self.data_dir / "mooring.db").write_text("everything")
-        self.plugin = HostVolumes(self.volumes, self.data_dir, self.temporary)
+        self.node = root / "tmp" / "node"
+        (self.node / "pods").mkdir(parents=True)
+        ours = (self.data_dir, self.node)
+        self.plugin = HostVolumes(self.volumes, ours, self.temporary)
 
 
 @pytest.fixture
@@ -65,6 +68,7 @@ KEPT = {
     "what the data directory is in": ".",
     "a way out of the volumes": "data/volumes/../mooring.db",
     "a way round by the temporary directory": "x/../data/mooring.db",
+    "what is mounted for pods": "node/pods",
 }
 
 
@@ -77,6 +81,7 @@ async def test_the_data_directory_itself_is_never_deleted(machine: Machine, path
 
     assert (machine.data_dir / "mooring.db").read_text() == "everything"
     assert machine.volumes.is_dir()
+    assert (machine.node / "pods").is_dir()
 
 
 async def test_what_is_neither_ours_nor_temporary_is_refused_in_upstream_s_words(
