@@ -6,6 +6,7 @@ import msgspec
 
 from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
+from mooring.driver import forgotten
 from mooring.driver.backends import device
 from mooring.driver.backends.filesystem import Mounting, grows_mounted
 from mooring.driver.capability import find_mismatch, flags_of, need_use, read_use
@@ -98,6 +99,7 @@ class NodeCalls:
         with self._core.in_flight.holding(request.volume_id):
             volume = self._volumes.find(request.volume_id)
             if volume is None:
+                forgotten.unmount(self._core, request.volume_id, Path(path))
                 self._check_nothing_at(path, request.volume_id)
             elif volume.stage is not None and volume.stage.path == path:
                 if volume.publications:
@@ -141,6 +143,7 @@ class NodeCalls:
         with self._core.in_flight.holding(request.volume_id):
             volume = self._volumes.find(request.volume_id)
             if volume is None:
+                forgotten.unmount(self._core, request.volume_id, Path(target))
                 self._check_nothing_at(target, request.volume_id)
             else:
                 unpublish_volume(self._core, volume, target)
