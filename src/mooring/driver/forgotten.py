@@ -2,7 +2,9 @@
 
 Their images are gone, and with them all that was known of them; but the kernel keeps a deleted file
 for as long as a loop device stands on it, and a loop device for as long as it is mounted. Nobody
-can ever ask for such a volume again: its devices go at their last use, and the node may unmount it.
+can ever ask for such a volume again, but containers may use it still. When the node has ended them,
+and takes the volume back, it is unmounted and its devices are freed.
+
 A device is known by the path that the kernel tells, which says that the file is deleted: one whose
 file is still somewhere is left alone, and so is one of a path that this process cannot see.
 """
@@ -16,7 +18,6 @@ from mooring.driver.backends import device
 from mooring.driver.core import Core
 from mooring.driver.staging import entry_at
 from mooring.driver.state import IMAGE
-from mooring.errors import HostError
 from mooring.host import loop_device
 from mooring.host.loop_device import SYSFS
 from mooring.host.mountinfo import MountEntry
@@ -26,32 +27,21 @@ _DELETED = " (deleted)"
 _log = log.get("mooring.driver.forgotten")
 
 
-def let_devices_go(core: Core) -> None:
-    """Have all devices of deleted images be freed, at once or when they are no longer mounted."""
-    for attached, backing in _devices(core.settings.state_dir):
-        if loop_device.is_going(attached):
-            continue
-        _log.warning("the image of a volume was removed", device=attached, image=backing)
-        try:
-            loop_device.detach(attached)
-        except HostError as error:
-            _log.warning("a device stays", device=attached, error=error)
-
-
 def unmount(core: Core, volume_id: str, path: Path) -> None:
     """Unmount the volume from `path`, if it is one whose image was removed.
 
     After: nothing of it is mounted there; what is something else still is. Raises: HostError.
     """
-    image = f"/{volume_id}/{IMAGE}{_DELETED}"
-    devices = [
-        attached
-        for attached, backing in _devices(core.settings.state_dir)
-        if backing.endswith(image)
-    ]
+    devices = list(_devices(core, volume_id))
     while (entry := entry_at(core, path)) is not None and _shows_one_of(entry, path, devices):
         _log.warning("unmounting a volume whose image was removed", volume=volume_id, path=path)
         core.mounts.unmount(path)
+
+
+def free_devices(core: Core, volume_id: str) -> None:
+    """Free its devices, at once or at their last use in another namespace. Raises: HostError."""
+    for attached in _devices(core, volume_id):
+        loop_device.detach(attached)
 
 
 def _shows_one_of(entry: MountEntry, path: Path, devices: list[Path]) -> bool:
@@ -62,13 +52,14 @@ def _shows_one_of(entry: MountEntry, path: Path, devices: list[Path]) -> bool:
     return bool(number) and number in map(device.number_of, devices)
 
 
-def _devices(state_dir: Path) -> Iterator[tuple[Path, str]]:
-    """Loop devices of deleted files below the state directory, with what the kernel calls these."""
-    home = f"{os.path.realpath(state_dir)}/"
+def _devices(core: Core, volume_id: str) -> Iterator[Path]:
+    """Loop devices of the volume's image, if that is deleted."""
+    home = f"{os.path.realpath(core.settings.state_dir)}/"
+    image = f"/{volume_id}/{IMAGE}{_DELETED}"
     for file in sorted(SYSFS.glob("loop*/loop/backing_file")):
         try:
             backing = os.fsdecode(file.read_bytes().removesuffix(b"\n"))
         except OSError:  # it has just gone
             continue
-        if backing.startswith(home) and backing.endswith(_DELETED):
-            yield Path("/dev") / file.parts[-3], backing
+        if backing.startswith(home) and backing.endswith(image):
+            yield Path("/dev") / file.parts[-3]

@@ -101,6 +101,7 @@ class NodeCalls:
             if volume is None:
                 forgotten.unmount(self._core, request.volume_id, Path(path))
                 self._check_nothing_at(path, request.volume_id)
+                forgotten.free_devices(self._core, request.volume_id)
             elif volume.stage is not None and volume.stage.path == path:
                 if volume.publications:
                     text = f"{volume.id} is still published, at {volume.publications[0].target}"

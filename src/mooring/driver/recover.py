@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from mooring import log
-from mooring.driver import forgotten
 from mooring.driver.backends import device, freeze
 from mooring.driver.core import Core
 from mooring.driver.publishing import is_published
@@ -25,7 +24,6 @@ _log = log.get("mooring.driver.recover")
 
 def recover(core: Core) -> None:
     """Bring records and machine together, before the first call. Repeated: changes nothing."""
-    forgotten.let_devices_go(core)
     for volume in core.state.volumes.all():
         try:
             _recover(core, volume)
