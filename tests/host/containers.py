@@ -26,6 +26,7 @@ from mooring.oci.contract import (
     StoredImage,
     UserWish,
 )
+from mooring.oci.host_root import HOST_DIRECTORY, put_away
 from mooring.oci.probe import NoRuntime, probe
 from mooring.oci.runc import RuntimeProgram
 from tests.fakes.waiting import until
@@ -49,6 +50,7 @@ async def world(place: Path, little: StoredImage) -> AsyncIterator["World"]:
     async with made.running():
         yield made
     await made.remove_all()
+    put_away(Mounts(), made.root / HOST_DIRECTORY)
     await until(lambda: made.left() == NOTHING)
     shutil.rmtree(made.runs)
 

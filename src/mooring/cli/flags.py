@@ -50,8 +50,8 @@ NodeName = Annotated[
 HostRootfs = Annotated[
     bool,
     typer.Option(
-        help="Run pods whose image is not here on a private overlay of this machine's root: handy "
-        "for trying things, but such a pod can read what is on this machine.",
+        help="Run pods whose image is not here on this machine's own programs: handy for trying "
+        "things. Such a pod sees /usr and the public part of /etc, as everybody may read them.",
     ),
 ]
 LeaderElect = Annotated[

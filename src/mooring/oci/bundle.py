@@ -29,14 +29,6 @@ MASKED = (
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 
-class Hidden(msgspec.Struct, frozen=True):
-    """A path of the host's root that a container on top of it is not to see."""
-
-    path: str
-    is_directory: bool = True
-    mode: str = "0755"
-
-
 class Surroundings(msgspec.Struct, frozen=True):
     """What the machine has to say about a container."""
 
@@ -48,7 +40,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     devices: tuple[DeviceNode, ...] = ()  # those asked for, looked up
     host_devices: tuple[DeviceNode, ...] = ()  # for privileged ones
     pid_of_joined: int = 0
-    hidden: tuple[Hidden, ...] = ()
+    parts: tuple[str, ...] = ()  # of the root that are mounts of their own, whose access is its own
 
 
 def document(spec: ContainerSpec, around: Surroundings) -> Doc:
@@ -66,7 +58,9 @@ def document(spec: ContainerSpec, around: Surroundings) -> Doc:
     }
     if not is_privileged:
         linux["maskedPaths"] = list(MASKED)
-        linux["readonlyPaths"] = list(READ_ONLY)
+    read_only = (*_read_only_parts(spec, around), *(() if is_privileged else READ_ONLY))
+    if read_only:
+        linux["readonlyPaths"] = list(read_only)
     most = max((PROPAGATIONS.index(bind.propagation) for bind in spec.binds), default=0)
     if most:
         linux["rootfsPropagation"] = PROPAGATIONS[most]
@@ -77,11 +71,15 @@ def document(spec: ContainerSpec, around: Surroundings) -> Doc:
         "hostname": spec.hostname,
         "mounts": [
             *_usual_mounts(spec, around),
-            *(_hide(hidden) for hidden in around.hidden),
             *_binds(spec.binds, around),
         ],
         "linux": linux,
     }
+
+
+def _read_only_parts(spec: ContainerSpec, around: Surroundings) -> tuple[str, ...]:
+    """The runtime makes the root read-only, and no mount below it."""
+    return () if spec.privileges.can_write_root else around.parts
 
 
 def _process(spec: ContainerSpec, around: Surroundings) -> Doc:
@@ -148,13 +146,6 @@ def _usual_mounts(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
         _mount("/dev/shm", "tmpfs", "shm", memory),  # noqa: S108  a mount point
         _mount("/dev/mqueue", "mqueue", "mqueue", strict),
     ]
-
-
-def _hide(hidden: Hidden) -> Doc:
-    if hidden.is_directory:
-        options = ("nosuid", "nodev", f"mode={hidden.mode}", "size=65536k")
-        return _mount(hidden.path, "tmpfs", "tmpfs", options)
-    return _mount(hidden.path, "bind", "/dev/null", ("bind", "ro"))
 
 
 def _binds(binds: Iterable[Bind], around: Surroundings) -> list[Doc]:

@@ -37,6 +37,7 @@ from mooring.oci.contract import (
     Session,
     State,
 )
+from mooring.oci.host_root import HOST_DIRECTORY, HostRoot
 from mooring.oci.known import KILLED, Entry, conclude
 from mooring.oci.making import ID, Maker, check_names
 from mooring.oci.records import Ended, Place, Record, boot_id, found, new_record
@@ -64,7 +65,7 @@ class OciContainers:
         own_paths: Sequence[Path] = (),
         run_directory: Path = RUN,
     ) -> None:
-        """`own_paths` are hidden, beside `root`, from containers on the host's root."""
+        """`own_paths`, and `root`, are never shown to containers on the host's root."""
         self.loaded = asyncio.Event()
         self._directory = root / "containers"
         self._mounts = mounts
@@ -73,7 +74,8 @@ class OciContainers:
         real = os.path.realpath(root)
         self._state = run_directory / hashlib.sha256(os.fsencode(real)).hexdigest()[:12]
         self._runc = Runc(program, self._state / "runtime", at_once=2 * (os.cpu_count() or 1))
-        self._maker = Maker(mounts, program, (root, *own_paths))
+        self._host = HostRoot(mounts, root / HOST_DIRECTORY, (root, *own_paths))
+        self._maker = Maker(mounts, program, self._host)
         self._entries: dict[str, Entry] = {}
         self._handlers: list[Callable[[Found], None]] = []
         self._ends: asyncio.Queue[str] = asyncio.Queue()
@@ -91,6 +93,13 @@ class OciContainers:
         finally:
             for entry in self._entries.values():
                 self._forget_shim(entry)
+
+    async def prepare_host(self) -> None:
+        """Make what containers on the host's root need, so that the first need not wait for it.
+
+        Raises: HostError.
+        """
+        await in_thread(self._host.prepare)
 
     async def create(self, spec: ContainerSpec) -> None:
         check_names(spec)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -11,6 +10,7 @@ from mooring.host.mountinfo import canonical
 from mooring.host.refusal import refusals
 from mooring.oci import bundle, capabilities, devices, rootfs, users
 from mooring.oci.contract import Bind, ContainerSpec, RuntimeRefused
+from mooring.oci.host_root import HostRoot
 from mooring.oci.records import Place, Record
 from mooring.oci.runc import RuntimeProgram
 
@@ -21,12 +21,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class Maker:
     """Prepares containers. Every call blocks: it reads, writes and mounts."""
 
-    def __init__(
-        self, mounts: MountOps, program: RuntimeProgram, own_paths: Sequence[Path]
-    ) -> None:
+    def __init__(self, mounts: MountOps, program: RuntimeProgram, host: HostRoot) -> None:
         self._mounts = mounts
         self._program = program
-        self._own_paths = tuple(own_paths)
+        self._host = host
         self._capabilities = capabilities.available()
 
     def prepare(self, spec: ContainerSpec, place: Place, record: Record, joined: int) -> None:
@@ -40,11 +38,17 @@ class Maker:
         place.write(record)
         with refusals(f"mkdir {spec.log_path.parent}"):
             spec.log_path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        rootfs.mount(self._mounts, place, spec.image)
-        around = self._look_around(spec, place, joined)
+        parts: tuple[str, ...] = ()
+        if spec.image is None:
+            parts = rootfs.mount_host(self._mounts, place, self._host)
+        else:
+            rootfs.mount(self._mounts, place, spec.image)
+        around = self._look_around(spec, place, joined, parts)
         place.write_config(msgspec.json.encode(bundle.document(spec, around)))
 
-    def _look_around(self, spec: ContainerSpec, place: Place, joined: int) -> bundle.Surroundings:
+    def _look_around(
+        self, spec: ContainerSpec, place: Place, joined: int, parts: tuple[str, ...]
+    ) -> bundle.Surroundings:
         is_privileged = spec.privileges.is_privileged
         wanted = devices.merged([devices.look_up(device) for device in spec.devices])
         paths = {node.path for node in wanted}
@@ -58,7 +62,7 @@ class Maker:
             devices=wanted,
             host_devices=tuple(node for node in of_host if node.path not in paths),
             pid_of_joined=joined,
-            hidden=() if spec.image else rootfs.hidden_on_host(self._own_paths),
+            parts=parts,
         )
 
     def _check_sources(self, binds: Sequence[Bind]) -> None:

@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock
+from mooring.errors import HostError
 from mooring.host.blocking import in_thread
 from mooring.host.contract import MountOps
 from mooring.host.mount import Mounts
@@ -30,6 +31,7 @@ from mooring.node.status import document
 from mooring.node.status.hardware import Door, read_amounts, read_identity
 from mooring.node.status.heartbeat import Heartbeat
 from mooring.node.status.report import Report
+from mooring.oci.host_root import HOST_DIRECTORY, put_away
 from mooring.oci.probe import Probed, probe
 from mooring.plugins.contract import Host
 from mooring.plugins.csi.drivers import Drivers
@@ -75,7 +77,18 @@ def place_of(name: str, root_dir: Path) -> Iterator[Place]:
     with node_root(root_dir, mounts) as root:
         if root.cannot:
             _log.warning(CANNOT_MOUNT, node=name, because=root.cannot)
-        yield Place(name, root.layout, mounts, root.cannot)
+        try:
+            yield Place(name, root.layout, mounts, root.cannot)
+        finally:
+            _put_away(root.layout.root / HOST_DIRECTORY, mounts)
+
+
+def _put_away(directory: Path, mounts: MountOps) -> None:
+    """What was mounted for this process alone."""
+    try:
+        put_away(mounts, directory)
+    except HostError as error:
+        _log.debug("what containers see of the host stays mounted", path=directory, because=error)
 
 
 async def build_node(

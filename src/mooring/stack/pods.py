@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from mooring import log
+from mooring.errors import HostError
 from mooring.host.directory_watch import DirectoryWatches
 from mooring.node.machine import Machine
 from mooring.node.pod_life import Containers
@@ -33,12 +35,14 @@ from mooring.stack.images import image_store
 
 HTTPS_PORT = 443
 
+_log = log.get("mooring.node")
+
 
 class Terms(msgspec.Struct, frozen=True):
     """How this node runs pods, and how it is reached."""
 
     host_rootfs: bool = False  # an image that is not here is replaced by the host's root
-    hidden: tuple[Path, ...] = ()  # what containers on the host's root must not see
+    hidden: tuple[Path, ...] = ()  # what containers never see of the host, wherever it is
     listen: str = LOOPBACK  # where logs, exec and attach are served
     port: int = 0  # 0: any that is free
     authority: bytes = b""  # PEM of the cluster's; who shows a certificate of it is known
@@ -128,6 +132,14 @@ class _Running:
             tasks.create_task(self._oci.run())
             tasks.create_task(self._runs.run())
             tasks.create_task(self._watch_images())
+            if self._terms.host_rootfs:
+                tasks.create_task(self._prepare_host())
+
+    async def _prepare_host(self) -> None:
+        try:
+            await self._oci.prepare_host()
+        except HostError as error:  # the pod that needs it is told
+            _log.debug("nothing of the host can be shown to containers yet", error=error)
 
     async def _watch_images(self) -> None:
         """Pods that wait for an image need not wait longer than until it is here."""

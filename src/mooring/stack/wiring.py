@@ -144,7 +144,7 @@ async def build_roles(
 
         terms = Terms(
             host_rootfs=config.host_rootfs,
-            hidden=(config.data_dir.resolve(),),
+            hidden=ours,
             authority=server.pki.ca_certificate,
             api_server=reachable(server).url,
         )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.oci.bundle import MASKED, PATH, READ_ONLY, Hidden, document
+from mooring.oci.bundle import MASKED, PATH, READ_ONLY, document
 from mooring.oci.contract import Bind, Limits, Privileges, RuntimeRefused, Share
 from mooring.oci.devices import DeviceNode
 from mooring.oci.users import User
@@ -180,17 +180,13 @@ def test_no_bind_hides_another(targets: list[str]) -> None:
                 assert mounts.index(outer) < mounts.index(inner)
 
 
-def test_what_is_hidden_of_the_host_is_hidden_before_volumes_are_mounted() -> None:
-    hidden = (Hidden("/root", mode="0700"), Hidden("/etc/shadow", is_directory=False))
-    spec = a_spec(binds=(Bind(Path("/s"), "/root/volume"),))
-    doc = document(spec, surroundings(hidden=hidden))
-    assert [m["destination"] for m in doc["mounts"]][-3:] == [
-        "/root",
-        "/etc/shadow",
-        "/root/volume",
-    ]
-    assert mount_at(doc, "/root")["type"] == "tmpfs"
-    assert mount_at(doc, "/etc/shadow")["source"] == "/dev/null"
+@pytest.mark.parametrize("is_privileged", [False, True])
+def test_a_root_that_is_read_only_is_so_in_all_its_parts(*, is_privileged: bool) -> None:
+    usual = [] if is_privileged else list(READ_ONLY)
+    for can_write, expected in ((True, usual), (False, ["/usr", "/lib", *usual])):
+        rights = Privileges(is_privileged=is_privileged, can_write_root=can_write)
+        doc = document(a_spec(privileges=rights), surroundings(parts=("/usr", "/lib")))
+        assert doc["linux"].get("readonlyPaths", []) == expected
 
 
 LIMITS: dict[str, tuple[Limits, dict[str, Any]]] = {

@@ -7,7 +7,6 @@ import pytest
 
 from mooring.errors import HostError, KernelRefused
 from mooring.oci import rootfs
-from mooring.oci.bundle import Hidden
 from mooring.oci.contract import ImageConfig, StoredImage
 from mooring.oci.records import Place
 from tests.fakes.mounts import FakeMounts
@@ -87,15 +86,3 @@ def test_what_is_still_in_use_keeps_all_of_it(tmp_path: Path, place: Place) -> N
     with pytest.raises(HostError, match="busy"):
         rootfs.take_away(mounts, place)
     assert place.upper.exists()
-
-
-def test_our_own_data_is_hidden_on_the_hosts_root(tmp_path: Path) -> None:
-    hidden = rootfs.hidden_on_host([Path("/usr"), Path("/usr"), Path("/nowhere"), tmp_path])
-    assert [each for each in hidden if each.path == "/usr"] == [Hidden("/usr", mode="0700")]
-    assert "/nowhere" not in {each.path for each in hidden}
-    assert "/etc/shadow" in {each.path for each in hidden} or not Path("/etc/shadow").exists()
-
-
-def test_what_is_hidden_already_is_not_hidden_twice() -> None:
-    hidden = [each.path for each in rootfs.hidden_on_host([Path("/tmp"), Path("/run")])]  # noqa: S108  named, not used
-    assert len(hidden) == len(set(hidden))
