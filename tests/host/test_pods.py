@@ -108,7 +108,8 @@ async def test_pods_that_vanished_meanwhile_leave_nothing(node: PodNode) -> None
     node.server.delete(node.pod, 0)
     async with node.running():
         await until(lambda: not node.world.containers.list())
-        assert not [path for path in (node.root / "logs").iterdir() if pod.uid in path.name]
+        logs = node.root / "logs"  # the last thing to go
+        await until(lambda: not [path for path in logs.iterdir() if pod.uid in path.name])
 
 
 async def test_hooks_and_probes_run_in_the_container(node: PodNode) -> None:
