@@ -5,6 +5,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,13 @@ from mooring.errors import HostError
 from mooring.host.as_nobody import as_nobody
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import read_table
+from mooring.oci import rootfs
 from mooring.oci.contract import Bind, Privileges
 from mooring.oci.host_root import HOST_DIRECTORY, HostRoot, put_away
+from mooring.oci.records import Place
 from tests.host.containers import World
 
+PROMPTLY = 20  # seconds
 MARK = "a-secret-of-the-host-"
 # What a root has, whoever's it is; the rest are links into /usr, or programs.
 OWN = {*("dev", "etc", "home", "media", "mnt", "opt", "proc"), *("root", "run", "srv", "sys")}
@@ -208,3 +212,51 @@ def test_rights_that_cannot_be_laid_down_are_told(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("platform.machine", lambda: "pdp11")
     with pytest.raises(HostError, match="cannot be seen as nobody sees them on pdp11"):
         as_nobody(lambda: None)
+
+
+def test_who_is_just_mounting_it_does_not_lose_it(
+    mounts: Mounts, place: Path, other_machine: Path
+) -> None:
+    (other_machine / "usr/bin").mkdir(parents=True)
+    (other_machine / "etc").mkdir()
+    (other_machine / "etc/passwd").write_text("old")
+    offered = HostRoot(mounts, place / HOST_DIRECTORY, (), other_machine)
+
+    def read() -> str:
+        with offered.shown() as shown:
+            return (shown.root / "etc/passwd").read_text()
+
+    with ThreadPoolExecutor() as others:
+        with offered.shown() as shown:
+            (other_machine / "etc/passwd").write_text("new")
+            os.utime(other_machine / "etc/passwd", ns=(1, 1))
+            waiting = others.submit(read)
+            assert (shown.root / "etc/passwd").read_text() == "old"
+        assert waiting.result(PROMPTLY) == "new"
+    put_away(mounts, place / HOST_DIRECTORY)
+
+
+def test_where_the_hosts_root_is_an_overlay_its_programs_can_only_be_read(
+    mounts: Mounts, place: Path, other_machine: Path
+) -> None:
+    layers = [other_machine / name for name in ("upper", "lower")]
+    for directory in (*layers, other_machine / "usr", other_machine / "etc"):
+        directory.mkdir()
+    (layers[1] / "program").write_text("runs")
+    (layers[1] / "program").chmod(0o755)
+    lower = ":".join(map(str, layers))
+    mounts.mount("overlay", other_machine / "usr", "overlay", ("ro", f"lowerdir={lower}"))
+    try:
+        offered = HostRoot(mounts, place / HOST_DIRECTORY, (), other_machine)
+        container = Place(place / "containers" / "1")
+        container.make()
+        assert rootfs.mount_host(mounts, container, offered) == ("/usr",)
+        assert (container.rootfs / "usr/program").read_text() == "runs"
+        (container.rootfs / "etc/of-container").write_text("mine")
+        with pytest.raises(OSError, match="Read-only"):
+            (container.rootfs / "usr/of-container").write_text("mine")
+        rootfs.take_away(mounts, container)
+        assert not container.directory.exists()
+        put_away(mounts, place / HOST_DIRECTORY)
+    finally:
+        mounts.unmount(other_machine / "usr")

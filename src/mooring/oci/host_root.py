@@ -76,8 +76,9 @@ class HostRoot:
         self._directory = directory
         self._own_paths = tuple(Path(os.path.realpath(path)) for path in own_paths)
         self._host = host
-        self._lock = threading.Lock()
-        self._made: tuple[tuple[int, ...], Shown] | None = None
+        self._turn = threading.Condition()
+        self._users = 0  # who are just mounting it, and must not lose it before they have
+        self._made: dict[tuple[int, ...], Shown] = {}  # the one that is there, if there is one
 
     def prepare(self) -> None:
         """Make it, if it is not there yet. Raises: HostError."""
@@ -90,13 +91,21 @@ class HostRoot:
 
         Raises: HostError.
         """
-        with self._lock:
+        with self._turn:
             stamp = self._stamp()
-            if self._made is None or self._made[0] != stamp:
-                self._made = None
+            self._turn.wait_for(lambda: not self._users or stamp in self._made)
+            shown = self._made.get(stamp)
+            if shown is None:
+                self._made.clear()
                 put_away(self._mounts, self._directory)
-                self._made = stamp, self._make()
-            yield self._made[1]
+                shown = self._made[stamp] = self._make()
+            self._users += 1
+        try:
+            yield shown
+        finally:
+            with self._turn:
+                self._users -= 1
+                self._turn.notify_all()
 
     def _stamp(self) -> tuple[int, ...]:
         return tuple(_changed(self._host / name) for name in _TOLD_BY)
