@@ -61,7 +61,10 @@ def up(data_dir: Path, *flags: str) -> Ran:
 
 HELP = {
     "mooring": ((), ("up", "apiserver", "controllers", "scheduler", "node", "kubeconfig")),
-    "mooring up": (("up",), ("--data-dir", "--port", "--kubeconfig", "--node-name", "Example")),
+    "mooring up": (
+        ("up",),
+        ("--data-dir", "--port", "--kubeconfig", "--node-name", "--root-dir", "Example"),
+    ),
     "mooring apiserver": (("apiserver",), ("--data-dir", "--port", "--host", "--name")),
     "mooring kubeconfig": (("kubeconfig",), ("--role", "--server", "--output", "node:<name>")),
     "mooring controllers": (("controllers",), ("--leader-elect", "--metrics-address", "Example")),

@@ -21,10 +21,10 @@ from tests.clients.csi import (
 )
 from tests.clients.kubectl import Kubectl
 from tests.clients.manifests import Doc, a_claim
-from tests.clients.nodes import NODE, wait_for_node
+from tests.clients.nodes import NODE, need_root, wait_for_node
 from tests.clients.pods import STAYS, Pods, a_local_volume, a_script, mounting, of_claim
 from tests.clients.test_csi import wait_for_class
-from tests.fakes.real_server import RealServer
+from tests.fakes.real_server import RealServer, command
 from tests.fakes.waiting import until
 
 LONG = "a-data-directory-whose-path-is-longer-than-the-address-of-a-socket-may-be-in-linux-" * 2
@@ -187,3 +187,25 @@ async def test_a_moved_data_directory_goes_on_with_its_pods(
         assert pods.status("web")["restartCount"] == 0
         assert moved.containers.ids() == before
         pods.kubectl("delete", "pod", "web", "--timeout=15s")
+
+
+def image(*words: str) -> str:
+    line = command("image", *words)
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout  # noqa: S603
+
+
+def test_an_image_that_is_imported_before_the_first_start_is_where_the_node_looks(
+    tmp_path: Path,
+) -> None:
+    need_root()
+    data, files = tmp_path / "data", tmp_path / "files"
+    files.mkdir()
+    (files / "file").write_text("of the image")
+    root = find_home(data)
+    try:
+        assert "imported" in image("import", "--data-dir", str(data), "tool", str(files))
+        assert "tool" in image("ls", "--data-dir", str(data))
+        assert (data / "node").readlink() == root
+        assert (root / "images").is_dir()
+    finally:
+        shutil.rmtree(root)

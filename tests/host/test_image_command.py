@@ -13,7 +13,7 @@ def mooring(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_imported_listed_and_removed(memory_disk: Path) -> None:
-    source, data = memory_disk / "busybox.tar", ("--data-dir", memory_disk / "data")
+    source, data = memory_disk / "busybox.tar", ("--root-dir", memory_disk / "node")
     layer = a_tar(a_file("bin/sh", "x" * 2000), Member("dev/null", "character", device=(1, 3)))
     source.write_bytes(as_tar(docker_files([layer])))
     imported = mooring("import", "busybox", source, *data)
@@ -32,7 +32,7 @@ def test_imported_listed_and_removed(memory_disk: Path) -> None:
 def test_a_refusal_is_one_line(memory_disk: Path) -> None:
     source = memory_disk / "hostile.tar"
     source.write_bytes(a_tar(a_file("../../etc/passwd")))
-    refused = mooring("import", "x", source, "--data-dir", memory_disk / "data")
+    refused = mooring("import", "x", source, "--root-dir", memory_disk / "node")
     assert refused.returncode == 1
     assert refused.stderr == (
         f"mooring: cannot import {source}: an entry leads out of its root: ../../etc/passwd\n"
