@@ -6,6 +6,7 @@ These rules get the objects as they are at this moment (`reconcile/live_gate.py`
 """
 
 from collections.abc import Iterable, Mapping
+from posixpath import normpath
 from typing import TypeAlias
 
 import msgspec
@@ -15,7 +16,7 @@ from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.translation import translate
-from mooring.model.volume import Volume, VolumePhase
+from mooring.model.volume import Volume, VolumePhase, VolumeSpec
 from mooring.model.wellknown import Annotation
 
 
@@ -150,6 +151,20 @@ def may_destroy_made(
         return Kept(f"{missing} and may have told of it", is_left_behind=True)
     now = "gone" if live is None else f"uid={live.uid} volumeName={named or 'none'}"
     return Go(f"no persistentvolume has handle={handle}, claim={now}")
+
+
+def may_destroy_untold(made: Volume, volumes: Iterable[Volume]) -> Go | Kept:
+    """What a plugin made for a volume that the API would not take: nobody may stand for it."""
+    for volume in volumes:
+        if volume.name == made.name or _is_same_source(volume.spec, made.spec):
+            return Kept(f"persistentvolume {volume.name} tells of it")
+    return Go(f"no persistentvolume is called {made.name} or has its source")
+
+
+def _is_same_source(one: VolumeSpec, other: VolumeSpec) -> bool:
+    if one.host_path is not None and other.host_path is not None:
+        return normpath(one.host_path.path) == normpath(other.host_path.path)
+    return one.find_source() == other.find_source()
 
 
 class DetachOrder(msgspec.Struct, frozen=True):

@@ -28,6 +28,7 @@ from mooring.model.may_destroy import (
     VolumeOrder,
     may_destroy,
     may_destroy_made,
+    may_destroy_untold,
     may_detach,
     may_move,
 )
@@ -80,6 +81,18 @@ class LiveGate:
         except ApiError as error:
             verdict = _unknown(error)
         return self._say("made for claim", asked_for.key, verdict)
+
+    async def untold(self, made: Volume) -> Verdict | Kept:
+        """May what a plugin made go, as the API would not take the volume? Every volume is listed.
+
+        Raises: ConnectionLost.
+        """
+        verdict: Verdict | Kept
+        try:
+            verdict = may_destroy_untold(made, (await self._client.list(Volume)).items)
+        except ApiError as error:
+            verdict = _unknown(error)
+        return self._say("made here", made.key, verdict)
 
     async def detach(self, order: DetachOrder, siblings: Iterable[Key] = ()) -> Verdict | Shared:
         """May the volume be taken from the node, as its attachment is deleted?

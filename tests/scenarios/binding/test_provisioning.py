@@ -197,6 +197,20 @@ async def test_83_what_cannot_be_cleaned_up_is_told(cluster: Cluster) -> None:
         ]
 
 
+async def test_what_was_made_and_somebody_else_tells_of_is_not_deleted(cluster: Cluster) -> None:
+    cluster.refusals += [ServerError("on fire")] * 5
+    async with cluster.binder():
+        await cluster.create(CLASSES, IN_TREE)
+        await cluster.create(CLAIMS, FAST)
+        name = await made_for(cluster)
+        source = {"path": f"/tmp/{name}"}  # noqa: S108 - a name in a document
+        found = a_volume("found", csi=None, hostPath=source, storageClassName="other")
+        await cluster.create(VOLUMES, found)
+        await cluster.passes(51)
+        assert cluster.plugin.deleted == []
+        assert cluster.plugin.assets == {name}
+
+
 async def test_84_a_volume_that_is_there_already_is_not_made_again(cluster: Cluster) -> None:
     cluster.plugin.hangs = asyncio.Event()
     async with cluster.binder():

@@ -243,11 +243,18 @@ class World:
         self.left_by_hand.discard(now)
 
     def attach(self, which: int) -> None:
-        self._attach(which, "link")
+        volume = self.names[which % len(self.names)]
+        node = NODES[which // len(self.names) % len(NODES)]
+        name = f"link-{volume}-{node}"
+        if self.server.find(Attachment, Key("", name)) is None:
+            self.server.create(Attachment, an_attachment(name, node, volume))
 
     def attach_too(self, which: int) -> None:
-        """As a tool for backups does, under a name of its own."""
-        self._attach(which, "extra")
+        """What is attached already, under another name: as a tool for backups does."""
+        link = self._find_link(which)
+        if link is not None:
+            name = f"extra-{next(self._numbers)}"
+            self.server.create(Attachment, an_attachment(name, *_ends(link)))
 
     def detach(self, which: int) -> None:
         link = self._find_link(which)
@@ -375,13 +382,6 @@ class World:
         )
         self.server.create(Volume, {**doc, "status": {"phase": "Bound"}})
         self.driver.volumes.setdefault(handle, Made(handle))
-
-    def _attach(self, which: int, prefix: str) -> None:
-        volume = self.names[which % len(self.names)]
-        node = NODES[which // len(self.names) % len(NODES)]
-        name = f"{prefix}-{volume}-{node}"
-        if self.server.find(Attachment, Key("", name)) is None:
-            self.server.create(Attachment, an_attachment(name, node, volume))
 
     def _register(self, node: str, node_id: str) -> None:
         entry = {"name": NAME, "nodeID": node_id, "topologyKeys": []}

@@ -41,6 +41,7 @@ PAUSES: Final = (0.0, 0.5, 3.0, 70.0)
 RESTART: Final = -1.0
 
 CLAIM, VOLUME, CSI_NODE, ATTACHMENT = 0, 1, 4, 5  # among the kinds
+DELETE, DETACH = 0, 1  # what the driver can fail at
 
 which = st.integers(0, 3)
 edits = st.tuples(st.sampled_from(EDITS), st.integers(0, 11))
@@ -48,39 +49,39 @@ watches = st.tuples(st.sampled_from(WATCHES), st.integers(0, 5))
 pauses = st.sampled_from((*PAUSES, RESTART))
 
 
-def _may(step: Step | st.SearchStrategy[Step]) -> st.SearchStrategy[list[Step]]:
-    strategy = step if isinstance(step, st.SearchStrategy) else st.just(step)
-    return st.lists(strategy, max_size=1)
-
-
 @st.composite
 def chapters(draw: st.DrawFn) -> list[Step]:
     """What leads to a mistake, if anything does: something is to be destroyed, it is put off, news
     is late, and meanwhile somebody changes their mind. Any part may be missing."""
+
+    def may(*steps: Step) -> list[Step]:
+        return [draw(st.sampled_from(steps))] if draw(st.integers(0, 3)) else []
+
     it = draw(which)
-    begin, late, change = draw(
+    begin, trouble, late, change = draw(
         st.sampled_from(
             (
-                ((World.leave, it), VOLUME, KEEPING),
-                ((World.leave, it), CLAIM, KEEPING),
-                ((World.detach, it), ATTACHMENT, REATTACHING),
-                ((World.detach, it), CSI_NODE, REATTACHING),
-                ((World.ask, it), VOLUME, ADOPTING),
-                ((World.ask, it), CLAIM, ADOPTING),
+                (World.leave, DELETE, VOLUME, KEEPING),
+                (World.leave, DELETE, VOLUME, KEEPING),
+                (World.leave, DELETE, CLAIM, KEEPING),
+                (World.detach, DETACH, ATTACHMENT, REATTACHING),
+                (World.detach, DETACH, CSI_NODE, REATTACHING),
+                (World.attach_too, DETACH, ATTACHMENT, (World.detach,)),
+                (World.ask, DELETE, VOLUME, ADOPTING),
+                (World.ask, DELETE, CLAIM, ADOPTING),
             )
         )
     )
-    parts: list[list[Step]] = [
-        draw(_may((World.hold, late))),
-        draw(_may(st.tuples(st.just(World.break_down), which))),
-        [begin],
-        draw(_may(st.sampled_from((0.0, 0.5)))),
-        draw(_may((World.hold, late))),
-        [(draw(st.sampled_from(change)), it)],
-        draw(_may(st.one_of(edits, watches))),
-        draw(_may(pauses)),
+    return [
+        *([(World.hold, late)] if draw(st.integers(0, 3)) == 0 else []),
+        *may((World.break_down, trouble)),
+        (begin, it),
+        *may(0.0, 0.5),
+        *may((World.hold, late)),
+        (draw(st.sampled_from(change)), it),
+        *([draw(st.one_of(edits, watches))] if draw(st.integers(0, 3)) == 0 else []),
+        *may(0.5, 3.0, 3.0, 70.0, RESTART),
     ]
-    return [step for part in parts for step in part]
 
 
 stories = st.lists(

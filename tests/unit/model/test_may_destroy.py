@@ -22,6 +22,7 @@ from mooring.model.may_destroy import (
     VolumeOrder,
     may_destroy,
     may_destroy_made,
+    may_destroy_untold,
     may_detach,
     may_move,
 )
@@ -29,7 +30,7 @@ from mooring.model.meta import ObjectMeta
 from mooring.model.reference import ClaimRef
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume, VolumePhase, VolumeSpec, VolumeStatus
-from mooring.model.volume_source import CsiSource
+from mooring.model.volume_source import CsiSource, HostPathSource
 from mooring.model.wellknown import Annotation
 
 DRIVER, HELD = "d.example.com", "external-attacher/d-example-com"
@@ -127,6 +128,25 @@ def test_a_volume_that_was_made(
     live: Claim | None, volumes: tuple[Volume, ...], expected: type
 ) -> None:
     assert isinstance(may_destroy_made((DRIVER, "h1"), a_claim(), live, volumes), expected)
+
+
+def a_directory(name: str, path: str, kind: str = "") -> Volume:
+    source = HostPathSource(path=path, type=kind)
+    return Volume(metadata=ObjectMeta(name=name), spec=VolumeSpec(host_path=source))
+
+
+UNTOLD: dict[str, tuple[Volume, type]] = {
+    "nobody tells of it": (a_directory("pv1", "/disks/2"), Go),
+    "the API took it after all": (a_directory("pvc-1", "/disks/9"), Kept),
+    "somebody else tells of it": (a_directory("pv1", "/disks/./1/", "Directory"), Kept),
+    "a volume of a driver": (a_volume(), Go),
+}
+
+
+@pytest.mark.parametrize(("there", "expected"), UNTOLD.values(), ids=UNTOLD)
+def test_what_a_plugin_made_and_the_api_would_not_take(there: Volume, expected: type) -> None:
+    made = a_directory("pvc-1", "/disks/1")
+    assert isinstance(may_destroy_untold(made, (there,)), expected)
 
 
 def a_link(

@@ -23,6 +23,7 @@ from mooring.errors import AlreadyExists, ApiError, ConnectionLost, MooringError
 from mooring.model.claim import Claim
 from mooring.model.event import EventType
 from mooring.model.keys import Key
+from mooring.model.may_destroy import Kept, Stay
 from mooring.model.node import Node
 from mooring.model.reference import ClaimRef
 from mooring.model.storage_class import StorageClass
@@ -31,6 +32,7 @@ from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
 from mooring.model.wire import read_document
 from mooring.reconcile.cache import Cache
+from mooring.reconcile.live_gate import LiveGate
 
 TRIES = 5
 PAUSE_SECONDS = 10.0
@@ -49,6 +51,7 @@ class Provisioning:
         metrics: BinderMetrics,
     ) -> None:
         self._client = client
+        self._gate = LiveGate(client)
         self._clock = clock
         self._effects = effects
         self._plugins = plugins
@@ -166,7 +169,7 @@ class Provisioning:
     async def _give_up(
         self, volume: Doc, plugin: str, claim: Claim, refusal: ApiError | ConnectionLost
     ) -> None:
-        """Delete what was made, once it is certain that no volume stands for it."""
+        """Delete what was made, unless a volume stands for it."""
         if await self._find_volume(volume["metadata"]["name"]) is not None:
             return
         about = f"for claim {claim.key}: {refusal}. Deleting the volume."
@@ -180,6 +183,12 @@ class Provisioning:
         for attempt in range(TRIES):
             if attempt:
                 await self._clock.sleep(PAUSE_SECONDS)
+            verdict = await self._gate.untold(volume)
+            if isinstance(verdict, Kept):
+                return
+            if isinstance(verdict, Stay):
+                failure = PluginError(verdict.because)
+                continue
             try:
                 await deleter.delete(volume)
             except PluginError as error:
