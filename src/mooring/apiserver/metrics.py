@@ -21,6 +21,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from mooring.reconcile.poison import POISONED
+
 _BOUNDS = [
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
     *(4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0),
@@ -73,6 +75,7 @@ class Metrics:
         self._watch_events: dict[tuple[str, str, str], int] = {}
         self._registry = CollectorRegistry()
         self._registry.register(_Families(self))
+        self._registry.register(POISONED)
         ProcessCollector(registry=self._registry)
 
     def add(self, collector: Collector) -> None:

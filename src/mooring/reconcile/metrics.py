@@ -76,6 +76,11 @@ class MeasuredQueue(Protocol):
     @property
     def counts(self) -> QueueCounts: ...
 
+    @property
+    def set_aside(self) -> int:
+        """How many keys met a bug when they were last tried."""
+        ...
+
     def __len__(self) -> int: ...
 
     def running_seconds(self) -> list[float]:
@@ -117,11 +122,17 @@ class LoopMetrics(Collector):
         retries = CounterMetricFamily(
             "workqueue_retries", "Keys put off to a later time.", labels=["name"]
         )
+        aside = GaugeMetricFamily(
+            "mooring_keys_set_aside",
+            "Keys that met an error that nobody foresaw when they were last tried.",
+            labels=["name"],
+        )
         for name, queue in self._queues.items():
             depth.add_metric([name], len(queue))
             adds.add_metric([name], queue.counts.adds)
             retries.add_metric([name], queue.counts.retries)
-        yield from (depth, adds, retries)
+            aside.add_metric([name], queue.set_aside)
+        yield from (depth, adds, retries, aside)
 
     def _queue_durations(self) -> Iterator[Metric]:
         waited = HistogramMetricFamily(

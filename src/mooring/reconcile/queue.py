@@ -38,6 +38,7 @@ class KeyedQueue(Generic[K]):
         self._running: dict[K, float] = {}  # keys that have one, and since when
         self._ready: deque[K] = deque()  # wanted and not running, in order
         self._failures: dict[K, int] = {}
+        self._poisoned: set[K] = set()
         self._due: dict[K, float] = {}  # keys put off, and until when
         self._alarms: list[tuple[float, int, K]] = []  # a heap over `_due`; may hold outdated times
         self._sequence = count()
@@ -89,11 +90,23 @@ class KeyedQueue(Generic[K]):
         But not before `least` seconds, nor, unless that is later, after `most`.
         """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
+        self._poisoned.discard(key)
         self.add_after(key, max(least, min(most, self._backoff.delay(failures))))
+
+    def poison(self, key: K) -> None:
+        """The same, for a key that met a bug: until `forget`, it counts as set aside."""
+        self.retry(key)
+        self._poisoned.add(key)
+
+    @property
+    def set_aside(self) -> int:
+        """How many keys met a bug when they were last tried."""
+        return len(self._poisoned)
 
     def forget(self, key: K) -> None:
         """Its failures are history."""
         self._failures.pop(key, None)
+        self._poisoned.discard(key)
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[K]:

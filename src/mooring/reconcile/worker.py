@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from mooring import log
+from mooring.clock import Clock
 from mooring.errors import (
     ApiError,
     Conflict,
@@ -15,16 +16,22 @@ from mooring.errors import (
     MooringError,
     ServerError,
     ServerTimeout,
+    StoreError,
     TooManyRequests,
 )
+from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.poison import set_aside
 from mooring.reconcile.queue import K, KeyedQueue
 
 _log = log.get("mooring.reconcile")
 
-PASSING = (Conflict, ConnectionLost, ServerError, ServerTimeout, TooManyRequests)
+PASSING = (Conflict, ConnectionLost, ServerError, ServerTimeout, StoreError, TooManyRequests)
 """Troubles that are not the key's own, and over for all keys at once."""
 
 PASSING_SECONDS = 10.0  # after so long at the latest it is looked whether they are over
+
+RESTARTS = Backoff(first=0.1, cap=60.0)  # the pauses of a loop that keeps failing
+STEADY_SECONDS = 120.0  # one that ran for so long begins with the first of them again
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -72,7 +79,11 @@ async def work(
 
 
 async def serve(queue: KeyedQueue[K], reconcile: Reconcile[K]) -> None:
-    """Serve keys until cancelled. A key has one worker at a time; touched meanwhile, it returns."""
+    """Serve keys until cancelled. A key has one worker at a time; touched meanwhile, it returns.
+
+    Nothing that `reconcile` raises ends this: the key is tried again, later each time.
+    """
+    loop = _name_of(reconcile)
     while True:
         async with queue.lease() as key:
             try:
@@ -84,8 +95,8 @@ async def serve(queue: KeyedQueue[K], reconcile: Reconcile[K]) -> None:
                 queue.retry(key, least=asked, most=most)
                 continue
             except Exception:  # noqa: BLE001 - the one: a poisoned key must not starve the others
-                _log.exception("reconcile failed", key=key)
-                queue.retry(key)
+                set_aside(loop, key)
+                queue.poison(key)
                 continue
             queue.forget(key)
             match verdict:
@@ -93,3 +104,30 @@ async def serve(queue: KeyedQueue[K], reconcile: Reconcile[K]) -> None:
                     pass
                 case Again(after):
                     queue.add_after(key, after)
+
+
+async def lasting(loop: str, clock: Clock, run: Callable[[], Awaitable[None]]) -> None:
+    """`run`, a loop without keys, until it returns or this is cancelled.
+
+    What it raises is set aside, and it is run anew after a pause: so it keeps what it must not
+    forget outside of `run`. MooringErrors are passed on: it foresaw them, and could not go on.
+    """
+    failures = 0
+    while True:
+        began = clock.monotonic()
+        try:
+            await run()
+        except MooringError:
+            raise
+        except Exception:  # noqa: BLE001 - as in `serve`: one bad turn must not be the last one
+            set_aside(loop, "")
+        else:
+            return
+        failures = 1 if clock.monotonic() - began >= STEADY_SECONDS else failures + 1
+        await clock.sleep(RESTARTS.delay(failures))
+
+
+def _name_of(reconcile: Reconcile[K]) -> str:
+    """What people find it by: the class that has it, or itself."""
+    owner = getattr(reconcile, "__self__", None)
+    return getattr(reconcile, "__qualname__", "loop") if owner is None else type(owner).__name__

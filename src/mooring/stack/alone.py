@@ -22,6 +22,7 @@ from mooring.clock import Clock, RealClock
 from mooring.model.keys import Key
 from mooring.reconcile.lease import LeaderElection
 from mooring.stack.config import default_data_dir
+from mooring.reconcile.poison import POISONED
 from mooring.stack.metrics_page import Say, metrics_served
 from mooring.stack.role import Role, run_until, sparing
 from mooring.stack.stopping import stop_asked
@@ -107,6 +108,7 @@ async def _run(candidate: Candidate, wanted: Alone, say: Say) -> None:
     clock, chance = RealClock(), random.SystemRandom()
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
+    registry.register(POISONED)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(wanted.kubeconfig, clock))
         if wanted.metrics_address:

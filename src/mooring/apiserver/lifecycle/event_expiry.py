@@ -1,7 +1,6 @@
 """Events are news, not records: an hour after they were last written they go."""
 
-import asyncio
-from collections import deque
+import msgspec
 
 from mooring.apiserver.backend import Backend
 from mooring.apiserver.document import decode
@@ -9,47 +8,73 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.lifecycle.following import Follower
 from mooring.apiserver.store.contract import Change, Entry, Event, Remove
 from mooring.apiserver.verbs.changing import stored_form
+from mooring.errors import StoreError
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.worker import Again, Settled, Verdict, serve
 
 TIME_TO_LIVE = 3600.0
+STORE_AGAIN = 10.0  # seconds: a database that refuses one removal refuses all of them
+
+
+class _Written(msgspec.Struct, frozen=True):
+    """How an event was last seen."""
+
+    kind: Kind
+    revision: int
+    due: float  # by the monotonic clock
+
+
+Place = tuple[str, str]  # table and name
 
 
 class EventExpiry:
     def __init__(self, backend: Backend) -> None:
+        self.queue: KeyedQueue[Place] = KeyedQueue(backend.clock)
         self._backend = backend
-        self._due: deque[tuple[float, Kind, str, int]] = deque()  # in order of expiry
-        self._arrived = asyncio.Event()
+        self._written: dict[Place, _Written] = {}
+        self._store_again = 0.0  # not before this is the database asked again
 
     async def run(self) -> None:
         """Remove old events until cancelled; sleeps while there is none."""
-        clock = self._backend.clock
         with Follower(self._backend.store, self._backend.kinds, self._see, self._change, _is_event):
-            while True:
-                if not self._due:
-                    self._arrived.clear()
-                    await self._arrived.wait()
-                at, kind, name, revision = self._due[0]
-                if at > clock.monotonic():
-                    await clock.sleep(at - clock.monotonic())
-                    continue
-                self._due.popleft()
-                await self._expire(kind, name, revision)
+            await serve(self.queue, self._reconcile)
 
     def _see(self, kind: Kind, entry: Entry) -> None:
-        at = self._backend.clock.monotonic() + TIME_TO_LIVE
-        self._due.append((at, kind, entry.name, entry.revision))
-        self._arrived.set()
+        place = (entry.table, entry.name)
+        due = self._backend.clock.monotonic() + TIME_TO_LIVE
+        is_new = place not in self._written
+        self._written[place] = _Written(kind, entry.revision, due)
+        if is_new:  # else it is looked at when its first hour is over, and put off then
+            self.queue.add_after(place, TIME_TO_LIVE)
 
     def _change(self, kind: Kind, event: Event) -> None:
         if not event.deleted:
             self._see(kind, event.entry)
 
-    async def _expire(self, kind: Kind, name: str, revision: int) -> None:
-        def decide(entry: Entry | None) -> Change:
-            if entry is None or entry.revision != revision:
-                return None  # gone, or written again since: that write has its own hour
-            return Remove(stored_form(kind, decode(kind, entry)))
+    async def _reconcile(self, place: Place) -> Verdict:
+        written = self._written.get(place)
+        if written is None:
+            return Settled()
+        left = max(written.due, self._store_again) - self._backend.clock.monotonic()
+        if left > 0:
+            return Again(left)
+        try:
+            await self._remove(place, written)
+        except StoreError:
+            self._store_again = self._backend.clock.monotonic() + STORE_AGAIN
+            raise
+        if self._written.get(place) is written:
+            del self._written[place]
+            return Settled()
+        return Again(TIME_TO_LIVE)
 
-        await self._backend.store.write(kind.store_table, name, decide)
+    async def _remove(self, place: Place, written: _Written) -> None:
+        def decide(entry: Entry | None) -> Change:
+            if entry is None or entry.revision != written.revision:
+                return None  # gone, or written again since: that write has its own hour
+            return Remove(stored_form(written.kind, decode(written.kind, entry)))
+
+        await self._backend.store.write(*place, decide)
 
 
 def _is_event(kind: Kind) -> bool:

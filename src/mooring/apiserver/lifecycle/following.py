@@ -1,4 +1,7 @@
-"""Following tables: what is there now, then every change; kinds that join later included."""
+"""Following tables: what is there now, then every change; kinds that join later included.
+
+A callback that raises is told of, and misses one object: commits, and other followers, go on.
+"""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -7,6 +10,7 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.store.contract import Entry, Event, Store, Watch
 from mooring.errors import Compacted
+from mooring.reconcile.poison import shielded
 
 MOST_AT_ONCE = 1000
 
@@ -30,6 +34,7 @@ class Follower:
         self._see = see
         self._change = change
         self._wanted = wanted
+        self._name = getattr(see, "__qualname__", "follower").partition(".")[0]
         self._watches: dict[str, Watch] = {}
 
     def start(self) -> None:
@@ -63,7 +68,7 @@ class Follower:
     def _start(self, kind: Kind) -> None:
         page = self._store.range(kind.store_table)
         for entry in page.entries:
-            self._see(kind, entry)
+            shielded(self._name, (entry.table, entry.name), self._see, kind, entry)
         self._watches[kind.store_table] = self._store.watch(
             kind.store_table, page.revision, lambda: self._poll(kind)
         )
@@ -75,7 +80,8 @@ class Follower:
         try:
             while events := watch.poll(MOST_AT_ONCE):
                 for event in events:
-                    self._change(kind, event)
+                    entry = event.entry
+                    shielded(self._name, (entry.table, entry.name), self._change, kind, event)
                 if len(events) < MOST_AT_ONCE:
                     return
         except Compacted:

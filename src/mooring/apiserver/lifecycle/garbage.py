@@ -28,11 +28,12 @@ from mooring.apiserver.lifecycle.garbage_decide import (
     without_finalizer,
     without_references,
 )
-from mooring.apiserver.lifecycle.local import Local
-from mooring.apiserver.lifecycle.worklist import Worklist
+from mooring.apiserver.lifecycle.local import AGAIN, Local
 from mooring.apiserver.objects import store_name
 from mooring.apiserver.store.contract import Entry, Event
 from mooring.errors import Conflict, NotFound
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.worker import Settled, Verdict, serve
 
 LOG = log.get("mooring.garbage")
 
@@ -45,7 +46,7 @@ class GarbageCollector:
     def __init__(self, backend: Backend, local: Local) -> None:
         self._backend = backend
         self._local = local
-        self._work: Worklist[Place] = Worklist(backend.clock)
+        self.queue: KeyedQueue[Place] = KeyedQueue(backend.clock, AGAIN)
         self._owners: dict[Place, frozenset[str]] = {}  # of each dependent
         self._dependents: defaultdict[str, set[Place]] = defaultdict(set)  # by owner uid
         self._kinds: dict[str, Kind] = {}  # by table
@@ -53,7 +54,7 @@ class GarbageCollector:
     async def run(self) -> None:
         """Collect until cancelled."""
         with Follower(self._backend.store, self._backend.kinds, self._see, self._change):
-            await self._work.serve(self._reconcile)
+            await serve(self.queue, self._reconcile)
 
     # what has been seen
 
@@ -65,16 +66,16 @@ class GarbageCollector:
         if is_owned or place in self._owners:
             owners = frozenset(self._owner_uids(kind, entry)) if is_owned else frozenset()
             self._index(place, owners)
-            self._work.add(place)
+            self.queue.add(place)
         elif value.find(HELD_AS_OWNER[0]) >= 0 or value.find(HELD_AS_OWNER[1]) >= 0:
-            self._work.add(place)
+            self.queue.add(place)
 
     def _change(self, kind: Kind, event: Event) -> None:
         if event.deleted:
             self._index(Place(event.entry.table, event.entry.name), frozenset())
             if self._dependents:
                 for dependent in self._dependents.get(_uid(kind, event.entry), ()):
-                    self._work.add(dependent)
+                    self.queue.add(dependent)
         else:
             self._see(kind, event.entry)
         if event.previous is not None and OWNED in event.previous.value:
@@ -97,15 +98,15 @@ class GarbageCollector:
             place = self._owner_place(doc, reference)
             owner = self._backend.store.get(place.table, place.name) if place else None
             if place and owner and DELETING in owner.value:
-                self._work.add(place)
+                self.queue.add(place)
 
     # reconciling
 
-    async def _reconcile(self, place: Place) -> None:
+    async def _reconcile(self, place: Place) -> Verdict:
         kind = self._kinds[place.table]
         entry = self._backend.store.get(place.table, place.name)
         if entry is None:
-            return
+            return Settled()
         doc = decode(kind, entry)
         metadata = doc["metadata"]
         steps: tuple[Step, ...] = decide_dependent(self._dependent(place, doc))
@@ -116,6 +117,7 @@ class GarbageCollector:
             )
         for step in steps:
             await self._act(step)
+        return Settled()
 
     async def _act(self, step: Step) -> None:
         kind = self._kinds[step.place.table]

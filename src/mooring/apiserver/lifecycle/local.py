@@ -15,8 +15,12 @@ from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.delete import DeleteOptions, delete_object
+from mooring.reconcile.backoff import Backoff
 
 HOUSEKEEPER = User("system:mooring:housekeeper", groups=(MASTERS,))
+
+AGAIN = Backoff(first=0.1, cap=30.0)
+"""The pauses between tries of what is refused, or fails."""
 
 
 class Local:

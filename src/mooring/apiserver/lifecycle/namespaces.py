@@ -7,11 +7,12 @@ from mooring.apiserver.backend import Backend
 from mooring.apiserver.document import decode
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.lifecycle.following import Follower
-from mooring.apiserver.lifecycle.local import Local
+from mooring.apiserver.lifecycle.local import AGAIN, Local
 from mooring.apiserver.lifecycle.namespaces_decide import emptied, furniture, with_progress
-from mooring.apiserver.lifecycle.worklist import Worklist
 from mooring.apiserver.store.contract import Entry, Event
 from mooring.errors import AlreadyExists, Conflict, Forbidden, NotFound
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.worker import Settled, Verdict, serve
 
 FIRST = ("default", "kube-system", "kube-public", "kube-node-lease")
 MOST_AT_ONCE = 200
@@ -24,7 +25,7 @@ class Namespaces:
         self._backend = backend
         self._local = local
         self._furniture = furniture(authority)
-        self._work: Worklist[str] = Worklist(backend.clock)
+        self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
         self._going: set[str] = set()
 
     async def run(self) -> None:
@@ -32,7 +33,7 @@ class Namespaces:
         with Follower(
             self._backend.store, self._backend.kinds, self._see, self._change, _concerns_namespaces
         ):
-            await self._work.serve(self._reconcile)
+            await serve(self.queue, self._reconcile)
 
     async def create_first(self) -> None:
         """The namespaces that are always there, with what is in them."""
@@ -44,17 +45,17 @@ class Namespaces:
 
     def _see(self, kind: Kind, entry: Entry) -> None:
         if kind.plural == "namespaces":
-            self._work.add(entry.name)
+            self.queue.add(entry.name)
 
     def _change(self, kind: Kind, event: Event) -> None:
         if kind.plural == "namespaces":
-            self._work.add(event.entry.name)
+            self.queue.add(event.entry.name)
         elif event.deleted and kind.namespaced:
             namespace = event.entry.name.partition("/")[0]
             if namespace in self._going or kind.plural in ("serviceaccounts", "configmaps"):
-                self._work.add(namespace)
+                self.queue.add(namespace)
 
-    async def _reconcile(self, name: str) -> None:
+    async def _reconcile(self, name: str) -> Verdict:
         kind = self._kind("namespaces")
         entry = self._backend.store.get(kind.store_table, name)
         if entry is None:
@@ -64,6 +65,7 @@ class Namespaces:
             await self._empty(name)
         else:
             await self._furnish(name)
+        return Settled()
 
     async def _furnish(self, name: str) -> None:
         for plural, doc in self._furniture:
@@ -78,8 +80,7 @@ class Namespaces:
     async def _empty(self, name: str) -> None:
         kinds = [k for k in self._backend.kinds.all() if k.namespaced and k.from_stored is None]
         stored = {k.store_table: k for k in kinds if "delete" in k.verbs}
-        for kind in stored.values():
-            await self._delete_all(kind, name)
+        troubles = [t for kind in stored.values() for t in await self._delete_all(kind, name)]
         remaining: Counter[str] = Counter()
         held: Counter[str] = Counter()
         for kind in stored.values():
@@ -93,12 +94,18 @@ class Namespaces:
         )
         if not remaining:
             await self._local.change(namespaces, "", name, emptied)
+        if troubles:
+            raise troubles[0]
 
-    async def _delete_all(self, kind: Kind, namespace: str) -> None:
+    async def _delete_all(self, kind: Kind, namespace: str) -> list[BaseException]:
+        """What was in the way; one object that cannot be deleted keeps no other."""
         entries = self._backend.store.range(kind.store_table, f"{namespace}/").entries
+        ends: list[BaseException | None] = []
         for start in range(0, len(entries), MOST_AT_ONCE):
             some = entries[start : start + MOST_AT_ONCE]
-            await asyncio.gather(*(self._delete(kind, namespace, entry) for entry in some))
+            deletions = (self._delete(kind, namespace, entry) for entry in some)
+            ends += await asyncio.gather(*deletions, return_exceptions=True)
+        return [end for end in ends if end is not None]
 
     async def _delete(self, kind: Kind, namespace: str, entry: Entry) -> None:
         metadata = decode(kind, entry)["metadata"]

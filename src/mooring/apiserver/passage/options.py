@@ -130,7 +130,10 @@ def _moment(text: str) -> str:
         moment = None
     if moment is None or moment.tzinfo is None or "T" not in text:
         raise BadRequest(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse it')
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except OverflowError as error:
+        raise BadRequest(f'parsing time "{text}": year out of range') from error
 
 
 PATHS: dict[str, Callable[[Doc, Query], str]] = {

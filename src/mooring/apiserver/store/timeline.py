@@ -15,18 +15,17 @@ from mooring.apiserver.store.history import Changes, Limits, Retention
 from mooring.apiserver.store.named import NamedEntries
 from mooring.clock import Clock
 from mooring.errors import Compacted, FutureRevision, StoreError
-from mooring.log import get
-
-log = get("mooring.store")
+from mooring.reconcile.poison import shielded
 
 FIRST_REVISION = 1
 """Of an empty store; 0 means "any" on the wire, so no state may have it."""
 
 
 class _Table:
-    __slots__ = ("changes", "entries", "watches")
+    __slots__ = ("changes", "entries", "name", "watches")
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, name: str, entries: Mapping[str, Entry]) -> None:
+        self.name = name
         self.entries = NamedEntries(entries)
         self.changes = Changes()
         self.watches: dict[TableWatch, None] = {}  # in order of arrival
@@ -35,10 +34,7 @@ class _Table:
         for watch in tuple(self.watches):
             if watch not in self.watches:  # closed by a callback before this one
                 continue
-            try:
-                watch.on_change()
-            except Exception:  # one watcher's bug must not starve the others
-                log.exception("a watcher failed to take notice of a change")
+            shielded("watchers", self.name, watch.on_change)  # of the others, none shall starve
 
 
 class TableWatch:
@@ -93,7 +89,7 @@ class Timeline:
 
     def load(self, tables: Mapping[str, Mapping[str, Entry]], revision: int) -> None:
         """Begin with this state and no history."""
-        self._tables = {table: _Table(entries) for table, entries in tables.items()}
+        self._tables = {table: _Table(table, entries) for table, entries in tables.items()}
         self._revision = self._oldest = revision
 
     def apply(self, events: Sequence[Event]) -> None:
@@ -204,7 +200,7 @@ class Timeline:
     def _table(self, name: str) -> _Table:
         table = self._tables.get(name)
         if table is None:
-            table = self._tables[name] = _Table({})
+            table = self._tables[name] = _Table(name, {})
         return table
 
     def _check(self, revision: int) -> None:

@@ -21,6 +21,7 @@ from mooring.clock import to_seconds
 from mooring.model.field_error import invalid, not_supported
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+LONGEST_GRACE = (2**63 - 1) // 10**9  # seconds
 POLICIES = {"Foreground": FOREGROUND, "Background": "", "Orphan": ORPHAN}
 
 
@@ -119,7 +120,7 @@ def _shorten(kind: Kind, doc: Doc, asked: int | None, now: datetime) -> Change:
     given = metadata["deletionGracePeriodSeconds"]
     if asked is None or asked >= given:
         return None
-    end = datetime.fromisoformat(metadata["deletionTimestamp"]) - timedelta(seconds=given - asked)
+    end = datetime.fromisoformat(metadata["deletionTimestamp"]) - _lasting(given) + _lasting(asked)
     if end < now:  # a grace that is over already still ends with a deletion of its own
         end, asked = now, min(asked, 1)
     metadata["deletionTimestamp"] = to_seconds(end)
@@ -129,11 +130,16 @@ def _shorten(kind: Kind, doc: Doc, asked: int | None, now: datetime) -> Change:
 
 def _mark(kind: Kind, doc: Doc, now: datetime, grace: int) -> None:
     metadata = doc["metadata"]
-    metadata["deletionTimestamp"] = to_seconds(now + timedelta(seconds=grace))
+    metadata["deletionTimestamp"] = to_seconds(now + _lasting(grace))
     metadata["deletionGracePeriodSeconds"] = grace
     if metadata.get("generation"):
         metadata["generation"] += 1
     kind.begin_deletion(doc)
+
+
+def _lasting(grace: int) -> timedelta:
+    """No longer than durations are upstream, 292 years; more than that wraps around there."""
+    return timedelta(seconds=min(grace, LONGEST_GRACE))
 
 
 def _check_preconditions(kind: Kind, doc: Doc, options: DeleteOptions) -> None:

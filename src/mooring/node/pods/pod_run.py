@@ -7,7 +7,7 @@ the runtime can tell.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
@@ -145,8 +145,7 @@ class PodRun:
         seconds, start = self.pod.spec.active_deadline_seconds, self.pod.status.start_time
         if seconds is None or start is None:
             return None
-        end = _moment(start) + timedelta(seconds=seconds)
-        return now + (end - self._clock.now()).total_seconds()
+        return now + (_moment(start) - self._clock.now()).total_seconds() + seconds
 
 
 def _ghosts(pod: Pod, status: ContainerStatus) -> Iterator[Found]:
