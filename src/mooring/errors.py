@@ -21,6 +21,7 @@ MooringError
 │   ├── Unavailable       503  what would have to answer cannot, for now
 │   └── ServerTimeout     504  try again after `retry_after` seconds
 ├── ConnectionLost        the API server cannot be reached, or the stream broke: try again
+├── Unreadable            the API server has an object that its kind does not allow: not absent
 ├── StoreError            the database refused
 │   ├── Compacted         that revision is gone
 │   ├── FutureRevision    that revision has not happened yet
@@ -157,6 +158,13 @@ class ServerTimeout(ApiError):
 
 class ConnectionLost(MooringError):
     """The API server cannot be reached, or a stream broke. What was asked may have happened."""
+
+
+class Unreadable(MooringError):
+    """The API server has the object, and holds of it what its kind does not allow.
+
+    So nobody here knows what it says; but whoever asked must not take it for absent.
+    """
 
 
 class StoreError(MooringError):

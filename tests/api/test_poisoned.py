@@ -102,6 +102,7 @@ class Poison:
         monkeypatch.setattr(Local, "delete", deleted)
 
 
+@pytest.mark.poisons
 async def test_a_bug_met_in_collecting_one_object_keeps_no_other(
     api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +120,7 @@ async def test_a_bug_met_in_collecting_one_object_keeps_no_other(
     assert api.parts.garbage.queue.set_aside == 0
 
 
+@pytest.mark.poisons
 async def test_a_bug_met_in_emptying_a_namespace_keeps_nothing_else_in_it_or_elsewhere(
     api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,7 @@ async def test_a_bug_met_in_emptying_a_namespace_keeps_nothing_else_in_it_or_els
     assert (await api.get(f"{NAMESPACES}/team")).code == 404
 
 
+@pytest.mark.poisons
 async def test_a_follower_that_stumbles_over_one_change_hears_of_the_next(
     api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from mooring.errors import Unreadable
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 
@@ -64,16 +65,33 @@ class ChangeType(StrEnum):
     MODIFIED = "MODIFIED"
     DELETED = "DELETED"
     BOOKMARK = "BOOKMARK"  # nothing changed up to the object's resourceVersion, its only field
+    UNREADABLE = "UNREADABLE"  # no server's word: it was written, as its kind does not allow
 
 
 class Change(msgspec.Struct, Generic[T], frozen=True):
     type: ChangeType
-    object: T
+    object: T  # of a bookmark, and of one that is unreadable, nothing but the metadata
+    why: str = ""  # it is unreadable
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """An object of a list that is not as its kind allows."""
+
+    key: Key
+    why: str
 
 
 class Listing(msgspec.Struct, Generic[T], frozen=True):
-    items: Sequence[T]
+    readable: Sequence[T]
     version: str  # watch from here to miss nothing
+    unread: Sequence[Unread] = ()
+
+    @property
+    def items(self) -> Sequence[T]:
+        """All of them, for who concludes something from what is not there. Raises: Unreadable."""
+        if self.unread:
+            raise Unreadable(self.unread[0].why)
+        return self.readable
 
 
 class Client(Protocol):

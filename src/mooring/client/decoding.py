@@ -1,10 +1,11 @@
 """From the JSON of objects to their Structs: one reader per kind, made once."""
 
+from collections.abc import Iterable
 from typing import Any, Generic, cast
 
 import msgspec
 
-from mooring.client.contract import T
+from mooring.client.contract import Change, ChangeType, T, Unread
 from mooring.errors import ServerError
 from mooring.model.meta import ApiObject
 from mooring.model.wire import Wire, json_decoder
@@ -24,6 +25,12 @@ class Page(Wire, Generic[T], frozen=True):
 
     metadata: ListMeta = ListMeta()
     items: list[T] | None = None
+    unread: tuple[Unread, ...] = ()  # never on the wire
+
+
+class _RawPage(Wire, frozen=True):
+    metadata: ListMeta = ListMeta()
+    items: list[msgspec.Raw] | None = None
 
 
 class Reader(Generic[T]):
@@ -63,8 +70,42 @@ class Reader(Generic[T]):
             for item in page.items or ():
                 check_version(self._named(item).metadata.resource_version)
         except UNREADABLE as error:
-            raise ServerError(f"a list of {self._kind} cannot be read: {error}") from error
+            return self._read_rest(data, error)
         return page
+
+    def read_all(self, stored: Iterable[bytes | msgspec.Raw]) -> tuple[list[T], list[Unread]]:
+        """One that cannot be read does not hide the others. Raises: ServerError when nobody can
+        say which one that is."""
+        items: list[T] = []
+        unread: list[Unread] = []
+        for data in stored:
+            try:
+                items.append(self.read(data))
+            except ServerError as error:
+                unread.append(Unread(self.read_bookmark(data).key, str(error)))
+        return items, unread
+
+    def read_change(self, type: ChangeType, data: bytes | msgspec.Raw) -> Change[T]:
+        """Raises: ServerError when nobody can say which object it is about."""
+        try:
+            return Change(type, self.read(data))
+        except ServerError as error:
+            known = self.read_bookmark(data)
+            if type is ChangeType.DELETED:
+                return Change(type, known)  # gone, whatever it said
+            return Change(ChangeType.UNREADABLE, known, str(error))
+
+    def _read_rest(self, data: bytes, error: Exception) -> Page[T]:
+        """All of the page that can be read; it cannot be read as a whole."""
+        try:
+            page = _RAW_PAGE.decode(data)
+            check_version(page.metadata.resource_version)
+            items, unread = self.read_all(page.items or ())
+            for item in items:
+                check_version(item.metadata.resource_version)
+        except UNREADABLE:
+            raise ServerError(f"a list of {self._kind} cannot be read: {error}") from error
+        return Page(page.metadata, items, tuple(unread))
 
     def _named(self, found: T) -> T:
         if version := found.metadata.resource_version:  # which an answer to a question lacks
@@ -89,6 +130,7 @@ def check_version(version: str) -> None:
 
 
 _ANY = json_decoder(ApiObject)
+_RAW_PAGE = msgspec.json.Decoder(_RawPage)
 _READERS: dict[type[ApiObject], Reader[Any]] = {}
 
 

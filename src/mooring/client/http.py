@@ -122,16 +122,17 @@ class HttpClient:
         query = {**_selectors(scope), "limit": str(PAGE)}
         read = reader_of(kind).read_page
         page = read(await self._ask(_Ask("GET", path, query)))
-        items = list(page.items or ())
+        items, unread = list(page.items or ()), list(page.unread)
         version = page.metadata.resource_version
         while token := page.metadata.next:
             try:
                 page = read(await self._ask(_Ask("GET", path, {**query, "continue": token})))
             except Expired:  # too slow for the pages: all in one piece, then
                 page = read(await self._ask(_Ask("GET", path, _selectors(scope))))
-                items, version = [], page.metadata.resource_version
+                items, unread, version = [], [], page.metadata.resource_version
             items += page.items or ()
-        return Listing(items, version)
+            unread += page.unread
+        return Listing(items, version, unread)
 
     @asynccontextmanager
     async def watch(

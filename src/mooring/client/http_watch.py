@@ -24,7 +24,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 _lines = msgspec.json.Decoder(_Line)
-_TYPES = {each.value: each for each in ChangeType}
+_TYPES = {each.value: each for each in ChangeType if each is not ChangeType.UNREADABLE}
 
 
 class Changes(Generic[T]):
@@ -84,12 +84,13 @@ class Changes(Generic[T]):
         known = _TYPES.get(line.type)
         if known is None:
             raise ServerError(f"{self._server} sent a change of the unknown type {line.type!r}")
-        read = self._reader
-        is_bookmark = known is ChangeType.BOOKMARK
-        found = read.read_bookmark(line.object) if is_bookmark else read.read(line.object)
-        if not found.metadata.resource_version:
+        if known is ChangeType.BOOKMARK:
+            change = Change(known, self._reader.read_bookmark(line.object))
+        else:
+            change = self._reader.read_change(known, line.object)
+        if not change.object.metadata.resource_version:
             raise ServerError(f"{self._server} sent a change without a version")
-        return Change(known, found)
+        return change
 
 
 def hang_up(response: aiohttp.ClientResponse) -> None:

@@ -23,6 +23,7 @@ from mooring.client.contract import (
     Part,
     Scope,
     T,
+    Unread,
     posted,
 )
 from mooring.client.decoding import Reader, reader_of
@@ -81,14 +82,17 @@ class LocalClient:
         return reader_of(kind).read(await self._api.get(kind.resource, key))
 
     async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
-        read = reader_of(kind).read
+        read_all = reader_of(kind).read_all
         found, version = await self._api.list(kind.resource, scope)
         items: list[T] = []
+        unread: list[Unread] = []
         for start in range(0, len(found), MOST_AT_ONCE):
             if start:
                 await _turn()
-            items += map(read, found[start : start + MOST_AT_ONCE])
-        return Listing(items, version)
+            some, others = read_all(found[start : start + MOST_AT_ONCE])
+            items += some
+            unread += others
+        return Listing(items, version, unread)
 
     @asynccontextmanager
     async def watch(
@@ -146,7 +150,7 @@ class _Changes(Generic[T]):
             if not self._found:
                 await self._changed.wait()
         kind, data = self._found.popleft()
-        return Change(_TYPES[kind], self._reader.read(data))
+        return self._reader.read_change(_TYPES[kind], data)
 
 
 @types.coroutine

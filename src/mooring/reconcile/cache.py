@@ -6,13 +6,22 @@ what is news. Whatever the order of arrival, an object never goes back to an old
 every change is told once.
 
 Everything here is synchronous: between two awaits the picture stands still.
+
+What cannot be read is set aside: what was known of it before stays, and if that is nothing, asking
+for it raises. So no loop takes it for gone, and all other objects of its kind are served. A handler
+or an index that stumbles over an object is told of in the log, and goes on with the next one.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Generic
 
+from mooring import log
 from mooring.client.contract import Change, ChangeType, Listing, T
+from mooring.errors import Unreadable
 from mooring.model.keys import Key
+from mooring.reconcile.poison import shielded
+
+_log = log.get("mooring.cache")
 
 Handler = Callable[[T | None, T | None], None]
 """Told (before, after): None before for a new object, None after for a deleted one."""
@@ -24,6 +33,7 @@ class Cache(Generic[T]):
         self._indexes: dict[str, _Index[T]] = {}
         self._handlers: list[Handler[T]] = []
         self.is_catching_up = False  # a list is being told: what it lacks may have changed unseen
+        self._unread: dict[Key, str] = {}  # what cannot be read, and why
         self._seen = 0  # every change up to this version has arrived
 
     # reading
@@ -32,7 +42,16 @@ class Cache(Generic[T]):
         return len(self._objects)
 
     def get(self, key: Key) -> T | None:
-        return self._objects.get(key)
+        """Raises: Unreadable, where None would say that it does not exist."""
+        held = self._objects.get(key)
+        if held is None and key in self._unread:
+            raise Unreadable(self._unread[key])
+        return held
+
+    @property
+    def unread(self) -> Collection[Key]:
+        """The objects that cannot be read as they are now."""
+        return self._unread.keys()
 
     def all(self) -> Collection[T]:
         """A live view: to change anything while going through it, copy it first."""
@@ -54,11 +73,11 @@ class Cache(Generic[T]):
         """Tell `handler` of every change, in order, beginning with all that is here already.
 
         It is called when cache and indexes show the change, must be quick, must not raise, and
-        must not call `fold`.
+        must not call `fold`. If it does raise, it misses that change.
         """
         self._handlers.append(handler)
         for held in list(self._objects.values()):
-            handler(None, held)
+            shielded(held.key, handler, None, held)
 
     # news
 
@@ -83,11 +102,14 @@ class Cache(Generic[T]):
                 self._take(change.object, version)
             case ChangeType.DELETED:
                 key = change.object.key
+                self._unread.pop(key, None)
                 held = self._objects.get(key)
                 if held is not None and version_of(held) <= version:
                     self._tell(self._store(key, held, None))
             case ChangeType.BOOKMARK:
                 pass
+            case ChangeType.UNREADABLE:
+                self._set_aside(change.object.key, change.why)
 
     def replace(self, listing: Listing[T]) -> None:
         """Take in a full list: what it does not hold is gone, unless it is younger than the list.
@@ -103,8 +125,12 @@ class Cache(Generic[T]):
             for key, held in self._objects.items()
             if was_set_back or version_of(held) <= at
         }
+        before, self._unread = self._unread, {}
+        for one in listing.unread:
+            gone.pop(one.key, None)
+            self._set_aside(one.key, one.why, before.get(one.key))
         news: list[tuple[Key, T | None, T]] = []
-        for listed in listing.items:
+        for listed in listing.readable:
             key = listed.key
             gone.pop(key, None)
             held = self._objects.get(key)
@@ -124,12 +150,12 @@ class Cache(Generic[T]):
         behind = sum(
             1
             for key, version in versions.items()
-            if key not in excused and self._version(key) < version
+            if key not in excused and key not in self._unread and self._version(key) < version
         )
         kept = sum(
             1
             for key, held in self._objects.items()
-            if key not in versions and version_of(held) <= at
+            if key not in versions and key not in self._unread and version_of(held) <= at
         )
         return behind + kept
 
@@ -139,9 +165,15 @@ class Cache(Generic[T]):
 
     def _take(self, new: T, version: int) -> None:
         key = new.key
+        self._unread.pop(key, None)
         held = self._objects.get(key)
         if held is None or version_of(held) < version:
             self._tell(self._store(key, held, new))
+
+    def _set_aside(self, key: Key, why: str, known: str | None = None) -> None:
+        self._unread[key] = why
+        if why != known:
+            _log.warning("an object is set aside", key=key, because=why)
 
     def _store(self, key: Key, old: T | None, new: T | None) -> Iterable[tuple[T | None, T | None]]:
         """Make it so, in cache and indexes; returns what there is to tell."""
@@ -158,7 +190,7 @@ class Cache(Generic[T]):
     def _tell(self, changes: Iterable[tuple[T | None, T | None]]) -> None:
         for old, new in changes:
             for handler in self._handlers:
-                handler(old, new)
+                shielded(_key_of(old, new), handler, old, new)
 
 
 class _Index(Generic[T]):
@@ -173,6 +205,15 @@ class _Index(Generic[T]):
         return (keys,) if isinstance(keys, Key) else keys
 
     def move(self, key: Key, old: T | None, new: T | None) -> None:
+        if not shielded(key, self._move, key, old, new):
+            self._move_one(key, old, None)
+            self._move_one(key, None, new)
+
+    def _move_one(self, key: Key, old: T | None, new: T | None) -> None:
+        """An object that the index stumbles over has no values, now and whenever it is asked."""
+        shielded(key, self._move, key, old, new)
+
+    def _move(self, key: Key, old: T | None, new: T | None) -> None:
         before = set() if old is None else set(self._values_of(old))
         after = set() if new is None else set(self._values_of(new))
         for value in before - after:
@@ -193,6 +234,11 @@ class _Index(Generic[T]):
             del keys[key]
         else:
             del self._keys[value]
+
+
+def _key_of(old: T | None, new: T | None) -> Key | None:
+    known = old if new is None else new
+    return None if known is None else known.key
 
 
 def version_of(held: T) -> int:

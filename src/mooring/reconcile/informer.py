@@ -2,10 +2,12 @@
 
 A broken stream is resumed behind the last change that arrived; only when the server no longer has
 that history is everything listed again, and what the list reveals is told like any other change. A
-slow resync may be switched on as a net under the watch; what it catches is counted.
+slow resync may be switched on as a net under the watch; what it catches is counted. An object that
+cannot be read is set aside (`cache.py`); whatever else goes wrong here begins with another list.
 """
 
 import asyncio
+from functools import partial
 from random import Random
 
 from mooring import log
@@ -24,6 +26,7 @@ from mooring.model.keys import Key
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.cache import Cache, version_of
 from mooring.reconcile.metrics import InformerCounts
+from mooring.reconcile.worker import lasting
 
 _log = log.get("mooring.informer")
 
@@ -60,13 +63,16 @@ class Informer(Cache[T]):
 
     async def run(self) -> None:
         """Keep the cache current until cancelled; trouble with the server is waited out."""
+        name = f"informer of {self.kind.resource.plural}"
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow())
+            tasks.create_task(lasting(name, self._clock, self._follow))
             if self._resync_seconds is not None:
-                tasks.create_task(self._resync(self._resync_seconds))
+                resync = partial(self._resync, self._resync_seconds)
+                tasks.create_task(lasting(f"resync of {name}", self._clock, resync))
 
     async def _follow(self) -> None:
         failures = 0
+        self._is_listed = False
         while True:
             began, start, resumed = self._clock.monotonic(), self._seen, self._is_listed
             trouble: MooringError | None = None
@@ -82,7 +88,7 @@ class Informer(Cache[T]):
                 trouble = error
             except _TEMPORARY as error:
                 trouble = error
-            except ApiError as error:
+            except MooringError as error:
                 self._is_listed = False
                 trouble = error
             if self._clock.monotonic() - began >= STEADY_SECONDS:
@@ -136,7 +142,7 @@ class Informer(Cache[T]):
             await self._clock.sleep(period * (1 + 0.1 * self._chance.random()))
             try:
                 missing = await self._count_missed()
-            except (ApiError, ConnectionLost):
+            except MooringError:
                 continue  # the watch has the same trouble, and sees to it
             if missing:
                 self.counts.caught += missing
@@ -160,7 +166,7 @@ class Informer(Cache[T]):
             before = self._seen
             listing = await self._client.list(self.kind, self._scope)
             at = int(listing.version)
-            versions = {listed.key: version_of(listed) for listed in listing.items}
+            versions = {listed.key: version_of(listed) for listed in listing.readable}
             del listing  # a second copy of everything: not for longer than needed
             await self._clock.sleep(GRACE_SECONDS)
         finally:

@@ -61,9 +61,7 @@ def set_aside(loop: str, key: object) -> None:
     _log.exception("set aside", loop=loop, key=str(key)[:LONGEST_KEY])
 
 
-def shielded(
-    loop: str, key: object, call: Callable[P, None], *args: P.args, **kw: P.kwargs
-) -> bool:
+def shielded(key: object, call: Callable[P, None], *args: P.args, **kw: P.kwargs) -> bool:
     """Call, and set `key` aside if that fails; whether it did not.
 
     For what cannot wait and is not tried again by itself: the handlers of a cache, of a watch.
@@ -71,6 +69,14 @@ def shielded(
     try:
         call(*args, **kw)
     except Exception:  # noqa: BLE001 - as in `worker.serve`: whatever it is, it is this key's
-        set_aside(loop, key)
+        set_aside(name_of(call), key)
         return False
     return True
+
+
+def name_of(call: Callable[..., object]) -> str:
+    """What people find it by: the class that has it, or itself."""
+    owner = getattr(call, "__self__", None)
+    if owner is not None:
+        return type(owner).__name__
+    return str(getattr(call, "__qualname__", "loop")).partition(".")[0]

@@ -20,7 +20,7 @@ from mooring.errors import (
     TooManyRequests,
 )
 from mooring.reconcile.backoff import Backoff
-from mooring.reconcile.poison import set_aside
+from mooring.reconcile.poison import name_of, set_aside
 from mooring.reconcile.queue import K, KeyedQueue
 
 _log = log.get("mooring.reconcile")
@@ -83,7 +83,7 @@ async def serve(queue: KeyedQueue[K], reconcile: Reconcile[K]) -> None:
 
     Nothing that `reconcile` raises ends this: the key is tried again, later each time.
     """
-    loop = _name_of(reconcile)
+    loop = name_of(reconcile)
     while True:
         async with queue.lease() as key:
             try:
@@ -125,9 +125,3 @@ async def lasting(loop: str, clock: Clock, run: Callable[[], Awaitable[None]]) -
             return
         failures = 1 if clock.monotonic() - began >= STEADY_SECONDS else failures + 1
         await clock.sleep(RESTARTS.delay(failures))
-
-
-def _name_of(reconcile: Reconcile[K]) -> str:
-    """What people find it by: the class that has it, or itself."""
-    owner = getattr(reconcile, "__self__", None)
-    return getattr(reconcile, "__qualname__", "loop") if owner is None else type(owner).__name__

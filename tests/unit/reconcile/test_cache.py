@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.client.contract import Change, ChangeType, Listing
+from mooring.client.contract import Change, ChangeType, Listing, Unread
+from mooring.errors import Unreadable
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
 from mooring.model.volume import Volume, VolumeSpec
@@ -348,3 +349,111 @@ def test_whatever_overtakes_what_the_end_is_the_servers_state(
     for value in ("x", "y"):
         expected = {n for n, v in server.state.items() if v.spec.storage_class_name == value}
         assert set(names(cache.by_index("class", value))) == expected
+
+
+# what cannot be read, and who stumbles
+
+
+def unreadable(name: str, version: int) -> Change[Volume]:
+    metadata = ObjectMeta(name=name, uid="u", resource_version=str(version))
+    return Change(ChangeType.UNREADABLE, Volume(metadata=metadata), "spec makes no sense")
+
+
+def a_partial_list(version: int, unread: str, *items: Volume) -> Listing[Volume]:
+    return Listing(items, str(version), [Unread(Key("", unread), "spec makes no sense")])
+
+
+UNREAD: dict[str, Sequence[News]] = {
+    "a list": [a_partial_list(5, "odd", a_volume("a", 2))],
+    "the watch": [a_list(1), added("a", 2), unreadable("odd", 5)],
+}
+
+
+@pytest.mark.parametrize("news", UNREAD.values(), ids=UNREAD)
+def test_an_object_that_cannot_be_read_is_not_absent_and_hides_no_other(
+    news: Sequence[News],
+) -> None:
+    cache: Cache[Volume] = Cache()
+    listener = Listener(cache)
+    for one in news:
+        take(cache, one)
+    take(cache, added("b", 6))
+    assert listener.told == [(None, "a@2"), (None, "b@6")]
+    assert set(cache.unread) == {Key("", "odd")}
+    with pytest.raises(Unreadable, match="makes no sense"):
+        cache.get(Key("", "odd"))
+    assert cache.get(Key("", "missing")) is None
+
+
+READABLE_AGAIN: dict[str, tuple[News, Told]] = {
+    "written anew it is told": (modified("odd", 7), [(None, "odd@7")]),
+    "listed anew it is told": (a_list(7, a_volume("odd", 7)), [(None, "odd@7")]),
+    "an own write mends it": (a_volume("odd", 7), [(None, "odd@7")]),
+    "deleted it is nobody's business": (deleted("odd", 7), []),
+    "missing from a list it is gone": (a_list(7), []),
+}
+
+
+@pytest.mark.parametrize(("news", "told"), READABLE_AGAIN.values(), ids=READABLE_AGAIN)
+def test_an_object_that_could_not_be_read(news: News, told: Told) -> None:
+    cache: Cache[Volume] = Cache()
+    listener = Listener(cache)
+    take(cache, a_partial_list(5, "odd"))
+    take(cache, news)
+    assert listener.told == told
+    assert not cache.unread
+
+
+@pytest.mark.parametrize("news", [unreadable("a", 5), a_partial_list(5, "a")])
+def test_what_was_known_of_an_object_stays_while_it_cannot_be_read(news: News) -> None:
+    cache: Cache[Volume] = Cache()
+    listener = Listener(cache)
+    take(cache, a_list(2, a_volume("a", 2)))
+    take(cache, news)
+    assert shown(cache.get(Key("", "a"))) == "a@2"
+    assert cache.count_missing({}, 5, ()) == 0
+    take(cache, deleted("a", 6))
+    assert listener.told == [(None, "a@2"), ("a@2", None)]
+
+
+@pytest.mark.poisons
+def test_a_handler_that_stumbles_misses_one_change_and_others_none() -> None:
+    cache: Cache[Volume] = Cache()
+    told: list[str] = []
+
+    def stumbles(_: Volume | None, new: Volume | None) -> None:
+        assert new is not None
+        if new.name == "bad":
+            raise KeyError("bad")
+        told.append(new.name)
+
+    cache.on_change(stumbles)
+    listener = Listener(cache)
+    take(cache, a_list(3, a_volume("a", 1), a_volume("bad", 2), a_volume("b", 3)))
+    assert told == ["a", "b"]
+    assert len(listener.told) == 3
+
+
+@pytest.mark.poisons
+def test_an_index_that_stumbles_over_an_object_finds_it_nowhere() -> None:
+    cache: Cache[Volume] = Cache()
+
+    def classes(volume: Volume) -> Sequence[str]:
+        if volume.spec.storage_class_name == "bad":
+            raise ValueError("bad")
+        return (volume.spec.storage_class_name,)
+
+    cache.add_index("class", classes)
+
+    def found(storage_class: str) -> list[str | None]:
+        return [shown(one) for one in cache.by_index("class", storage_class)]
+
+    take(cache, added("a", 1, storage_class="x"))
+    take(cache, modified("a", 2, storage_class="bad"))
+    assert found("x") == []
+    take(cache, modified("a", 3, storage_class="y"))
+    assert found("y") == ["a@3"]
+    take(cache, modified("a", 4, storage_class="bad"))
+    take(cache, deleted("a", 5))
+    assert found("y") == []
+    assert len(cache) == 0

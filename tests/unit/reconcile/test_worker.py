@@ -85,6 +85,7 @@ OUTCOMES = {
 }
 
 
+@pytest.mark.poisons
 @pytest.mark.parametrize(("outcomes", "called_at"), OUTCOMES.values(), ids=OUTCOMES)
 async def test_what_follows_a_verdict(
     clock: VirtualClock, queue: KeyedQueue[str], outcomes: list[Outcome], called_at: list[float]
@@ -96,6 +97,7 @@ async def test_what_follows_a_verdict(
     assert [at for _, at in script.calls] == called_at
 
 
+@pytest.mark.poisons
 async def test_a_poisoned_key_does_not_starve_the_others(
     clock: VirtualClock, queue: KeyedQueue[str], caplog: pytest.LogCaptureFixture
 ) -> None:

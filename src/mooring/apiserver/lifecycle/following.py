@@ -34,7 +34,6 @@ class Follower:
         self._see = see
         self._change = change
         self._wanted = wanted
-        self._name = getattr(see, "__qualname__", "follower").partition(".")[0]
         self._watches: dict[str, Watch] = {}
 
     def start(self) -> None:
@@ -68,7 +67,7 @@ class Follower:
     def _start(self, kind: Kind) -> None:
         page = self._store.range(kind.store_table)
         for entry in page.entries:
-            shielded(self._name, (entry.table, entry.name), self._see, kind, entry)
+            shielded((entry.table, entry.name), self._see, kind, entry)
         self._watches[kind.store_table] = self._store.watch(
             kind.store_table, page.revision, lambda: self._poll(kind)
         )
@@ -81,7 +80,7 @@ class Follower:
             while events := watch.poll(MOST_AT_ONCE):
                 for event in events:
                     entry = event.entry
-                    shielded(self._name, (entry.table, entry.name), self._change, kind, event)
+                    shielded((entry.table, entry.name), self._change, kind, event)
                 if len(events) < MOST_AT_ONCE:
                     return
         except Compacted:

@@ -34,7 +34,7 @@ class _Table:
         for watch in tuple(self.watches):
             if watch not in self.watches:  # closed by a callback before this one
                 continue
-            shielded("watchers", self.name, watch.on_change)  # of the others, none shall starve
+            shielded(self.name, watch.on_change)  # of the others, none shall starve
 
 
 class TableWatch:

@@ -399,6 +399,7 @@ class TestWatch:
         await stored(store, CLAIMS, "a/x", "v")
         assert calls == ["open"]
 
+    @pytest.mark.poisons
     async def test_a_watcher_that_raises_does_not_starve_the_others(self, store: Store) -> None:
         calls: list[str] = []
 
