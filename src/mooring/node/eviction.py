@@ -14,6 +14,7 @@ from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.node.machine import Machine
 from mooring.node.statistics import Statistics
+from mooring.reconcile.poison import set_aside
 from mooring.reconcile.recorder import reference_to
 
 LOOK_SECONDS = 10.0
@@ -68,7 +69,7 @@ class Evictions:
             except MooringError as error:
                 _log.warning("a pod cannot be evicted", pod=pod.key, because=error)
             except Exception:  # noqa: BLE001  a bug met by one pod must not save the others
-                _log.exception("a pod cannot be evicted", pod=pod.key)
+                set_aside("evictions", pod.key)
 
     def _limited(self) -> tuple[Pod, ...]:
         pods = {

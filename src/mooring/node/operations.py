@@ -15,6 +15,7 @@ from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.node.plan import Operation
 from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.poison import set_aside, shielded
 
 BACKOFF = Backoff(first=0.5, cap=122.0)
 
@@ -86,7 +87,7 @@ class Operations:
         except MooringError:
             self._remember_failure(operation)
         except Exception:  # noqa: BLE001  a bug in one operation must not stop the node
-            _log.exception("operation failed", operation=operation.label, volume=operation.volume)
+            set_aside("volume operations", f"{operation.label} {operation.volume}")
             self._remember_failure(operation)
         else:
             self._remember_success(operation)
@@ -95,7 +96,7 @@ class Operations:
             del running[operation.holds]
             if not running:
                 del self._running[operation.volume]
-        self._ended(operation)
+        shielded(operation.volume, self._ended, operation)
 
     def _remember_failure(self, operation: Operation) -> None:
         of_volume = self._failed.setdefault(operation.volume, {})

@@ -7,8 +7,9 @@ removed, and no mount is ever entered: a file there is somebody's data.
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -33,6 +34,7 @@ from mooring.node.pod_directory import remove_pod
 from mooring.node.rebuild import Rebuilt
 from mooring.plugins.contract import VolumeError
 from mooring.plugins.layout import Layout, escaped
+from mooring.reconcile.worker import lasting
 
 SWEEP_SECONDS = 60.0
 CSI = "kubernetes.io/csi"
@@ -79,20 +81,26 @@ class Orphans:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             for trace in tuple(self._senseless):
-                tasks.create_task(self._clean(trace))
+                tasks.create_task(self._lasting(partial(self._clean, trace), trace.pod_uid))
             await self._volumes.complete()
-            while True:
-                try:
-                    swept = await self.sweep()
-                except HostError as error:
-                    _log.warning("nobody can see what gone pods have left", error=error)
-                else:
-                    for uid in swept.leaving:
-                        if uid not in self._leaving and not self._has_senseless(uid):
-                            self._leaving.add(uid)
-                            tasks.create_task(self._see_off(uid))
-                luck = 1 + 0.1 * self._machine.host.chance.random()
-                await self._machine.clock.sleep(SWEEP_SECONDS * luck)
+            await self._lasting(partial(self._sweep_for_ever, tasks), "")
+
+    async def _lasting(self, run: Callable[[], Awaitable[None]], pod_uid: str) -> None:
+        await lasting("orphans", self._machine.clock, run, pod_uid)
+
+    async def _sweep_for_ever(self, tasks: asyncio.TaskGroup) -> None:
+        while True:
+            try:
+                swept = await self.sweep()
+            except HostError as error:
+                _log.warning("nobody can see what gone pods have left", error=error)
+            else:
+                for uid in swept.leaving:
+                    if uid not in self._leaving and not self._has_senseless(uid):
+                        self._leaving.add(uid)
+                        tasks.create_task(self._lasting(partial(self._see_off, uid), uid))
+            luck = 1 + 0.1 * self._machine.host.chance.random()
+            await self._machine.clock.sleep(SWEEP_SECONDS * luck)
 
     async def sweep(self) -> Swept:
         """Remove the directories of orphans that have no volumes any more.
@@ -139,7 +147,8 @@ class Orphans:
                     because=error,
                 )
             await self._machine.clock.sleep(BACKOFF.delay(failures))
-        self._senseless.remove(trace)
+        with suppress(ValueError):  # begun anew after a bug
+            self._senseless.remove(trace)
         if not self._knows(trace.pod_uid) and not self._has_senseless(trace.pod_uid):
             await self._see_off(trace.pod_uid)
 

@@ -8,6 +8,7 @@ if it is being deleted, its object. A pod that vanished from the API goes the sa
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Protocol
 
 from mooring import log
@@ -25,7 +26,9 @@ from mooring.node.run import NodeVolumes
 from mooring.node.waits import NodeFull, NotMounted, StillMounted
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.poison import set_aside
 from mooring.reconcile.recorder import reference_to
+from mooring.reconcile.worker import lasting
 
 AGAIN = Backoff(first=0.2, cap=10.0, jitter=0.5)
 NODE_FULL = "VolumeAttachmentLimitExceeded"
@@ -198,7 +201,8 @@ class PodLives:
         life = self._lives.get(after.uid)
         if life is None:
             life = self._lives[after.uid] = _Life(after)
-            self._tasks.create_task(self._live(life))
+            live = partial(self._live, life)
+            self._tasks.create_task(lasting("pod lives", self._clock, live, after.key))
             return
         before, life.pod = life.pod, after
         self._containers.update(after)
@@ -247,7 +251,7 @@ class PodLives:
                 _log.warning("a pod has to wait", pod=life.pod.key, because=error)
             except Exception:  # noqa: BLE001  a bug met by one pod must not stop the others
                 failures += 1
-                _log.exception("a pod has to wait", pod=life.pod.key)
+                set_aside("pod lives", life.pod.key)
             await self._clock.sleep(AGAIN.delay(failures, self._chance.random()))
 
     async def _come(self, life: _Life) -> None:

@@ -32,7 +32,7 @@ from mooring.plugins.registry import Registry
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
-from mooring.reconcile.worker import Again, Settled, Verdict, serve
+from mooring.reconcile.worker import Again, Settled, Verdict, lasting, serve
 
 POD_WORKERS = 16
 POPULATE_AGAIN = Backoff(first=0.1, cap=10.0)  # a claim that is about to be bound takes no longer
@@ -84,7 +84,7 @@ class NodeVolumes:
             tasks.create_task(serve(self.volume_queue, self._reconcile))
             for _ in range(POD_WORKERS):
                 tasks.create_task(serve(self.pod_queue, self._populate))
-            tasks.create_task(self._net())
+            tasks.create_task(lasting("net under volumes", self.machine.clock, self._net))
 
     # what pods ask for
 

@@ -22,6 +22,7 @@ from mooring.node.actual import PodMount
 from mooring.node.machine import Machine
 from mooring.node.reads import SharedReads
 from mooring.plugins.contract import Usage
+from mooring.reconcile.poison import POISONED
 from mooring.reconcile.recorder import reference_to
 
 GOOD_FOR = 60.0  # seconds
@@ -75,10 +76,7 @@ class Statistics(Collector):
         while True:
             await self._asked.wait()
             self._asked.clear()
-            try:
-                await self.gather()
-            except Exception:  # noqa: BLE001  a bug in one volume must not stop the node
-                _log.exception("volumes cannot be measured")
+            await self.gather()
 
     async def of_pod(self, pod_uid: str) -> PodStatistics:
         """Not older than a minute."""
@@ -92,7 +90,12 @@ class Statistics(Collector):
         pods = set(self._machine.actual.pods())
         for uid in self._latest.keys() - pods:
             del self._latest[uid]
-        await asyncio.gather(*(self.of_pod(uid) for uid in sorted(pods)))
+        wanted = sorted(pods)
+        ends = await asyncio.gather(*map(self.of_pod, wanted), return_exceptions=True)
+        for uid, end in zip(wanted, ends, strict=True):
+            if isinstance(end, BaseException):  # a bug in one volume keeps no other unmeasured
+                POISONED.add("volume statistics")
+                _log.warning("volumes cannot be measured", pod=uid, because=repr(end))
 
     def collect(self) -> Iterator[Metric]:
         """What is known of volumes behind claims, each once, whoever uses it."""

@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -43,6 +44,8 @@ from mooring.oci.making import ID, Maker, check_names
 from mooring.oci.records import Ended, Place, Record, boot_id, found, new_record
 from mooring.oci.runc import Runc, RunningState, RuntimeProgram
 from mooring.reconcile.deadline import within
+from mooring.reconcile.poison import shielded
+from mooring.reconcile.worker import lasting
 
 logger = log.get("mooring.oci.containers")
 
@@ -89,7 +92,9 @@ class OciContainers:
             self.loaded.set()
             async with asyncio.TaskGroup() as tasks:
                 while True:
-                    tasks.create_task(self._settle(await self._ends.get()))
+                    id = await self._ends.get()
+                    settle = partial(self._settle, id)
+                    tasks.create_task(lasting("container ends", self._clock, settle, id))
         finally:
             for entry in self._entries.values():
                 self._forget_shim(entry)
@@ -299,7 +304,7 @@ class OciContainers:
         await self._write(entry, ended=ended)
         entry.ended.set()
         for handler in self._handlers:
-            handler(found(entry.record))
+            shielded(id, handler, found(entry.record))
 
     async def _write(self, entry: Entry, **changes: object) -> None:
         """Change what is known; what cannot be written is known all the same, until a restart."""

@@ -31,6 +31,7 @@ from mooring.model.names import dns_subdomain
 from mooring.model.reference import ObjectReference
 from mooring.reconcile.metrics import RecorderCounts
 from mooring.reconcile.repeats import Occurrence, Repeats, Telling
+from mooring.reconcile.worker import lasting
 
 _log = log.get("mooring.recorder")
 
@@ -73,7 +74,10 @@ class Recorder:
             self.counts.crowded_out += 1
 
     async def run(self) -> None:
-        """Write events until cancelled."""
+        """Write events until cancelled; one that meets a bug is lost."""
+        await lasting("recorder", self._clock, self._write_all, self._component)
+
+    async def _write_all(self) -> None:
         while True:
             occurrence = await self._waiting.get()
             telling = self._repeats.judge(occurrence, self._clock.monotonic())

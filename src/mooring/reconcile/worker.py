@@ -18,6 +18,7 @@ from mooring.errors import (
     ServerTimeout,
     StoreError,
     TooManyRequests,
+    UsageError,
 )
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.poison import name_of, set_aside
@@ -106,21 +107,25 @@ async def serve(queue: KeyedQueue[K], reconcile: Reconcile[K]) -> None:
                     queue.add_after(key, after)
 
 
-async def lasting(loop: str, clock: Clock, run: Callable[[], Awaitable[None]]) -> None:
-    """`run`, a loop without keys, until it returns or this is cancelled.
+async def lasting(
+    loop: str, clock: Clock, run: Callable[[], Awaitable[None]], key: object = ""
+) -> None:
+    """`run`, a loop without a queue, until it returns or this is cancelled.
 
-    What it raises is set aside, and it is run anew after a pause: so it keeps what it must not
-    forget outside of `run`. MooringErrors are passed on: it foresaw them, and could not go on.
+    What it raises is told, and it is run anew after a pause: so it keeps what it must not forget
+    outside of `run`. A UsageError is passed on: only who started the process knows a remedy.
     """
     failures = 0
     while True:
         began = clock.monotonic()
         try:
             await run()
-        except MooringError:
+        except UsageError:
             raise
+        except MooringError as error:
+            _log.warning("begun anew", loop=loop, key=key, because=error)
         except Exception:  # noqa: BLE001 - as in `serve`: one bad turn must not be the last one
-            set_aside(loop, "")
+            set_aside(loop, key)
         else:
             return
         failures = 1 if clock.monotonic() - began >= STEADY_SECONDS else failures + 1

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Annotation
 from mooring.plugins.layout import Layout
 from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.worker import lasting
 from mooring.sidecars.registrar.run import Offer
 from mooring.sidecars.registrar.run import run as offer_to_node
 from mooring.stack.driver import driver_of
@@ -90,10 +92,9 @@ class DriverRole:
         bundled = self._bundled
         endpoint = f"unix://{bundled.socket}"
         async with serving(bundled.core, endpoint), asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._introduce())
-            tasks.create_task(
-                offer_to_node(Offer(NAME, str(bundled.socket), bundled.registrations))
-            )
+            tasks.create_task(lasting("introduction", self._clock, self._introduce))
+            offer = Offer(NAME, str(bundled.socket), bundled.registrations)
+            tasks.create_task(lasting("offer", self._clock, partial(offer_to_node, offer)))
 
     async def synced(self) -> None:
         """It has no caches."""

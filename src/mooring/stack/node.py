@@ -24,7 +24,7 @@ from mooring.node.orphans import Orphans
 from mooring.node.own_node import WatchedNode
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pod_life import PodLives
-from mooring.node.rebuild import confirm, rebuild
+from mooring.node.rebuild import Rebuilt, confirm, rebuild
 from mooring.node.run import NodeVolumes
 from mooring.node.statistics import Statistics
 from mooring.node.status import document
@@ -39,6 +39,7 @@ from mooring.plugins.layout import Layout
 from mooring.plugins.registry import built_in
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.worker import lasting
 from mooring.stack.node_csi import NodeCsi
 from mooring.stack.node_home import take_home
 from mooring.stack.node_root import node_root
@@ -112,6 +113,7 @@ class NodeRole:
         terms: Terms,
         probed: Probed,
     ) -> None:
+        self._clock = clock
         measure = partial(in_thread, read_amounts, place.layout.root)
         identity, amounts = read_identity(), read_amounts(place.layout.root)
         labels, allocatable = document.labels(place.name, identity), document.allocatable(amounts)
@@ -142,6 +144,12 @@ class NodeRole:
         self._heartbeat = Heartbeat(client, clock, chance, self._own_node)
         self._statistics = Statistics(self._volumes)
         self._evictions = Evictions(self._volumes.machine, self._statistics)
+        self._turns = {
+            "node status": self._report.run,
+            "node lease": self._heartbeat.run,
+            "volume statistics": self._statistics.run,
+            "evictions": self._evictions.run,
+        }
         self._loops = self._measured()
 
     @property
@@ -153,13 +161,11 @@ class NodeRole:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
             tasks.create_task(self._own_node.informer.run())
-            tasks.create_task(self._report.run())
-            tasks.create_task(self._heartbeat.run())
+            for name, run in self._turns.items():
+                tasks.create_task(lasting(name, self._clock, run))
             tasks.create_task(self._objects.run())
             tasks.create_task(self._csi.run())
             tasks.create_task(self._volumes.run())
-            tasks.create_task(self._statistics.run())
-            tasks.create_task(self._evictions.run())
             tasks.create_task(self._pods.run())
             if self._server is not None:
                 tasks.create_task(self._server.run())
@@ -176,7 +182,7 @@ class NodeRole:
     async def _serve(self) -> None:
         """The disk first: what is there must not be taken for what is not."""
         await self._pods.loaded()
-        found = await rebuild(self._volumes.machine)
+        found = await self._rebuilt()
         orphans = Orphans(self._volumes, found, self._lives.knows)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._lives.run())
@@ -184,6 +190,16 @@ class NodeRole:
             await confirm(self._volumes.machine, found)
             self._volumes.rebuilt()
             self._report.volumes_synced()
+
+    async def _rebuilt(self) -> Rebuilt:
+        """While it is not known what is on the disk, no pod is touched; the rest goes on."""
+        found: list[Rebuilt] = []
+
+        async def look() -> None:
+            found.append(await rebuild(self._volumes.machine))
+
+        await lasting("rebuild", self._clock, look)
+        return found[0]
 
     def _measured(self) -> LoopMetrics:
         loops = LoopMetrics()

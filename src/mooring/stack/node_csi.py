@@ -20,6 +20,7 @@ from mooring.plugins.contract import Host
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.csi.plugin import CsiPlugin
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.worker import lasting
 
 
 class NodeCsi:
@@ -59,7 +60,7 @@ class NodeCsi:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.objects.run())
             tasks.create_task(self.registrations.run())
-            tasks.create_task(self._limits.run())
+            tasks.create_task(lasting("volume limits", self._clock, self._limits.run))
 
     def collectors(self) -> Iterable[Collector]:
         return (self._calls, RegistrationMetrics(self.registrations))

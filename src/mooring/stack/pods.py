@@ -30,6 +30,7 @@ from mooring.node.status.hardware import read_identity
 from mooring.oci.containers import OciContainers
 from mooring.oci.probe import NoRuntime, Probed
 from mooring.oci.runc import RuntimeProgram
+from mooring.reconcile.worker import lasting
 from mooring.stack.config import LOOPBACK
 from mooring.stack.images import image_store
 
@@ -131,7 +132,8 @@ class _Running:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._oci.run())
             tasks.create_task(self._runs.run())
-            tasks.create_task(self._watch_images())
+            clock = self._machine.clock
+            tasks.create_task(lasting("images", clock, self._watch_images))
             if self._terms.host_rootfs:
                 tasks.create_task(self._prepare_host())
 

@@ -6,6 +6,7 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Final, TypeVar
 
 import msgspec
@@ -31,6 +32,7 @@ from mooring.reconcile.informer import Informer
 from mooring.reconcile.lease import LeaderElection
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.worker import lasting
 from mooring.sidecars.attacher import caches as attacher_caches
 from mooring.sidecars.attacher.run import Attacher
 from mooring.sidecars.driver import Driver
@@ -157,8 +159,8 @@ class SidecarsRole:
             self._begin(self._tasks, key)
 
     def _begin(self, tasks: asyncio.TaskGroup, key: str) -> None:
-        serving = self._serve(self._names[key], self._endpoints[key])
-        self._serving[key] = tasks.create_task(serving)
+        serve = partial(self._serve, self._names[key], self._endpoints[key])
+        self._serving[key] = tasks.create_task(lasting("sidecars", self._clock, serve, key))
 
     async def _serve(self, name: str, endpoint: str) -> None:
         observer = observing(self._calls, name) if name else observing(self._calls)

@@ -231,6 +231,7 @@ ENDS: dict[str, tuple[Exception | None, Started | PutOff]] = {
 }
 
 
+@pytest.mark.poisons
 @pytest.mark.parametrize(("error", "again"), ENDS.values(), ids=ENDS)
 async def test_whatever_its_end_it_is_told(
     error: Exception | None, again: Started | PutOff

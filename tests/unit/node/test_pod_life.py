@@ -155,6 +155,7 @@ async def test_a_pod_that_another_took_the_name_of_is_not_deleted_again(world: W
         ]
 
 
+@pytest.mark.poisons
 async def test_a_mistake_with_one_pod_does_not_stop_the_others(world: World) -> None:
     world.containers.stumbles = {"bad"}
     async with world.running():

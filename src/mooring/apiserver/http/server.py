@@ -13,6 +13,7 @@ from mooring.apiserver.http.connection import Connection
 from mooring.apiserver.http.message import Handler
 from mooring.clock import Clock
 from mooring.errors import UsageError
+from mooring.reconcile.worker import lasting
 
 LOG = log.get("mooring.http")
 
@@ -69,7 +70,7 @@ class Server:
         if self._listener is None:
             raise RuntimeError("run before listen")
         async with self._tasks:
-            self._tasks.create_task(self._sweep())
+            self._tasks.create_task(lasting("late clients", self._clock, self._sweep))
             await self._listener.start_serving()
             self.serving.set()
             try:

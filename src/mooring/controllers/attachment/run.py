@@ -41,6 +41,7 @@ from mooring.model.volume import Volume
 from mooring.plugins.csi.attachment_name import CsiName, find_csi_name
 from mooring.plugins.csi.attachment_wait import NotYet, judge_attach
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.poison import shielded
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict, serve
@@ -169,11 +170,11 @@ class AttachDetach:
         """All is known that was there: take it in at once."""
         self._has_begun = True
         for node in self._known.nodes.all():
-            self._take_over(node)
+            shielded(node.key, self._take_over, node)
         for attachment in self._known.attachments.all():
-            self._on_attachment(None, attachment)
+            shielded(attachment.key, self._on_attachment, None, attachment)
         for pod in self._known.pods.all():
-            self._on_pod(None, pod)
+            shielded(pod.key, self._on_pod, None, pod)
 
     def _wake(self, volume: str) -> None:
         self.queue.add(Key("", volume))

@@ -11,6 +11,7 @@ from mooring import log
 from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.poison import set_aside
 
 _log = log.get("mooring.binding")
 
@@ -72,7 +73,7 @@ class Operations:
             _log.info("operation failed", operation=name, because=error)
             self._put_off(name, later)
         except Exception:  # noqa: BLE001 - one broken operation must not end all others
-            _log.exception("operation failed", operation=name)
+            set_aside("volume operations", name)
             self._put_off(name, later)
         else:
             self._failures.pop(name, None)

@@ -101,7 +101,7 @@ class PodRecycler:
 async def _wait_for_end(name: str, changes: AsyncIterator[Change[Pod]]) -> None:
     async for change in changes:
         pod = change.object
-        if change.type is ChangeType.BOOKMARK:
+        if change.type in (ChangeType.BOOKMARK, ChangeType.UNREADABLE):
             continue
         if change.type is ChangeType.DELETED:
             raise PluginError("recycler pod was deleted")

@@ -42,7 +42,7 @@ from mooring.model.keys import Key
 from mooring.model.volume import Volume, VolumePhase
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
-from mooring.reconcile.worker import Again, Settled, Verdict, work
+from mooring.reconcile.worker import Again, Settled, Verdict, lasting, work
 
 COMPONENT = "persistentvolume-controller"
 """Whom events come from."""
@@ -100,7 +100,7 @@ class Binder:
         """Work until cancelled; if one part dies, all of it stops."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._operations.run())
-            tasks.create_task(self._resync())
+            tasks.create_task(lasting("resync of claims", self._clock, self._resync))
             tasks.create_task(
                 work(self._informers.all(), self.queue, self.reconcile, self._settings.workers)
             )

@@ -24,6 +24,7 @@ from mooring.node.pods.telling import Teller
 from mooring.node.pods.view import Hindrance
 from mooring.oci.contract import Containers, Found, Owner, State
 from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.poison import set_aside
 
 Work = Callable[[Grace], Coroutine[Any, Any, None]]
 
@@ -105,7 +106,7 @@ class Operations:
         try:
             await work(grace)
         except Exception:  # noqa: BLE001  a bug met by one container must not stop the others
-            _log.exception("a container has to wait", pod=run.pod.key)
+            set_aside("container operations", run.pod.key)
             await self._clock.sleep(BUG_SECONDS)
 
     # starting

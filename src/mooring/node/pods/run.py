@@ -8,6 +8,7 @@ is away keeps no container waiting.
 
 import asyncio
 from collections.abc import Callable, Collection
+from functools import partial
 
 import msgspec
 
@@ -38,7 +39,7 @@ from mooring.oci.contract import Containers, Found, Images, State
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.cache import version_of
 from mooring.reconcile.queue import KeyedQueue
-from mooring.reconcile.worker import Again, Settled, Verdict, serve
+from mooring.reconcile.worker import Again, Settled, Verdict, lasting, serve
 
 WORKERS = 4
 STATUS_WORKERS = 8
@@ -85,7 +86,7 @@ class PodContainers:
             self._look_at,
         )
         probes = Probes(actions, clock, chance, self._teller)
-        self._watching = Watching(probes, self._look_at)
+        self._watching = Watching(probes, clock, self._look_at)
         self._reports = Reports(machine.client, clock, self._places, settings.address, self._view)
         self._rotation = LogRotation(self._containers, clock)
         self.queue: KeyedQueue[str] = KeyedQueue(clock)
@@ -100,7 +101,7 @@ class PodContainers:
                 tasks.create_task(serve(self.queue, self._reconcile))
             for _ in range(STATUS_WORKERS):
                 tasks.create_task(serve(self.status_queue, self._report))
-            tasks.create_task(self._rotation.run())
+            tasks.create_task(lasting("log rotation", self._clock, self._rotation.run))
 
     def on_written(self, handler: Callable[[Pod], None]) -> None:
         """`handler` is given pods whose status has been written."""
@@ -174,7 +175,8 @@ class PodContainers:
         left |= {one.owner.pod_uid for one in self._containers.list()}
         async with asyncio.TaskGroup() as tasks:
             for pod_uid in left.difference(pod_uids):
-                tasks.create_task(self._see_off(pod_uid))
+                see_off = partial(self._see_off, pod_uid)
+                tasks.create_task(lasting("gone pods", self._clock, see_off, pod_uid))
 
     def images_changed(self) -> None:
         """There are other images than before: who waits for one need not wait any longer."""

@@ -23,6 +23,7 @@ from mooring.node.pods.telling import Teller
 from mooring.node.pods.view import Hindrance
 from mooring.oci.contract import Found, RuntimeRefused, State
 from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.poison import set_aside
 
 IMAGE_AGAIN = Backoff(first=10.0, cap=300.0)
 FIRST_IMAGE_SECONDS = 1.0  # after which a missing image is said to be waited for
@@ -66,7 +67,7 @@ class Setbacks:
             case MooringError():
                 self._hinder(run, wish, CONFIG, str(error), CONFIG_AGAIN)
             case _:
-                _log.exception("a container cannot be started", pod=wish.pod.key)
+                set_aside("container starts", wish.pod.key)
                 self._hinder(run, wish, RUN, "internal error", REFUSED_AGAIN)
         return False
 

@@ -4,18 +4,18 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from mooring import log
+from mooring.clock import Clock
 from mooring.node.pods.pod_run import PodRun
 from mooring.node.pods.probes import Probes, Subject, first_health, has_probes
 from mooring.node.pods.view import Health, View
 from mooring.oci.contract import State
-
-_log = log.get("mooring.node.probes")
+from mooring.reconcile.worker import lasting
 
 
 class Watching:
-    def __init__(self, probes: Probes, changed: Callable[[PodRun], None]) -> None:
+    def __init__(self, probes: Probes, clock: Clock, changed: Callable[[PodRun], None]) -> None:
         self._probes = probes
+        self._clock = clock
         self._changed = changed
 
     def look(self, run: PodRun, view: View, tasks: asyncio.TaskGroup) -> None:
@@ -44,10 +44,8 @@ class Watching:
 
     async def _watch(self, run: PodRun, subject: Subject, health: Health) -> None:
         report = partial(self._report, run, subject.found.id)
-        try:
-            await self._probes.watch(subject, health, report)
-        except Exception:  # noqa: BLE001  a bug met by one container must not stop the others
-            _log.exception("a container is not probed any more", pod=run.pod.key)
+        watch = partial(self._probes.watch, subject, health, report)
+        await lasting("probes", self._clock, watch, run.pod.key)
 
     def _report(self, run: PodRun, id: str, health: Health) -> None:
         run.health[id] = health

@@ -29,7 +29,7 @@ from mooring.node.registration.sockets import SocketWatch
 from mooring.plugins.csi.drivers import Driver, Drivers
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
-from mooring.reconcile.worker import Settled, Verdict, serve
+from mooring.reconcile.worker import Settled, Verdict, lasting, serve
 
 WORKERS = 8
 AGAIN = Backoff(first=0.5, cap=122.0)
@@ -76,8 +76,8 @@ class Registrations:
         try:
             async with asyncio.TaskGroup() as tasks:
                 await self._prepare()
-                tasks.create_task(self._follow_node())
-                tasks.create_task(self._watch.run())
+                tasks.create_task(lasting("registrations", self._clock, self._follow_node))
+                tasks.create_task(lasting("registration sockets", self._clock, self._watch.run))
                 for _ in range(WORKERS):
                     tasks.create_task(serve(self.queue, self._reconcile))
         finally:

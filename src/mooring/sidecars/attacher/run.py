@@ -16,7 +16,7 @@ from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
-from mooring.reconcile.worker import Settled, Verdict, serve
+from mooring.reconcile.worker import Settled, Verdict, lasting, serve
 from mooring.sidecars.attacher.caches import BY_ATTACHER, BY_NODE, Caches
 from mooring.sidecars.attacher.decide import decide_attachment, decide_volume
 from mooring.sidecars.attacher.effects import Effects
@@ -70,7 +70,8 @@ class Attacher:
                 for _ in range(VOLUME_WORKERS):
                     tasks.create_task(serve(self.volumes_queue, self.reconcile_volume))
                 if self._can_compare:
-                    tasks.create_task(self._compare_for_ever())
+                    compare = self._compare_for_ever
+                    tasks.create_task(lasting("comparing", self._clock, compare))
 
     async def reconcile(self, key: Key) -> Verdict:
         attachment = self._caches.attachments.cache.get(key)

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from mooring.controllers.binding.operations import Operations
 from mooring.errors import MooringError
 from tests.fakes.clock import VirtualClock, settle
@@ -101,6 +103,7 @@ async def test_success_ends_the_pauses() -> None:
         assert bench.later == [0.5, 0.5]
 
 
+@pytest.mark.poisons
 async def test_a_bug_in_one_operation_counts_as_a_failure_and_ends_nothing_else() -> None:
     async with running() as bench:
         bench.failures, bench.error = 1, RuntimeError("a bug")

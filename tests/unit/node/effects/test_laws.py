@@ -180,6 +180,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("laws")
 
 
+@pytest.mark.poisons
 @settings(max_examples=150, deadline=None)
 @given(story=stories())
 def test_a_node_with_a_controller(story: Story, root: Path) -> None:
@@ -189,6 +190,7 @@ def test_a_node_with_a_controller(story: Story, root: Path) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.poisons
 @settings(max_examples=100, deadline=None)
 @given(story=stories((End.REST, End.CANCELLED)))
 def test_a_node_that_attaches_itself(story: Story, root: Path) -> None:

@@ -418,6 +418,7 @@ STORIES = {
 }
 
 
+@pytest.mark.poisons
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 async def test_story(story: Story, tmp_path: Path) -> None:
     assert await play(story, tmp_path) == story.end

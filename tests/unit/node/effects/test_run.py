@@ -78,6 +78,7 @@ async def test_the_whole_time_of_a_mount_is_measured_once(tmp_path: Path) -> Non
         assert sums == [0.5]
 
 
+@pytest.mark.poisons
 async def test_a_bug_is_measured_as_a_failure(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         world.backend.script("set_up", Outcome.BUG)

@@ -92,6 +92,7 @@ async def test_a_plugin_that_is_gone_is_waited_for(tmp_path: Path) -> None:
         assert world.picture() is None
 
 
+@pytest.mark.poisons
 @pytest.mark.parametrize("ending", [Outcome.FINAL, Outcome.LOST, Outcome.VOID, Outcome.BUG])
 async def test_until_it_certainly_is_gone_it_may_be_there(ending: Outcome, tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:

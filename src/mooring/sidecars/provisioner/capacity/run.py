@@ -16,7 +16,7 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Label
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
-from mooring.reconcile.worker import Settled, Verdict, serve
+from mooring.reconcile.worker import Settled, Verdict, lasting, serve
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.provisioner.caches import Caches
 from mooring.sidecars.provisioner.capacity.decide import decide
@@ -87,7 +87,7 @@ class CapacityTeller:
             told.enter_context(self._own.capacities.telling(self._on_capacity))
             self.queue.add(_PLACES)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._poll())
+                tasks.create_task(lasting("capacity", self._clock, self._poll))
                 for _ in range(WORKERS):
                     tasks.create_task(serve(self.queue, self.reconcile))
 
