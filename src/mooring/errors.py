@@ -25,6 +25,7 @@ MooringError
 ├── StoreError            the database refused
 │   ├── Compacted         that revision is gone
 │   ├── FutureRevision    that revision has not happened yet
+│   ├── DiskFull          there is no room for a write; reads go on
 │   └── Damaged           the database cannot be trusted; nothing was changed
 └── HostError             the operating system refused, and nothing goes on behind the caller's back
     ├── KernelRefused     a system call was refused; carries the errno
@@ -187,6 +188,16 @@ class FutureRevision(StoreError):
         super().__init__(f"Too large resource version: {asked}, current: {current}")
         self.asked = asked
         self.current = current
+
+
+class DiskFull(StoreError):
+    """There is no room for a write; nothing was changed, and reads go on."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no space is left on the disk of the data directory: free some there; reads go on, "
+            "and writes as soon as there is room"
+        )
 
 
 class Damaged(StoreError):

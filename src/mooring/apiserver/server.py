@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from mooring import log
 from mooring.apiserver.access import Access
 from mooring.apiserver.admission.chain import Chain
 from mooring.apiserver.api import Api
@@ -44,6 +45,10 @@ from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.clock import Clock
+from mooring.errors import StoreError
+from mooring.reconcile.worker import lasting
+
+_log = log.get("mooring.apiserver")
 
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 
@@ -161,10 +166,19 @@ async def running(
         server = Server(parts.api.handle, clock, server_context(pki))
         await server.listen(address.host, address.port)
         parts.nodes.start()
-        await parts.namespaces.create_first()
-        await announce(parts.backend, Local(parts.backend), address.host, server.port)
+
+        async def furnish() -> None:
+            await parts.namespaces.create_first()
+            await announce(parts.backend, Local(parts.backend), address.host, server.port)
+
         async with asyncio.TaskGroup() as tasks:
-            owned = [
+            try:
+                await furnish()
+                owned = []
+            except StoreError as error:  # a full disk can still be read from
+                _log.warning("serving, but nothing can be written", because=error)
+                owned = [tasks.create_task(lasting("first objects", clock, furnish))]
+            owned += [
                 tasks.create_task(part.run())
                 for part in (parts.namespaces, parts.garbage, parts.events, server)
             ]

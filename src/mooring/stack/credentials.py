@@ -1,13 +1,19 @@
 """Kubeconfigs for the roles of a server, made from its data directory."""
 
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
 import yaml
 
+from mooring import log
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.private_file import find_private
 from mooring.apiserver.auth.tokens import FIXED_ROLES, NODE_PREFIX, Token, open_role_tokens
 from mooring.errors import UsageError
+
+_log = log.get("mooring.stack")
+
+_NO_ROOM = (ENOSPC, EDQUOT)
 
 
 def kubeconfig_for(data_dir: Path, role: str, server: str = "") -> Kubeconfig:
@@ -33,6 +39,22 @@ def write_kubeconfig(kubeconfig: Kubeconfig, path: Path) -> None:
         kubeconfig.write(path)
     except OSError as error:
         raise UsageError(f"cannot write the kubeconfig {path}: {error.strerror}") from error
+
+
+def keep_kubeconfig(kubeconfig: Kubeconfig, path: Path) -> None:
+    """The same, for a server that starts: written only if it is not there already.
+
+    On a full disk that is told and left, for what is stored can be read all the same.
+    """
+    try:
+        if find_private(path) == kubeconfig.text().encode():
+            return
+        kubeconfig.write(path)
+    except OSError as error:
+        text = f"cannot write the kubeconfig {path}: {error.strerror}"
+        if error.errno not in _NO_ROOM:
+            raise UsageError(text) from error
+        _log.warning("the kubeconfig is not up to date", because=text)
 
 
 def _token(data_dir: Path, role: str) -> Token:

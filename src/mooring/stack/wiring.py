@@ -22,7 +22,7 @@ from mooring.client.local import LocalClient
 from mooring.clock import RealClock
 from mooring.errors import UsageError
 from mooring.stack.config import LOOPBACK, Config
-from mooring.stack.credentials import write_kubeconfig
+from mooring.stack.credentials import keep_kubeconfig
 from mooring.stack.role import Role, run_until, sparing
 from mooring.stack.stopping import stop_asked
 from mooring.stack.together import Together
@@ -202,5 +202,5 @@ def write_kubeconfigs(config: Config, server: Running) -> str:
     if config.kubeconfig is not None:
         paths.append(config.kubeconfig)
     for path in paths:
-        write_kubeconfig(kubeconfig, path)
+        keep_kubeconfig(kubeconfig, path)
     return str(paths[-1])

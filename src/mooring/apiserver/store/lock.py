@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -42,8 +43,8 @@ class DirectoryLock:
                     f"stop it or choose another {flag}"
                 ) from None
             _check_content(descriptor, path)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+            with suppress(OSError):  # a full disk; who has the lock is told for convenience alone
+                os.ftruncate(descriptor, os.pwrite(descriptor, b"%d\n" % os.getpid(), 0))
         except BaseException:
             os.close(descriptor)
             raise

@@ -3,6 +3,9 @@
 A write is decided at once, on top of writes that are still on their way to the disk, and appended
 to the open batch. One batch at a time is committed; when the disk has it, its changes enter the
 timeline, in order, and its writers hear of it. So nobody ever sees what a crash could take back.
+
+A disk that refuses a commit, for want of room say, fails those writes and nothing else. It is asked
+again every few seconds, so that who waits for this to be ready need not write to find out.
 """
 
 import asyncio
@@ -17,7 +20,7 @@ from mooring.apiserver.store.database import Contents, Row, open_database
 from mooring.apiserver.store.history import DEFAULT_LIMITS, Limits
 from mooring.apiserver.store.timeline import Timeline
 from mooring.clock import Clock
-from mooring.errors import StoreError
+from mooring.errors import DiskFull, StoreError
 from mooring.log import get
 
 log = get("mooring.store")
@@ -29,6 +32,8 @@ _MOST_BYTES = 2 << 20
 # Writes that came during a commit wait a moment for company: measured 10% more writes in all.
 _ENOUGH = 32
 _GATHER = 0.002  # seconds
+
+_ASK_AGAIN = 5.0  # seconds after a commit failed
 
 _Key = tuple[str, str]
 
@@ -74,12 +79,12 @@ class _Write:
             return False
         return True
 
-    def settle(self, failure: str = "") -> None:
+    def settle(self, failure: Exception | None = None) -> None:
         for future in self._waiting:
             if future.done():  # its task was cancelled
                 continue
-            if failure:
-                future.set_exception(StoreError(failure))
+            if failure is not None:
+                future.set_exception(_refusal(failure))
             else:
                 future.set_result(None)
 
@@ -101,6 +106,7 @@ class SqliteStore(Timeline):
         self._gathering: list[_Write] = []
         self._committing: list[_Write] = []
         self._failure: str | None = None  # of the last commit
+        self._asking: asyncio.TimerHandle | None = None  # whether that is over
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -143,6 +149,8 @@ class SqliteStore(Timeline):
         if not self._open:
             return
         self._open = False
+        if self._asking is not None:
+            self._asking.cancel()
         await self._idle.wait()
         await super().close()
         closed: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
@@ -168,6 +176,13 @@ class SqliteStore(Timeline):
             asyncio.get_running_loop().call_soon(self._flush)
         return write
 
+    def _ask_again(self) -> None:
+        """Commit nothing, to see whether the disk takes it."""
+        self._asking = None
+        if self._failure is not None and self._idle.is_set():
+            self._idle.clear()
+            self._flush()
+
     def _flush(self) -> None:
         """Hand what was gathered to the disk."""
         batch = self._committing = self._take_batch()
@@ -177,7 +192,7 @@ class SqliteStore(Timeline):
             self._database.stage(
                 [write.row for write in rows.values() if not write.event.deleted],
                 [(created,) for created, write in rows.items() if write.event.deleted],
-                batch[-1].row.revision,
+                batch[-1].row.revision if batch else self.revision,
             )
         except Exception as error:  # noqa: BLE001 - unanswered, the writers would wait for ever
             asyncio.get_running_loop().call_soon(self._finish, error)
@@ -196,14 +211,20 @@ class SqliteStore(Timeline):
 
     def _finish(self, failure: Exception | None) -> None:
         batch, self._committing = self._committing, []
-        self._failure = None if failure is None else str(failure)
+        was, self._failure = self._failure, None if failure is None else str(failure)
         if failure is None:
             self._forget_pending(batch)
-            self.apply([write.event for write in batch])
+            if batch:
+                self.apply([write.event for write in batch])
             for write in batch:
                 write.settle()
+            if was is not None:
+                log.info("commits come through again")
         else:
             self._abandon(batch, failure)
+            if self._asking is None and self._open:
+                loop = asyncio.get_running_loop()
+                self._asking = loop.call_later(_ASK_AGAIN, self._ask_again)
         if len(self._gathering) >= _ENOUGH:
             self._flush()
         elif self._gathering:
@@ -223,9 +244,16 @@ class SqliteStore(Timeline):
         self._gathering = [write for write in self._gathering if write.key not in lost]
         self._forget_pending(batch)
         for write in batch:
-            write.settle(f"the database could not be written: {failure}")
+            write.settle(failure)
 
     def _forget_pending(self, batch: list[_Write]) -> None:
         for write in batch:
             if self._newest.get(write.key) is write:
                 del self._newest[write.key]
+
+
+def _refusal(failure: Exception) -> StoreError:
+    """In words that name a remedy, where there is one."""
+    if getattr(failure, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        return DiskFull()
+    return StoreError(f"the database could not be written: {failure}")

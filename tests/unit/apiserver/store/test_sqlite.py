@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from mooring.apiserver.store import sqlite
 from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.store.database import Contents, Row
 from mooring.apiserver.store.sqlite import SqliteStore
-from mooring.errors import Compacted, StoreError
+from mooring.errors import Compacted, DiskFull, StoreError
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.waiting import until
 from tests.unit.apiserver.store.engines import (
     CLAIMS,
     VOLUMES,
@@ -298,6 +300,27 @@ class TestARefusingDisk:
         assert store.trouble == "database or disk is full"
         await stored(store, CLAIMS, "a/x", "kept")
         assert store.trouble is None
+
+    async def test_a_full_disk_is_told_with_its_remedy(
+        self, store: SqliteStore, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(FULL, "sqlite_errorcode", sqlite3.SQLITE_FULL, raising=False)
+        disk.refuse_commit = 1
+        with pytest.raises(DiskFull, match="free some there"):
+            await stored(store, CLAIMS, "a/x", "lost")
+
+    async def test_the_disk_is_asked_whether_the_trouble_is_over(
+        self, store: SqliteStore, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sqlite, "_ASK_AGAIN", 0.01)
+        before = await stored(store, CLAIMS, "a/x", "kept")
+        disk.refuse_commit = 3
+        with pytest.raises(StoreError):
+            await stored(store, CLAIMS, "a/x", "lost")
+        await until(lambda: store.trouble is None)
+        assert (store.revision, disk.revision) == (before.revision, before.revision)
+        assert disk.commits == [1, 0]
+        assert store.get(CLAIMS, "a/x") is before
 
     async def test_a_closed_store_says_so(self, store: SqliteStore) -> None:
         await store.close()
