@@ -6,7 +6,7 @@ How this stays true although nobody's clock can be trusted, and although answers
 - Others wait a whole lease, by their own clocks, from the moment they last *saw* the record
   change. That is later than the leader sent the write, so a leader that counts from the sending
   gives up first: it stops when `renew_deadline` has passed, and has what is left of the lease to
-  come to rest.
+  come to rest. One that takes longer finds that its writes are refused (`leadership.py`).
 - Clocks are only ever compared with themselves. They may show different times, and may run at
   rates that differ by less than the two periods do.
 - A write whose answer was lost counts as failed for leading. If it did happen, others wait longer.
@@ -27,6 +27,7 @@ from mooring.errors import ApiError, Conflict, ConnectionLost, NotFound
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.reconcile.deadline import within
+from mooring.reconcile.leadership import Leadership
 
 _log = log.get("mooring.lease")
 
@@ -39,13 +40,31 @@ class Terms(msgspec.Struct, frozen=True):
     lease: int = 15  # others may take over when they saw no sign of life for so long
     renew_deadline: float = 10.0  # a leader that could not renew for so long stops
     retry: float = 2.0
+    renew: float = 0.0  # a leader renews so often; 0: as often as others try
 
 
 TERMS = Terms()
 
+BESIDE_THE_SERVER = Terms(lease=60, renew_deadline=40.0, retry=2.0, renew=15.0)
+"""Of leaders in the process of the API server: when that dies there is nothing to take over, so
+nobody is in a hurry, and each renewal is a write to its disk."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Who wants to hear of an election."""
+
+    waiting: Callable[[str], None] = lambda _: None  # who leads instead of us, each holder once
+    overdue: Callable[[], None] = lambda: None  # `lead` is not at rest in the time that it has
+
+
+NOBODY = Told()
+
 
 class LeaderElection:
-    """One candidate. `identity` must be its own: two with the same one would both lead."""
+    """One candidate. `identity` must be its own: two with the same one would both lead.
+
+    `leadership` is the fence for what `lead` does.
+    """
 
     def __init__(
         self,
@@ -55,13 +74,17 @@ class LeaderElection:
         key: Key,
         identity: str,
         terms: Terms = TERMS,
+        told: Told = NOBODY,
     ) -> None:
+        self.leadership = Leadership(clock, key)
         self._client = client
         self._clock = clock
         self._chance = chance
         self._key = key
         self._identity = identity
         self._terms = terms
+        self._told = told
+        self._waits_for = ""  # whom we have told of
         self._seen: Lease | None = None
         self._seen_at = 0.0  # when its version was new to us
         self._until = 0.0  # so long we may lead
@@ -70,8 +93,9 @@ class LeaderElection:
         """Call `lead` whenever the lease is ours, until it returns by itself or this is cancelled.
 
         When leadership is lost, `lead` is cancelled, has `lease - renew_deadline` seconds to come
-        to rest, and is called anew if the lease is ours again. However this ends, a lease that is
-        still ours is released, after `lead` has come to rest.
+        to rest (none when another leads already), and is called anew if the lease is ours again,
+        but not before it is at rest. However this ends, a lease that is still ours is released,
+        after `lead` has come to rest.
         """
         while True:
             await self._acquire()
@@ -90,10 +114,29 @@ class LeaderElection:
         try:
             async with asyncio.TaskGroup() as tasks:
                 keeping = tasks.create_task(self._keep())
-                await _until_at_rest(tasks.create_task(led()), keeping)
+                leading = tasks.create_task(led())
+                watching = asyncio.create_task(self._watch_rest(leading, keeping))
+                try:
+                    await _until_at_rest(leading, keeping)
+                finally:
+                    watching.cancel()
         finally:
+            self.leadership.end()
             await self._release()
         return not keeping.cancelled()
+
+    async def _watch_rest(self, leading: asyncio.Task[None], keeping: asyncio.Task[None]) -> None:
+        """Tell of a leader that is none any more and acts on."""
+        await asyncio.wait({keeping})
+        left = max(0.0, self.leadership.left)
+        await self._clock.sleep(left)
+        if not leading.done():
+            _log.warning(
+                "the work of a leader goes on after its time: its writes are refused",
+                lease=self._key,
+                identity=self._identity,
+            )
+            self._told.overdue()
 
     # getting it
 
@@ -117,9 +160,16 @@ class LeaderElection:
         if found.spec.holder_identity == self._identity:
             return await self._write(found, self._spec_of_holder())
         if found.is_held and self._clock.monotonic() <= self._seen_at + self._duration(found):
+            self._tell_of(found.spec.holder_identity or "")
             return False
         transitions = (found.spec.lease_transitions or 0) + 1
         return await self._write(found, self._spec_of_new_holder(transitions))
+
+    def _tell_of(self, holder: str) -> None:
+        if holder != self._waits_for:
+            self._waits_for = holder
+            _log.info("waiting for a lease", lease=self._key, holder=holder)
+            self._told.waiting(holder)
 
     def _observe(self, found: Lease) -> None:
         known = self._seen
@@ -134,8 +184,9 @@ class LeaderElection:
 
     async def _keep(self) -> None:
         """Renew, until another has the lease or no renewal came through for too long."""
+        pause = self._terms.renew or self._terms.retry
         while (left := self._until - self._clock.monotonic()) > 0:
-            await self._clock.sleep(min(self._terms.retry, left))
+            await self._clock.sleep(min(pause, left))
             left = self._until - self._clock.monotonic()
             if left <= 0:
                 return
@@ -143,9 +194,11 @@ class LeaderElection:
                 async with within(self._clock, left):
                     if not await self._renew():
                         return
+                pause = self._terms.renew or self._terms.retry
             except TimeoutError:
                 return
             except (ApiError, ConnectionLost) as error:
+                pause = self._terms.retry
                 _log.warning("lease not renewed", lease=self._key, because=error)
 
     async def _renew(self) -> bool:
@@ -154,9 +207,11 @@ class LeaderElection:
         except Conflict:
             found = await self._client.get(Lease, self._key)
         except NotFound:
+            self.leadership.end()
             return False  # deleted by hand; anyone may have made a new one
         self._observe(found)
         if found.spec.holder_identity != self._identity:
+            self.leadership.end()
             return False
         return await self._write(found, self._spec_of_holder())  # a renewal whose answer was lost
 
@@ -170,6 +225,8 @@ class LeaderElection:
             written = await self._client.patch(seen, {"spec": spec})
         self._observe(written)
         self._until = began + self._terms.renew_deadline
+        self._waits_for = ""
+        self.leadership.lasts_until(began + self._terms.lease)
         return self._clock.monotonic() < self._until
 
     def _spec_of_holder(self) -> Doc:

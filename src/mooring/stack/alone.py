@@ -15,14 +15,16 @@ import uvloop
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.registry import Collector
 
+from mooring import log
 from mooring.client.connect import connect
 from mooring.client.contract import Client
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import Clock, RealClock
 from mooring.model.keys import Key
-from mooring.reconcile.lease import LeaderElection
-from mooring.stack.config import default_data_dir
+from mooring.reconcile.leadership import FencedClient
+from mooring.reconcile.lease import TERMS, LeaderElection, Told
 from mooring.reconcile.poison import POISONED
+from mooring.stack.config import default_data_dir
 from mooring.stack.metrics_page import Say, metrics_served
 from mooring.stack.role import Role, run_until, sparing
 from mooring.stack.stopping import stop_asked
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 Build = Callable[[Client, Clock, random.Random], Awaitable[Role]]
 
 LEASES = "kube-system"
+EXIT_LOST = 1
+
+_log = log.get("mooring.stack")
 
 
 class Alone(msgspec.Struct, frozen=True):
@@ -115,8 +120,8 @@ async def _run(candidate: Candidate, wanted: Alone, say: Say) -> None:
             page = metrics_served(wanted.metrics_address, registry, say)
             await stack.enter_async_context(page)
 
-        async def lead() -> None:
-            role = await candidate.build(client, clock, chance)
+        async def lead(acting: Client = client) -> None:
+            role = await candidate.build(acting, clock, chance)
             with _counted(registry, role.collectors()):
                 say(candidate.greeting)
                 async with sparing([role]):
@@ -124,10 +129,24 @@ async def _run(candidate: Candidate, wanted: Alone, say: Say) -> None:
 
         async def stand() -> None:
             identity = f"{socket.gethostname()}_{uuid.uuid4()}"
-            lease = Key(LEASES, f"mooring-{candidate.name}")
-            await LeaderElection(client, clock, chance, lease, identity).run(lead)
+            lease = lease_of(candidate.name)
+            told = Told(overdue=lambda: _leave(lease))
+            election = LeaderElection(client, clock, chance, lease, identity, TERMS, told)
+            await election.run(lambda: lead(FencedClient(client, election.leadership)))
 
         await run_until(stop, {candidate.name: stand if wanted.leader_elect else lead})
+
+
+def lease_of(role: str) -> Key:
+    """What whoever runs the role holds meanwhile."""
+    return Key(LEASES, f"mooring-{role}")
+
+
+def _leave(lease: Key) -> None:
+    """End at once: what does not come to rest would not be at rest after a farewell either, and
+    whoever started this process can start it anew. As upstream's components do."""
+    _log.warning("leaving: the lease was lost, and the work does not come to rest", lease=lease)
+    os._exit(EXIT_LOST)
 
 
 @contextmanager

@@ -29,13 +29,15 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Label
 from mooring.reconcile.informer import Informer
-from mooring.reconcile.lease import LeaderElection
+from mooring.reconcile.leadership import FencedClient
+from mooring.reconcile.lease import TERMS, LeaderElection, Terms
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import lasting
 from mooring.sidecars.attacher import caches as attacher_caches
 from mooring.sidecars.attacher.run import Attacher
 from mooring.sidecars.driver import Driver
+from mooring.sidecars.fenced import FencedCalls
 from mooring.sidecars.lease_name import lease_of_attacher, lease_of_provisioner
 from mooring.sidecars.meeting import DriverAt
 from mooring.sidecars.provisioner import caches as provisioner_caches
@@ -73,6 +75,8 @@ class Work(msgspec.Struct, frozen=True):
     lease_namespace: str = ""  # empty: this process is alone and needs no lease
     capacity_namespace: str = CAPACITY_NAMESPACE
     provisioning: Settings = AS_UPSTREAM
+    lease_identity: str = ""  # empty: another one for each process
+    lease_terms: Terms = TERMS
 
 
 ALL_ALONE: Final = Work()
@@ -189,29 +193,31 @@ class SidecarsRole:
     async def _lead(self, sidecar: Sidecar, driver: Driver) -> None:
         """With a lease of upstream's name, so that none of those works beside us."""
 
-        async def lead() -> None:
+        async def lead(client: Client, driver: Driver) -> None:
             match sidecar:
                 case Sidecar.PROVISIONER:
-                    await self._provision(driver)
+                    await self._provision(client, driver)
                 case Sidecar.ATTACHER:
-                    await self._attach(driver)
+                    await self._attach(client, driver)
 
         if not self._work.lease_namespace:
-            await lead()
+            await lead(self._client, driver)
             return
         lease = Key(self._work.lease_namespace, _LEASES[sidecar](driver.name))
+        identity = self._work.lease_identity or self._identity
+        terms = self._work.lease_terms
         client = TellsOfRights(self._client, lease)
-        election = LeaderElection(client, self._clock, self._chance, lease, self._identity)
-        await election.run(lead)
+        election = LeaderElection(client, self._clock, self._chance, lease, identity, terms)
+        fence = election.leadership
+        fenced = msgspec.structs.replace(driver, calls=FencedCalls(driver.calls, fence))
+        await election.run(lambda: lead(FencedClient(self._client, fence), fenced))
 
-    async def _provision(self, driver: Driver) -> None:
+    async def _provision(self, client: Client, driver: Driver) -> None:
         if self._provisioning is None or self._capacity is None:
             raise AssertionError("a provisioner without caches")
-        recorder = Recorder(
-            self._client, self._clock, self._chance, f"{driver.name}_{self._identity}"
-        )
+        recorder = Recorder(client, self._clock, self._chance, f"{driver.name}_{self._identity}")
         capacity = CapacityTeller(
-            self._client,
+            client,
             self._clock,
             driver,
             self._provisioning,
@@ -219,7 +225,7 @@ class SidecarsRole:
             self._work.capacity_namespace,
         )
         working = Provisioner(
-            self._client,
+            client,
             self._clock,
             self._chance,
             recorder,
@@ -237,9 +243,9 @@ class SidecarsRole:
             for part in (recorder, capacity, working):
                 tasks.create_task(part.run())
 
-    async def _attach(self, driver: Driver) -> None:
+    async def _attach(self, client: Client, driver: Driver) -> None:
         fs_type = self._work.provisioning.default_fs_type
-        working = Attacher(self._client, self._clock, driver, self._attaching, fs_type)
+        working = Attacher(client, self._clock, driver, self._attaching, fs_type)
         self._loops.add_queue(f"{driver.name}/attachments", working.queue)
         self._loops.add_queue(f"{driver.name}/attached_volumes", working.volumes_queue)
         await working.run()

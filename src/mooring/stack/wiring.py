@@ -5,6 +5,7 @@ import gc
 import random
 import resource
 import tempfile
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -28,11 +29,13 @@ from mooring.stack.stopping import stop_asked
 from mooring.stack.together import Together
 
 if TYPE_CHECKING:
+    from mooring.client.contract import Client
     from mooring.stack.bundled import Bundled
     from mooring.stack.node import Place
 
 Say = Callable[[str], None]
 
+SIDECAR_LEASES = "default"  # as of `mooring sidecar` outside of a pod
 MOST_OPEN_FILES = 1 << 16  # where the system sets no limit
 GARBAGE_THRESHOLDS = (20_000, 20, 50)  # Python's own are 700, 10, 10
 
@@ -119,10 +122,12 @@ async def build_roles(
     place: "Place | None" = None,
     driver: "Bundled | None" = None,
 ) -> Sequence[Role]:
-    """All roles of one process. They lead without a lease: who has the data directory is alone."""
+    """All roles of one process. What somebody runs in another process waits here for its lease."""
     # Not at the top: these take 0.2 s, and by now the server answers already.
+    from mooring.stack.alone import lease_of
     from mooring.stack.controllers import Controllers
     from mooring.stack.host_volumes import HostVolumes
+    from mooring.stack.leading import Leading, Setting
     from mooring.stack.scheduler import Scheduler
 
     clock, chance = RealClock(), random.SystemRandom()
@@ -133,14 +138,21 @@ async def build_roles(
     temporary = Path(tempfile.gettempdir())
     ours = (config.data_dir.resolve(), *(() if place is None else (place.layout.root,)))
     host_path = HostVolumes(config.volumes, ours, temporary)
+    identity = _identity(server)
+
+    def leading(name: str, user: User, build: "Callable[[Client], Role]") -> Role:
+        setting = Setting(_client_of(server, user), clock, chance, identity)
+        return Leading(name, setting, lease_of(name), build)
+
     roles: list[Role] = [
-        Controllers(_client_of(server, CONTROLLERS), clock, chance, host_path),
-        Scheduler(_client_of(server, SCHEDULER), clock, chance),
+        leading(Controllers.name, CONTROLLERS, lambda c: Controllers(c, clock, chance, host_path)),
+        leading(Scheduler.name, SCHEDULER, lambda c: Scheduler(c, clock, chance)),
     ]
     if place is not None:
+        from mooring.reconcile.lease import BESIDE_THE_SERVER
         from mooring.stack.node import build_node
         from mooring.stack.pods import Terms
-        from mooring.stack.sidecars import SidecarsRole
+        from mooring.stack.sidecars import SidecarsRole, Work
 
         terms = Terms(
             host_rootfs=config.host_rootfs,
@@ -150,7 +162,12 @@ async def build_roles(
         )
         client = _client_of_node(server, place.name)
         node = await build_node(client, clock, chance, place, terms)
-        sidecars = SidecarsRole(_client_of(server, SIDECARS), clock, chance)
+        work = Work(
+            lease_namespace=SIDECAR_LEASES,
+            lease_identity=identity,
+            lease_terms=BESIDE_THE_SERVER,
+        )
+        sidecars = SidecarsRole(_client_of(server, SIDECARS), clock, chance, work)
         node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
         node.drivers.on_go(sidecars.remove)
         roles += (node, sidecars)
@@ -159,6 +176,13 @@ async def build_roles(
 
         roles.append(DriverRole(_client_of(server, SIDECARS), clock, driver))
     return roles
+
+
+def _identity(server: Running) -> str:
+    """The same in every life of a data directory, and of no other."""
+    found = server.parts.backend.objects.find("namespaces", "", "kube-system")
+    uid = found["metadata"]["uid"] if found else uuid.uuid4()  # a disk that was never written to
+    return f"mooring-up_{uid}"
 
 
 def _client_of(server: Running, user: User) -> LocalClient:

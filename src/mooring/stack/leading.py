@@ -1,0 +1,97 @@
+"""A role in the process of the API server that runs while this process has the role's lease.
+
+So a role that somebody runs in a process of its own is not run twice. Who holds the lease is told
+by the data directory, which one process has at a time: what an earlier life of it held is ours.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+from prometheus_client import Metric
+from prometheus_client.registry import Collector
+
+from mooring import log
+from mooring.client.contract import Client
+from mooring.clock import Clock
+from mooring.model.keys import Key
+from mooring.reconcile.leadership import FencedClient
+from mooring.reconcile.lease import BESIDE_THE_SERVER, LeaderElection, Told
+from mooring.stack.role import Role
+
+_log = log.get("mooring.stack")
+
+Build = Callable[[Client], Role]
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """Who stands for election, and how it writes."""
+
+    client: Client
+    clock: Clock
+    chance: random.Random
+    identity: str
+
+
+class Leading:
+    """`Role`; `build` makes it anew, with a client of its own, each time this process leads."""
+
+    def __init__(self, name: str, setting: Setting, lease: Key, build: Build) -> None:
+        self.name = name
+        self._build = build
+        self._lease = lease
+        self._client = setting.client
+        self._role: Role | None = None
+        self._is_decided = asyncio.Event()  # whether this process leads, or another does
+        self._election = LeaderElection(
+            setting.client,
+            setting.clock,
+            setting.chance,
+            lease,
+            setting.identity,
+            BESIDE_THE_SERVER,
+            Told(waiting=self._wait),
+        )
+
+    async def run(self) -> None:
+        await self._election.run(self._lead)
+
+    async def synced(self) -> None:
+        """At once while another leads: there are no caches then."""
+        await self._is_decided.wait()
+        if self._role is not None:
+            await self._role.synced()
+
+    def collectors(self) -> Iterable[Collector]:
+        return (_Now(self),)
+
+    def collect(self) -> Iterator[Metric]:
+        """What the role counts, while there is one."""
+        for collector in () if self._role is None else self._role.collectors():
+            yield from collector.collect()
+
+    async def _lead(self) -> None:
+        self._role = self._build(FencedClient(self._client, self._election.leadership))
+        self._is_decided.set()
+        try:
+            await self._role.run()
+        finally:
+            self._role = None
+
+    def _wait(self, holder: str) -> None:
+        _log.warning(
+            "another process runs this role: waiting for its lease",
+            role=self.name,
+            lease=self._lease,
+            holder=holder,
+        )
+        self._is_decided.set()
+
+
+class _Now(Collector):
+    def __init__(self, leading: Leading) -> None:
+        self._leading = leading
+
+    def collect(self) -> Iterator[Metric]:
+        return self._leading.collect()
