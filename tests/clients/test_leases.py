@@ -35,12 +35,12 @@ async def test_up_holds_the_leases_of_its_roles_and_others_wait(
     identity = holder(own_server, "controllers")
     assert identity.startswith("mooring-up_")
     kubeconfig = ("--kubeconfig", str(own_server.kubeconfig))
-    run = command("controllers", *kubeconfig, "--log-level", "info")
+    run = command("controllers", *kubeconfig)
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*run, stdout=pipe, stderr=pipe)
     assert process.stderr is not None
     told = b""
-    while b"waiting for a lease" not in told:
+    while b"waiting for its lease" not in told:
         told = await process.stderr.readline()
         assert told, "it ended"
     assert identity.encode() in told

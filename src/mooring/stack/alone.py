@@ -7,6 +7,7 @@ import tempfile
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from mooring.reconcile.leadership import FencedClient
 from mooring.reconcile.lease import TERMS, LeaderElection, Told
 from mooring.reconcile.poison import POISONED
 from mooring.stack.config import default_data_dir
+from mooring.stack.leading import lease_of, tell_of_leader
 from mooring.stack.metrics_page import Say, metrics_served
 from mooring.stack.role import Role, run_until, sparing
 from mooring.stack.stopping import stop_asked
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
 Build = Callable[[Client, Clock, random.Random], Awaitable[Role]]
 
-LEASES = "kube-system"
 EXIT_LOST = 1
 
 _log = log.get("mooring.stack")
@@ -130,16 +131,11 @@ async def _run(candidate: Candidate, wanted: Alone, say: Say) -> None:
         async def stand() -> None:
             identity = f"{socket.gethostname()}_{uuid.uuid4()}"
             lease = lease_of(candidate.name)
-            told = Told(overdue=lambda: _leave(lease))
+            told = Told(partial(tell_of_leader, candidate.name, lease), partial(_leave, lease))
             election = LeaderElection(client, clock, chance, lease, identity, TERMS, told)
             await election.run(lambda: lead(FencedClient(client, election.leadership)))
 
         await run_until(stop, {candidate.name: stand if wanted.leader_elect else lead})
-
-
-def lease_of(role: str) -> Key:
-    """What whoever runs the role holds meanwhile."""
-    return Key(LEASES, f"mooring-{role}")
 
 
 def _leave(lease: Key) -> None:

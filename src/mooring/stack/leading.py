@@ -22,7 +22,23 @@ from mooring.stack.role import Role
 
 _log = log.get("mooring.stack")
 
+LEASES = "kube-system"
+
 Build = Callable[[Client], Role]
+
+
+def lease_of(role: str) -> Key:
+    """What whoever runs the role holds meanwhile."""
+    return Key(LEASES, f"mooring-{role}")
+
+
+def tell_of_leader(role: str, lease: Key, holder: str) -> None:
+    _log.warning(
+        "another process runs this role: waiting for its lease",
+        role=role,
+        lease=lease,
+        holder=holder,
+    )
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -80,12 +96,7 @@ class Leading:
             self._role = None
 
     def _wait(self, holder: str) -> None:
-        _log.warning(
-            "another process runs this role: waiting for its lease",
-            role=self.name,
-            lease=self._lease,
-            holder=holder,
-        )
+        tell_of_leader(self.name, self._lease, holder)
         self._is_decided.set()
 
 

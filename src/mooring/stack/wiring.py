@@ -124,10 +124,9 @@ async def build_roles(
 ) -> Sequence[Role]:
     """All roles of one process. What somebody runs in another process waits here for its lease."""
     # Not at the top: these take 0.2 s, and by now the server answers already.
-    from mooring.stack.alone import lease_of
     from mooring.stack.controllers import Controllers
     from mooring.stack.host_volumes import HostVolumes
-    from mooring.stack.leading import Leading, Setting
+    from mooring.stack.leading import Leading, Setting, lease_of
     from mooring.stack.scheduler import Scheduler
 
     clock, chance = RealClock(), random.SystemRandom()

@@ -83,7 +83,7 @@ def _validate_status(new: Doc, _: Doc) -> Iterable[FieldError]:
     if status.get("availableReplicas", 0) > status.get("readyReplicas", 0):
         yield invalid(
             "status.availableReplicas",
-            status["availableReplicas"],
+            status.get("availableReplicas", 0),
             "cannot be greater than readyReplicas",
         )
 

@@ -1,0 +1,1 @@
+from tests.api.conftest import api, pki  # noqa: F401  fixtures
