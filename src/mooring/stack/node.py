@@ -187,7 +187,8 @@ class NodeRole:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._lives.run())
             tasks.create_task(orphans.run())
-            await confirm(self._volumes.machine, found)
+            confirmed = partial(confirm, self._volumes.machine, found)
+            await lasting("confirming volumes", self._clock, confirmed)
             self._volumes.rebuilt()
             self._report.volumes_synced()
 

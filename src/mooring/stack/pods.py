@@ -130,9 +130,9 @@ class _Running:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._oci.run())
-            tasks.create_task(self._runs.run())
             clock = self._machine.clock
+            tasks.create_task(lasting("containers", clock, self._oci.run))
+            tasks.create_task(self._runs.run())
             tasks.create_task(lasting("images", clock, self._watch_images))
             if self._terms.host_rootfs:
                 tasks.create_task(self._prepare_host())

@@ -1,0 +1,155 @@
+"""A role of `up` runs while this process has its lease, and says who has it otherwise."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from random import Random
+
+import pytest
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from mooring.client.contract import Client, Doc
+from mooring.model.config_map import ConfigMap
+from mooring.model.keys import Key
+from mooring.model.lease import Lease
+from mooring.reconcile.leadership import NotLeading
+from mooring.stack.leading import Leading, Setting, lease_of
+from mooring.stack.role import Role
+from tests.fakes.client import FakeClient
+from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
+
+LEASE = Key("kube-system", "mooring-tester")
+
+
+class Probe:
+    """A role that counts how often it was made."""
+
+    name = "tester"
+    made = 0
+
+    def __init__(self, client: Client) -> None:
+        Probe.made += 1
+        self.client = client
+        self.is_running = False
+        self.is_synced = asyncio.Event()
+
+    async def run(self) -> None:
+        self.is_running = True
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.is_running = False
+
+    async def synced(self) -> None:
+        await self.is_synced.wait()
+
+    def collectors(self) -> Iterable[Collector]:
+        return (_Made(),)
+
+
+class _Made(Collector):
+    def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily("made", "How often.", value=Probe.made)
+
+
+class World:
+    def __init__(self) -> None:
+        Probe.made = 0
+        self.clock = VirtualClock()
+        self.server = FakeServer(self.clock)
+        self.roles: list[Probe] = []
+
+    def build(self, client: Client) -> Role:
+        self.roles.append(Probe(client))
+        return self.roles[-1]
+
+    def leading(self, identity: str = "mooring-up_1") -> Leading:
+        client = FakeClient(self.server, self.clock)
+        chance = Random(1)  # noqa: S311 - repeatable, not secret
+        setting = Setting(client, self.clock, chance, identity)
+        return Leading("tester", setting, lease_of("tester"), self.build)
+
+    def held_by(self, holder: str) -> None:
+        spec: Doc = {"holderIdentity": holder, "leaseDurationSeconds": 60}
+        metadata = {"namespace": LEASE.namespace, "name": LEASE.name}
+        self.server.create(Lease, {"metadata": metadata, "spec": spec})
+
+
+@asynccontextmanager
+async def running(role: Leading) -> AsyncIterator[None]:
+    task = asyncio.create_task(role.run())
+    await settle()
+    yield
+    task.cancel()
+    await asyncio.wait({task})
+
+
+def shown(role: Leading) -> list[str]:
+    return [family.name for one in role.collectors() for family in one.collect()]
+
+
+async def test_it_runs_at_once_and_holds_the_lease_with_long_terms() -> None:
+    world = World()
+    role = world.leading()
+    assert shown(role) == []
+    async with running(role):
+        assert world.roles[0].is_running
+        spec = world.server.get(Lease, LEASE).spec
+        assert (spec.holder_identity, spec.lease_duration_seconds) == ("mooring-up_1", 60)
+        assert shown(role) == ["made"]
+        version = world.server.revision
+        await world.clock.advance(60)
+        assert world.server.revision - version == 4  # one renewal in fifteen seconds
+    assert not world.server.get(Lease, LEASE).is_held
+
+
+async def test_what_an_earlier_life_held_is_taken_over_at_once() -> None:
+    world = World()
+    world.held_by("mooring-up_1")
+    async with running(world.leading()):
+        assert world.roles[0].is_running
+
+
+async def test_it_waits_for_another_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    world.held_by("somebody")
+    role = world.leading()
+    async with running(role):
+        assert not world.roles
+        assert caplog.text.count("holder=somebody") == 1
+        await role.synced()  # nobody waits for caches that are not there
+        lease = world.server.get(Lease, LEASE)
+        world.server.patch(lease, {"spec": {"holderIdentity": ""}}, {})
+        await world.clock.advance(5)
+        assert world.roles[0].is_running
+        assert caplog.text.count("waiting for its lease") == 1
+
+
+async def test_who_lost_the_lease_writes_nothing_and_is_made_anew_when_it_leads_again() -> None:
+    world = World()
+    async with running(world.leading()):
+        first = world.roles[0]
+        wanted: Doc = {"metadata": {"namespace": "ns", "name": "x"}}
+        await first.client.create(ConfigMap, wanted)
+        lease = world.server.get(Lease, LEASE)
+        world.server.patch(lease, {"spec": {"holderIdentity": "thief"}}, {})
+        await world.clock.advance(16)
+        assert not first.is_running
+        with pytest.raises(NotLeading):
+            await first.client.create(ConfigMap, wanted)
+        await world.clock.advance(70)  # the thief is never heard of again
+        assert world.roles[1].is_running
+
+
+async def test_it_is_synced_when_its_role_is() -> None:
+    world = World()
+    role = world.leading()
+    async with running(role):
+        waiting = asyncio.create_task(role.synced())
+        await settle()
+        assert not waiting.done()
+        world.roles[0].is_synced.set()
+        await waiting
