@@ -23,7 +23,7 @@ import msgspec
 from mooring import log
 from mooring.client.contract import Client, Doc
 from mooring.clock import Clock, to_micros
-from mooring.errors import ApiError, Conflict, ConnectionLost, NotFound
+from mooring.errors import ApiError, Conflict, ConnectionLost, MooringError, NotFound
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.reconcile.deadline import within
@@ -146,7 +146,7 @@ class LeaderElection:
                 async with within(self._clock, self._terms.renew_deadline):
                     if await self._claim():
                         return
-            except (ApiError, ConnectionLost, TimeoutError) as error:
+            except (MooringError, TimeoutError) as error:
                 _log.debug("no lease", lease=self._key, because=error)
             await self._clock.sleep(self._terms.retry * (1 + _JITTER * self._chance.random()))
 
@@ -197,7 +197,7 @@ class LeaderElection:
                 pause = self._terms.renew or self._terms.retry
             except TimeoutError:
                 return
-            except (ApiError, ConnectionLost) as error:
+            except MooringError as error:
                 pause = self._terms.retry
                 _log.warning("lease not renewed", lease=self._key, because=error)
 

@@ -18,6 +18,7 @@ from mooring.clock import Clock
 from mooring.model.keys import Key
 from mooring.reconcile.leadership import FencedClient
 from mooring.reconcile.lease import BESIDE_THE_SERVER, LeaderElection, Told
+from mooring.reconcile.worker import lasting
 from mooring.stack.role import Role
 
 _log = log.get("mooring.stack")
@@ -58,6 +59,7 @@ class Leading:
         self._build = build
         self._lease = lease
         self._client = setting.client
+        self._clock = setting.clock
         self._role: Role | None = None
         self._is_decided = asyncio.Event()  # whether this process leads, or another does
         self._election = LeaderElection(
@@ -71,6 +73,10 @@ class Leading:
         )
 
     async def run(self) -> None:
+        """A role that dies gives its lease back, and is made anew after a pause."""
+        await lasting(f"role {self.name}", self._clock, self._stand)
+
+    async def _stand(self) -> None:
         await self._election.run(self._lead)
 
     async def synced(self) -> None:

@@ -35,11 +35,12 @@ class Probe:
         self.client = client
         self.is_running = False
         self.is_synced = asyncio.Event()
+        self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
         self.is_running = True
         try:
-            await asyncio.Event().wait()
+            await self.broken
         finally:
             self.is_running = False
 
@@ -153,3 +154,14 @@ async def test_it_is_synced_when_its_role_is() -> None:
         assert not waiting.done()
         world.roles[0].is_synced.set()
         await waiting
+
+
+@pytest.mark.poisons
+async def test_a_role_that_dies_is_made_anew() -> None:
+    world = World()
+    async with running(world.leading()):
+        world.roles[0].broken.set_exception(KeyError("a bug"))
+        await settle()
+        assert not world.server.get(Lease, LEASE).is_held
+        await world.clock.advance(1)
+        assert world.roles[1].is_running
