@@ -1,5 +1,6 @@
 """A sidecar that lost its lease asks nothing of a driver that changes anything."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import pytest
@@ -34,7 +35,7 @@ async def test_only_a_leader_changes_anything(*, leads: bool) -> None:
     if leads:
         leadership.lasts_until(clock.monotonic() + 1)
     volume, attachment = cast(CreateVolume, None), cast(AttachVolume, None)
-    changes = {
+    changes: dict[str, Callable[[], Awaitable[object]]] = {
         "create": lambda: calls.create(volume, within=1),
         "delete": lambda: calls.delete("id", within=1),
         "attach": lambda: calls.attach(attachment, within=1),
