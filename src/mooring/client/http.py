@@ -124,7 +124,11 @@ class HttpClient:
         page = read(await self._ask(_Ask("GET", path, query)))
         items, unread = list(page.items or ()), list(page.unread)
         version = page.metadata.resource_version
+        last = ""
         while token := page.metadata.next:
+            if token == last:
+                raise ServerError("the pages of a list have no end: one leads to itself")
+            last = token
             try:
                 page = read(await self._ask(_Ask("GET", path, {**query, "continue": token})))
             except Expired:  # too slow for the pages: all in one piece, then

@@ -139,8 +139,10 @@ class Cache(Generic[T]):
         changes = [pair for key, held in gone.items() for pair in self._store(key, held, None)]
         changes += [pair for key, held, new in news for pair in self._store(key, held, new)]
         self.is_catching_up = True
-        self._tell(changes)  # only now: a handler may look at any other object
-        self.is_catching_up = False
+        try:
+            self._tell(changes)  # only now: a handler may look at any other object
+        finally:
+            self.is_catching_up = False
 
     def count_missing(self, versions: Mapping[Key, int], at: int, excused: Collection[Key]) -> int:
         """How much of a list has not arrived here: `versions` of objects, taken at version `at`.

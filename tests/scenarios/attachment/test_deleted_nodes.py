@@ -160,6 +160,40 @@ async def test_a_node_that_comes_back_ready_is_believed(cluster: Cluster) -> Non
         assert running.forced("timeout") == 0
 
 
+async def test_a_node_that_is_younger_than_its_attachment_is_believed_when_it_is_ready(
+    cluster: Cluster,
+) -> None:
+    """Also by a controller that never saw the one before it."""
+    await world(cluster)
+    async with cluster.controller():
+        await used(cluster)
+        await cluster.delete(f"{NODES}/n1")
+        await moves(cluster)
+    made = {"metadata": {"name": "n1", "annotations": {MANAGED: "true"}}}
+    await cluster.create(NODES, made | {"apiVersion": "v1", "kind": "Node"})
+    await cluster.is_ready("n1", "False")
+    async with cluster.controller():
+        await cluster.passes(300)
+        assert await cluster.attachments() == ["pv1 n1 attached"]
+        await cluster.is_ready("n1", "True")
+        await cluster.passes(1)
+        assert await cluster.attachments() == ["pv1 n2 attached"]
+
+
+async def test_a_node_that_was_there_first_is_believed_as_it_is(cluster: Cluster) -> None:
+    await world(cluster)
+    await cluster.passes(5)
+    async with cluster.controller():
+        await used(cluster)
+        await cluster.gone()
+        await cluster.is_ready("n1", "False")
+    async with cluster.controller():
+        assert await cluster.attachments() == ["pv1 n1 attached"]
+        await cluster.uses("n1")
+        await cluster.passes(1)
+        assert await cluster.attachments() == []
+
+
 async def test_nothing_is_remembered_of_nodes_without_volumes(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:

@@ -124,6 +124,15 @@ async def test_pages_that_expire_are_followed_by_the_whole_list(
     assert script.asked[2].query == {}
 
 
+async def test_pages_that_lead_to_themselves_are_the_servers_fault(
+    script: Script, client: HttpClient
+) -> None:
+    for _ in range(3):
+        script.answer(a_page("data", more="again"))
+    with pytest.raises(ServerError, match="no end"):
+        await client.list(Claim)
+
+
 async def test_a_list_of_nothing_may_be_null(script: Script, client: HttpClient) -> None:
     script.answer({"metadata": {"resourceVersion": "9"}, "items": None})
     assert list((await client.list(Claim)).items) == []

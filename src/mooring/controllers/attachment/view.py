@@ -54,15 +54,27 @@ class Place(msgspec.Struct, frozen=True):
     def is_in_use(self) -> bool:
         """Whether the node says so, or said so before its Node was deleted.
 
-        Of a deleted node whose last word nobody has heard it is assumed. A new Node speaks for the
-        machine as soon as it is ready: whoever makes the object need not know what is mounted.
+        Of a deleted node whose last word nobody has heard it is assumed. A Node that came after a
+        deleted one is believed as soon as it is ready: whoever made the object need not know
+        what is mounted. One that is younger than the attachment has come after another, even if
+        nobody here has seen that.
         """
         volume, node, departure = self.spot.volume, self.node, self.departure
         if node is None:
             return departure is None or departure.leaves_in_use(volume)
         if volume in node.status.volumes_in_use:
             return True
-        return departure is not None and not node.is_ready and departure.leaves_in_use(volume)
+        if node.is_ready:
+            return False
+        if departure is not None:
+            return departure.leaves_in_use(volume)
+        return self.attachment is not None and _is_younger(node, self.attachment)
+
+
+def _is_younger(node: Node, attachment: Attachment) -> bool:
+    """By the server's clock, in whole seconds."""
+    born, made = node.metadata.creation_timestamp, attachment.metadata.creation_timestamp
+    return born is not None and made is not None and born > made
 
 
 class VolumeView(msgspec.Struct, frozen=True):

@@ -187,7 +187,7 @@ def _is_elsewhere(node: Node, told: Told) -> bool:
 
 def _conditions(had: tuple[Condition, ...], told: Told) -> Iterable[Condition]:
     """A node that does not know yet what it has mounted is as ready as it said before: a new Node
-    without `volumesInUse` would give away what is in use on this machine."""
+    that is ready and has no `volumesInUse` would give away what is in use on this machine."""
     ready = READY
     if told.in_use is None:
         ready = find_condition(had, "Ready") or NOT_YET_READY
