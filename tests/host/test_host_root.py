@@ -79,6 +79,11 @@ async def test_nothing_is_there_that_a_program_does_not_need(
         echo marked: $(xargs -d '\\n' grep -l {MARK} < /tmp/.files | grep -v .files)
         echo private: $(find /usr -xdev -type f ! -perm -004 -readable)
         cat {planted}/public {planted}/private {planted}/closed/within 2>&1
+        chmod 777 {planted}/private {planted}/closed; chown 7 {planted}/private
+        ln {planted}/private /usr/link
+        mv {planted}/private /usr/moved
+        mv {planted}/closed /usr/open
+        cat /usr/link /usr/moved /usr/open/within {planted}/private {planted}/closed/within 2>&1
     """
     code, output = await world.run(world.script(script, image=None, privileges=rights))
     lines = dict(line.partition(":")[::2] for line in output.splitlines()[:5])
@@ -233,6 +238,25 @@ def test_who_is_just_mounting_it_does_not_lose_it(
             waiting = others.submit(read)
             assert (shown.root / "etc/passwd").read_text() == "old"
         assert waiting.result(PROMPTLY) == "new"
+    put_away(mounts, place / HOST_DIRECTORY)
+
+
+def test_on_an_old_kernel_the_hosts_programs_can_only_be_read(
+    mounts: Mounts, place: Path, other_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rootfs, "kernel_version", lambda: (5, 4))
+    for name in ("usr", "etc"):
+        (other_machine / name).mkdir()
+    (other_machine / "usr/program").write_text("runs")
+    offered = HostRoot(mounts, place / HOST_DIRECTORY, (), other_machine)
+    container = Place(place / "containers" / "1")
+    container.make()
+    rootfs.mount_host(mounts, container, offered)
+    assert (container.rootfs / "usr/program").read_text() == "runs"
+    with pytest.raises(OSError, match="Read-only"):
+        (container.rootfs / "usr/program").chmod(0o777)
+    rootfs.take_away(mounts, container)
+    assert not container.directory.exists()
     put_away(mounts, place / HOST_DIRECTORY)
 
 

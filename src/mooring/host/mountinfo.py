@@ -177,7 +177,7 @@ def _covers(at: str, path: str) -> bool:
 
 def _read_steadily(source: Path) -> bytes:
     content = source.read_bytes()
-    if _kernel() >= _STEADY_SINCE:
+    if kernel_version() >= _STEADY_SINCE:
         return content
     for _ in range(_READS):
         again = source.read_bytes()
@@ -187,6 +187,6 @@ def _read_steadily(source: Path) -> bytes:
     raise HostError(f"the mount table {source} changed at every one of {_READS} reads")
 
 
-def _kernel() -> tuple[int, int]:
+def kernel_version() -> tuple[int, int]:
     numbers = re.match(r"(\d+)\.(\d+)", os.uname().release)
     return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)

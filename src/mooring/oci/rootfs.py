@@ -16,13 +16,16 @@ from mooring.errors import HostError, KernelRefused
 from mooring.host import tree
 from mooring.host.cleanup import PathState, examine
 from mooring.host.contract import MountOps
+from mooring.host.mountinfo import kernel_version
 from mooring.host.refusal import reason, refusals
 from mooring.oci.contract import StoredImage
-from mooring.oci.host_root import HostRoot, opened
+from mooring.oci.host_root import HostRoot, Part, opened
 from mooring.oci.records import Place
 
 _log = log.get("mooring.oci.rootfs")
 
+# Before, an overlay brought files up into its upper layer without asking whether they may be read.
+_COPIES_WITH_RIGHTS = (5, 8)
 _UPPER, _WORK = "upper-", "work-"  # of a part of the host's root, before its name
 
 
@@ -42,20 +45,23 @@ def mount_host(mounts: MountOps, place: Place, host: HostRoot) -> tuple[str, ...
     with host.shown() as shown:
         _lay(mounts, Laid((shown.root,), place.upper, place.work, place.rootfs))
         for part in shown.parts:
-            upper, work = (
-                place.directory / f"{_UPPER}{part.name}",
-                place.directory / f"{_WORK}{part.name}",
-            )
-            laid = Laid((part.layer,), upper, work, place.rootfs / part.name)
-            try:
-                _lay(mounts, laid)
-            except HostError as error:
-                # Linux lays no more than two overlays on each other, and the host's root is one.
-                _log.debug(
-                    "a part of the host's root can be read only", part=part.name, error=error
-                )
-                mounts.bind(part.layer, laid.target, ("ro",))
+            _lay_part(mounts, place, part)
         return tuple(f"/{part.name}" for part in shown.parts)
+
+
+def _lay_part(mounts: MountOps, place: Place, part: Part) -> None:
+    upper, work = (place.directory / f"{before}{part.name}" for before in (_UPPER, _WORK))
+    laid = Laid((part.layer,), upper, work, place.rootfs / part.name)
+    try:
+        if kernel_version() < _COPIES_WITH_RIGHTS:
+            raise HostError("this kernel lets containers copy what they may not read")
+        _lay(mounts, laid)
+    except HostError as error:
+        # Or Linux lays no more than two overlays on each other, and the host's root is one.
+        _log.debug("a part of the host's root can be read only", part=part.name, error=error)
+        with refusals(f"mkdir {upper}"):
+            upper.mkdir(exist_ok=True)  # it tells that something is mounted
+        mounts.bind(part.layer, laid.target, ("ro",))
 
 
 class Laid(msgspec.Struct, frozen=True):
