@@ -22,7 +22,7 @@ from tests.fakes.waiting import until
 from tests.host.conftest import NeedsTool
 from tests.host.disks import Disks
 from tests.host.driver_life import Machine
-from tests.unit.driver.calls import a_capability, a_request
+from tests.unit.driver.calls import a_capability, a_request, refused
 
 
 def command(place: Path) -> list[str]:
@@ -124,7 +124,7 @@ async def test_a_device_that_was_let_go_is_taken_again_while_it_is_mounted(
     device.detach_all(file)
     assert loop_device.is_going(first)
     assert device.find(file) is None
-    assert (device.is_in_use(file), device.is_held(file)) == (True, False)
+    assert device.is_in_use(file)
     assert device.find_or_attach(file) == first
     assert not loop_device.is_going(first)
     mounts.unmount(target)
@@ -142,3 +142,16 @@ def test_devices_for_readers_and_for_writers_are_not_mixed_up(disks: Disks) -> N
     assert device.find(file, Access.READ_ONLY) == readers
     assert device.find(file) == writers
     assert set(loop_device.find_all(file)) == {writers, readers}
+
+
+def test_an_image_that_is_written_to_out_of_sight_gets_no_device(
+    disks: Disks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = disks.file(1)
+    writers = device.find_or_attach(file)
+    with monkeypatch.context() as patched:
+        patched.setattr(loop_device, "backing_of", lambda name: None)
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, "open for writing elsewhere"):
+            device.find_or_attach(file)
+        assert device.is_open(file)
+    assert list(loop_device.find_all(file)) == [writers]

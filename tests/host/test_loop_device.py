@@ -1,18 +1,22 @@
 """Loop devices for real."""
 
 import os
+import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from mooring.errors import HostError, KernelRefused
-from mooring.host import loop_device
+from mooring.host import loop_backing, loop_device
 from mooring.host.block_device import is_busy, is_read_only, size_bytes
+from mooring.host.loop_backing import Backing
 from mooring.host.loop_device import Access
 from mooring.host.mount import Mounts
+from mooring.host.open_elsewhere import Opener, is_open_elsewhere
 from tests.fakes.waiting import until
-from tests.host.conftest import loop_devices
+from tests.host.conftest import NeedsTool, loop_devices
 from tests.host.disks import MIB, Disks, read, write
 
 
@@ -146,6 +150,145 @@ def test_growing_with_its_file(disks: Disks) -> None:
     assert size_bytes(device) == MIB
     loop_device.follow_size(device)
     assert size_bytes(device) == 2 * MIB
+
+
+FILE_SYSTEMS = ["ext4", "xfs", "btrfs", "tmpfs", "overlay"]
+
+
+@pytest.fixture(params=FILE_SYSTEMS)
+def store(
+    request: pytest.FixtureRequest,
+    disks: Disks,
+    mounts: Mounts,
+    place: Path,
+    needs_tool: NeedsTool,
+    needs_filesystem: NeedsTool,
+) -> Path:
+    """A directory on a file system of its own."""
+    fs_type = request.param
+    needs_filesystem(fs_type)
+    where = place / "store"
+    where.mkdir()
+    if fs_type in ("tmpfs", "overlay"):
+        mounts.mount("tmpfs", where, "tmpfs")
+    else:
+        needs_tool(f"mkfs.{fs_type}")
+        mounts.mount(str(disks.formatted(fs_type)), where, fs_type)
+    if fs_type == "overlay":
+        for name in ("lower", "upper", "work", "merged"):
+            (where / name).mkdir()
+        layers = [f"{name}dir={where}/{name}" for name in ("lower", "upper", "work")]
+        mounts.mount("overlay", where / "merged", "overlay", layers)
+        return where / "merged"
+    if fs_type == "btrfs":
+        needs_tool("btrfs")
+        subprocess.run(  # noqa: S603  a test's own words
+            ["btrfs", "subvolume", "create", str(where / "sub")],  # noqa: S607  wherever it is
+            check=True,
+            capture_output=True,
+        )
+        return where / "sub"  # which has a device number of its own
+    return where
+
+
+def hide(mount_point: Path) -> None:
+    """Let nobody reach a mount any more, though it is in use."""
+    subprocess.run(["umount", "--lazy", str(mount_point)], check=True)  # noqa: S603, S607  a test's own words
+
+
+async def test_it_is_known_by_its_file_whatever_the_name(
+    store: Path, mounts: Mounts, target: Path
+) -> None:
+    file = store / "image"
+    with file.open("wb") as opened:
+        opened.truncate(MIB)
+    mounts.bind(store, target)
+    device = loop_device.attach(target / "image")
+    hide(target)
+    assert str(file) not in dict(loop_devices()).values()
+    os.link(file, store / "second name")
+    assert loop_device.find(file) == device
+    assert loop_device.find(store / "second name") == device
+    assert is_open_elsewhere(file, Opener.WRITER)
+    loop_device.detach(device)
+    await until_free(device)
+    assert loop_device.find(file) is None
+    assert not is_open_elsewhere(file, Opener.ANYBODY)
+
+
+def test_the_file_of_a_reader_is_open_but_not_for_writing(disks: Disks) -> None:
+    file = disks.file(1)
+    loop_device.attach(file, Access.READ_ONLY)
+    assert is_open_elsewhere(file, Opener.ANYBODY)
+    assert not is_open_elsewhere(file, Opener.WRITER)
+
+
+def test_nobody_knows_of_a_file_that_cannot_be_leased() -> None:
+    assert is_open_elsewhere(Path("/dev/zero"), Opener.ANYBODY) is None
+
+
+async def test_each_device_is_asked_once_while_it_stands_for_the_same_file(
+    disks: Disks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    def ask(device: Path) -> Backing | None:
+        asked.append(device)
+        return really(device)
+
+    really = loop_backing.ask
+    monkeypatch.setattr(loop_backing, "ask", ask)
+    first, second = disks.file(1), disks.file(1)
+    device = loop_device.attach(first)
+    for _ in range(3):
+        assert loop_device.find(first) == device
+    assert asked.count(device) == 1
+    loop_device.detach(device)
+    await until_free(device)
+    assert loop_device.find(first) is None
+    again = loop_device.attach(second)
+    assert (loop_device.find(first), loop_device.find(second)) == (None, again)
+
+
+def test_a_device_that_does_not_answer_keeps_nobody(
+    disks: Disks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck, fine = loop_device.attach(disks.file(1)), disks.file(1)
+    device = loop_device.attach(fine)
+    never, asked = threading.Event(), []
+
+    def ask(one: Path) -> Backing | None:
+        asked.append(one)
+        if one == stuck:
+            never.wait()
+        return really(one)
+
+    really = loop_backing.ask
+    monkeypatch.setattr(loop_backing, "ask", ask)
+    monkeypatch.setattr(loop_backing, "ANSWER_SECONDS", 0.2)
+    try:
+        assert list(loop_device.find_all(fine)) == [device]
+        assert list(loop_device.find_all(fine)) == [device]
+        assert asked.count(stuck) == 1
+    finally:
+        never.set()
+
+
+async def test_every_pod_has_a_lock_of_its_own_on_a_device_they_share(
+    mounts: Mounts, disks: Disks, place: Path
+) -> None:
+    device = disks.empty(1)
+    bound = [place / "pod-1", place / "pod-2"]
+    for path in bound:
+        path.touch()
+        mounts.bind(device, path)
+    first, second = map(loop_device.find_or_attach, bound)
+    assert first != second
+    loop_device.detach_backing(bound[0])
+    await until_free(first)
+    assert loop_device.find_or_attach(bound[1]) == second
+    loop_device.detach_backing(bound[1])
+    await until_free(second)
 
 
 async def test_a_lock_on_the_device_of_a_block_volume(

@@ -247,11 +247,18 @@ class VolumeCalls:
         if volume.stage or volume.publications:
             raise CallRefused(PRECONDITION, f"{volume.id} is staged on this node")
         path = self._core.image_of(volume)
-        if device.is_held(path):
-            raise CallRefused(PRECONDITION, f"{volume.id} is mounted on this node, by others")
-        device.detach_all(path)
+        self._let_go(volume.id, path)
         self._volumes.remove(volume.id)
         _log.info("volume deleted", volume=volume.id, name=volume.name)
+
+    def _let_go(self, volume_id: str, path: Path) -> None:
+        """Detach what nobody uses. Raises: CallRefused while anybody has the image open."""
+        if device.comes_true(device.is_unused, path):
+            device.detach_all(path)
+            if device.comes_true(device.is_closed, path):
+                return
+        text = f"{volume_id} is still in use on this node, perhaps in another mount namespace"
+        raise CallRefused(PRECONDITION, text)
 
     def _check_limit(self, node_id: str) -> None:
         limit = self._core.settings.max_volumes

@@ -34,7 +34,14 @@ from mooring.driver.refusal import (
     need,
 )
 from mooring.driver.room import checked_range
-from mooring.driver.staging import entry_at, is_staged, stage_volume, unstage_volume
+from mooring.driver.staging import (
+    check_not_elsewhere,
+    entry_at,
+    is_staged,
+    stage_volume,
+    undo_staging,
+    unstage_volume,
+)
 from mooring.driver.topology import of_node
 from mooring.host import loop_device
 
@@ -84,7 +91,9 @@ class NodeCalls:
             _check_fits(use, volume)
             if not self._is_staged_so(volume, path, use):
                 if volume.stage is not None:
-                    unstage_volume(self._core, volume)
+                    if volume.stage.path != path:
+                        check_not_elsewhere(self._core, volume)
+                    undo_staging(self._core, volume)
                     volume = self._core.get_volume(request.volume_id)
                 flags = flags_of(request.volume_capability)
                 stage_volume(self._core, volume, Stage(path, use), flags)
@@ -123,7 +132,8 @@ class NodeCalls:
             volume = self._core.get_volume(request.volume_id)
             _check_fits(use, volume)
             stage = volume.stage
-            if stage is None or stage.path != request.staging_target_path or not stage.is_done:
+            is_there = stage is not None and stage.path == request.staging_target_path
+            if stage is None or not is_there or not is_staged(self._core, volume):
                 text = f"{volume.id} is not staged at {request.staging_target_path}"
                 raise CallRefused(PRECONDITION, text)
             if stage.use.is_read_only and not use.is_read_only:

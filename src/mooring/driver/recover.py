@@ -13,7 +13,7 @@ from mooring.driver.backends import device, freeze
 from mooring.driver.core import Core
 from mooring.driver.publishing import is_published
 from mooring.driver.records import AccessType, VolumeRecord
-from mooring.driver.staging import entry_at, is_staged, staged_mount, unstage_volume
+from mooring.driver.staging import entry_at, is_staged, staged_mount, undo_staging
 from mooring.errors import HostError
 from mooring.host import loop_device
 from mooring.host.cleanup import remove_empty
@@ -43,7 +43,7 @@ def _recover(core: Core, volume: VolumeRecord) -> None:
         device.detach_all(path)
     elif not is_staged(core, volume) and not volume.publications and not device.is_in_use(path):
         _log.info("undoing what was staged halfway", volume=volume.id, path=volume.stage.path)
-        unstage_volume(core, volume)
+        undo_staging(core, volume)
     elif volume.access_type is AccessType.BLOCK:
         _detach_strays(path, volume)
 

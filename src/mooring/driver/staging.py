@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.driver.backends import device, image
-from mooring.driver.backends.filesystem import Mounting, NotThere
+from mooring.driver.backends.filesystem import Mounting, NotThere, grows_mounted
 from mooring.driver.core import Core
 from mooring.driver.records import (
     AccessType,
@@ -66,15 +66,34 @@ def stage_volume(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[st
         done = msgspec.structs.replace(stage, is_done=True)
         core.state.volumes.replace(msgspec.structs.replace(volume, stage=done, contents=contents))
     except (CallRefused, HostError):
-        unstage_volume(core, volume)
+        undo_staging(core, volume)
         raise
 
 
 def unstage_volume(core: Core, volume: VolumeRecord) -> None:
-    """Unmount it and let its devices go, however far staging had come. The caller holds it.
+    """Unmount it and let its devices go. The caller holds it.
 
     After: it is not staged, and the record says so. A copy of the mount that another namespace has
-    keeps the device, which goes with it. Raises: HostError when it cannot be unmounted.
+    keeps the device, which goes with it.
+    Raises: HostError when it cannot be unmounted; CallRefused when it is mounted out of sight.
+    """
+    is_mount = volume.access_type is AccessType.MOUNT
+    if is_mount and staged_mount(core, volume) is None:
+        check_not_elsewhere(core, volume)
+    undo_staging(core, volume)
+
+
+def check_not_elsewhere(core: Core, volume: VolumeRecord) -> None:
+    """Raises: CallRefused when it is mounted, and not where this process can see it."""
+    if not device.comes_true(device.is_unused, core.image_of(volume)):
+        text = f"{volume.id} is still mounted, in another mount namespace than the driver's"
+        raise CallRefused(PRECONDITION, text)
+
+
+def undo_staging(core: Core, volume: VolumeRecord) -> None:
+    """Unmount and let go what is in sight, however far staging had come. The caller holds it.
+
+    After: it is not staged here, and the record says so. Raises: HostError.
     """
     while volume.access_type is AccessType.MOUNT and (mount := staged_mount(core, volume)):
         core.mounts.unmount(mount.mount_point)
@@ -113,12 +132,28 @@ def _mount(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...
     is_new = isinstance(volume.contents, Formatting)
     if is_new:
         mounting.format_and_mount(flags)
+    elif device.is_in_use(path):
+        _mount_once_more(mounting, volume, stage, flags)
     else:
         _mount_existing(mounting, volume, stage, flags)
     if is_new and stage.use.is_read_only:
         mounting.unmount()
         mounting.mount(is_read_only=True, flags=flags)
     return Formatted(volume.fs_type, volume.size_bytes)
+
+
+def _mount_once_more(
+    mounting: Mounting, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...]
+) -> None:
+    """Another mount of a file system that another namespace has: whole, and not to be repaired."""
+    mounting.mount(is_read_only=stage.use.is_read_only, flags=flags)
+    contents = volume.contents
+    if not isinstance(contents, Formatted) or contents.size_bytes >= volume.size_bytes:
+        return
+    if stage.use.is_read_only or not grows_mounted(contents.fs_type):
+        text = f"{volume.id} has to grow, and is still mounted in another mount namespace"
+        raise CallRefused(PRECONDITION, text)
+    mounting.grow()
 
 
 def _mount_existing(

@@ -1,7 +1,11 @@
 """Loop devices: a file (or another device) as a block device.
 
+A device belongs to a file if it holds that very file, by device and inode number, whatever name
+and mount namespace it was set up with.
+
 Block volumes use them in a second way: a loop device holds its backing device open, so that no
-other device can take its name while a pod uses it.
+other device can take its name while a pod uses it. There every pod has one of its own, for the
+same device; so for these locks the name counts too.
 """
 
 import errno
@@ -15,24 +19,22 @@ from pathlib import Path
 
 from mooring import log
 from mooring.errors import HostError, KernelRefused
+from mooring.host.loop_backing import GET_STATUS64, INFO, SYSFS, backing_of, told_name, used_devices
 from mooring.host.refusal import refusals
 
 logger = log.get("mooring.host.loop_device")
 
 CONTROL = Path("/dev/loop-control")
-SYSFS = Path("/sys/block")
 ATTEMPTS = 64  # each time somebody else was faster with the free device
 
 _SET_FD = 0x4C00
 _CLR_FD = 0x4C01
 _SET_STATUS64 = 0x4C04
-_GET_STATUS64 = 0x4C05
 _SET_CAPACITY = 0x4C07
 _CONFIGURE = 0x4C0A
 _GET_FREE = 0x4C82
-_INFO = struct.Struct("QQ36xI64s112x")  # loop_info64: device and inode of the backing, flags, name
 _FLAGS_AT = 52  # in loop_info64
-_CONFIG = struct.Struct(f"II{_INFO.size}s64x")  # loop_config: descriptor, block size, info
+_CONFIG = struct.Struct(f"II{INFO.size}s64x")  # loop_config: descriptor, block size, info
 _NAME_BYTES = 63
 
 
@@ -79,32 +81,38 @@ def find(backing: Path) -> Path | None:
 
 
 def find_all(backing: Path) -> Iterator[Path]:
-    """All loop devices that stand for `backing`.
+    """All loop devices that stand for `backing`, set up in whatever mount namespace.
 
-    The name that the kernel tells is only where to look: it may be that of a removed file, or of
-    one that is hidden under a mount. What counts is that the device holds this very file.
+    Raises: HostError when `backing` cannot be looked at; a missing one has none.
     """
-    try:
-        with refusals(f"stat {backing}"):
-            sought = backing.stat()
-    except KernelRefused as refused:
-        if refused.errno == errno.ENOENT:
-            return
-        raise
+    sought = _identity(backing)
+    if sought is not None:
+        for name in used_devices():
+            found = backing_of(name)
+            if found is not None and found[:2] == sought:
+                yield Path("/dev") / name
+
+
+def find_lock(backing: Path) -> Path | None:
+    """The loop device that was set up for `backing` by this name, or None.
+
+    The name that was given at `attach` will do as well as the one that the kernel tells here.
+    """
     names = {str(backing), os.path.realpath(backing)}
-    with refusals(f"list {SYSFS}"):
-        devices = [name for name in os.listdir(SYSFS) if name.startswith("loop")]
-    for name in devices:
-        told = _backing_name(name)
+    given = {_given_name(Path(name)) for name in names}
+    for device in find_all(backing):
+        told = told_name(device.name)
         if names & {told, told.removesuffix(" (deleted)")}:
-            device = Path("/dev") / name
-            if _backing_file(device) == (sought.st_dev, sought.st_ino):
-                yield device
+            return device
+        found = backing_of(device.name)
+        if found is not None and found.given_name in given:
+            return device
+    return None
 
 
 def find_or_attach(backing: Path) -> Path:
-    """The loop device of `backing`, made if there is none."""
-    return find(backing) or attach(backing)
+    """The loop device that locks `backing` under this name, made if there is none."""
+    return find_lock(backing) or attach(backing)
 
 
 def detach(device: Path) -> None:
@@ -135,7 +143,7 @@ def keep(device: Path, backing: Path) -> bool:
 
     After: it stands for `backing` until it is detached.
     """
-    info = bytearray(_INFO.size)
+    info = bytearray(INFO.size)
     with refusals(f"keep {device}"):
         sought = backing.stat()
         try:
@@ -143,8 +151,8 @@ def keep(device: Path, backing: Path) -> bool:
         except FileNotFoundError:
             return False
         try:
-            fcntl.ioctl(descriptor, _GET_STATUS64, info)
-            on_device, inode, flags, _ = _INFO.unpack(info)
+            fcntl.ioctl(descriptor, GET_STATUS64, info)
+            on_device, inode, flags, _ = INFO.unpack(info)
             if (on_device, inode) != (sought.st_dev, sought.st_ino):
                 return False
             struct.pack_into("I", info, _FLAGS_AT, flags & ~_Flag.AUTOCLEAR)
@@ -159,8 +167,8 @@ def keep(device: Path, backing: Path) -> bool:
 
 
 def detach_backing(backing: Path) -> None:
-    """Free the loop device of `backing`; having none is success."""
-    device = find(backing)
+    """Free the loop device that locks `backing` under this name; having none is success."""
+    device = find_lock(backing)
     if device is None:
         logger.warning("no loop device to detach", backing=backing)
     else:
@@ -178,7 +186,7 @@ def _take_free_device(backing: Path, access: Access, flags: _Flag) -> tuple[Path
     held, access = _open_backing(backing, access)
     if access is Access.READ_ONLY:
         flags |= _Flag.READ_ONLY
-    info = _INFO.pack(0, 0, flags, os.fsencode(backing)[:_NAME_BYTES])
+    info = INFO.pack(0, 0, flags, _given_name(backing))
     try:
         for _ in range(ATTEMPTS):
             device = _free_device()
@@ -239,28 +247,24 @@ def _bind(device: int, backing: int, info: bytes) -> None:
         raise
 
 
-def _backing_name(device: str) -> str:
-    """The path that the kernel tells; empty for a device that is free, or is just being freed."""
+def _identity(backing: Path) -> tuple[int, int] | None:
     try:
-        told = (SYSFS / device / "loop" / "backing_file").read_bytes()
-    except OSError:
-        return ""
-    return os.fsdecode(told.removesuffix(b"\n"))
+        with refusals(f"stat {backing}"):
+            found = backing.stat()
+    except KernelRefused as refused:
+        if refused.errno == errno.ENOENT:
+            return None
+        raise
+    return found.st_dev, found.st_ino
 
 
-def _backing_file(device: Path) -> tuple[int, int] | None:
-    """Device and inode number of what stands behind a loop device; None when it is free."""
-    info = bytearray(_INFO.size)
-    try:
-        _ioctl(device, _GET_STATUS64, info, os.O_RDONLY)
-    except OSError:
-        return None
-    on_device, inode, _, _ = _INFO.unpack(info)
-    return on_device, inode
+def _given_name(backing: Path) -> bytes:
+    """The end of it, which tells pods and volumes apart."""
+    return os.fsencode(backing)[-_NAME_BYTES:]
 
 
-def _ioctl(device: Path, request: int, argument: int | bytearray, how: int = os.O_RDWR) -> None:
-    descriptor = os.open(device, how | os.O_CLOEXEC)
+def _ioctl(device: Path, request: int, argument: int) -> None:
+    descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.ioctl(descriptor, request, argument)
     finally:

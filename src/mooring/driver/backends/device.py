@@ -2,15 +2,24 @@
 
 A device that is let go stays as long as somebody has it mounted: a container that is just being
 started takes a copy of all mounts with it. Two devices for one image would be two file systems on
-the same blocks, so as long as the old one is there it is taken again.
+the same blocks, so as long as the old one is there it is taken again. An image that somebody has
+open for writing without a device that can be found (the device has no node in this container's
+/dev, say) gets none.
 """
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
+from mooring.driver.refusal import PRECONDITION, CallRefused
 from mooring.errors import KernelRefused
 from mooring.host import block_device, loop_device
 from mooring.host.loop_device import Access
+from mooring.host.open_elsewhere import Opener, is_open_elsewhere
+
+PAUSES = 40
+PAUSE_SECONDS = 0.05
 
 
 def find(image: Path, access: Access = Access.READ_WRITE) -> Path | None:
@@ -23,7 +32,10 @@ def find(image: Path, access: Access = Access.READ_WRITE) -> Path | None:
 
 
 def find_or_attach(image: Path, access: Access = Access.READ_WRITE) -> Path:
-    """The device of `image`, made if there is none. Raises: HostError."""
+    """The device of `image`, made if there is none.
+
+    Raises: HostError; CallRefused when somebody who cannot be found writes to the image.
+    """
     found = find(image, access)
     if found is not None:
         return found
@@ -32,6 +44,9 @@ def find_or_attach(image: Path, access: Access = Access.READ_WRITE) -> Path:
         is_same = block_device.is_read_only(device) == is_read_only
         if is_same and loop_device.keep(device, image):
             return device
+    if loop_device.find(image) is None and is_open_elsewhere(image, Opener.WRITER):
+        text = f"{image} is open for writing elsewhere, perhaps by a device out of sight"
+        raise CallRefused(PRECONDITION, text)
     return loop_device.attach(image, access)
 
 
@@ -46,10 +61,35 @@ def is_in_use(image: Path) -> bool:
     return any(_is_busy(device) for device in loop_device.find_all(image))
 
 
-def is_held(image: Path) -> bool:
-    """Whether one is mounted that was not even let go. Raises: HostError."""
-    devices = (each for each in loop_device.find_all(image) if not loop_device.is_going(each))
-    return any(_is_busy(device) for device in devices)
+def is_open(image: Path) -> bool:
+    """Whether anything has `image` open: a device, mounted or not, or a program.
+
+    Raises: HostError.
+    """
+    return loop_device.find(image) is not None or bool(is_open_elsewhere(image, Opener.ANYBODY))
+
+
+def comes_true(is_so: Callable[[Path], bool], image: Path) -> bool:
+    """Whether it is so, now or in a moment: a container that starts has copies of all mounts.
+
+    Nobody is told when such a copy goes, so it is asked again, for two seconds.
+    """
+    pause = Event()
+    for _ in range(PAUSES):
+        if is_so(image):
+            return True
+        pause.wait(PAUSE_SECONDS)
+    return is_so(image)
+
+
+def is_unused(image: Path) -> bool:
+    """The contrary of `is_in_use`."""
+    return not is_in_use(image)
+
+
+def is_closed(image: Path) -> bool:
+    """The contrary of `is_open`."""
+    return not is_open(image)
 
 
 def number_of(path: Path) -> int | None:

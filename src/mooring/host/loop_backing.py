@@ -1,0 +1,125 @@
+"""What stands behind the loop devices of this machine: files, known by device and inode number.
+
+The name that sysfs tells is that of the mount namespace in which a device was set up; in another
+one it may name nothing, or another file. So every device that is in use is asked which file it
+has. Each is asked once: the kernel counts how often a disk got another medium (`diskseq`, since
+Linux 5.15), and while the count stays, so does the answer.
+"""
+
+import fcntl
+import os
+import queue
+import struct
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+from mooring import log
+from mooring.host.refusal import refusals
+
+_log = log.get("mooring.host.loop_device")
+
+SYSFS = Path("/sys/block")
+ANSWER_SECONDS = 5.0  # a device on a file system that hangs does not answer at all
+
+GET_STATUS64 = 0x4C05
+INFO = struct.Struct("QQ36xI64s112x")  # loop_info64: device and inode of the backing, flags, name
+
+
+class Backing(NamedTuple):
+    """The file behind a loop device, and the name that whoever set it up gave it."""
+
+    device: int
+    inode: int
+    given_name: bytes
+
+
+class _Known(NamedTuple):
+    medium: str
+    backing: Backing | None  # None: it has been asked, and has not answered
+
+
+_known: dict[str, _Known] = {}  # by the name of the device; as many as there are on the machine
+_lock = threading.Lock()
+
+
+def used_devices() -> list[str]:
+    """The names of the loop devices that stand for something. Raises: HostError."""
+    with refusals(f"list {SYSFS}"):
+        found = [name for name in os.listdir(SYSFS) if name.startswith("loop")]
+    used = [name for name in found if told_name(name)]
+    with _lock:
+        for name in _known.keys() - set(used):
+            del _known[name]
+    return used
+
+
+def told_name(device: str) -> str:
+    """The path that the kernel tells; empty for a device that is free, or is just being freed."""
+    try:
+        told = (SYSFS / device / "loop" / "backing_file").read_bytes()
+    except OSError:
+        return ""
+    return os.fsdecode(told.removesuffix(b"\n"))
+
+
+def backing_of(device: str) -> Backing | None:
+    """The file behind a device; None when it is free, or does not answer.
+
+    One that does not answer hangs on its file system. It is not asked again until it stands for
+    something else, and the answer counts when it comes.
+    """
+    medium = _medium(device)
+    if medium:
+        with _lock:
+            known = _known.get(device)
+        if known is not None and known.medium == medium:
+            return known.backing
+    answers: queue.SimpleQueue[Backing | None] = queue.SimpleQueue()
+    asking = threading.Thread(target=_learn, args=(device, medium, answers), daemon=True)
+    asking.start()
+    try:
+        return answers.get(timeout=ANSWER_SECONDS)
+    except queue.Empty:
+        _log.warning("a loop device does not answer", device=device, backing=told_name(device))
+        _remember(device, medium, None)
+        return None
+
+
+def ask(device: Path) -> Backing | None:
+    """What the kernel says now; None when the device is free or cannot be opened."""
+    info = bytearray(INFO.size)
+    try:
+        descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.ioctl(descriptor, GET_STATUS64, info)
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return None
+    on_device, inode, _, name = INFO.unpack(info)
+    return Backing(on_device, inode, name.rstrip(b"\0"))
+
+
+def _learn(device: str, medium: str, answers: "queue.SimpleQueue[Backing | None]") -> None:
+    backing = ask(Path("/dev") / device)
+    if backing is not None and _medium(device) == medium:
+        _remember(device, medium, backing)
+    answers.put(backing)
+
+
+def _remember(device: str, medium: str, backing: Backing | None) -> None:
+    if not medium:
+        return
+    with _lock:
+        known = _known.get(device)
+        if backing is not None or known is None or known.medium != medium:
+            _known[device] = _Known(medium, backing)
+
+
+def _medium(device: str) -> str:
+    """Which medium is in it; empty on kernels that do not count."""
+    try:
+        return (SYSFS / device / "diskseq").read_text().strip()
+    except OSError:
+        return ""
