@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from mooring.driver.settings import NAME
-from mooring.host.loop_device import CONTROL, SYSFS, detach
+from mooring.host.loop_backing import SYSFS
+from mooring.host.loop_device import CONTROL, detach
 from mooring.host.mountinfo import canonical, read_table
 from tests.clients.containers import PROMPTLY
 from tests.clients.manifests import STORAGE, Doc, a_claim

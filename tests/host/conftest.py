@@ -24,6 +24,7 @@ from tests.host.image_disk import (  # noqa: F401  fixtures
     memory_disk,
     written_image,
 )
+from tests.host.kernels import kernel  # noqa: F401  a fixture
 
 SECONDS_TO_GO = 10.0
 NeedsTool = Callable[[str], None]

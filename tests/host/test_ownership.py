@@ -4,19 +4,21 @@ import os
 import stat
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from mooring.errors import HostError
-from mooring.host import no_follow, ownership, ownership_crew, ownership_walk, tree
+from mooring.host import no_follow, ownership, ownership_crew, ownership_walk, same_mount, tree
 from mooring.host.atomic_dir import FileContent, write
 from mooring.host.mount import Mounts
-from mooring.host.ownership import Applied, ChangePolicy, FsGroup
+from mooring.host.ownership import Applied, ChangePolicy, FsGroup, View
 from mooring.host.ownership_walk import Share, Wanted
 from tests.fakes.system_calls import SystemCalls
 from tests.host.attacker import attacking, exchange
+from tests.host.conftest import NeedsTool
 
 GROUP = FsGroup(2000)
 
@@ -117,29 +119,88 @@ def test_fifos_sockets_and_devices_are_changed_unopened(volume: Path) -> None:
     assert (found["fifo"], found["null"]) == ((2000, 0o660), (2000, 0o660))
 
 
-def test_mounts_inside_are_walked_too(volume: Path, mounts: Mounts) -> None:
-    mounts.mount("tmpfs", volume / "d", "tmpfs", ["mode=0755"])
+@pytest.fixture(params=[*View], ids=lambda view: view.value)
+def view(request: pytest.FixtureRequest) -> View:
+    view: View = request.param
+    return view
+
+
+@pytest.fixture
+def other(place: Path) -> Path:
+    """A directory that is none of the volume's, with a file that is nobody else's."""
+    path = place / "other"
+    path.mkdir(0o700)
+    (path / "key").touch(0o600)
+    return path
+
+
+@pytest.mark.usefixtures("kernel")
+def test_mounts_inside_are_left_alone(
+    volume: Path, other: Path, mounts: Mounts, view: View
+) -> None:
+    (volume / "mounted").mkdir()
+    (volume / "file").touch()
+    mounts.bind(other, volume / "mounted")
+    mounts.bind(other / "key", volume / "file")
+    mounts.mount("tmpfs", volume / "d", "tmpfs", ["mode=0700"])
     (volume / "d" / "inner").touch(0o600)
-    ownership.apply(volume, GROUP)
-    assert owners(volume)["d/inner"] == (2000, 0o660)
+    ownership.apply(volume, GROUP, view=view)
+    assert owners(other) == {".": (0, 0o700), "key": (0, 0o600)}
+    assert owners(volume / "d") == {".": (0, 0o700), "inner": (0, 0o600)}
+    assert owners(volume)["."] == (2000, 0o2775)
+
+
+@pytest.mark.usefixtures("other")
+def test_what_mounts_hide_is_owned_where_a_bind_shows_it(
+    volume: Path, place: Path, mounts: Mounts, target: Path
+) -> None:
+    mounts.bind(place / "other", volume / "d")
+    ownership.apply(volume, GROUP, view=View.AS_BOUND)
+    mounts.bind(volume, target)
+    assert owners(target) == {
+        ".": (2000, 0o2775),
+        "d": (2000, 0o2775),
+        "d/file": (2000, 0o664),
+    }
+    assert owners(place / "other")["key"] == (0, 0o600)
+
+
+@pytest.mark.usefixtures("large")
+def test_helpers_see_what_the_bind_shows(volume: Path, other: Path, mounts: Mounts) -> None:
+    (volume / "mounted").mkdir()
+    mounts.bind(other, volume / "mounted")
+    assert ownership.apply(volume, GROUP, view=View.AS_BOUND).failures == 0
+    assert owners(other) == {".": (0, 0o700), "key": (0, 0o600)}
+    mounts.unmount(volume / "mounted")
+    assert {gid for gid, _ in owners(volume).values()} == {2000}
 
 
 def test_a_refused_change_is_counted_and_passed_over(
-    volume: Path, place: Path, mounts: Mounts, caplog: pytest.LogCaptureFixture
+    volume: Path, caplog: pytest.LogCaptureFixture, needs_tool: NeedsTool
 ) -> None:
-    other = place / "other"
-    other.mkdir()
-    (other / "file").touch(0o600)
-    (volume / "ro").mkdir()
-    mounts.bind(other, volume / "ro", ["ro"])
-    assert ownership.apply(volume, GROUP) == Applied(5, failures=2)
+    needs_tool("chattr")
+    (volume / "fixed").touch(0o600)
+    with immutable(volume / "fixed"):
+        assert ownership.apply(volume, GROUP) == Applied(4, failures=1)
     found = owners(volume)
-    assert (found["."], found["d/file"], found["ro/file"]) == (
+    assert (found["."], found["d/file"], found["fixed"]) == (
         (2000, 0o2775),
         (2000, 0o664),
         (0, 0o600),
     )
-    assert "Read-only file system" in caplog.text
+    assert "Operation not permitted" in caplog.text
+
+
+@contextmanager
+def immutable(file: Path) -> Iterator[None]:
+    """Not even root may change it."""
+    for sign in "+-":
+        argv = ["chattr", f"{sign}i", str(file)]
+        ended = subprocess.run(argv, check=False, capture_output=True, text=True)  # noqa: S603  a test's own words
+        if ended.returncode != 0:
+            pytest.skip(f"needs a file system with attributes: {ended.stderr}")
+        if sign == "+":
+            yield
 
 
 def test_the_root_comes_last(volume: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +213,7 @@ def test_the_root_comes_last(volume: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(ownership_walk, "change", note)
     ownership.apply(volume, GROUP)
-    assert order == ["file", "d", "volume"]
+    assert order == ["file", "d", "."]
 
 
 @pytest.fixture
@@ -248,7 +309,7 @@ def test_an_attacker_strikes_at_every_system_call(
 
         attack = SystemCalls(strike)
         with monkeypatch.context() as patch:
-            attack.install(patch, ownership, ownership_walk, tree, no_follow)
+            attack.install(patch, ownership, ownership_walk, tree, no_follow, same_mount)
             with suppress(HostError):
                 ownership.apply(volume, FsGroup(2000 + at))
         calls = attack.count

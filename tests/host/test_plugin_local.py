@@ -84,6 +84,23 @@ async def test_the_group_follows_the_first_pod_of_each_time(
     assert group_of(once / "data") == 2222
 
 
+async def test_the_group_gets_what_the_pod_sees_and_nothing_that_is_mounted_below(
+    plugin: Local, place: Path, mounts: Mounts
+) -> None:
+    disk, other = place / "disk", place / "other"
+    for path in (disk / "other", other):
+        path.mkdir(parents=True)
+    (disk / "other" / "hidden").touch(0o600)
+    (other / "key.pem").touch(0o600)
+    mounts.bind(other, disk / "other")
+    mounter = plugin.mounter(a_local_use(disk), a_pod())
+    await mounter.set_up(a_request(Told(), 4321))
+    assert (group_of(other), group_of(other / "key.pem")) == (0, 0)
+    assert stat.S_IMODE((other / "key.pem").stat().st_mode) == 0o600
+    assert os.listdir(mounter.path / "other") == ["hidden"]
+    assert (group_of(mounter.path), group_of(mounter.path / "other" / "hidden")) == (4321, 4321)
+
+
 async def test_the_device_is_found_again_after_a_restart(
     plugin: Local, host: Host, disks: Disks, needs_tool: NeedsTool
 ) -> None:

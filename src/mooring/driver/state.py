@@ -11,7 +11,6 @@ never half of one. Only what is in those two is ever deleted: an image whose rec
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +23,7 @@ from mooring import log
 from mooring.driver.records import Record, SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import DATA_LOSS, CallRefused
 from mooring.errors import UsageError
+from mooring.host import tree
 from mooring.host.refusal import refusals
 
 IMAGE = "image"
@@ -157,9 +157,13 @@ def open_state(root: Path) -> State:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a draft or garbage; missing is success."""
+    """Remove a draft or garbage; missing is success. Raises: OSError; EBUSY names a mount point."""
     with suppress(FileNotFoundError):
-        shutil.rmtree(path)
+        parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            tree.remove(parent, path.name)
+        finally:
+            os.close(parent)
 
 
 def sync(path: Path) -> None:

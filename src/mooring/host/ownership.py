@@ -3,14 +3,15 @@
 import os
 import stat
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from enum import Enum
 from pathlib import Path
 
 import msgspec
 
 from mooring import log
-from mooring.host import ownership_walk
+from mooring.errors import KernelRefused
+from mooring.host import mount_calls, ownership_walk
 from mooring.host.ownership_crew import Crew
 from mooring.host.ownership_walk import Tally, Wanted
 from mooring.host.refusal import refusals
@@ -63,10 +64,20 @@ def is_root_right(root: os.stat_result, group: FsGroup) -> bool:
     )
 
 
+class View(Enum):
+    """In which view of a directory its entries are given away. Neither leaves the mount."""
+
+    AS_IT_IS = "as it is"  # directories that something is mounted upon are left alone
+    AS_BOUND = "as bound"  # what a bind shows: they are in sight, and their mounts are not
+
+
 def apply(
-    directory: Path, group: FsGroup, progress: Callable[[int], None] | None = None
+    directory: Path,
+    group: FsGroup,
+    progress: Callable[[int], None] | None = None,
+    view: View = View.AS_IT_IS,
 ) -> Applied:
-    """Give everything at and below `directory` to the group.
+    """Give everything at and below `directory` to the group; what is mounted inside is left alone.
 
     After: every entry, links included, has the group; all but links have mode bits added that
     let the group in. `directory` itself comes last: once it is right, all was.
@@ -77,11 +88,7 @@ def apply(
     with refusals(f"setting volume ownership for {directory}"):
         if group.policy is ChangePolicy.ON_ROOT_MISMATCH and _is_right(directory, group):
             return Applied(0)
-        parent = os.open(directory.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            tally = _change(parent, directory.name or ".", group, progress)
-        finally:
-            os.close(parent)
+        tally = _change(directory, group, progress, view)
     if tally.failures:
         _log.warning(
             "some entries kept their owner or mode",
@@ -121,20 +128,32 @@ def _is_right(directory: Path, group: FsGroup) -> bool:
 
 
 def _change(
-    parent: int, name: str, group: FsGroup, progress: Callable[[int], None] | None
+    directory: Path, group: FsGroup, progress: Callable[[int], None] | None, view: View
 ) -> Tally:
     wanted = Wanted(group.gid, group.file_bits, group.directory_bits)
-    seen = os.stat(name, dir_fd=parent, follow_symlinks=False)
     tally = Tally()
-    if stat.S_ISDIR(seen.st_mode):
-        root = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
-        try:
+    root, name = _open(directory, view)
+    try:
+        seen = os.stat(name, dir_fd=root, follow_symlinks=False)
+        if stat.S_ISDIR(seen.st_mode):
             with closing(Crew(root, wanted, progress)) as crew:
                 tally = crew.walk()
-        finally:
-            os.close(root)
-    tally.entries += 1
-    refused = ownership_walk.change(parent, name, seen, wanted)
+        tally.entries += 1
+        refused = ownership_walk.change(root, name, seen, wanted)
+    finally:
+        os.close(root)
     if refused is not None:
         tally.fail(name, refused)
     return tally
+
+
+def _open(path: Path, view: View) -> tuple[int, str]:
+    """A directory, held open, and the name in it of what is at `path`; `.` for a directory."""
+    how = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+    if view is View.AS_BOUND and path.is_dir() and not path.is_symlink():
+        with suppress(KernelRefused):  # an old kernel, or no right to: then as it is
+            return mount_calls.open_view(path), "."
+    try:
+        return os.open(path, how | os.O_NOFOLLOW), "."
+    except NotADirectoryError:  # also said of a link, which is given away itself
+        return os.open(path.parent, how), path.name

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import NamedTuple
 
-from mooring.host import no_follow, tree
+from mooring.host import no_follow, same_mount, tree
 
 REPORT_EVERY = 1_000  # entries
 DONE = "done"
@@ -63,19 +63,22 @@ class Tally:
 
 
 def change_below(root: int, wanted: Wanted, share: Share, report: Callable[[Tally], None]) -> Tally:
-    """Change a share of what is below the directory `root`; not `root` itself.
+    """Change a share of what is below the directory `root`; not `root` itself, nor what is mounted.
 
     A refused change is counted and passed over. `report` is called every 1,000 entries.
     Raises: OSError when an entry cannot be looked at, or a directory not be read.
     """
     tally = Tally()
+    device = os.fstat(root).st_dev
     with closing(tree.walk(root)) as visits:
         for directory, name, inode, _ in visits:
             if inode % share.of != share.number:
                 continue
             try:
-                seen = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                seen = same_mount.find_here(directory, name, inode, device)
             except FileNotFoundError:
+                continue
+            if seen is None:  # mounted upon: what its name leads to is somebody else's
                 continue
             refused = change(directory, name, seen, wanted)
             if refused is not None:

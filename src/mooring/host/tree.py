@@ -1,19 +1,28 @@
 """Going through a directory tree that others may be changing: by descriptors, through no link.
 
+A walk never leaves the mount where it began (`same_mount`), and nothing else in Mooring walks.
 Any depth is walked with a bounded number of descriptors, since a container may nest directories
 far deeper than a path is long.
 """
 
 import errno
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing, suppress
+from enum import Enum, auto
 from pathlib import Path
 
-from mooring.host import no_follow
+from mooring.host import no_follow, same_mount
 from mooring.host.refusal import refusals
 
-Visit = tuple[int, str, int, bool]  # open directory, name in it, inode number, is it a directory
+
+class Kind(Enum):
+    DIRECTORY = auto()  # all that is in it was visited before
+    MOUNT_POINT = auto()  # a directory that was not entered, since something is mounted there
+    OTHER = auto()  # no directory; a file may be a mount point too
+
+
+Visit = tuple[int, str, int, Kind]  # open directory, name in it, inode number in that directory
 
 _HELD = 64  # levels whose descriptors stay open
 _NO_DIRECTORY = (errno.ENOTDIR, errno.ELOOP)
@@ -49,13 +58,12 @@ class _Level:
         self.fd = fd
 
 
-def walk(
-    root: int, enter: Callable[[int, str], int] = no_follow.open_directory
-) -> Generator[Visit]:
+def walk(root: int) -> Generator[Visit]:
     """Everything below the directory `root`, each directory after what is in it.
 
-    `enter` opens a directory; one that it refuses with EXDEV is visited, but not what is in it.
-    What vanishes during the walk is left out. Use under `contextlib.closing`.
+    A mount point is visited, but not what is mounted there: to a system call, its name is that of
+    the mounted directory. What vanishes during the walk is left out.
+    Use under `contextlib.closing`.
     Raises: OSError when a directory cannot be read.
     """
     trail = [_Level(os.open(".", no_follow.DIRECTORY, dir_fd=root), "", 0)]
@@ -66,13 +74,14 @@ def walk(
             if level.directories:
                 name, inode = level.directories.pop()
                 try:
-                    level = _Level(enter(level.fd, name), name, inode)
+                    level = _Level(same_mount.enter(level.fd, name), name, inode)
                 except FileNotFoundError:
                     continue
                 except OSError as error:
                     if error.errno != errno.EXDEV and error.errno not in _NO_DIRECTORY:
                         raise
-                    yield level.fd, name, inode, error.errno == errno.EXDEV
+                    is_mount = error.errno == errno.EXDEV
+                    yield level.fd, name, inode, Kind.MOUNT_POINT if is_mount else Kind.OTHER
                     continue
                 trail.append(level)
                 if len(trail) > _HELD:
@@ -83,7 +92,7 @@ def walk(
                 if above.fd < 0:
                     above.find_above(level.fd)
                 os.close(trail.pop().fd)
-                yield above.fd, level.name, level.inode, True
+                yield above.fd, level.name, level.inode, Kind.DIRECTORY
             else:
                 return
     finally:
@@ -99,7 +108,7 @@ def _leaves(level: _Level) -> Generator[Visit]:
             if entry.is_dir(follow_symlinks=False):
                 directories.append((entry.name, entry.inode()))
             else:
-                yield fd, entry.name, entry.inode(), False
+                yield fd, entry.name, entry.inode(), Kind.OTHER
 
 
 def remove(directory: int, name: str) -> None:
@@ -110,7 +119,7 @@ def remove(directory: int, name: str) -> None:
     Raises: OSError; EBUSY names a mount point.
     """
     try:
-        root = no_follow.open_directory_of_mount(directory, name)
+        root = same_mount.enter(directory, name)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -121,9 +130,15 @@ def remove(directory: int, name: str) -> None:
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), name) from error
         raise
     try:
-        with closing(walk(root, no_follow.open_directory_of_mount)) as visits:
-            for parent, entry, _, is_directory in visits:
-                (_remove_emptied if is_directory else _remove_leaf)(parent, entry)
+        with closing(walk(root)) as visits:
+            for parent, entry, _, kind in visits:
+                match kind:
+                    case Kind.OTHER:
+                        _remove_leaf(parent, entry)
+                    case Kind.DIRECTORY:
+                        _remove_emptied(parent, entry)
+                    case Kind.MOUNT_POINT:
+                        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), entry)
     finally:
         os.close(root)
     _remove_emptied(directory, name)

@@ -1,15 +1,13 @@
 """How much room a volume has, and how much of it is used."""
 
-import errno
 import os
 import stat
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from mooring.host import no_follow, tree
+from mooring.host import same_mount, tree
 from mooring.host.refusal import refusals
 
 _BLOCK = 512  # bytes; the unit of st_blocks, whatever the file system has
@@ -52,7 +50,7 @@ def of_filesystem(path: Path) -> FilesystemUsage:
 def of_tree(directory: Path) -> TreeUsage:
     """The usage of everything at and below `directory`, as du(1) counts.
 
-    A file with several names counts once; what is on another device is left out, and so is what
+    A file with several names counts once; what is mounted inside is left out, and so is what
     vanishes meanwhile.
     Raises: HostError when something cannot be looked at.
     """
@@ -77,25 +75,20 @@ def of_block_device(path: Path) -> int:
 def _count(root: int) -> TreeUsage:
     top = os.fstat(root)
     blocks, inodes = top.st_blocks, 1
-    counted: set[int] = set()  # files that have further names
-    with closing(tree.walk(root, partial(_enter_on_device, top.st_dev))) as visits:
-        for directory, name, _, _ in visits:
+    counted: set[tuple[int, int]] = set()  # files that have further names
+    with closing(tree.walk(root)) as visits:
+        for directory, name, inode, _ in visits:
             try:
-                seen = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                seen = same_mount.find_here(directory, name, inode, top.st_dev)
             except FileNotFoundError:
                 continue
-            if seen.st_dev != top.st_dev or seen.st_ino in counted:
+            if seen is None:
                 continue
             if seen.st_nlink > 1 and not stat.S_ISDIR(seen.st_mode):
-                counted.add(seen.st_ino)
+                identity = (seen.st_dev, seen.st_ino)  # each subvolume of btrfs has its own numbers
+                if identity in counted:
+                    continue
+                counted.add(identity)
             blocks += seen.st_blocks
             inodes += 1
     return TreeUsage(blocks * _BLOCK, inodes)
-
-
-def _enter_on_device(device: int, directory: int, name: str) -> int:
-    opened = no_follow.open_directory(directory, name)
-    if os.fstat(opened).st_dev != device:
-        os.close(opened)
-        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
-    return opened

@@ -245,8 +245,8 @@ def _remove_directories(top: Path) -> None:
         except FileNotFoundError:
             return
         try:
-            for _, name, is_directory in _visits(root):
-                if not is_directory:
+            for _, name, kind in _visits(root):
+                if kind is tree.Kind.OTHER:
                     raise HostError(f"there is a file {name} below {top}")
             for parent, name, _ in _visits(root):
                 os.rmdir(name, dir_fd=parent)
@@ -254,7 +254,7 @@ def _remove_directories(top: Path) -> None:
             os.close(root)
 
 
-def _visits(root: int) -> Iterator[tuple[int, str, bool]]:
-    with closing(tree.walk(root, no_follow.open_directory_of_mount)) as visits:
-        for parent, name, _, is_directory in visits:
-            yield parent, name, is_directory
+def _visits(root: int) -> Iterator[tuple[int, str, tree.Kind]]:
+    with closing(tree.walk(root)) as visits:
+        for parent, name, _, kind in visits:
+            yield parent, name, kind

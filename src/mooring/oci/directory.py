@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 
-from mooring.host import no_follow
+from mooring.host import no_follow, same_mount
 from mooring.oci.entry import Body, Entry, Kind, Parts
 from mooring.oci.stream import PIECE
 
@@ -45,7 +45,7 @@ class DirectoryEntries:
         while self._waiting:
             parts = self._waiting.pop()
             way = "/".join(parts)
-            with no_follow.descended(self._root, way, no_follow.open_directory) as directory:
+            with no_follow.descended(self._root, way, same_mount.enter) as directory:
                 for name in sorted(os.listdir(directory)):
                     yield from self._found(directory, (*parts, name))
 
@@ -82,7 +82,7 @@ class DirectoryEntries:
 
     def _directory(self, directory: int, where: Parts, found: os.stat_result) -> Iterator[Entry]:
         try:
-            opened = no_follow.open_directory_of_mount(directory, where[-1])
+            opened = same_mount.enter(directory, where[-1])
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise

@@ -1,9 +1,11 @@
 """Directories of volumes: made, and marked as ready. All of it blocks."""
 
-import shutil
+import os
+import stat
 from pathlib import Path
 
 from mooring.errors import HostError
+from mooring.host import tree
 from mooring.host.refusal import refusals
 from mooring.plugins.layout import DIRECTORY_MODE
 
@@ -29,11 +31,13 @@ def mark_ready(marks: Path) -> None:
 
 def remove_marks(marks: Path) -> None:
     """Nothing there is a success."""
+    if not os.path.lexists(marks):
+        return
     try:
-        shutil.rmtree(marks)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
+        if not stat.S_ISDIR(os.lstat(marks).st_mode):
+            raise HostError("not a directory")
+        tree.remove_path(marks)
+    except HostError as error:
         raise HostError(f"failed to remove ready dir [{marks}]: {error}") from error
 
 

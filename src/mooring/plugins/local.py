@@ -19,7 +19,7 @@ from mooring.host import ownership
 from mooring.host.blocking import in_thread
 from mooring.host.cleanup import clean_up, remove_empty
 from mooring.host.filesystem import DEFAULT_TYPE, format_and_mount
-from mooring.host.ownership import ChangePolicy, FsGroup
+from mooring.host.ownership import ChangePolicy, FsGroup, View
 from mooring.host.refusal import refusals
 from mooring.host.resize import resize
 from mooring.model.event import EventType
@@ -134,7 +134,8 @@ class LocalMounter:
             return files.stat().st_gid
 
     def _own(self, group: FsGroup, news: SlowWalk) -> None:
-        ownership.apply(self._files.resolve(), group, news)
+        # As the pod will see them: a mount below is not part of the bind, and not of the volume.
+        ownership.apply(self._files.resolve(), group, news, View.AS_BOUND)
 
     def _bind(self) -> None:
         if self._is_mounted_once and not self._host.mounts.is_mount_point(self._files):

@@ -131,6 +131,6 @@ def test_a_mount_is_entered_or_refused() -> None:
     try:
         os.close(no_follow.open_directory(top, "proc"))
         with pytest.raises(OSError, match="cross-device link"):
-            no_follow.open_directory_of_mount(top, "proc")
+            no_follow.open_directory_at_once(top, "proc")
     finally:
         os.close(top)

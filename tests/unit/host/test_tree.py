@@ -51,7 +51,8 @@ def test_every_entry_once_and_directories_after_what_is_in_them(tmp_path: Path, 
     (tmp_path / "dangling").symlink_to("nowhere")
     order = []
     with closing(tree.walk(root)) as visits:
-        for directory, name, inode, is_directory in visits:
+        for directory, name, inode, kind in visits:
+            is_directory = kind is tree.Kind.DIRECTORY
             place = Path(os.readlink(f"/proc/self/fd/{directory}")) / name
             seen = os.stat(name, dir_fd=directory, follow_symlinks=False)
             assert (seen.st_ino, place.is_dir() and not place.is_symlink()) == (inode, is_directory)
@@ -92,8 +93,8 @@ def test_a_directory_moved_away_above_a_deep_walk_is_an_error(tmp_path: Path, ro
     nest(200, tmp_path)
     deep = tmp_path.joinpath(*["deeper"] * 50)
     with closing(tree.walk(root)) as visits:
-        for _, _, _, is_directory in visits:
-            if is_directory:  # at the bottom, and about to come up
+        for _, _, _, kind in visits:
+            if kind is tree.Kind.DIRECTORY:  # at the bottom, and about to come up
                 deep.rename(tmp_path / "elsewhere")
                 break
         with pytest.raises(OSError, match="moved elsewhere during the walk"):
@@ -125,18 +126,18 @@ def test_a_directory_swapped_for_a_link_is_visited_and_not_entered(
             (other,) = {"a", "b"} - {first}
             (inside / other).rmdir()
             (inside / other).symlink_to(outside)
-            rest = [(name, is_directory) for _, name, _, is_directory in visits]
+            rest = [(name, kind) for _, name, _, kind in visits]
     finally:
         os.close(opened)
-    assert rest == [(other, False)]
+    assert rest == [(other, tree.Kind.OTHER)]
 
 
 def test_descriptors_are_closed_when_a_walk_is_left(tmp_path: Path, root: int) -> None:
     nest(5, tmp_path)
     before = len(os.listdir("/proc/self/fd"))
     with closing(tree.walk(root)) as visits:
-        for _, _, _, is_directory in visits:
-            if is_directory:
+        for _, _, _, kind in visits:
+            if kind is tree.Kind.DIRECTORY:
                 break
     assert len(os.listdir("/proc/self/fd")) == before
 

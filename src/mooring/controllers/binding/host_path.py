@@ -6,13 +6,14 @@ there: that directory is open to every user of the machine, and we may be root.
 
 import asyncio
 import os
-import shutil
-import stat
 from contextlib import suppress
 from enum import Enum
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from mooring.controllers.binding.contract import Doc, Order, PluginError
+from mooring.errors import HostError
+from mooring.host import no_follow, tree
+from mooring.host.mountinfo import canonical, read_table
 from mooring.model.storage_terms import STORAGE, AccessMode, VolumeMode
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Plugin
@@ -76,9 +77,17 @@ class HostPathPlugin:
                 f"but received provided {source.path}"
             )
         try:
-            await asyncio.to_thread(self._remove, below)
+            is_gone = await asyncio.to_thread(self._remove, below)
+        except HostError as error:
+            raise PluginError(f"{source.path}: {error}") from error
         except OSError as error:
             raise PluginError(f"{error.strerror}: {source.path}") from error
+        if not is_gone and _was_provisioned(volume) and len(below) > len((FOLDER, "uid")):
+            raise PluginError(
+                f"{source.path} was made in {path.parent}, which is not there: it may have been "
+                "moved, or not be mounted. Bring it back, or remove the files where they are now "
+                "and make that directory anew"
+            )
 
     def _make(self, name: str) -> None:
         root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -93,23 +102,37 @@ class HostPathPlugin:
         finally:
             os.close(folder)
 
-    def _remove(self, below: tuple[str, ...]) -> None:
+    def _remove(self, below: tuple[str, ...]) -> bool:
+        """Whether it is certain that it is gone: the directory that it was in is there.
+
+        What is mounted inside is left alone, and keeps everything. Raises: OSError, HostError.
+        """
         *parents, name = below
-        at = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            for parent in parents:
-                inner = os.open(parent, _OPEN_DIRECTORY, dir_fd=at)
-                os.close(at)
-                at = inner
-            found = os.stat(name, dir_fd=at, follow_symlinks=False)
-            if stat.S_ISDIR(found.st_mode):
-                shutil.rmtree(name, dir_fd=at)
-            else:
-                os.unlink(name, dir_fd=at)
+            with no_follow.descended(root, "/".join(parents), no_follow.open_directory) as parent:
+                _check_nothing_mounted(self._root.joinpath(*below))
+                tree.remove(parent, name)
         except FileNotFoundError:
-            return  # already gone
+            return False
         finally:
-            os.close(at)
+            os.close(root)
+        return True
+
+
+def _check_nothing_mounted(path: PurePath) -> None:
+    """Before a file is removed. (What is mounted after that is not entered either.)"""
+    inside = read_table().below(canonical(Path(path)))
+    if inside:
+        entry = inside[0]
+        raise HostError(
+            f"something is mounted at {entry.at} ({entry.fs_type} of {entry.source}): "
+            "nothing is removed until it is unmounted"
+        )
+
+
+def _was_provisioned(volume: Volume) -> bool:
+    return volume.metadata.annotations.get(Annotation.CREATED_BY) == CREATED_BY
 
 
 def _make_directory(name: str, parent: int) -> int:

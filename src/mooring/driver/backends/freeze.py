@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from mooring.errors import HostError, KernelRefused
 from mooring.host.mountinfo import MountEntry
 from mooring.host.refusal import refusals
+from mooring.host.same_mount import mount_of
 
 _FIFREEZE = 0xC0045877
 _FITHAW = 0xC0045878
@@ -53,15 +53,8 @@ def _ask(mount: MountEntry, request: int, verb: str) -> None:
         directory = os.open(mount.at, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             # Unmounted meanwhile, it would be the file system beneath: the machine's own.
-            if _mount_of(directory) != mount.id:
+            if mount_of(directory) != mount.id:
                 raise HostError(f"{verb} {mount.at}: another file system is there")
             fcntl.ioctl(directory, request, 0)
         finally:
             os.close(directory)
-
-
-def _mount_of(descriptor: int) -> int | None:
-    """The number of the mount that an open file is on."""
-    told = Path(f"/proc/self/fdinfo/{descriptor}").read_text()
-    number = re.search(r"^mnt_id:\s*(\d+)$", told, re.MULTILINE)
-    return int(number[1]) if number else None

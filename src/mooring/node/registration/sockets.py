@@ -43,18 +43,20 @@ def scan(directory: Path) -> Scan:
     return Scan(sockets, frozenset(directories))
 
 
-def _below(directory: Path) -> Iterator[Path]:
-    try:
-        with os.scandir(directory) as entries:
-            found = sorted((entry for entry in entries), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in found:
-        if entry.name.startswith("."):
+def _below(top: Path) -> Iterator[Path]:
+    waiting = [top]  # a list, since drivers write there: they may nest as deep as they like
+    while waiting:
+        directory = waiting.pop()
+        try:
+            with os.scandir(directory) as entries:
+                found = sorted(entries, key=lambda entry: entry.name, reverse=True)
+        except OSError:
             continue
-        yield directory / entry.name
-        if entry.is_dir(follow_symlinks=False):
-            yield from _below(directory / entry.name)
+        for entry in found:
+            if not entry.name.startswith("."):
+                yield directory / entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(directory / entry.name)
 
 
 class SocketWatch:

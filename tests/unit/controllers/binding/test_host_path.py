@@ -117,6 +117,34 @@ async def test_what_is_gone_already_is_no_mistake(plugin: HostPathPlugin, root: 
     await plugin.delete(at(root / "never" / "there"))
 
 
+async def test_a_volume_of_an_instance_that_was_moved_is_not_called_deleted(
+    plugin: HostPathPlugin, root: Path
+) -> None:
+    before = root / "a" / "data" / "volumes"
+    before.mkdir(parents=True)
+    made = await HostPathPlugin(before, HostPathProvisioning.ON).provision(order(a_claim()))
+    folder = Path(made["spec"]["hostPath"]["path"])
+    volume = a_volume(
+        annotations=made["metadata"]["annotations"], host_path=HostPathSource(path=str(folder))
+    )
+    (root / "a").rename(root / "b")
+    with pytest.raises(PluginError, match="may have been moved"):
+        await plugin.delete(volume)
+    assert (root / "b" / "data" / "volumes" / "hostpath_pv" / "u").is_dir()
+    (root / "b").rename(root / "a")
+    await plugin.delete(volume)
+    assert list((before / "hostpath_pv").iterdir()) == []
+    await plugin.delete(volume)
+
+
+async def test_what_a_reboot_emptied_is_gone(plugin: HostPathPlugin, root: Path) -> None:
+    made = await plugin.provision(order(a_claim()))
+    source = HostPathSource(path=made["spec"]["hostPath"]["path"])
+    (root / "hostpath_pv" / "u").rmdir()
+    (root / "hostpath_pv").rmdir()
+    await plugin.delete(a_volume(annotations=made["metadata"]["annotations"], host_path=source))
+
+
 async def test_links_inside_a_volume_go_and_what_they_point_at_stays(
     plugin: HostPathPlugin, root: Path, tmp_path: Path
 ) -> None:
