@@ -187,6 +187,22 @@ async def test_an_image_that_another_namespace_has_mounted_is_not_deleted(world:
             assert not world.image.exists()
 
 
+def test_what_was_frozen_in_another_namespace_is_thawed_at_a_start(world: World) -> None:
+    with world.a_namespace() as first, world.a_namespace() as second:
+        with world.driver(first, STATE):
+            world.make()
+            world.stage()
+        world.inside(first, "fsfreeze", "--freeze", f"{world.place}/staging")
+        record = world.image.with_name("record.json")
+        record.write_text(record.read_text().replace('"is_frozen":false', '"is_frozen":true'))
+        world.bind_state_elsewhere(second)
+        with world.driver(second, ELSEWHERE):
+            world.inside(first, "sh", "-c", f"timeout 10 touch {world.place}/staging/file")
+            assert '"is_frozen":false' in record.read_text()
+        assert not (world.place / STATE / "thawing").exists()
+        world.inside(first, "umount", f"{world.place}/staging")
+
+
 async def test_staged_again_at_its_place_it_is_the_same_file_system(world: World) -> None:
     with world.a_namespace() as first, world.a_namespace() as second:
         with world.driver(first, STATE):

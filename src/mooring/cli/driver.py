@@ -22,6 +22,10 @@ def driver(
     overcommit: Annotated[
         float, typer.Option(help="Bytes to promise to volumes for each free byte of the disk.")
     ] = 1.0,
+    freeze_seconds: Annotated[
+        float,
+        typer.Option(help="How long writers of a mounted volume may wait while it is copied."),
+    ] = 10.0,
     log_level: LogLevel = Level.INFO,
 ) -> None:
     """Run the bundled CSI driver, loop.csi.mooring.dev: volumes are files behind loop devices.
@@ -42,4 +46,5 @@ def driver(
     from mooring.stack.driver import run_driver
 
     log.to_stderr(log_level)
-    run_driver(Settings(node_id, state_dir, max_volumes, overcommit), endpoint, typer.echo)
+    settings = Settings(node_id, state_dir, max_volumes, overcommit, freeze_seconds)
+    run_driver(settings, endpoint, typer.echo)

@@ -15,7 +15,7 @@ from mooring.driver.capability import (
     read_use,
     read_uses,
 )
-from mooring.driver.copying import standing_still
+from mooring.driver.copying import copy_volume
 from mooring.driver.core import Core, shown
 from mooring.driver.identifiers import is_volume_id, volume_id_of
 from mooring.driver.parameters import is_allocated, volume_parameters
@@ -226,8 +226,7 @@ class VolumeCalls:
             return 0
         if origin.volume is None:
             return image.copy(origin.image, path, size)
-        with standing_still(self._core, origin.volume):
-            return image.copy(origin.image, path, size)
+        return copy_volume(self._core, origin.volume, path, size).shared_bytes
 
     def _origin(self, source: Source | None) -> Origin | None:
         if source is None:
@@ -253,9 +252,9 @@ class VolumeCalls:
 
     def _let_go(self, volume_id: str, path: Path) -> None:
         """Detach what nobody uses. Raises: CallRefused while anybody has the image open."""
-        if device.comes_true(device.is_unused, path):
+        if device.comes_to_rest(path):
             device.detach_all(path)
-            if device.comes_true(device.is_closed, path):
+            if device.is_soon_closed(path):
                 return
         text = f"{volume_id} is still in use on this node, perhaps in another mount namespace"
         raise CallRefused(PRECONDITION, text)

@@ -1,50 +1,110 @@
-"""Cutting a copy of a volume while it is in use: nothing half-written gets into it."""
+"""Copying a volume while it is in use: nothing half-written gets into the copy.
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+A mounted file system has to stand still for that, and its writers with it. Where blocks can be
+shared that is a moment. Elsewhere the image is copied first, while it is written to, and only what
+has changed since is copied again while it stands still; how long that will take was tried before.
+"""
+
+from datetime import datetime
+from pathlib import Path
 
 import msgspec
 
-from mooring.driver.backends import device
-from mooring.driver.backends.freeze import flush, frozen
+from mooring import log
+from mooring.driver.backends import device, image
+from mooring.driver.backends.freeze import NotStill, flush, frozen
 from mooring.driver.core import Core
 from mooring.driver.records import AccessType, VolumeRecord
-from mooring.driver.refusal import ABORTED, CallRefused
+from mooring.driver.refusal import ABORTED, PRECONDITION, CallRefused
 from mooring.driver.staging import staged_mount
+from mooring.host.mountinfo import MountEntry
+
+_log = log.get("mooring.driver.copying")
 
 
-@contextmanager
-def standing_still(core: Core, volume: VolumeRecord) -> Iterator[None]:
-    """Inside the block, the image has all that was written before, and none of what comes after.
+class Copied(msgspec.Struct, frozen=True):
+    shared_bytes: int  # with the volume
+    moment: datetime  # all that was written before is in the copy
 
-    A mounted file system is frozen, and the record says so first: a driver that dies meanwhile
-    thaws it when it comes back. A raw device is only flushed; its user knows what it means.
-    The caller holds the volume. Raises: HostError; CallRefused when it is mounted out of reach.
+
+def copy_volume(core: Core, volume: VolumeRecord, target: Path, size: int) -> Copied:
+    """A new image at `target`, with all that was written to a volume before, and nothing after.
+
+    A raw device is only flushed; its user knows what it means. The caller holds the volume.
+    Raises: HostError; CallRefused when it is mounted out of reach, or cannot stand still for as
+    long as it would take.
     """
+    mount = _written_mount(core, volume)
+    source = core.image_of(volume)
+    if mount is None:
+        moment = core.clock.now()
+        return Copied(image.copy(source, target, size), moment)
+    with image.Copy(source, target, size) as copy:
+        copy.make()
+        try:
+            copy.catch_up(_Watch(core, volume).check)
+            moment = _catch_up_frozen(core, volume, mount, copy)
+        except NotStill as error:
+            raise _takes_too_long(core, volume) from error
+        return Copied(copy.shared_bytes, moment)
+
+
+def _catch_up_frozen(
+    core: Core, volume: VolumeRecord, mount: MountEntry, copy: image.Copy
+) -> datetime:
+    """The record says first that it is frozen: a start thaws it if we and our helper are killed."""
+    core.state.volumes.replace(msgspec.structs.replace(volume, is_frozen=True))
+    watch = _Watch(core, volume)
+    try:
+        with frozen(mount, core.settings.freeze_seconds):
+            moment = core.clock.now()
+            copy.catch_up(watch.check)
+    finally:
+        core.state.volumes.replace(volume)
+    _log.info("stood still", volume=volume.id, took_ms=f"{watch.seconds * 1000:.0f}")
+    return moment
+
+
+class _Watch:
+    """How long a volume stands still, or would."""
+
+    def __init__(self, core: Core, volume: VolumeRecord) -> None:
+        self._core = core
+        self._volume = volume
+        self._began = core.clock.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return self._core.clock.monotonic() - self._began
+
+    def check(self) -> None:
+        """Raises: CallRefused when it has been too long."""
+        if self.seconds > self._core.settings.freeze_seconds:
+            raise _takes_too_long(self._core, self._volume)
+
+
+def _takes_too_long(core: Core, volume: VolumeRecord) -> CallRefused:
+    limit = core.settings.freeze_seconds
+    text = (
+        f"{volume.id} is in use, and its writers would have to wait for more than {limit:g} s: "
+        "stop them, keep --state-dir on a file system that shares blocks (xfs, btrfs), or raise "
+        "--freeze-seconds"
+    )
+    return CallRefused(PRECONDITION, text)
+
+
+def _written_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:
+    """Its mounted file system, if it can be written to; a device is flushed."""
     stage = volume.stage
-    if stage is None:
-        _check_unused(core, volume)
-        yield
-    elif stage.use.access_type is AccessType.BLOCK:
+    if stage is not None and stage.use.access_type is AccessType.BLOCK:
         attached = device.find(core.image_of(volume))
         if attached is not None:
             flush(attached)
-        yield
-    elif stage.use.is_read_only:
-        yield
-    elif (mount := staged_mount(core, volume)) is None:
-        _check_unused(core, volume)
-        yield
-    else:
-        core.state.volumes.replace(msgspec.structs.replace(volume, is_frozen=True))
-        try:
-            with frozen(mount):
-                yield
-        finally:
-            core.state.volumes.replace(volume)
-
-
-def _check_unused(core: Core, volume: VolumeRecord) -> None:
-    if device.is_in_use(core.image_of(volume)):
+        return None
+    if stage is not None and stage.use.is_read_only:
+        return None
+    mount = staged_mount(core, volume)
+    if mount is None and device.is_in_use(core.image_of(volume)):
         text = f"{volume.id} is still mounted in another mount namespace"
         raise CallRefused(ABORTED, text)
+    return mount

@@ -9,11 +9,12 @@ from pathlib import Path
 import msgspec
 
 from mooring import log
-from mooring.driver.backends import device, freeze
+from mooring.driver.backends import device
 from mooring.driver.core import Core
 from mooring.driver.publishing import is_published
 from mooring.driver.records import AccessType, VolumeRecord
-from mooring.driver.staging import entry_at, is_staged, staged_mount, undo_staging
+from mooring.driver.staging import entry_at, is_staged, undo_staging
+from mooring.driver.thawing import clear_place, thaw_volume
 from mooring.errors import HostError
 from mooring.host import loop_device
 from mooring.host.cleanup import remove_empty
@@ -24,6 +25,11 @@ _log = log.get("mooring.driver.recover")
 
 def recover(core: Core) -> None:
     """Bring records and machine together, before the first call. Repeated: changes nothing."""
+    try:
+        clear_place(core)
+    except HostError as error:
+        _log.warning("a mount of an earlier start stays", error=error)
+    device.comes_to_rest(*(core.image_of(volume) for volume in _half_staged(core)))
     for volume in core.state.volumes.all():
         try:
             _recover(core, volume)
@@ -31,10 +37,19 @@ def recover(core: Core) -> None:
             _log.warning("a volume could not be recovered", volume=volume.id, error=error)
 
 
+def _half_staged(core: Core) -> list[VolumeRecord]:
+    """What will be undone, unless somebody has it mounted: if only for a moment, it is let pass."""
+    staged = (one for one in core.state.volumes.all() if one.stage and not one.publications)
+    try:
+        return [volume for volume in staged if not is_staged(core, volume)]
+    except HostError as error:
+        _log.warning("cannot tell what is staged", error=error)
+        return []
+
+
 def _recover(core: Core, volume: VolumeRecord) -> None:
     if volume.is_frozen:
-        if (mount := staged_mount(core, volume)) is not None:
-            freeze.thaw(mount)
+        thaw_volume(core, volume)
         volume = core.state.volumes.replace(msgspec.structs.replace(volume, is_frozen=False))
     path = core.image_of(volume)
     if not _may_be_used(path, volume):

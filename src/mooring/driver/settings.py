@@ -13,6 +13,8 @@ KUBERNETES_PREFIX = "csi.storage.k8s.io/"  # parameters that are no business of 
 
 MIB = 1 << 20
 GIB = 1 << 30
+FREEZE_SECONDS = 10.0
+LONGEST_FREEZE_SECONDS = 600.0
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -20,6 +22,7 @@ class Settings(msgspec.Struct, frozen=True):
     state_dir: Path
     max_volumes: int = 0  # how many may be attached to it; 0: no limit
     overcommit: float = 1.0  # how many bytes to promise for each one that is there
+    freeze_seconds: float = FREEZE_SECONDS  # how long writers may wait while a volume is copied
 
 
 def checked(settings: Settings) -> Settings:
@@ -31,4 +34,8 @@ def checked(settings: Settings) -> Settings:
         raise UsageError(f"--max-volumes cannot be negative: {settings.max_volumes}")
     if settings.overcommit <= 0:
         raise UsageError(f"--overcommit must be more than 0: {settings.overcommit:g}")
+    if not 0 < settings.freeze_seconds <= LONGEST_FREEZE_SECONDS:
+        longest = f"{LONGEST_FREEZE_SECONDS:g}"
+        text = f"--freeze-seconds must be more than 0, and {longest} at most"
+        raise UsageError(f"{text}: {settings.freeze_seconds:g}")
     return settings

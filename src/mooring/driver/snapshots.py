@@ -1,10 +1,12 @@
 """The Controller service: snapshots, which are images of their own and outlive their volume."""
 
+from datetime import datetime
+
 from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver import answers
 from mooring.driver.backends import image
-from mooring.driver.copying import standing_still
+from mooring.driver.copying import copy_volume
 from mooring.driver.core import Core
 from mooring.driver.identifiers import is_snapshot_id, snapshot_id_of
 from mooring.driver.parameters import check_snapshot_parameters
@@ -54,9 +56,7 @@ class SnapshotCalls:
             self._core.room.reserved(identifier, image.allocated_bytes(source)),
             self._snapshots.making(identifier) as path,
         ):
-            with standing_still(self._core, volume):
-                shared_bytes = image.copy(source, path, volume.size_bytes)
-                moment = self._core.clock.now()
+            copied = copy_volume(self._core, volume, path, volume.size_bytes)
             snapshot = SnapshotRecord(
                 identifier,
                 name,
@@ -64,10 +64,14 @@ class SnapshotCalls:
                 volume.access_type,
                 volume.fs_type,
                 volume.size_bytes,
-                int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1000,
+                _nanoseconds(copied.moment),
                 volume.contents,
-                shared_bytes,
+                copied.shared_bytes,
             )
             self._snapshots.add(snapshot)
-        _log.info("snapshot cut", snapshot=identifier, volume=volume.id, shared=shared_bytes)
+        _log.info("snapshot cut", snapshot=identifier, volume=volume.id, shared=copied.shared_bytes)
         return snapshot
+
+
+def _nanoseconds(moment: datetime) -> int:
+    return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1000

@@ -5,6 +5,7 @@
     snapshots/<id>/...         the same, of a snapshot
     making/                    what is not there yet
     trash/                     what is not there any more
+    thawing/                   a mount point, for a moment (thawing.py)
 
 A volume appears by one rename out of `making`, and goes by one rename into `trash`; so there is
 never half of one. Only what is in those two is ever deleted: an image whose record is lost stays.

@@ -16,6 +16,7 @@ from pathlib import Path
 import mooring
 from mooring import log
 from mooring.host import ownership_walk, tree
+from mooring.host.command import STARTING
 from mooring.host.ownership_walk import Share, Tally, Wanted
 
 _log = log.get("mooring.host.ownership")
@@ -93,14 +94,15 @@ class _Helper:
         self._unread = b""
         package = Path(mooring.__file__).parent.parent
         arguments = ownership_walk.arguments(root, wanted, share)
-        self._process = subprocess.Popen(  # noqa: S603  our own module, and numbers
-            [sys.executable, "-S", "-m", ownership_walk.__name__, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            pass_fds=(root,),
-            env={**os.environ, "PYTHONPATH": str(package)},
-            bufsize=0,
-        )
+        with STARTING:
+            self._process = subprocess.Popen(  # noqa: S603  our own module, and numbers
+                [sys.executable, "-S", "-m", ownership_walk.__name__, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                pass_fds=(root,),
+                env={**os.environ, "PYTHONPATH": str(package)},
+                bufsize=0,
+            )
         assert self._process.stdout is not None  # noqa: S101  for the type: a pipe was asked for
         self._pipe = self._process.stdout
         self._ear = select.poll()

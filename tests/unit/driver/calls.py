@@ -13,7 +13,7 @@ from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver.core import Core
 from mooring.driver.refusal import CallRefused
 from mooring.driver.serve import open_driver, services
-from mooring.driver.settings import MIB, Settings
+from mooring.driver.settings import FREEZE_SECONDS, MIB, Settings
 from mooring.host.contract import MountOps
 from tests.fakes.clock import VirtualClock
 from tests.fakes.mounts import FakeMounts
@@ -34,8 +34,9 @@ class Driver:
         max_volumes: int = 0,
         overcommit: float = 1.0,
         node_id: str = NODE,
+        freeze_seconds: float = FREEZE_SECONDS,
     ) -> None:
-        settings = Settings(node_id, state_dir, max_volumes, overcommit)
+        settings = Settings(node_id, state_dir, max_volumes, overcommit, freeze_seconds)
         self.core: Core = open_driver(settings, mounts or FakeMounts(), clock or VirtualClock())
         self._answering = [each for calls in services(self.core).values() for each in calls]
 

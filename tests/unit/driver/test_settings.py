@@ -13,6 +13,9 @@ REFUSED = {
     "a node that cannot be a topology": (Settings("a b", HERE), "--node-id"),
     "a node with a name too long for one": (Settings("n" * 64, HERE), "--node-id"),
     "a negative limit": (Settings("n1", HERE, max_volumes=-1), "--max-volumes"),
+    "no time to stand still": (Settings("n1", HERE, freeze_seconds=0), "--freeze-seconds"),
+    "a time without end": (Settings("n1", HERE, freeze_seconds=601), "--freeze-seconds"),
+    "no number": (Settings("n1", HERE, freeze_seconds=float("nan")), "--freeze-seconds"),
     "no bytes to promise": (Settings("n1", HERE, overcommit=0), "--overcommit"),
 }
 

@@ -69,27 +69,27 @@ def is_open(image: Path) -> bool:
     return loop_device.find(image) is not None or bool(is_open_elsewhere(image, Opener.ANYBODY))
 
 
-def comes_true(is_so: Callable[[Path], bool], image: Path) -> bool:
-    """Whether it is so, now or in a moment: a container that starts has copies of all mounts.
+def comes_to_rest(*images: Path) -> bool:
+    """Whether no device of these is mounted, now or in a moment. Raises: HostError.
 
-    Nobody is told when such a copy goes, so it is asked again, for two seconds.
+    A container that starts has copies of all mounts for a while. Nobody is told when they go, so
+    it is asked again, for two seconds.
     """
+    return _comes_true(lambda: not any(map(is_in_use, images)))
+
+
+def is_soon_closed(image: Path) -> bool:
+    """Whether nothing has `image` open, now or in a moment. Raises: HostError."""
+    return _comes_true(lambda: not is_open(image))
+
+
+def _comes_true(is_so: Callable[[], bool]) -> bool:
     pause = Event()
     for _ in range(PAUSES):
-        if is_so(image):
+        if is_so():
             return True
         pause.wait(PAUSE_SECONDS)
-    return is_so(image)
-
-
-def is_unused(image: Path) -> bool:
-    """The contrary of `is_in_use`."""
-    return not is_in_use(image)
-
-
-def is_closed(image: Path) -> bool:
-    """The contrary of `is_open`."""
-    return not is_open(image)
+    return is_so()
 
 
 def number_of(path: Path) -> int | None:

@@ -1,41 +1,53 @@
-"""Freezing a mounted file system, so that its image is whole while it is copied."""
+"""Freezing a mounted file system, so that its image is whole while it is copied.
 
-import errno
-import fcntl
+The freezing is done by a process of its own (`host/freezer.py`), which thaws when this one is
+killed or when the time is over, whatever keeps us.
+"""
+
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import mooring
 from mooring.errors import HostError, KernelRefused
+from mooring.host import freezer
+from mooring.host.command import STARTING
+from mooring.host.freezer import End
 from mooring.host.mountinfo import MountEntry
-from mooring.host.refusal import refusals
+from mooring.host.refusal import reason, refusals
 from mooring.host.same_mount import mount_of
 
-_FIFREEZE = 0xC0045877
-_FITHAW = 0xC0045878
+
+class NotStill(HostError):
+    """It did not stand still until the end: what was copied meanwhile is worth nothing."""
 
 
 @contextmanager
-def frozen(mount: MountEntry) -> Iterator[None]:
+def frozen(mount: MountEntry, seconds: float) -> Iterator[None]:
     """All that was written is in the image, and writers wait, until the end of the block.
 
-    Raises: HostError.
+    They wait for `seconds` at most, and no longer than this process lives.
+    Raises: NotStill when they went on before the end of the block; HostError.
     """
-    _ask(mount, _FIFREEZE, "freeze")
-    try:
-        yield
-    finally:
-        thaw(mount)
+    with _directory_of(mount, "freeze") as directory:
+        helper = _Freezer(mount, directory, seconds)
+        try:
+            helper.freeze()
+            yield
+        except BaseException:
+            with suppress(NotStill):  # what is raised already says more
+                helper.thaw()
+            raise
+        helper.thaw()
 
 
 def thaw(mount: MountEntry) -> None:
     """Let writers go on; not frozen is success. Raises: HostError."""
-    try:
-        _ask(mount, _FITHAW, "thaw")
-    except KernelRefused as refused:
-        if refused.errno != errno.EINVAL:
-            raise
+    with _directory_of(mount, "thaw") as directory, refusals(f"thaw {mount.at}"):
+        freezer.thaw(directory)
 
 
 def flush(device: Path) -> None:
@@ -48,13 +60,68 @@ def flush(device: Path) -> None:
             os.close(descriptor)
 
 
-def _ask(mount: MountEntry, request: int, verb: str) -> None:
+class _Freezer:
+    """The process that freezes and thaws, seen from the one that waits for it."""
+
+    def __init__(self, mount: MountEntry, directory: int, seconds: float) -> None:
+        self._mount = mount
+        self._directory = directory
+        self._seconds = seconds
+        self._may_be_frozen = True  # until it says that it is not
+        package = Path(mooring.__file__).parent.parent
+        argv = [sys.executable, "-S", "-m", freezer.__name__, str(directory), str(seconds)]
+        with refusals(f"freeze {mount.at}"), STARTING:
+            self._process = subprocess.Popen(  # noqa: S603  our own module, and numbers
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=(directory,),
+                env={**os.environ, "PYTHONPATH": str(package)},
+                start_new_session=True,
+            )
+
+    def freeze(self) -> None:
+        """Raises: HostError; then nothing is frozen."""
+        said, _, code = self._listen().partition(" ")
+        if said == freezer.REFUSED:
+            self._may_be_frozen = False
+            number = int(code)
+            raise KernelRefused(f"freeze {self._mount.at}: {reason(number)}", number)
+        if said != freezer.FROZEN:
+            raise HostError(f"freeze {self._mount.at}: the process that should do it has died")
+
+    def thaw(self) -> None:
+        """After: writers go on, and the process has ended. Raises: NotStill, HostError."""
+        assert self._process.stdin is not None  # noqa: S101  for the type: a pipe was asked for
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        said = self._listen()
+        self._process.wait()
+        assert self._process.stdout is not None  # noqa: S101  for the type
+        self._process.stdout.close()
+        if said in {End.LATE.value, End.LOST.value}:
+            how = "for longer than the limit of" if said == End.LATE.value else "within"
+            text = f"{self._mount.at} did not stand still {how} {self._seconds:g} s"
+            raise NotStill(text)
+        if said != End.THAWED.value and self._may_be_frozen:  # it was killed
+            with refusals(f"thaw {self._mount.at}"):
+                freezer.thaw(self._directory)
+
+    def _listen(self) -> str:
+        assert self._process.stdout is not None  # noqa: S101  for the type: a pipe was asked for
+        return self._process.stdout.readline().decode().strip()
+
+
+@contextmanager
+def _directory_of(mount: MountEntry, verb: str) -> Iterator[int]:
+    """The root of a mount, held open."""
     with refusals(f"{verb} {mount.at}"):
         directory = os.open(mount.at, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+    try:
+        with refusals(f"{verb} {mount.at}"):
             # Unmounted meanwhile, it would be the file system beneath: the machine's own.
             if mount_of(directory) != mount.id:
                 raise HostError(f"{verb} {mount.at}: another file system is there")
-            fcntl.ioctl(directory, request, 0)
-        finally:
-            os.close(directory)
+        yield directory
+    finally:
+        os.close(directory)

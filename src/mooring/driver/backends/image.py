@@ -4,8 +4,11 @@ import ctypes
 import errno
 import fcntl
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
+from mooring.driver.backends import catching_up
 from mooring.host import command
 from mooring.host.probe import Holds, probe
 from mooring.host.refusal import refusals
@@ -29,26 +32,63 @@ def create(path: Path, size: int) -> None:
             os.close(descriptor)
 
 
-def copy(source: Path, target: Path, size: int) -> int:
-    """A new image with the bytes of `source`, and zeros up to `size`; sparse where that is.
+class Copy:
+    """A new image that gets the bytes of another one, and zeros up to a size; sparse where that is.
 
-    Returns how many bytes the two share from now on: none where the file system cannot do that.
-    Raises: HostError.
+    Where the file system can, the two share their blocks until one of them is written to; elsewhere
+    all are copied. Used under `with`; all of it raises HostError.
     """
-    with refusals(f"copy {source}"):
-        read = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            written = os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+
+    def __init__(self, source: Path, target: Path, size: int) -> None:
+        self._source = source
+        self._target = target
+        self._size = size
+        self._read = self._written = -1
+        self._is_shared = False
+
+    def __enter__(self) -> Self:
+        with refusals(f"copy {self._source}"):
+            self._read = os.open(self._source, os.O_RDONLY | os.O_CLOEXEC)
+            how = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             try:
-                is_shared = _share(read, written)
-                if not is_shared:
-                    _copy_data(read, written)
-                os.ftruncate(written, size)
-            finally:
-                os.close(written)
-        finally:
-            os.close(read)
-        return allocated_bytes(target) if is_shared else 0
+                self._written = os.open(self._target, how, FILE_MODE)
+            except OSError:
+                os.close(self._read)
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._written)
+        os.close(self._read)
+
+    def make(self) -> None:
+        """Copy all of it."""
+        with refusals(f"copy {self._source}"):
+            self._is_shared = _share(self._read, self._written)
+            if not self._is_shared:
+                _copy_data(self._read, self._written)
+            os.ftruncate(self._written, self._size)
+
+    def catch_up(self, go_on: Callable[[], None]) -> None:
+        """Bring what `make` made up to date; `go_on` is called now and then, and may raise."""
+        with refusals(f"copy {self._source}"):
+            if self._is_shared:
+                _share(self._read, self._written)
+            else:
+                catching_up.catch_up(self._read, self._written, go_on)
+            os.ftruncate(self._written, self._size)
+
+    @property
+    def shared_bytes(self) -> int:
+        """How many bytes the two share from now on."""
+        return allocated_bytes(self._target) if self._is_shared else 0
+
+
+def copy(source: Path, target: Path, size: int) -> int:
+    """`Copy` of an image that nobody writes to; returns how many bytes the two share."""
+    with Copy(source, target, size) as made:
+        made.make()
+        return made.shared_bytes
 
 
 def grow(path: Path, size: int) -> None:

@@ -1,0 +1,97 @@
+"""Bringing a copy of an image up to date: what has changed since is found by comparing.
+
+Nothing tells which blocks of an image were written to since it was copied. To compare takes
+reading, which memory serves; to copy takes writing, which waits for the disk.
+"""
+
+import ctypes
+import errno
+import os
+from collections.abc import Callable, Iterator
+
+_PIECE = 4 << 20  # compared at once
+_BLOCK = 64 << 10  # written, or made a hole, at once
+_ZEROS = bytes(_BLOCK)
+_PUNCH_HOLE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
+_fallocate = ctypes.CDLL(None, use_errno=True)["fallocate"]
+_fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong]
+
+
+def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
+    """Make the bytes of `target`, as far as `source` goes, those of `source`.
+
+    Both are open files. Holes stay holes, on both sides. `go_on` is called now and then, and may
+    raise. Returns how many bytes were different, rounded up to blocks. Raises: OSError.
+    """
+    different = 0
+    size = os.fstat(source).st_size
+    here, there = bytearray(_PIECE), bytearray(_PIECE)
+    for begin, end in _pieces(source, target, size):
+        go_on()
+        length = end - begin
+        _read(source, here, begin, length)
+        _read(target, there, begin, length)
+        # Whole ones as they are: a slice is a copy, and takes as long as the comparison.
+        is_same = here == there if length == _PIECE else here[:length] == there[:length]
+        if not is_same:
+            different += _rewrite(target, begin, here[:length], there)
+    return different
+
+
+def _pieces(source: int, target: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where either has data, a piece at a time."""
+    position = 0
+    while position < size:
+        found = [_find(file, position, os.SEEK_DATA) for file in (source, target)]
+        begins = [begin for begin in found if begin is not None and begin < size]
+        if not begins:
+            return
+        begin = min(begins)
+        ends = [_find(file, begin, os.SEEK_HOLE) or begin for file in (source, target)]
+        position = min(begin + _PIECE, max(ends), size)
+        yield begin, position
+
+
+def _find(file: int, position: int, what: int) -> int | None:
+    try:
+        return os.lseek(file, position, what)
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # none from here on
+            raise
+        return None
+
+
+def _read(file: int, into: bytearray, begin: int, length: int) -> None:
+    """Beyond the end of a file there are zeros."""
+    view, done = memoryview(into), 0
+    while done < length:
+        some = os.preadv(file, [view[done:length]], begin + done)
+        if not some:
+            view[done:length] = bytes(length - done)
+            return
+        done += some
+
+
+def _rewrite(target: int, begin: int, wanted: bytearray, there: bytearray) -> int:
+    different = 0
+    for offset in range(0, len(wanted), _BLOCK):
+        block = wanted[offset : offset + _BLOCK]
+        if block == there[offset : offset + len(block)]:
+            continue
+        different += len(block)
+        if block != _ZEROS or not _punch(target, begin + offset, len(block)):
+            _write(target, begin + offset, block)
+    return different
+
+
+def _punch(target: int, begin: int, length: int) -> bool:
+    """Whether the file system can make a hole there, and did."""
+    return not _fallocate(target, _PUNCH_HOLE, begin, length)
+
+
+def _write(target: int, begin: int, block: bytearray) -> None:
+    left = memoryview(block)
+    while left:
+        done = os.pwrite(target, left, begin)
+        begin += done
+        left = left[done:]

@@ -1,0 +1,227 @@
+"""Volumes that stand still while they are copied: never for long, whoever is killed meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mooring.driver.backends import catching_up, freeze
+from mooring.driver.refusal import PRECONDITION
+from mooring.host.mount import Mounts
+from mooring.host.mountinfo import MountEntry
+from tests.fakes.clock import VirtualClock
+from tests.host.conftest import NeedsTool
+from tests.host.driver_life import SIZES, Machine
+from tests.unit.driver.calls import Driver, refused
+
+ROOT = Path(__file__).parents[2]
+SOON = 1.0  # seconds
+LONG = 60.0
+
+
+@pytest.fixture
+def machine(place: Path, mounts: Mounts, needs_tool: NeedsTool) -> Iterator[Machine]:
+    """With one volume of ext4, which is staged."""
+    needs_tool("mkfs.ext4")
+    if not Path("/dev/loop-control").exists():
+        pytest.skip("needs loop devices: there is no /dev/loop-control")
+    machine = Machine(place, mounts)
+    machine.stage(machine.made("ext4"))
+    yield machine
+    for entry in mounts.table().below(machine.staging):
+        freeze.thaw(entry)
+
+
+def volume_of(machine: Machine) -> str:
+    (volume, *_) = [one for one in machine.driver.core.state.volumes.all() if one.stage]
+    return volume.id
+
+
+def clone(machine: Machine, name: str = "clone") -> str:
+    driver, source = machine.driver, volume_of(machine)
+    return driver.make(name, size=SIZES["ext4"], volume_id=source, fs_type="ext4").volume_id
+
+
+def mount_of(machine: Machine) -> MountEntry:
+    found = Mounts().table().find(machine.staging)
+    assert found is not None
+    return found
+
+
+class Writer:
+    """Writes to the volume, and waits for the disk, in a thread: frozen, it cannot be ended."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._file = machine.staging / "written"
+        self.is_through = threading.Event()
+        threading.Thread(target=self._write, daemon=True).start()
+
+    def _write(self) -> None:
+        with self._file.open("w") as file:
+            file.write("x")
+            file.flush()
+            os.fsync(file.fileno())
+        self.is_through.set()
+
+
+@contextmanager
+def a_clone_that_never_ends(machine: Machine) -> Iterator["subprocess.Popen[str]"]:
+    argv = [sys.executable, "-m", "tests.host.frozen_clone", str(machine.place)]
+    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  our own program
+        assert process.stdout is not None
+        assert process.stdout.readline() == "still\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_writers_go_on_when_the_driver_is_killed_in_a_clone(machine: Machine) -> None:
+    with a_clone_that_never_ends(machine) as driver:
+        writer = Writer(machine)
+        assert not writer.is_through.wait(0.3)
+        driver.send_signal(signal.SIGKILL)
+        assert writer.is_through.wait(SOON)
+    machine.start()
+    clone(machine)
+
+
+def test_signals_that_end_a_driver_do_not_end_who_thaws(machine: Machine) -> None:
+    with a_clone_that_never_ends(machine) as driver:
+        (helper,) = children_of(driver.pid)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(helper, number)
+        writer = Writer(machine)
+        assert not writer.is_through.wait(0.3)
+        driver.kill()
+        assert writer.is_through.wait(SOON)
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_writers_go_on_when_the_time_is_over_and_the_copy_is_not_kept(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.start(freeze_seconds=0.5)
+    writer: list[Writer] = []
+
+    def while_still() -> None:
+        writer.append(Writer(machine))
+        assert not writer[0].is_through.wait(0.1)
+        assert writer[0].is_through.wait(LONG)  # though the copy goes on
+
+    during(monkeypatch, while_still)
+    with refused(PRECONDITION, "its writers would have to wait for more than 0.5 s"):
+        clone(machine)
+    assert writer
+    assert machine.driver.ids() == [volume_of(machine)]
+    assert not machine.driver.core.get_volume(volume_of(machine)).is_frozen
+
+
+def test_a_copy_is_not_kept_when_somebody_else_thaws(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    during(monkeypatch, lambda: freeze.thaw(mount_of(machine)))
+    with refused(PRECONDITION, "its writers would have to wait"):
+        clone(machine)
+    assert machine.driver.ids() == [volume_of(machine)]
+
+
+def test_a_copy_is_kept_when_who_should_thaw_is_killed(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill() -> None:
+        for pid in children_of(os.getpid()):
+            if b"mooring.host.freezer" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGKILL)
+
+    during(monkeypatch, kill)
+    clone(machine)
+    assert Writer(machine).is_through.wait(SOON)
+
+
+def test_what_somebody_else_froze_is_left_frozen(machine: Machine) -> None:
+    with freeze.frozen(mount_of(machine), LONG):
+        with pytest.raises(Exception, match="busy"):
+            clone(machine)
+        writer = Writer(machine)
+        assert not writer.is_through.wait(0.3)
+    assert writer.is_through.wait(SOON)
+
+
+class RacingClock(VirtualClock):
+    """Six seconds pass whenever one looks."""
+
+    def monotonic(self) -> float:
+        self._looks = getattr(self, "_looks", 0) + 1
+        return 6.0 * self._looks
+
+
+def test_a_volume_that_would_stand_still_for_too_long_never_does(
+    machine: Machine, mounts: Mounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine.staging / "file").write_bytes(os.urandom(12 << 20))
+    machine.driver = Driver(machine.state, mounts, RacingClock())
+
+    def must_not(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("mooring.driver.copying.frozen", must_not)
+    with refused(PRECONDITION, "raise --freeze-seconds"):
+        clone(machine)
+
+
+def test_a_clone_of_a_volume_that_is_written_to_is_that_of_a_moment(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, place: Path, mounts: Mounts
+) -> None:
+    first, second = machine.staging / "first", machine.staging / "second"
+    enough, begun = threading.Event(), threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not enough.is_set():
+            number += 1
+            for file in (first, second):
+                (machine.staging / "next").write_text(f"{number:0999d}")
+                (machine.staging / "next").rename(file)
+            begun.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        assert begun.wait(LONG)
+        copies = [clone(machine, f"clone {number}") for number in range(3)]
+    finally:
+        enough.set()
+        thread.join()
+    for copy in copies:
+        check = ["e2fsck", "-f", "-n", str(machine.driver.image(copy))]
+        ended = subprocess.run(check, capture_output=True, text=True, check=False)  # noqa: S603  a test's own words
+        assert "recovering journal" in ended.stdout or ended.returncode == 0, ended.stdout
+        at = place / copy
+        at.mkdir()
+        machine.stage(copy, at)
+        one, other = (int((at / name).read_text()) for name in ("first", "second"))
+        assert other <= one <= other + 1
+        machine.unstage(copy, at)
+
+
+def during(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Do something while the volume stands still; the trial before is left as it is."""
+    really, passes = catching_up.catch_up, []
+
+    def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
+        passes.append(1)
+        if len(passes) == 2:
+            act()
+        return really(source, target, go_on)
+
+    monkeypatch.setattr(catching_up, "catch_up", catch_up)
