@@ -3,7 +3,6 @@
 import errno
 import os
 from enum import Enum
-from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -33,5 +32,5 @@ def _refuse(directory: int, name: str) -> NoReturn:
     raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), name)
 
 
-def _refuse_view(path: Path) -> NoReturn:
-    raise KernelRefused(f"{path}: function not implemented", errno.ENOSYS)
+def _refuse_view(directory: int) -> NoReturn:
+    raise KernelRefused("open_tree: function not implemented", errno.ENOSYS)

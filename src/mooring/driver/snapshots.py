@@ -5,13 +5,13 @@ from datetime import datetime
 from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver import answers
-from mooring.driver.backends import image
+from mooring.driver.backends import device, image
 from mooring.driver.copying import copy_volume
 from mooring.driver.core import Core
 from mooring.driver.identifiers import is_snapshot_id, snapshot_id_of
 from mooring.driver.parameters import check_snapshot_parameters
 from mooring.driver.records import SnapshotRecord
-from mooring.driver.refusal import EXISTS, CallRefused, need
+from mooring.driver.refusal import EXISTS, PRECONDITION, CallRefused, need
 
 _log = log.get("mooring.driver.snapshots")
 
@@ -41,6 +41,10 @@ class SnapshotCalls:
         if is_snapshot_id(identifier):
             with self._core.in_flight.holding(identifier):
                 if self._snapshots.find(identifier) is not None:
+                    if not device.is_soon_closed(self._snapshots.image(identifier)):
+                        raise CallRefused(
+                            PRECONDITION, f"{identifier} is still in use on this node"
+                        )
                     self._snapshots.remove(identifier)
                     _log.info("snapshot deleted", snapshot=identifier)
         return csi.DeleteSnapshotResponse()

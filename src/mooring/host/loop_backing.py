@@ -70,11 +70,10 @@ def backing_of(device: str) -> Backing | None:
     something else, and the answer counts when it comes.
     """
     medium = _medium(device)
-    if medium:
-        with _lock:
-            known = _known.get(device)
-        if known is not None and known.medium == medium:
-            return known.backing
+    with _lock:
+        known = _known.get(device)
+    if known is not None and known.medium == medium:
+        return known.backing
     answers: queue.SimpleQueue[Backing | None] = queue.SimpleQueue()
     asking = threading.Thread(target=_learn, args=(device, medium, answers), daemon=True)
     asking.start()
@@ -103,23 +102,32 @@ def ask(device: Path) -> Backing | None:
 
 def _learn(device: str, medium: str, answers: "queue.SimpleQueue[Backing | None]") -> None:
     backing = ask(Path("/dev") / device)
-    if backing is not None and _medium(device) == medium:
-        _remember(device, medium, backing)
+    if _medium(device) == medium:
+        if medium.isdecimal() and backing is not None:
+            _remember(device, medium, backing)
+        else:
+            _forget(device)  # it may have been given up, and has answered now
     answers.put(backing)
 
 
 def _remember(device: str, medium: str, backing: Backing | None) -> None:
-    if not medium:
-        return
     with _lock:
         known = _known.get(device)
         if backing is not None or known is None or known.medium != medium:
             _known[device] = _Known(medium, backing)
 
 
+def _forget(device: str) -> None:
+    with _lock:
+        _known.pop(device, None)
+
+
 def _medium(device: str) -> str:
-    """Which medium is in it; empty on kernels that do not count."""
+    """Which medium is in it: a number, or on kernels that do not count the name that is told.
+
+    A name may come to mean another file, so no answer is kept under it, only that there was none.
+    """
     try:
         return (SYSFS / device / "diskseq").read_text().strip()
     except OSError:
-        return ""
+        return f"/{told_name(device)}"

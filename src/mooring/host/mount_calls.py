@@ -107,13 +107,14 @@ def bind_at_once(source: Path, target: Path, flags: MountFlag) -> None:
         os.close(tree)
 
 
-def open_view(path: Path) -> int:
-    """A descriptor (O_PATH) of a bind of `path` that is mounted nowhere, and goes with it.
+def open_view(directory: int) -> int:
+    """A descriptor (O_PATH) of a bind of a directory that is mounted nowhere, and goes with it.
 
-    What it shows is what a bind of `path` shows: without the mounts inside it.
+    What it shows is what any bind of the directory shows: without the mounts inside it.
     Raises: KernelRefused; needs Linux 5.2 and the right to mount.
     """
-    return _call(_OPEN_TREE, path, _AT_FDCWD, path, _OPEN_TREE_CLONE | os.O_CLOEXEC)
+    how = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH
+    return _call(_OPEN_TREE, Path("open_tree"), directory, b"", how)
 
 
 def bind_in_two_steps(source: Path, target: Path, flags: MountFlag) -> None:

@@ -150,10 +150,13 @@ def _change(
 def _open(path: Path, view: View) -> tuple[int, str]:
     """A directory, held open, and the name in it of what is at `path`; `.` for a directory."""
     how = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
-    if view is View.AS_BOUND and path.is_dir() and not path.is_symlink():
-        with suppress(KernelRefused):  # an old kernel, or no right to: then as it is
-            return mount_calls.open_view(path), "."
     try:
-        return os.open(path, how | os.O_NOFOLLOW), "."
+        opened = os.open(path, how | os.O_NOFOLLOW)
     except NotADirectoryError:  # also said of a link, which is given away itself
         return os.open(path.parent, how), path.name
+    if view is View.AS_BOUND:
+        with suppress(KernelRefused):  # an old kernel, or no right to: then as it is
+            shown = mount_calls.open_view(opened)
+            os.close(opened)
+            return shown, "."
+    return opened, "."

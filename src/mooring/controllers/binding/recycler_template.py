@@ -17,7 +17,10 @@ Doc = dict[str, Any]
 
 NAMESPACE = "default"
 IMAGE = "registry.k8s.io/build-image/debian-base:bookworm-v1.0.6"
-SCRUB = 'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1'
+# Upstream's, but it does not empty what is mounted inside the volume, which a pod sees too.
+_KEEP_MOUNTS = "if grep ' /scrub/' /proc/self/mountinfo; then echo 'mounted inside'; exit 1; fi; "
+_EMPTY = 'find /scrub -xdev -mindepth 1 -delete && test -z "$(ls -A /scrub)"'
+SCRUB = f"{_KEEP_MOUNTS}test -e /scrub && {_EMPTY} || exit 1"
 
 DEFAULT_TEMPLATE: Final[Doc] = {
     "apiVersion": "v1",
