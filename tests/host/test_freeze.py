@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from mooring.driver.backends import catching_up, freeze
+from mooring.driver.backends import catching_up, freeze, image
 from mooring.driver.refusal import PRECONDITION
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import MountEntry
 from tests.fakes.clock import VirtualClock
 from tests.host.conftest import NeedsTool
+from tests.host.disks import Disks
 from tests.host.driver_life import SIZES, Machine
 from tests.unit.driver.calls import Driver, refused
 
@@ -212,6 +213,40 @@ def test_a_clone_of_a_volume_that_is_written_to_is_that_of_a_moment(
         one, other = (int((at / name).read_text()) for name in ("first", "second"))
         assert other <= one <= other + 1
         machine.unstage(copy, at)
+
+
+@pytest.mark.parametrize("fs_type", ["xfs", "btrfs"])
+def test_what_was_written_after_blocks_were_shared_is_in_the_clone(
+    place: Path,
+    mounts: Mounts,
+    disks: Disks,
+    needs_tool: NeedsTool,
+    monkeypatch: pytest.MonkeyPatch,
+    fs_type: str,
+) -> None:
+    for name in ("mkfs.ext4", f"mkfs.{fs_type}"):
+        needs_tool(name)
+    store = place / "store"
+    store.mkdir()
+    mounts.mount(str(disks.formatted(fs_type, 400)), store, fs_type)
+    machine = Machine(store, mounts)
+    machine.stage(machine.made("ext4"))
+    really = image.Copy.make
+
+    def make(copy: image.Copy) -> None:
+        really(copy)
+        (machine.staging / "late").write_text("late")
+
+    monkeypatch.setattr(image.Copy, "make", make)
+    source = volume_of(machine)
+    copied = machine.driver.make(
+        "clone", size=2 * SIZES["ext4"], volume_id=source, fs_type="ext4"
+    ).volume_id
+    assert machine.driver.core.get_volume(copied).shared_bytes > 0
+    machine.unstage(source)
+    machine.stage(copied)
+    assert (machine.staging / "late").read_text() == "late"
+    machine.unstage(copied)
 
 
 def during(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:

@@ -72,9 +72,7 @@ class Copy:
     def catch_up(self, go_on: Callable[[], None]) -> None:
         """Bring what `make` made up to date; `go_on` is called now and then, and may raise."""
         with refusals(f"copy {self._source}"):
-            if self._is_shared:
-                _share(self._read, self._written)
-            else:
+            if not self._is_shared or not _share(self._read, self._written):
                 catching_up.catch_up(self._read, self._written, go_on)
             os.ftruncate(self._written, self._size)
 
