@@ -104,7 +104,7 @@ def _written_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:
     if stage is not None and stage.use.is_read_only:
         return None
     mount = staged_mount(core, volume)
-    if mount is None and device.is_in_use(core.image_of(volume)):
+    if mount is None and not device.comes_to_rest(core.image_of(volume)):
         text = f"{volume.id} is still mounted in another mount namespace"
         raise CallRefused(ABORTED, text)
     return mount

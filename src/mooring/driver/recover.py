@@ -27,9 +27,9 @@ def recover(core: Core) -> None:
     """Bring records and machine together, before the first call. Repeated: changes nothing."""
     try:
         clear_place(core)
-    except HostError as error:
-        _log.warning("a mount of an earlier start stays", error=error)
-    device.comes_to_rest(*(core.image_of(volume) for volume in _half_staged(core)))
+        device.comes_to_rest(*(core.image_of(volume) for volume in _half_staged(core)))
+    except HostError as error:  # each volume will tell for itself
+        _log.warning("the machine does not tell what is mounted", error=error)
     for volume in core.state.volumes.all():
         try:
             _recover(core, volume)
@@ -40,11 +40,7 @@ def recover(core: Core) -> None:
 def _half_staged(core: Core) -> list[VolumeRecord]:
     """What will be undone, unless somebody has it mounted: if only for a moment, it is let pass."""
     staged = (one for one in core.state.volumes.all() if one.stage and not one.publications)
-    try:
-        return [volume for volume in staged if not is_staged(core, volume)]
-    except HostError as error:
-        _log.warning("cannot tell what is staged", error=error)
-        return []
+    return [volume for volume in staged if not is_staged(core, volume)]
 
 
 def _recover(core: Core, volume: VolumeRecord) -> None:
