@@ -144,6 +144,21 @@ def test_devices_for_readers_and_for_writers_are_not_mixed_up(disks: Disks) -> N
     assert set(loop_device.find_all(file)) == {writers, readers}
 
 
+async def test_a_snapshot_whose_image_is_open_is_not_deleted(
+    place: Path, mounts: Mounts, disks: Disks
+) -> None:
+    driver = Machine(place, mounts).driver
+    snapshot = driver.snap(driver.make(is_block=True).volume_id).snapshot_id
+    image = driver.core.state.snapshots.image(snapshot)
+    reader = loop_device.attach(image, Access.READ_ONLY)
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, "still in use"):
+        driver.unsnap(snapshot)
+    loop_device.detach(reader)
+    await until(lambda: loop_device.find(image) is None)
+    driver.unsnap(snapshot)
+    assert not image.exists()
+
+
 def test_an_image_that_is_written_to_out_of_sight_gets_no_device(
     disks: Disks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
