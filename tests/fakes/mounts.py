@@ -84,6 +84,13 @@ class FakeMounts:
         self._bind(source, target, options)
         self._finish(number)
 
+    def bind_mapped(
+        self, source: Path, target: Path, user_namespace: int, *, recursive: bool
+    ) -> None:
+        """As `bind`: a fake has no ids to map."""
+        del user_namespace, recursive
+        self.bind(source, target)
+
     def unmount(self, target: Path) -> None:
         self._take_away(MountCall("unmount", target))
 
@@ -95,6 +102,10 @@ class FakeMounts:
 
     def table(self) -> MountTable:
         return MountTable(tuple(self._entries))
+
+    def make_unbindable(self, path: Path) -> None:
+        if not self.is_mount_point(path):
+            self.bind(path, path)
 
     def make_shared(self, path: Path) -> None:
         number = self._start(MountCall("make_shared", path))

@@ -155,6 +155,7 @@ class World:
             "files": [str(path) for path in place.iterdir()] if place.exists() else [],
             "state": [str(path) for path in self.runs.glob("*/*/*")],
             "sessions": [str(path) for path in self.runs.glob("*/exec-*")],
+            "open": [str(path) for path in self.runs.glob("*-open/*")],
         }
 
 
@@ -165,6 +166,7 @@ NOTHING: dict[str, list[str]] = {
     "files": [],
     "state": [],
     "sessions": [],
+    "open": [],
 }
 
 

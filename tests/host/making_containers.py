@@ -1,7 +1,7 @@
 """A process that makes and starts containers until it is killed; see test_container_faults.py.
 
-Its words: the node's root, the directory for what need not outlive the machine, a pod's uid, and
-the layers of the image.
+Its words: the node's root, the directory for what need not outlive the machine, a pod's uid, the
+host's id of the container's root (0: it is the host's), and the layers of the image.
 """
 
 import asyncio
@@ -12,14 +12,25 @@ from pathlib import Path
 from mooring.clock import RealClock
 from mooring.host.mount import Mounts
 from mooring.oci.containers import OciContainers
-from mooring.oci.contract import ContainerSpec, ImageConfig, Owner, StoredImage, UserWish
+from mooring.oci.contract import (
+    Bind,
+    Confinement,
+    ContainerSpec,
+    ImageConfig,
+    Owner,
+    StoredImage,
+    UserWish,
+)
 from mooring.oci.probe import NoRuntime, probe
 
 
-async def main(root: Path, runs: Path, pod_uid: str, layers: tuple[Path, ...]) -> None:
+async def main(
+    root: Path, runs: Path, pod_uid: str, confinement: Confinement, layers: tuple[Path, ...]
+) -> None:
     program = await probe()
     if isinstance(program, NoRuntime):
         sys.exit(program.reason)
+    (root / "logs").mkdir(parents=True, exist_ok=True)
     containers = OciContainers(root, Mounts(), RealClock(), program, run_directory=runs)
     image = StoredImage("sha256:0", (), layers, ImageConfig(), 0)
 
@@ -35,6 +46,8 @@ async def main(root: Path, runs: Path, pod_uid: str, layers: tuple[Path, ...]) -
             user=UserWish(),
             hostname="web",
             log_path=root / "logs" / f"{id}.log",
+            binds=(Bind(root / "logs", "/logs"),),
+            confinement=confinement,
         )
         await containers.create(spec)
         await containers.start(spec.id)
@@ -49,5 +62,6 @@ async def main(root: Path, runs: Path, pod_uid: str, layers: tuple[Path, ...]) -
 
 
 if __name__ == "__main__":
-    root, runs, pod_uid, *layers = sys.argv[1:]
-    asyncio.run(main(Path(root), Path(runs), pod_uid, tuple(map(Path, layers))))
+    root, runs, pod_uid, first, *layers = sys.argv[1:]
+    confinement = Confinement(first_host_id=int(first) or None)
+    asyncio.run(main(Path(root), Path(runs), pod_uid, confinement, tuple(map(Path, layers))))

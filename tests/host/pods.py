@@ -13,6 +13,7 @@ from mooring.host.mount import Mounts
 from mooring.host.mountinfo import read_table
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
+from mooring.node.admission.decide import Rules
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pod_life import PodLives
 from mooring.node.pods.container_spec import Settings
@@ -58,6 +59,8 @@ class PodNode:
         self.layout = Layout(world.root)
         self.server = FakeServer(RealClock())
         self.client = FakeClient(self.server, RealClock())
+        self.settings = Settings("n1", "127.0.0.1")
+        self.rules = Rules()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -67,8 +70,9 @@ class PodNode:
         recorder = Recorder(self.client, clock, host.chance, "kubelet", "n1")
         volumes = NodeVolumes(host, built_in(host), self.client, recorder, clock, FakeOwnNode())
         runtime = Runtime(self.world.containers, OneImage(self.world.image))
-        pods = PodContainers(volumes.machine, runtime, Settings("n1", "127.0.0.1"))
-        lives = PodLives(volumes, Following(), PodDirectories(host.layout, mounts), pods)
+        pods = PodContainers(volumes.machine, runtime, self.settings)
+        directories = PodDirectories(host.layout, mounts)
+        lives = PodLives(volumes, Following(), directories, pods, rules=self.rules)
         found = await rebuild(volumes.machine)
         async with asyncio.TaskGroup() as tasks:
             owned = [tasks.create_task(part.run()) for part in (volumes, pods, recorder, lives)]

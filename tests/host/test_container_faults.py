@@ -185,9 +185,12 @@ async def test_cancelled_while_it_is_made_it_is_told_and_can_be_removed(world: W
     assert world.left() == NOTHING
 
 
+@pytest.mark.parametrize("first_host_id", [0, 131072], ids=["hosts-users", "own-users"])
 @pytest.mark.parametrize("seed", range(4))
-async def test_killed_at_any_moment_we_find_whole_containers_only(world: World, seed: int) -> None:
-    words = [world.root, world.runs, world.pod_uid, *world.image.layers]
+async def test_killed_at_any_moment_we_find_whole_containers_only(
+    world: World, seed: int, first_host_id: int
+) -> None:
+    words = [world.root, world.runs, world.pod_uid, first_host_id, *world.image.layers]
     maker = await asyncio.create_subprocess_exec(
         *(sys.executable, making_containers.__file__, *map(str, words)),
         stdout=subprocess.PIPE,

@@ -54,6 +54,22 @@ HostRootfs = Annotated[
         "things. Such a pod sees /usr and the public part of /etc, as everybody may read them.",
     ),
 ]
+SeccompDefault = Annotated[
+    bool,
+    typer.Option(
+        "--seccomp-default",
+        help="Give containers that ask for no seccomp profile the default one (RuntimeDefault) "
+        "instead of none.",
+    ),
+]
+AllowedUnsafeSysctls = Annotated[
+    str,
+    typer.Option(
+        help="Sysctls, or patterns that end in *, that pods may set beside the safe ones: "
+        "kernel.msg*,fs.mqueue.*",
+        show_default="none",
+    ),
+]
 LeaderElect = Annotated[
     bool, typer.Option(help="Wait for the lease, so that several of these may run.")
 ]
@@ -66,5 +82,16 @@ MetricsAddress = Annotated[
     ),
 ]
 LogLevel = Annotated[Level, typer.Option(help="How much to tell.", case_sensitive=False)]
+
+
+def sysctls_of(listed: str) -> tuple[str, ...]:
+    """What stands between the commas. Raises: UsageError for what no pod can have to itself."""
+    words = tuple(word for part in listed.split(",") if (word := part.strip()))
+    if words:
+        from mooring.node.admission.sysctls import allowed
+
+        allowed(words)
+    return words
+
 
 PORT, HOST = DEFAULT_PORT, LOOPBACK

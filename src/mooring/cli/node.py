@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import HostRootfs, Kubeconfig, Level, LogLevel, MetricsAddress, NodeName
+from mooring.cli.flags import (
+    AllowedUnsafeSysctls,
+    HostRootfs,
+    Kubeconfig,
+    Level,
+    LogLevel,
+    MetricsAddress,
+    NodeName,
+    SeccompDefault,
+    sysctls_of,
+)
 
 
 def node(  # noqa: PLR0913, PLR0917  one argument per flag
@@ -29,6 +39,8 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     port: Annotated[
         int, typer.Option(help="The port there; 0 picks a free one.", min=0, max=65535)
     ] = 0,
+    seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
+    allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
 ) -> None:
@@ -49,5 +61,11 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
 
     log.to_stderr(log_level)
     wanted = Alone(kubeconfig, leader_elect=False, metrics_address=metrics_address)
-    terms = Terms(host_rootfs=host_rootfs, listen=listen or own_address(), port=port)
+    terms = Terms(
+        host_rootfs=host_rootfs,
+        listen=listen or own_address(),
+        port=port,
+        seccomp_default=seccomp_default,
+        allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
+    )
     run_node(wanted, typer.echo, get_node_name(node_name), root_dir, terms)

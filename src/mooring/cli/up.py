@@ -8,6 +8,7 @@ import typer
 from mooring.cli.flags import (
     HOST,
     PORT,
+    AllowedUnsafeSysctls,
     DataDir,
     Host,
     HostRootfs,
@@ -16,6 +17,8 @@ from mooring.cli.flags import (
     Names,
     NodeName,
     Port,
+    SeccompDefault,
+    sysctls_of,
 )
 
 
@@ -40,6 +43,8 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         ),
     ] = None,
     host_rootfs: HostRootfs = True,  # noqa: FBT002  a flag of the command line
+    seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
+    allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     log_level: LogLevel = Level.WARNING,
 ) -> None:
     """Run Mooring here: API server with embedded database, volume controllers, scheduler, node.
@@ -59,5 +64,16 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 
     log.to_stderr(log_level)
     node = "" if no_node else get_node_name(node_name)
-    config = Config(data_dir, host, port, tuple(names), kubeconfig, node, host_rootfs, root_dir)
+    config = Config(
+        data_dir,
+        host,
+        port,
+        tuple(names),
+        kubeconfig,
+        node,
+        host_rootfs,
+        root_dir,
+        seccomp_default=seccomp_default,
+        allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
+    )
     run_everything(config, typer.echo)

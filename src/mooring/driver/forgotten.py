@@ -19,7 +19,7 @@ from mooring.driver.core import Core
 from mooring.driver.staging import entry_at
 from mooring.driver.state import IMAGE
 from mooring.host import loop_device
-from mooring.host.loop_device import SYSFS
+from mooring.host.loop_backing import told_name, used_devices
 from mooring.host.mountinfo import MountEntry
 
 _DELETED = " (deleted)"
@@ -56,10 +56,7 @@ def _devices(core: Core, volume_id: str) -> Iterator[Path]:
     """Loop devices of the volume's image, if that is deleted."""
     home = f"{os.path.realpath(core.settings.state_dir)}/"
     image = f"/{volume_id}/{IMAGE}{_DELETED}"
-    for file in sorted(SYSFS.glob("loop*/loop/backing_file")):
-        try:
-            backing = os.fsdecode(file.read_bytes().removesuffix(b"\n"))
-        except OSError:  # it has just gone
-            continue
+    for name in used_devices():
+        backing = told_name(name)
         if backing.startswith(home) and backing.endswith(image):
-            yield Path("/dev") / file.parts[-3]
+            yield Path("/dev") / name

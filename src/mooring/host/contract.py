@@ -50,6 +50,21 @@ class MountOps(Protocol):
         """
         ...
 
+    def bind_mapped(
+        self, source: Path, target: Path, user_namespace: int, *, recursive: bool
+    ) -> None:
+        """Make the tree at `source` appear at `target` as the user namespace behind the descriptor
+        sees it: its own ids stand for those on the disk.
+
+        Before: both exist, and are both directories or both not.
+        After: `target` shows `source`, with what restricts the source. If `recursive`, mounts in it
+        appear too, and their files belong to nobody. What is unmounted below `target` stays
+        mounted in `source`.
+        Repeated: mounts once more on top.
+        Raises: HostError when nothing was mounted: many file systems (NFS, overlay) refuse it.
+        """
+        ...
+
     def unmount(self, target: Path) -> None:
         """Take away the topmost mount at `target`.
 
@@ -86,5 +101,15 @@ class MountOps(Protocol):
         Before: `path` is a directory.
         After: the mount that covers `path` is shared; `path` was bound onto itself if need be.
         Repeated: changes nothing.
+        """
+        ...
+
+    def make_unbindable(self, path: Path) -> None:
+        """Keep what is mounted below `path` out of every bind of a directory above it.
+
+        Before: `path` is a directory.
+        After: `path` is a mount point, bound onto itself if need be, and private; what is mounted
+        below it can be bound by itself.
+        Repeated: changes nothing. Raises: HostError.
         """
         ...

@@ -85,6 +85,22 @@ class Mounts:
         except KernelRefused as refused:
             raise _mount_failed(refused, shown) from refused
 
+    def bind_mapped(
+        self, source: Path, target: Path, user_namespace: int, *, recursive: bool
+    ) -> None:
+        _refuse_link(target)
+        logger.debug("mounting with mapped ids", source=source, target=target)
+        try:
+            mount_calls.bind_mapped(source, target, user_namespace, recursive=recursive)
+        except KernelRefused as refused:
+            entry = self.table().covering(canonical(source))
+            kind = entry.fs_type if entry is not None else "unknown"
+            raise KernelRefused(
+                f"the ids of {source} cannot be mapped (file system {kind}): "
+                f"{reason(refused.errno)}",
+                refused.errno,
+            ) from refused
+
     def unmount(self, target: Path) -> None:
         logger.debug("unmounting", target=target)
         try:
@@ -134,6 +150,12 @@ class Mounts:
         if covering is None or covering.mount_point != real:
             mount_calls.mount(str(real), real, "", MountFlag.BIND)
         mount_calls.mount("", real, "", MountFlag.SHARED | MountFlag.REC)
+
+    def make_unbindable(self, path: Path) -> None:
+        real = Path(os.path.realpath(path))
+        if not self.is_mount_point(real):
+            mount_calls.mount(str(real), real, "", MountFlag.BIND)
+        mount_calls.mount("", real, "", MountFlag.UNBINDABLE)
 
     def _is_in_table(self, path: Path) -> bool:
         """Ask the table, without touching what is mounted."""

@@ -34,6 +34,7 @@ _OPEN_TREE = 428
 _MOVE_MOUNT = 429
 _MOUNT_SETATTR = 442
 _OPEN_TREE_CLONE = 1
+_AT_RECURSIVE = 0x8000
 _MOVE_MOUNT_F_EMPTY_PATH = 4
 _MOUNT_ATTR = struct.Struct("4Q")  # attr_set, attr_clr, propagation, userns_fd
 _ATTRIBUTES = {
@@ -44,6 +45,7 @@ _ATTRIBUTES = {
     MountFlag.NODIRATIME: 0x80,
     MountFlag.NOSYMFOLLOW: 0x200000,
 }
+_ATTR_IDMAP = 0x100000
 _ATTR_ATIME_MASK = 0x70
 _ATTR_RELATIME, _ATTR_NOATIME, _ATTR_STRICTATIME = 0x00, 0x10, 0x20
 
@@ -115,6 +117,28 @@ def open_view(directory: int) -> int:
     """
     how = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH
     return _call(_OPEN_TREE, Path("open_tree"), directory, b"", how)
+
+
+def bind_mapped(source: Path, target: Path, user_namespace: int, *, recursive: bool) -> None:
+    """Bind `source` at `target`, seen through the ids of a user namespace: what belongs to 0 on
+    the disk belongs to its 0 there.
+
+    Mounts inside `source` appear too if `recursive`, but are not mapped. What is mounted or
+    unmounted in `source` is seen at `target` too, never the other way round: taking `target` apart
+    must not take apart what it shows.
+    Needs Linux 5.12, and a file system that can be mapped.
+    """
+    how = _OPEN_TREE_CLONE | os.O_CLOEXEC | (_AT_RECURSIVE if recursive else 0)
+    tree = _call(_OPEN_TREE, source, _AT_FDCWD, source, how)
+    try:
+        apart = _MOUNT_ATTR.pack(0, 0, MountFlag.SLAVE, 0)
+        everywhere = _AT_EMPTY_PATH | _AT_RECURSIVE
+        _call(_MOUNT_SETATTR, source, tree, b"", everywhere, apart, len(apart))
+        wish = _MOUNT_ATTR.pack(_ATTR_IDMAP, 0, 0, user_namespace)
+        _call(_MOUNT_SETATTR, source, tree, b"", _AT_EMPTY_PATH, wish, len(wish))
+        _call(_MOVE_MOUNT, target, tree, b"", _AT_FDCWD, target, _MOVE_MOUNT_F_EMPTY_PATH)
+    finally:
+        os.close(tree)
 
 
 def bind_in_two_steps(source: Path, target: Path, flags: MountFlag) -> None:

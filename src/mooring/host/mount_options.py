@@ -26,6 +26,8 @@ class MountFlag(IntFlag):
     BIND = 4096
     REC = 16384
     SILENT = 32768
+    UNBINDABLE = 1 << 17
+    SLAVE = 1 << 19
     SHARED = 1 << 20
     RELATIME = 1 << 21
     I_VERSION = 1 << 23

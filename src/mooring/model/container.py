@@ -17,6 +17,22 @@ class SeLinuxOptions(Wire, frozen=True):
     level: str = ""
 
 
+class ProfileRef(Wire, frozen=True):
+    """A profile of seccomp or AppArmor: `RuntimeDefault`, `Unconfined`, or `Localhost` by name."""
+
+    type: str = ""
+    localhost_profile: str | None = None
+
+
+class WindowsOptions(Wire, frozen=True):
+    """What only a node that runs Windows could do."""
+
+    gmsa_credential_spec_name: str | None = None
+    gmsa_credential_spec: str | None = None
+    run_as_user_name: str | None = None
+    host_process: bool | None = None
+
+
 class Capabilities(Wire, frozen=True):
     add: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
@@ -30,7 +46,17 @@ class ContainerSecurity(Wire, frozen=True):
     read_only_root_filesystem: bool | None = None
     allow_privilege_escalation: bool | None = None
     capabilities: Capabilities = Capabilities()
+    proc_mount: str | None = None
+    seccomp_profile: ProfileRef | None = None
+    app_armor_profile: ProfileRef | None = None
     se_linux_options: SeLinuxOptions | None = None
+    windows_options: WindowsOptions | None = None
+
+
+class ClaimedDevice(Wire, frozen=True):
+    """A resource claim of the pod that a container uses."""
+
+    name: str
 
 
 class ComputeResources(Wire, frozen=True):
@@ -38,6 +64,7 @@ class ComputeResources(Wire, frozen=True):
 
     requests: Mapping[str, str] = msgspec.field(default_factory=dict)
     limits: Mapping[str, str] = msgspec.field(default_factory=dict)
+    claims: tuple[ClaimedDevice, ...] = ()
 
 
 NO_RESOURCES = ComputeResources()
@@ -51,11 +78,20 @@ class KeyRef(Wire, frozen=True):
     optional: bool | None = None
 
 
+class FileKeyRef(Wire, frozen=True):
+    """One entry of a file in a volume."""
+
+    key: str
+    volume_name: str = ""
+    path: str = ""
+
+
 class ValueSource(Wire, frozen=True):
     field_ref: FieldRef | None = None
     resource_field_ref: ResourceRef | None = None
     config_map_key_ref: KeyRef | None = None
     secret_key_ref: KeyRef | None = None
+    file_key_ref: FileKeyRef | None = None
 
 
 class Variable(Wire, frozen=True):
@@ -134,10 +170,21 @@ class Lifecycle(Wire, frozen=True):
     stop_signal: str | None = None
 
 
+class ExitCodes(Wire, frozen=True):
+    operator: str = ""
+    values: tuple[int, ...] = ()
+
+
+class RestartRule(Wire, frozen=True):
+    action: str = ""
+    exit_codes: ExitCodes | None = None
+
+
 class ContainerPort(Wire, frozen=True):
     container_port: int
     name: str = ""
     host_port: int = 0
+    host_ip: str = msgspec.field(name="hostIP", default="")
     protocol: str = "TCP"
 
 
@@ -153,6 +200,7 @@ class Container(Wire, frozen=True):
     ports: tuple[ContainerPort, ...] = ()
     resources: ComputeResources = NO_RESOURCES
     restart_policy: str = ""  # of init containers: `Always` makes one run beside the others
+    restart_policy_rules: tuple[RestartRule, ...] = ()
     volume_mounts: tuple[VolumeMount, ...] = ()
     volume_devices: tuple[VolumeDevice, ...] = ()
     security_context: ContainerSecurity | None = None

@@ -1,12 +1,19 @@
 """Pod: containers that run together on one node, as far as storage is concerned."""
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
 from mooring.model.condition import Condition
-from mooring.model.container import NO_RESOURCES, ComputeResources, Container, SeLinuxOptions
+from mooring.model.container import (
+    NO_RESOURCES,
+    ComputeResources,
+    Container,
+    ProfileRef,
+    SeLinuxOptions,
+    WindowsOptions,
+)
 from mooring.model.container_status import ContainerStatus
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.node_selector import NodeSelector, NodeSelectorTerm
@@ -23,6 +30,13 @@ class PodPhase(Word):
     UNKNOWN = "Unknown"
 
 
+class Sysctl(Wire, frozen=True):
+    """A setting of the kernel, for a pod alone."""
+
+    name: str
+    value: str = ""
+
+
 class PodSecurity(Wire, frozen=True):
     run_as_user: int | None = None
     run_as_group: int | None = None
@@ -33,6 +47,10 @@ class PodSecurity(Wire, frozen=True):
     fs_group_change_policy: str | None = None
     se_linux_options: SeLinuxOptions | None = None
     se_linux_change_policy: str | None = None
+    sysctls: tuple[Sysctl, ...] = ()
+    seccomp_profile: ProfileRef | None = None
+    app_armor_profile: ProfileRef | None = None
+    windows_options: WindowsOptions | None = None
 
 
 class PreferredTerm(Wire, frozen=True):
@@ -49,8 +67,18 @@ class NodeAffinity(Wire, frozen=True):
     )
 
 
+class NeighbourRules(Wire, frozen=True):
+    """Beside which pods a pod may run: only how many rules there are, for nobody reads them."""
+
+    required: tuple[Any, ...] = msgspec.field(
+        name="requiredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+
+
 class Affinity(Wire, frozen=True):
     node_affinity: NodeAffinity | None = None
+    pod_affinity: NeighbourRules | None = None
+    pod_anti_affinity: NeighbourRules | None = None
 
 
 class SchedulingGate(Wire, frozen=True):
@@ -59,6 +87,29 @@ class SchedulingGate(Wire, frozen=True):
 
 class ReadinessGate(Wire, frozen=True):
     condition_type: str
+
+
+class DnsOption(Wire, frozen=True):
+    name: str = ""
+    value: str | None = None
+
+
+class DnsConfig(Wire, frozen=True):
+    nameservers: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    options: tuple[DnsOption, ...] = ()
+
+
+class SpreadConstraint(Wire, frozen=True):
+    when_unsatisfiable: str = ""
+
+
+class PodResourceClaim(Wire, frozen=True):
+    name: str
+
+
+class PodSystem(Wire, frozen=True):
+    name: str = ""
 
 
 class HostAlias(Wire, frozen=True):
@@ -75,6 +126,7 @@ class PodSpec(Wire, frozen=True):
     node_selector: Mapping[str, str] = msgspec.field(default_factory=dict)
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[SpreadConstraint, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduler_name: str = ""
     priority: int = 0
@@ -88,7 +140,10 @@ class PodSpec(Wire, frozen=True):
     hostname: str | None = None
     subdomain: str | None = None
     set_hostname_as_fqdn: bool | None = msgspec.field(name="setHostnameAsFQDN", default=None)
+    hostname_override: str | None = None
     host_aliases: tuple[HostAlias, ...] = ()
+    dns_policy: str = ""
+    dns_config: DnsConfig | None = None
     host_network: bool = False
     host_pid: bool = msgspec.field(name="hostPID", default=False)
     host_ipc: bool = msgspec.field(name="hostIPC", default=False)
@@ -97,6 +152,13 @@ class PodSpec(Wire, frozen=True):
     readiness_gates: tuple[ReadinessGate, ...] = ()
     security_context: PodSecurity = PodSecurity()
     host_users: bool | None = None
+    os: PodSystem | None = None
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+
+    @property
+    def has_users_of_its_own(self) -> bool:
+        """Whether the ids of its processes are others on the host than inside."""
+        return self.host_users is False
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

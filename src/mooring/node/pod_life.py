@@ -6,7 +6,7 @@ if it is being deleted, its object. A pod that vanished from the API goes the sa
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
@@ -20,6 +20,7 @@ from mooring.model.pod import Pod
 from mooring.model.selector import escape_field
 from mooring.node import pod_status
 from mooring.node.actual import PodMount
+from mooring.node.admission.decide import IGNORED, Rules, find_rejection, remarks
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.run import NodeVolumes
@@ -149,6 +150,9 @@ class _Life:
             await self.changed.wait()
 
 
+Step = Callable[[_Life], Awaitable[None]]
+
+
 class PodLives:
     """The pods of this node. `run` runs them until cancelled."""
 
@@ -159,6 +163,7 @@ class PodLives:
         directories: PodDirectories,
         containers: Containers,
         host_address: str = "",
+        rules: Rules | None = None,
     ) -> None:
         machine = volumes.machine
         self._client = machine.client
@@ -171,6 +176,7 @@ class PodLives:
         self._directories = directories
         self._containers = containers
         self._host_address = host_address
+        self._rules = rules or Rules()
         self._lives: dict[str, _Life] = {}
         scope = Scope(fields=f"spec.nodeName={escape_field(machine.own_node.name)}")
         self.informer = Informer(self._client, Pod, scope, self._clock, self._chance)
@@ -222,8 +228,7 @@ class PodLives:
         if not life.is_leaving:
             async with asyncio.TaskGroup() as tasks:
                 coming = [
-                    tasks.create_task(self._guarded(life, do))
-                    for do in (self._come, self._report_creating)
+                    tasks.create_task(self._guarded(life, do)) for do in self._first_steps(life)
                 ]
                 await life.until(lambda: life.is_leaving)
                 for task in coming:
@@ -237,7 +242,17 @@ class PodLives:
         await self._guarded(life, lambda life: self._containers.forget(life.pod))
         del self._lives[uid]
 
-    async def _guarded(self, life: _Life, do: Callable[[_Life], Awaitable[None]]) -> None:
+    def _first_steps(self, life: _Life) -> Sequence[Step]:
+        """What a pod that came gets at once, unless it asks for what cannot be had here."""
+        rejection = find_rejection(life.pod, self._rules)
+        if rejection is not None:
+            return (lambda life: self._reject(life, rejection.reason, rejection.message),)
+        if not life.pod.status.container_statuses:  # else it was told before a restart of this node
+            for remark in remarks(life.pod, self._rules):
+                self._tell(life, IGNORED, remark)
+        return (self._come, self._report_creating)
+
+    async def _guarded(self, life: _Life, do: Step) -> None:
         """Do it, again and again until it works."""
         failures = 0
         while True:

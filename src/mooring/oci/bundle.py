@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from mooring.host.user_namespace import LENGTH
 from mooring.oci import capabilities, cgroups
-from mooring.oci.contract import Bind, ContainerSpec, Limits, RuntimeRefused
+from mooring.oci.contract import Bind, Confinement, ContainerSpec, Limits, RuntimeRefused
 from mooring.oci.devices import DeviceNode
 from mooring.oci.users import User
 
@@ -41,6 +42,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     host_devices: tuple[DeviceNode, ...] = ()  # for privileged ones
     pid_of_joined: int = 0
     parts: tuple[str, ...] = ()  # of the root that are mounts of their own, whose access is its own
+    seccomp: Doc | msgspec.Raw | None = None  # a profile
 
 
 def document(spec: ContainerSpec, around: Surroundings) -> Doc:
@@ -56,11 +58,13 @@ def document(spec: ContainerSpec, around: Surroundings) -> Doc:
             "devices": _device_rules(around.devices, is_privileged=is_privileged),
         },
     }
-    if not is_privileged:
+    read_only = _read_only_parts(spec, around)
+    if not is_privileged and not spec.confinement.shows_whole_proc:
         linux["maskedPaths"] = list(MASKED)
-    read_only = (*_read_only_parts(spec, around), *(() if is_privileged else READ_ONLY))
+        read_only += READ_ONLY
     if read_only:
         linux["readonlyPaths"] = list(read_only)
+    linux |= _confinement(spec.confinement, around)
     most = max((PROPAGATIONS.index(bind.propagation) for bind in spec.binds), default=0)
     if most:
         linux["rootfsPropagation"] = PROPAGATIONS[most]
@@ -82,9 +86,23 @@ def _read_only_parts(spec: ContainerSpec, around: Surroundings) -> tuple[str, ..
     return () if spec.privileges.can_write_root else around.parts
 
 
+def _confinement(wish: Confinement, around: Surroundings) -> Doc:
+    found: Doc = {}
+    if around.seccomp is not None:
+        found["seccomp"] = around.seccomp
+    if wish.sysctls:
+        found["sysctl"] = dict(wish.sysctls)
+    if wish.first_host_id is not None:
+        ids = [{"containerID": 0, "hostID": wish.first_host_id, "size": LENGTH}]
+        found |= {"uidMappings": ids, "gidMappings": ids}
+    return found
+
+
 def _process(spec: ContainerSpec, around: Surroundings) -> Doc:
     given = capabilities.choose(spec.privileges, around.capabilities)
+    labels = {"apparmorProfile": spec.confinement.app_armor} if spec.confinement.app_armor else {}
     return {
+        **labels,
         "terminal": spec.has_tty,
         "user": {
             "uid": around.user.uid,
@@ -109,6 +127,10 @@ def _environment(spec: ContainerSpec) -> list[str]:
 
 def _namespaces(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
     found: list[Doc] = [{"type": "mount"}, {"type": "uts"}]
+    if spec.confinement.first_host_id is not None:
+        joined = around.pid_of_joined
+        # Whose processes it joins, their users it must be: others own that namespace.
+        found.append({"type": "user", **({"path": f"/proc/{joined}/ns/user"} if joined else {})})
     if around.pid_of_joined:
         found.append({"type": "pid", "path": f"/proc/{around.pid_of_joined}/ns/pid"})
     elif not spec.share.pid:
@@ -130,7 +152,7 @@ def _usual_mounts(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
         _mount("/proc", "proc", "proc", strict),
         _mount("/dev", "tmpfs", "tmpfs", ("nosuid", "strictatime", "mode=755", "size=65536k")),
         _mount("/dev/pts", "devpts", "devpts", pts),
-        _mount("/sys", "sysfs", "sysfs", (*strict, *access)),
+        _sys(spec, around, (*strict, *access)),
         _mount("/sys/fs/cgroup", "cgroup", "cgroup", (*strict, "relatime", *access)),
     ]
     if spec.share.ipc:
@@ -148,6 +170,14 @@ def _usual_mounts(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
     ]
 
 
+def _sys(spec: ContainerSpec, around: Surroundings, options: Sequence[str]) -> Doc:
+    if spec.confinement.first_host_id is None:
+        return _mount("/sys", "sysfs", "sysfs", options)
+    # A new one shows a network that is the host's: only the host's root may mount that.
+    access = "rro" if around.has_recursive_read_only else "ro"
+    return _mount("/sys", "bind", "/sys", ("rbind", "rprivate", *options, access))
+
+
 def _binds(binds: Iterable[Bind], around: Surroundings) -> list[Doc]:
     """The outer ones first, so that none hides another."""
     ordered = sorted(binds, key=lambda bind: len(PurePosixPath(bind.target).parts))
@@ -162,7 +192,8 @@ def _bind(bind: Bind, around: Surroundings) -> Doc:
         )
     access = "rro" if bind.recursive_read_only else "ro" if bind.read_only else "rw"
     propagation = "rprivate" if bind.propagation == "private" else bind.propagation
-    return _mount(bind.target, "bind", str(bind.source), ("rbind", propagation, access))
+    options = ("rbind", propagation, access, *bind.flags)
+    return _mount(bind.target, "bind", str(bind.source), options)
 
 
 def _mount(target: str, kind: str, source: str, options: Sequence[str]) -> Doc:

@@ -31,6 +31,7 @@ from mooring.oci import (
     terminal_session,
 )
 from mooring.oci.contract import (
+    Confinement,
     ContainerSpec,
     ExecWish,
     Found,
@@ -77,8 +78,9 @@ class OciContainers:
         real = os.path.realpath(root)
         self._state = run_directory / hashlib.sha256(os.fsencode(real)).hexdigest()[:12]
         self._runc = Runc(program, self._state / "runtime", at_once=2 * (os.cpu_count() or 1))
+        self._opened = self._state.with_name(f"{self._state.name}-open")
         self._host = HostRoot(mounts, root / HOST_DIRECTORY, (root, *own_paths))
-        self._maker = Maker(mounts, program, self._host)
+        self._maker = Maker(mounts, program, self._host, root / "seccomp")
         self._entries: dict[str, Entry] = {}
         self._handlers: list[Callable[[Found], None]] = []
         self._ends: asyncio.Queue[str] = asyncio.Queue()
@@ -111,14 +113,14 @@ class OciContainers:
         if spec.id in self._entries:
             raise RuntimeRefused(f"container {spec.id} exists already")
         joined = self._running(spec.join_pid_of).record.pid if spec.join_pid_of else 0
-        place = Place(self._directory / spec.id)
+        place = self._place(spec.id)
         words = conmon.argv(self._program, self._runc, place, spec)
         entry = Entry(new_record(spec, self._clock.now()), place)
         self._entries[spec.id] = entry
         async with entry.lock:
             try:
                 await in_thread(self._maker.prepare, spec, place, entry.record, joined)
-                await process.finished(self._launch(entry, words))
+                await process.finished(self._launch(entry, words, spec.confinement))
             except (HostError, RuntimeRefused) as error:
                 await self._take_back(entry)
                 if isinstance(error, RuntimeRefused):
@@ -204,7 +206,7 @@ class OciContainers:
 
     # Making and ending.
 
-    async def _launch(self, entry: Entry, words: Sequence[str]) -> None:
+    async def _launch(self, entry: Entry, words: Sequence[str], confinement: Confinement) -> None:
         await in_thread(self._make_state)
         try:
             async with within(self._clock, LONGEST_MAKING), self._runc.turn():
@@ -213,6 +215,8 @@ class OciContainers:
             raise RuntimeRefused(
                 f"making the container took longer than {LONGEST_MAKING:g} s"
             ) from error
+        if confinement.first_host_id is not None:
+            await in_thread(self._maker.release, entry.place)
         await self._write(entry, pid=pid)
         self._watch(entry)
 
@@ -324,7 +328,7 @@ class OciContainers:
         async with asyncio.TaskGroup() as purges:
             for id in sorted({*read, *listed}, key=lambda id: _age(read.get(id))):
                 record = read.get(id)
-                place = Place(self._directory / id)
+                place = self._place(id)
                 if record is None or not record.pid:
                     purges.create_task(self._purge(id, place))
                     continue
@@ -368,6 +372,9 @@ class OciContainers:
             return {}
         names = [name for name in os.listdir(self._directory) if ID.fullmatch(name)]
         return {name: Place(self._directory / name).read() for name in names}
+
+    def _place(self, id: str) -> Place:
+        return Place(self._directory / id, self._opened)
 
     def _make_state(self) -> None:
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -79,6 +79,7 @@ class Bind(msgspec.Struct, frozen=True):
     read_only: bool = False
     recursive_read_only: bool = False
     propagation: str = "private"  # or rslave, rshared
+    flags: tuple[str, ...] = ()  # further options of mount(8)
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -103,6 +104,23 @@ class Privileges(msgspec.Struct, frozen=True):
     add: tuple[str, ...] = ()  # capabilities, without CAP_; "ALL" is all
     drop: tuple[str, ...] = ()
     can_write_root: bool = True
+
+
+class SeccompKind(Enum):
+    UNCONFINED = "Unconfined"
+    DEFAULT = "RuntimeDefault"
+    LOCALHOST = "Localhost"
+
+
+class Confinement(msgspec.Struct, frozen=True):
+    """What keeps a container apart, beyond what every container has."""
+
+    seccomp: SeccompKind = SeccompKind.UNCONFINED
+    seccomp_profile: str = ""  # of LOCALHOST: its path below the directory of profiles
+    app_armor: str = ""  # a profile that the kernel has loaded
+    sysctls: tuple[tuple[str, str], ...] = ()
+    shows_whole_proc: bool = False
+    first_host_id: int | None = None  # the container's 0 on the host; None: they are the host's ids
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -139,6 +157,7 @@ class ContainerSpec(msgspec.Struct, frozen=True):
     devices: tuple[Device, ...] = ()
     limits: Limits = Limits()
     privileges: Privileges = Privileges()
+    confinement: Confinement = Confinement()
     share: Share = Share()
     join_pid_of: str = ""  # id of a container whose process namespace is shared
     has_stdin: bool = False

@@ -1,16 +1,19 @@
 """Making ready what a container needs before it exists: its files, its user, its document."""
 
+import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from mooring.host.contract import MountOps
 from mooring.host.mountinfo import canonical
 from mooring.host.refusal import refusals
-from mooring.oci import bundle, capabilities, devices, rootfs, users
-from mooring.oci.contract import Bind, ContainerSpec, RuntimeRefused
+from mooring.oci import bundle, capabilities, devices, id_mapping, rootfs, seccomp, users
+from mooring.oci.contract import Bind, ContainerSpec, RuntimeRefused, SeccompKind
 from mooring.oci.host_root import HostRoot
+from mooring.oci.id_mapping import IdMapping
 from mooring.oci.records import Place, Record
 from mooring.oci.runc import RuntimeProgram
 
@@ -21,10 +24,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class Maker:
     """Prepares containers. Every call blocks: it reads, writes and mounts."""
 
-    def __init__(self, mounts: MountOps, program: RuntimeProgram, host: HostRoot) -> None:
+    def __init__(
+        self, mounts: MountOps, program: RuntimeProgram, host: HostRoot, seccomp_profiles: Path
+    ) -> None:
         self._mounts = mounts
         self._program = program
         self._host = host
+        self._seccomp_profiles = seccomp_profiles
         self._capabilities = capabilities.available()
 
     def prepare(self, spec: ContainerSpec, place: Place, record: Record, joined: int) -> None:
@@ -33,29 +39,54 @@ class Maker:
         Raises: RuntimeRefused, HostError; what was made so far is left.
         """
         users.refuse_root(spec.user, spec.owner)
+        if spec.devices and spec.confinement.first_host_id is not None:
+            # The runtime would bind what the host has at the path that is meant for the container.
+            raise RuntimeRefused("devices cannot be given to users who are not the host's")
         self._check_sources(spec.binds)
         place.make()
         place.write(record)
         with refusals(f"mkdir {spec.log_path.parent}"):
             spec.log_path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        parts: tuple[str, ...] = ()
-        if spec.image is None:
-            parts = rootfs.mount_host(self._mounts, place, self._host)
+        first = spec.confinement.first_host_id
+        if first is None:
+            parts = self._mount_root(spec, place)
         else:
-            rootfs.mount(self._mounts, place, spec.image)
+            with id_mapping.mapping(self._mounts, place, first) as mapping:
+                shown = self._mount_root(spec, place, mapping)
+                id_mapping.release_layers(self._mounts, place)  # the overlay has its own
+                spec = msgspec.structs.replace(spec, binds=mapping.binds(spec.binds))
+                mapping.show_root(shown)
+                parts = ()  # they can only be read
         around = self._look_around(spec, place, joined, parts)
         place.write_config(msgspec.json.encode(bundle.document(spec, around)))
+
+    def _mount_root(
+        self, spec: ContainerSpec, place: Place, mapping: IdMapping | None = None
+    ) -> tuple[str, ...]:
+        """What of it is a mount of its own. Raises: HostError."""
+        if spec.image is None:
+            return rootfs.mount_host(self._mounts, place, self._host, mapping)
+        rootfs.mount(self._mounts, place, spec.image, mapping)
+        return ()
+
+    def release(self, place: Place) -> None:
+        """The container is made. Raises: HostError."""
+        id_mapping.release(self._mounts, place)
 
     def _look_around(
         self, spec: ContainerSpec, place: Place, joined: int, parts: tuple[str, ...]
     ) -> bundle.Surroundings:
         is_privileged = spec.privileges.is_privileged
+        has_own_users = spec.confinement.first_host_id is not None
+        user = users.resolve(spec.user, users.read_accounts(place.rootfs))
+        if has_own_users:
+            id_mapping.check_user(user)
         wanted = devices.merged([devices.look_up(device) for device in spec.devices])
         paths = {node.path for node in wanted}
         of_host = devices.of_host() if is_privileged else ()
         return bundle.Surroundings(
-            rootfs=place.rootfs,
-            user=users.resolve(spec.user, users.read_accounts(place.rootfs)),
+            rootfs=place.open_rootfs if has_own_users else place.rootfs,
+            user=user,
             capabilities=self._capabilities,
             is_cgroup_v2=self._program.is_cgroup_v2,
             has_recursive_read_only=self._program.has_recursive_read_only,
@@ -63,7 +94,18 @@ class Maker:
             host_devices=tuple(node for node in of_host if node.path not in paths),
             pid_of_joined=joined,
             parts=parts,
+            seccomp=self._seccomp(spec),
         )
+
+    def _seccomp(self, spec: ContainerSpec) -> bundle.Doc | msgspec.Raw | None:
+        """Raises: RuntimeRefused."""
+        wish = spec.confinement
+        if wish.seccomp is SeccompKind.UNCONFINED or spec.privileges.is_privileged:
+            return None
+        if not self._program.has_seccomp:
+            raise RuntimeRefused(f"seccomp is not supported by {self._program.path}")
+        given = capabilities.choose(spec.privileges, self._capabilities)
+        return seccomp.profile(wish, self._seccomp_profiles, given, os.uname().machine)
 
     def _check_sources(self, binds: Sequence[Bind]) -> None:
         """Raises: RuntimeRefused."""

@@ -31,6 +31,7 @@ CONMON_ELSEWHERE = (
     "/usr/lib/podman/conmon",
     "/usr/libexec/crio/conmon",
 )
+_FILTERS = re.compile(rb"^libseccomp:|\+SECCOMP", re.MULTILINE)
 TRIAL = "trial"  # an executable file; nobody runs it
 
 
@@ -58,8 +59,7 @@ async def probe(runtimes: Sequence[str] = RUNTIMES) -> Probed:
             program = RuntimeProgram(path=path, conmon=conmon, is_cgroup_v2=cgroups.is_v2())
             complaint = await _try(program)
             if not complaint:
-                has = await _has_recursive_read_only(path)
-                return msgspec.structs.replace(program, has_recursive_read_only=has)
+                return await _with_features(program)
             failures.append(f"{name}: {complaint}")
     except HostError as error:
         return NoRuntime(f"containers cannot run: {_line(str(error))}")
@@ -113,16 +113,34 @@ def _write_bundle(place: Path, id: str, *, is_v2: bool) -> None:
     (place / "config.json").write_bytes(msgspec.json.encode(bundle.document(spec, around)))
 
 
+class _Seccomp(msgspec.Struct, frozen=True):
+    enabled: bool = False
+
+
+class _Linux(msgspec.Struct, frozen=True):
+    seccomp: _Seccomp = _Seccomp()
+
+
 class _Features(msgspec.Struct, frozen=True, rename="camel"):
     mount_options: tuple[str, ...] = ()
+    linux: _Linux = _Linux()
 
 
-async def _has_recursive_read_only(runtime: Path) -> bool:
+async def _with_features(program: RuntimeProgram) -> RuntimeProgram:
+    """What else the runtime can do; one that does not say, for it is too old, is taken to do less.
+
+    Filtering system calls is as old as the runtimes: whoever is built for that says so with its
+    version.
+    """
+    runtime = str(program.path)
     try:
-        printed = await process.check([str(runtime), "features"])
-        return "rro" in msgspec.json.decode(printed, type=_Features).mount_options
+        printed = await process.check([runtime, "features"])
+        found = msgspec.json.decode(printed, type=_Features)
+        reads_only, filters = "rro" in found.mount_options, found.linux.seccomp.enabled
     except (CommandFailed, msgspec.DecodeError):
-        return False  # an older one, which has no such command
+        reads_only = False
+        filters = _FILTERS.search(await process.check([runtime, "--version"])) is not None
+    return msgspec.structs.replace(program, has_recursive_read_only=reads_only, has_seccomp=filters)
 
 
 def _find_conmon() -> Path | None:

@@ -48,15 +48,18 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Place:
-    """The files of one container."""
+    """The files of one container. `opened` is where others may pass through: see id_mapping.py."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, opened: Path | None = None) -> None:
         self.directory = directory
         self.record = directory / "record.json"
         self.config = directory / "config.json"
         self.rootfs = directory / "rootfs"
         self.upper = directory / "upper"
         self.work = directory / "work"
+        self.opened = (opened or directory / "open") / directory.name
+        self.mapped = self.opened / "mapped"
+        self.open_rootfs = self.opened / "rootfs"
         self.exit = directory / "exit"
         self.conmon_pid = directory / "conmon.pid"
         self.pid = directory / "pid"

@@ -5,6 +5,7 @@ Layers are named by descriptors (`/proc/self/fd/7`): so their paths may be long 
 commas, and many of them fit into the one page that mount(2) takes.
 """
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,8 +19,10 @@ from mooring.host.cleanup import PathState, examine
 from mooring.host.contract import MountOps
 from mooring.host.mountinfo import kernel_version
 from mooring.host.refusal import reason, refusals
+from mooring.oci import id_mapping
 from mooring.oci.contract import StoredImage
 from mooring.oci.host_root import HostRoot, Part, opened
+from mooring.oci.id_mapping import IdMapping
 from mooring.oci.records import Place
 
 _log = log.get("mooring.oci.rootfs")
@@ -29,29 +32,38 @@ _COPIES_WITH_RIGHTS = (5, 8)
 _UPPER, _WORK = "upper-", "work-"  # of a part of the host's root, before its name
 
 
-def mount(mounts: MountOps, place: Place, image: StoredImage) -> None:
+def mount(
+    mounts: MountOps, place: Place, image: StoredImage, mapping: IdMapping | None = None
+) -> None:
     """Make the container's root file system appear at `place.rootfs`.
 
-    Raises: HostError when nothing is mounted.
+    With a `mapping`, as its users see it. Raises: HostError when nothing is mounted.
     """
-    _lay(mounts, Laid(image.layers, place.upper, place.work, place.rootfs))
+    layers = image.layers if mapping is None else mapping.layers(image.layers)
+    _lay(mounts, _root_of(place, layers, mapping))
 
 
-def mount_host(mounts: MountOps, place: Place, host: HostRoot) -> tuple[str, ...]:
+def mount_host(
+    mounts: MountOps, place: Place, host: HostRoot, mapping: IdMapping | None = None
+) -> tuple[str, ...]:
     """The same, of what the host offers; its parts that are mounts of their own are told.
 
     Raises: HostError; what is mounted by then is left.
     """
     with host.shown() as shown:
-        _lay(mounts, Laid((shown.root,), place.upper, place.work, place.rootfs))
+        layers = (shown.root,) if mapping is None else mapping.layers((shown.root,))
+        _lay(mounts, _root_of(place, layers, mapping))
         for part in shown.parts:
-            _lay_part(mounts, place, part)
+            if mapping is None:
+                _lay_part(mounts, place, part)
+            else:  # an overlay cannot be mapped: programs are everybody's to read, and nobody's
+                _show_part(mounts, place, part)
         return tuple(f"/{part.name}" for part in shown.parts)
 
 
 def _lay_part(mounts: MountOps, place: Place, part: Part) -> None:
-    upper, work = (place.directory / f"{before}{part.name}" for before in (_UPPER, _WORK))
-    laid = Laid((part.layer,), upper, work, place.rootfs / part.name)
+    work = place.directory / f"{_WORK}{part.name}"
+    laid = Laid((part.layer,), _upper(place, part), work, place.rootfs / part.name)
     try:
         if kernel_version() < _COPIES_WITH_RIGHTS:
             raise HostError("this kernel lets containers copy what they may not read")
@@ -59,9 +71,18 @@ def _lay_part(mounts: MountOps, place: Place, part: Part) -> None:
     except HostError as error:
         # Or Linux lays no more than two overlays on each other, and the host's root is one.
         _log.debug("a part of the host's root can be read only", part=part.name, error=error)
-        with refusals(f"mkdir {upper}"):
-            upper.mkdir(exist_ok=True)  # it tells that something is mounted
-        mounts.bind(part.layer, laid.target, ("ro",))
+        _show_part(mounts, place, part)
+
+
+def _show_part(mounts: MountOps, place: Place, part: Part) -> None:
+    upper = _upper(place, part)
+    with refusals(f"mkdir {upper}"):
+        upper.mkdir(exist_ok=True)  # it tells that something is mounted
+    mounts.bind(part.layer, place.rootfs / part.name, ("ro",))
+
+
+def _upper(place: Place, part: Part) -> Path:
+    return place.directory / f"{_UPPER}{part.name}"
 
 
 class Laid(msgspec.Struct, frozen=True):
@@ -71,12 +92,20 @@ class Laid(msgspec.Struct, frozen=True):
     upper: Path
     work: Path
     target: Path
+    owner: int = 0  # of the root directory, on the host
+
+
+def _root_of(place: Place, layers: tuple[Path, ...], mapping: IdMapping | None) -> Laid:
+    owner = 0 if mapping is None else mapping.first_host_id
+    return Laid(layers, place.upper, place.work, place.rootfs, owner)
 
 
 def _lay(mounts: MountOps, laid: Laid) -> None:
     with refusals(f"mkdir below {laid.upper.parent}"):
         laid.upper.mkdir(mode=0o755)
         laid.work.mkdir(mode=0o700)
+        if laid.owner:
+            os.chown(laid.upper, laid.owner, laid.owner)
     with ExitStack() as stack:
         named = [opened(path, stack) for path in (*laid.layers, laid.upper, laid.work)]
         options = (
@@ -113,6 +142,7 @@ def take_away(mounts: MountOps, place: Place) -> None:
 
     Repeated: nothing. Raises: HostError when something is left.
     """
+    id_mapping.take_away(mounts, place)
     if examine(place.directory) is PathState.MISSING:
         return
     for upper in place.directory.glob(f"{_UPPER}*"):

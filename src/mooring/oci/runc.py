@@ -29,6 +29,7 @@ class RuntimeProgram(msgspec.Struct, frozen=True):
     path: Path  # runc or crun
     conmon: Path
     has_recursive_read_only: bool = False
+    has_seccomp: bool = False  # it can filter system calls
     is_cgroup_v2: bool = False
 
     @property

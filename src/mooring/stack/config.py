@@ -22,6 +22,8 @@ class Config(msgspec.Struct, frozen=True):
     node_name: str = ""  # of this machine as a node; empty: it is none
     host_rootfs: bool = False  # pods whose image is not here run on the root of this machine
     root_dir: Path | None = None  # of this machine as a node; None: the usual one
+    seccomp_default: bool = False  # who asks for no seccomp profile gets the default one
+    allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
 
     @property
     def volumes(self) -> Path:

@@ -18,6 +18,7 @@ from mooring.errors import HostError
 from mooring.host.blocking import in_thread
 from mooring.host.contract import MountOps
 from mooring.host.mount import Mounts
+from mooring.node.admission.host import look
 from mooring.node.eviction import Evictions
 from mooring.node.objects import ApiObjects
 from mooring.node.orphans import Orphans
@@ -131,7 +132,12 @@ class NodeRole:
         self._pods = pods_of(self._volumes.machine, address, terms, probed)
         directories = PodDirectories(place.layout, place.mounts)
         self._lives = PodLives(
-            self._volumes, self._objects, directories, self._pods.containers, address
+            self._volumes,
+            self._objects,
+            directories,
+            self._pods.containers,
+            address,
+            look(terms.allowed_unsafe_sysctls),
         )
         self._server = self._pods.serve(self._lives.informer.get)
         if self._server is not None:

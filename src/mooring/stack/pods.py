@@ -48,6 +48,8 @@ class Terms(msgspec.Struct, frozen=True):
     port: int = 0  # 0: any that is free
     authority: bytes = b""  # PEM of the cluster's; who shows a certificate of it is known
     api_server: str = ""  # URL, as pods find it
+    seccomp_default: bool = False  # who asks for no seccomp profile gets the default one
+    allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
 
     @property
     def listens_everywhere(self) -> bool:
@@ -109,6 +111,7 @@ class _Running:
             host_rootfs=terms.host_rootfs,
             services=_services(terms.api_server),
             can_be_read_only_below=program.has_recursive_read_only,
+            seccomp_default=terms.seccomp_default,
         )
         runtime = Runtime(self._oci, image_store(host.layout.root))
         self._runs = PodContainers(machine, runtime, settings)

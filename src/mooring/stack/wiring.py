@@ -158,6 +158,8 @@ async def build_roles(
             hidden=ours,
             authority=server.pki.ca_certificate,
             api_server=reachable(server).url,
+            seccomp_default=config.seccomp_default,
+            allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
         )
         client = _client_of_node(server, place.name)
         node = await build_node(client, clock, chance, place, terms)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from mooring.model.attachment import (
     Attachment,
+    AttachmentMeta,
     AttachmentSource,
     AttachmentSpec,
     AttachmentStatus,
@@ -162,7 +163,7 @@ def a_link(
 ) -> Attachment:
     notes = {Annotation.NODE_ID_AT_ATTACH: node_id, Annotation.HANDLE_AT_ATTACH: handle}
     return Attachment(
-        metadata=ObjectMeta(
+        metadata=AttachmentMeta(
             name=name,
             uid=uid,
             annotations=notes,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.oci.bundle import MASKED, PATH, READ_ONLY, document
-from mooring.oci.contract import Bind, Limits, Privileges, RuntimeRefused, Share
+from mooring.oci.contract import Bind, Confinement, Limits, Privileges, RuntimeRefused, Share
 from mooring.oci.devices import DeviceNode
 from mooring.oci.users import User
 from tests.unit.oci.specs import ID, a_spec, surroundings
@@ -218,3 +218,34 @@ def test_with_the_hosts_shared_memory_its_files_are_the_hosts() -> None:
     doc = document(a_spec(share=Share(ipc=True)), surroundings())
     assert mount_at(doc, "/dev/shm")["type"] == "bind"  # noqa: S108  a mount point
     assert mount_at(doc, "/dev/mqueue")["type"] == "bind"
+
+
+def test_users_of_its_own_are_told_with_a_view_of_the_hosts_sys() -> None:
+    spec = a_spec(confinement=Confinement(first_host_id=131072))
+    doc = document(spec, surroundings())
+    ids = [{"containerID": 0, "hostID": 131072, "size": 65536}]
+    assert (doc["linux"]["uidMappings"], doc["linux"]["gidMappings"]) == (ids, ids)
+    assert {"type": "user"} in doc["linux"]["namespaces"]
+    sys = mount_at(doc, "/sys")
+    assert (sys["type"], sys["source"]) == ("bind", "/sys")
+    assert {"rbind", "ro"} <= set(sys["options"])
+
+
+def test_one_that_joins_another_joins_its_users_too() -> None:
+    spec = a_spec(join_pid_of="1", confinement=Confinement(first_host_id=131072))
+    doc = document(spec, surroundings(pid_of_joined=77))
+    assert {"type": "user", "path": "/proc/77/ns/user"} in doc["linux"]["namespaces"]
+
+
+def test_nothing_of_confinement_is_told_of_one_that_asks_for_none() -> None:
+    linux = document(a_spec(), surroundings())["linux"]
+    assert not {"seccomp", "sysctl", "uidMappings", "gidMappings"} & set(linux)
+
+
+def test_settings_profiles_and_the_whole_of_proc() -> None:
+    wish = Confinement(app_armor="mine", sysctls=(("kernel.shmmax", "1"),), shows_whole_proc=True)
+    doc = document(a_spec(confinement=wish), surroundings(seccomp={"defaultAction": "X"}))
+    assert doc["process"]["apparmorProfile"] == "mine"
+    assert doc["linux"]["sysctl"] == {"kernel.shmmax": "1"}
+    assert doc["linux"]["seccomp"] == {"defaultAction": "X"}
+    assert not {"maskedPaths", "readonlyPaths"} & set(doc["linux"])

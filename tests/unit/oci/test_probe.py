@@ -55,6 +55,43 @@ async def test_an_older_one_knows_no_features(tools: FakePrograms) -> None:
     assert not found.has_recursive_read_only
 
 
+SAYS = {
+    "by its features": (
+        """case "$*" in features) echo '{"linux":{"seccomp":{"enabled":true}}}';; esac""",
+        True,
+    ),
+    "that it was built without": (
+        """case "$*" in features) echo '{"linux":{"seccomp":{"enabled":false}}}';; esac""",
+        False,
+    ),
+    "an older one by its version": (
+        """case "$*" in features) exit 1;; --version) echo runc; echo libseccomp: 2.5;; esac""",
+        True,
+    ),
+    "an older crun by its version": (
+        """case "$*" in features) exit 1;; --version) echo +SELINUX +SECCOMP;; esac""",
+        True,
+    ),
+    "an older one without": (
+        """case "$*" in features) exit 1;; --version) echo runc version 1.0;; esac""",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("script", "has_seccomp"), SAYS.values(), ids=SAYS)
+async def test_whether_it_filters_system_calls(
+    tools: FakePrograms,
+    script: str,
+    has_seccomp: bool,  # noqa: FBT001  a column
+) -> None:
+    tools.add("conmon", "echo conmon version 2.1.6")
+    tools.add("runc", script)
+    found = await probe()
+    assert isinstance(found, RuntimeProgram)
+    assert found.has_seccomp is has_seccomp
+
+
 async def test_when_none_works_each_is_told_with_its_reason(tools: FakePrograms) -> None:
     tools.add("conmon", "echo conmon version 2.1.6")
     tools.add("runc", REFUSES % "not permitted")

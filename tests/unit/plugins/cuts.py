@@ -64,6 +64,12 @@ class CutMounts:
         with self._change():
             self._inner.bind(source, target, options)
 
+    def bind_mapped(
+        self, source: Path, target: Path, user_namespace: int, *, recursive: bool
+    ) -> None:
+        with self._change():
+            self._inner.bind_mapped(source, target, user_namespace, recursive=recursive)
+
     def unmount(self, target: Path) -> None:
         with self._change():
             self._inner.unmount(target)
@@ -81,6 +87,10 @@ class CutMounts:
     def make_shared(self, path: Path) -> None:
         with self._change():
             self._inner.make_shared(path)
+
+    def make_unbindable(self, path: Path) -> None:
+        with self._change():
+            self._inner.make_unbindable(path)
 
     @contextmanager
     def _change(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from mooring.apiserver.kinds.contract import Context, Doc
 from mooring.apiserver.kinds.immutability import changes, same
+from mooring.apiserver.kinds.pod_isolation import validate_isolation
 from mooring.model.field_error import FieldError, forbidden, show
 
 _FIELD = "spec.ephemeralContainers"
@@ -27,6 +28,9 @@ def validate_debuggers(new: Doc, old: Doc) -> Iterable[FieldError]:
     if _OF_A_FILE in old["metadata"].get("annotations", {}):
         yield forbidden("", "static pods do not support ephemeral containers")
         return
+    for error in validate_isolation(new):
+        if error.field.startswith(_FIELD):
+            yield error
     now = {
         debugger.get("name"): debugger for debugger in new["spec"].get("ephemeralContainers", ())
     }

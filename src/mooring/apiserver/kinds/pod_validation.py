@@ -5,6 +5,7 @@ from ipaddress import ip_address
 
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.pod_containers import validate_containers, validate_requirements
+from mooring.apiserver.kinds.pod_isolation import validate_isolation
 from mooring.apiserver.kinds.pod_scheduling import validate_scheduling
 from mooring.apiserver.kinds.pod_security import validate_pod_security
 from mooring.apiserver.kinds.pod_volumes import validate_volumes
@@ -62,6 +63,8 @@ def validate_pod(doc: Doc) -> Iterable[FieldError]:
             yield invalid(f"spec.readinessGates[{index}].conditionType", condition, problem)
     if not spec.get("serviceAccountName"):
         yield from _validate_no_tokens(spec)
+    if is_new:
+        yield from validate_isolation(doc)
 
 
 def _validate_policies(spec: Doc) -> Iterable[FieldError]:

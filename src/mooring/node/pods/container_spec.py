@@ -19,6 +19,7 @@ from mooring.node.pods.environment import Surroundings, environment
 from mooring.node.pods.files import ContainerFiles
 from mooring.node.pods.image_volumes import ImageVolumes
 from mooring.node.pods.places import Places
+from mooring.node.pods.user_ranges import USERS_NOTE, UserRanges
 from mooring.oci.contract import Bind, ContainerSpec, Device, Owner, StoredImage
 
 SIGNAL_NOTE = "mooring.dev/stop-signal"
@@ -46,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True):
     services: Mapping[str, str] = {}  # see `environment.api_server_variables`
     pids: int | None = DEFAULT_PIDS
     can_be_read_only_below: bool = False  # the runtime knows recursive read-only mounts
+    seccomp_default: bool = False  # who asks for no profile gets the default one
 
 
 class StartWish(msgspec.Struct, frozen=True):
@@ -73,12 +75,14 @@ class SpecWriter:
         mounts: MountOps,
         surroundings: Surroundings,
         image_volumes: ImageVolumes,
+        user_ranges: UserRanges,
     ) -> None:
         self._settings = settings
         self._places = places
         self._mounts = mounts
         self._surroundings = surroundings
         self._image_volumes = image_volumes
+        self._user_ranges = user_ranges
 
     async def write(self, wish: StartWish, image: StoredImage | None) -> ContainerSpec:
         """Everything is there that the container will see.
@@ -88,6 +92,12 @@ class SpecWriter:
         pod, container, owner = wish.pod, wish.container, wish.owner
         user = security.user(pod, container, image, wish.volumes.groups())
         privileges = security.privileges(container)
+        confinement = security.confinement(
+            pod,
+            container,
+            seccomp_default=self._settings.seccomp_default,
+            first_host_id=self._user_ranges.of(pod.uid) if pod.spec.has_users_of_its_own else None,
+        )
         variables = await environment(pod, container, self._surroundings)
         args = command_line(container, image, variables)
         sight = Sight(
@@ -125,14 +135,15 @@ class SpecWriter:
                 Device(each.host_path, each.container_path, each.permissions)
                 for each in shown.devices
             ),
-            limits=security.limits(container, self._settings.pids),
+            limits=security.limits(pod, container, self._settings.pids),
             privileges=privileges,
+            confinement=confinement,
             share=security.share(pod),
             join_pid_of=wish.find_neighbour(),
             has_stdin=container.stdin,
             closes_stdin_after_first=container.stdin_once,
             has_tty=container.tty,
-            notes=self._notes(wish, image),
+            notes=self._notes(wish, image, confinement.first_host_id),
         )
 
     async def _volumes(self, wish: StartWish, shown: ContainerVolumes) -> list[Bind]:
@@ -152,10 +163,15 @@ class SpecWriter:
             )
         return binds
 
-    def _notes(self, wish: StartWish, image: StoredImage | None) -> Mapping[str, str]:
+    def _notes(
+        self, wish: StartWish, image: StoredImage | None, first_host_id: int | None
+    ) -> Mapping[str, str]:
         """What its end will need, when neither pod nor image may be known any more."""
         of_image = "" if image is None else image.config.stop_signal
-        return {SIGNAL_NOTE: wish.container.lifecycle.stop_signal or of_image}
+        notes = {SIGNAL_NOTE: wish.container.lifecycle.stop_signal or of_image}
+        if first_host_id is not None:
+            notes[USERS_NOTE] = str(first_host_id)
+        return notes
 
 
 def _depth(bind: Bind) -> int:

@@ -144,7 +144,7 @@ def _will_run_again(view: View, container: Container, found: Found) -> bool:
     if any(each.name == container.name for each in spec.ephemeral_containers):
         return False
     if _is_init(view, container) and not container.is_sidecar:
-        return found.exit_code != 0 and shall_retry(view.pod, container)
+        return found.exit_code != 0 and shall_retry(view.pod, container, found.exit_code)
     return shall_restart(view.pod, container, found.exit_code)
 
 

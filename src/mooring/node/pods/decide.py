@@ -98,7 +98,7 @@ def _initialize(view: View) -> _Part:
         if newest is not None and newest.state is State.EXITED:
             if newest.exit_code == 0:
                 continue
-            if not shall_retry(view.pod, container):
+            if not shall_retry(view.pod, container, newest.exit_code):
                 return collected.part(f"init container {name} failed", _Stage.FAILED)
         if name not in view.busy and not _is_running(newest):
             collected.start(view, container)

@@ -124,7 +124,11 @@ class _Reader:
         if (ref := source.secret_key_ref) is not None:
             entries = await self._secret(ref.name, is_optional=bool(ref.optional))
             return self._entry(entries, ref, "Secret")
-        return ""
+        if source.file_key_ref is not None:
+            raise Misconfigured(
+                f"the variable {variable.name} cannot be had: this node reads none from files"
+            )
+        raise Misconfigured(f"nothing says where the variable {variable.name} comes from")
 
     def _field(self, path: str) -> str:
         address = self._surroundings.address

@@ -10,11 +10,14 @@ import msgspec
 from mooring.host.refusal import refusals
 from mooring.model.container import Container
 from mooring.model.pod import HostAlias, Pod
+from mooring.node.pods.hindered import Misconfigured
 from mooring.node.pods.places import Places
+from mooring.node.pods.resolver import resolver
 from mooring.oci.contract import Bind
 
 CLUSTER_DOMAIN = "cluster.local"
 LONGEST_NAME = 63
+LONGEST_FULL_NAME = 64  # of the kernel
 _HOSTS = Path("/etc/hosts")
 _RESOLVER = Path("/etc/resolv.conf")
 _HEADER = "# Kubernetes-managed hosts file.\n"
@@ -42,10 +45,29 @@ class ContainerFiles(msgspec.Struct, frozen=True):
 
 
 def hostname(pod: Pod, node: str) -> str:
-    """What a pod calls itself."""
+    """What a pod calls itself. Raises: Misconfigured for a name that the kernel does not take."""
+    if pod.spec.hostname_override:
+        return pod.spec.hostname_override
     if pod.spec.host_network:
         return node
-    return (pod.spec.hostname or pod.name)[:LONGEST_NAME].rstrip("-.")
+    short = (pod.spec.hostname or pod.name)[:LONGEST_NAME].rstrip("-.")
+    domain = _domain(pod)
+    if not pod.spec.set_hostname_as_fqdn or not domain:
+        return short
+    full = f"{short}.{domain}"
+    if len(full) > LONGEST_FULL_NAME:
+        raise Misconfigured(
+            f"failed to construct FQDN from pod hostname and cluster domain, FQDN {full} is too "
+            f"long ({LONGEST_FULL_NAME} characters is the max, {len(full)} characters requested)"
+        )
+    return full
+
+
+def _domain(pod: Pod) -> str:
+    """Below which its name stands; empty when it has none."""
+    if not pod.spec.subdomain or pod.spec.hostname_override:
+        return ""
+    return f"{pod.spec.subdomain}.{pod.namespace}.svc.{CLUSTER_DOMAIN}"
 
 
 def prepare(places: Places, wish: ContainerFiles) -> tuple[Bind, ...]:
@@ -60,7 +82,7 @@ def prepare(places: Places, wish: ContainerFiles) -> tuple[Bind, ...]:
     shown = {
         "/etc/hosts": (places.hosts(pod), _hosts(wish)),
         "/etc/hostname": (places.hostname(pod), f"{wish.hostname}\n"),
-        "/etc/resolv.conf": (places.resolver(pod), _read(_RESOLVER)),
+        "/etc/resolv.conf": (places.resolver(pod), resolver(pod, _read(_RESOLVER))),
     }
     with refusals(f"prepare the files of container {wish.container.name}"):
         wish.log_path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -95,9 +117,9 @@ def _hosts(wish: ContainerFiles) -> str:
 def _own_line(pod: Pod, name: str, address: str) -> str:
     if not address:
         return ""
-    if pod.spec.subdomain:
-        domain = f"{pod.spec.subdomain}.{pod.namespace}.svc.{CLUSTER_DOMAIN}"
-        return f"{address}\t{name}.{domain}\t{name}\n"
+    if domain := _domain(pod):
+        short = name.removesuffix(f".{domain}")
+        return f"{address}\t{short}.{domain}\t{short}\n"
     return f"{address}\t{name}\n"
 
 

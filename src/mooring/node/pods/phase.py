@@ -19,7 +19,9 @@ def phase(pod: Pod, statuses: Statuses, *, is_terminal: bool, has_initialized: b
     sidecars = [(each, one) for each, one in init if each.is_sidecar]
     for container, status in ordinary:
         end = _end(status)
-        if end is not None and end.exit_code != 0 and not shall_retry(pod, container):
+        if end is None or end.exit_code == 0:
+            continue
+        if not shall_retry(pod, container, end.exit_code):
             return PodPhase.FAILED
     is_pending = any(_is_init_pending(status) for _, status in ordinary)
     is_starting = any(_is_sidecar_pending(status) for _, status in sidecars)

@@ -16,6 +16,8 @@ def policy(pod: Pod, container: Container) -> str:
 
 def shall_restart(pod: Pod, container: Container, exit_code: int) -> bool:
     """Of a regular container or sidecar that has ended."""
+    if _is_told_to_restart(container, exit_code):
+        return True
     match policy(pod, container):
         case "Never":
             return False
@@ -25,9 +27,24 @@ def shall_restart(pod: Pod, container: Container, exit_code: int) -> bool:
             return True
 
 
-def shall_retry(pod: Pod, container: Container) -> bool:
-    """Of an init container that has failed, or a container that a probe has given up."""
+def shall_retry(pod: Pod, container: Container, exit_code: int | None = None) -> bool:
+    """Of an init container that has failed, or a container that a probe has given up, which has
+    no exit code yet."""
+    if exit_code is not None and _is_told_to_restart(container, exit_code):
+        return True
     return policy(pod, container) != "Never"
+
+
+def _is_told_to_restart(container: Container, exit_code: int) -> bool:
+    """By a rule of its own, which wins over any policy."""
+    for rule in container.restart_policy_rules:
+        codes = rule.exit_codes
+        if rule.action != "Restart" or codes is None:
+            continue
+        is_listed = exit_code in codes.values
+        if is_listed if codes.operator == "In" else codes.operator == "NotIn" and not is_listed:
+            return True
+    return False
 
 
 def find_wait(pause: Pause | None, ended_at: float, now: float) -> float | None:

@@ -33,6 +33,7 @@ from mooring.node.pods.probes import Probes
 from mooring.node.pods.reporting import Reports
 from mooring.node.pods.status import DEADLINE_EXCEEDED, DEADLINE_TEXT
 from mooring.node.pods.telling import Teller
+from mooring.node.pods.user_ranges import UserRanges
 from mooring.node.pods.view import View
 from mooring.node.pods.watching import Watching
 from mooring.oci.contract import Containers, Found, Images, State
@@ -67,10 +68,19 @@ class PodContainers:
         self._image_volumes = ImageVolumes(self._places, host.mounts, runtime.images)
         actions = Actions(self._containers, clock, settings.address)
         surroundings = Surroundings(host.objects, settings.address, settings.services)
+        self._user_ranges = UserRanges(self._containers)
+        specs = SpecWriter(
+            settings,
+            self._places,
+            host.mounts,
+            surroundings,
+            self._image_volumes,
+            self._user_ranges,
+        )
         self._effects = Effects(
             self._containers,
             runtime.images,
-            SpecWriter(settings, self._places, host.mounts, surroundings, self._image_volumes),
+            specs,
             Hooks(actions, clock),
             self._teller,
             clock,
@@ -164,6 +174,7 @@ class PodContainers:
         self._effects.forget(pod.uid)
         for one in self._of(pod.uid):
             await self._containers.remove(one.id)
+        self._user_ranges.forget(pod.uid)
         await in_thread(self._places.remove_logs, pod.uid)
 
     async def keep_only(self, pod_uids: Collection[str]) -> None:

@@ -4,12 +4,23 @@ from collections.abc import Iterable, Mapping
 
 from mooring.model import quantity
 from mooring.model.container import Container, ContainerSecurity
-from mooring.model.pod import Pod
+from mooring.model.pod import Pod, Sysctl
 from mooring.model.quantity import ZERO, Quantity
+from mooring.node.admission import apparmor, sysctls
 from mooring.node.pods.hindered import Misconfigured
-from mooring.oci.contract import Limits, Privileges, Share, StoredImage, UserWish
+from mooring.oci.contract import (
+    Confinement,
+    Limits,
+    Privileges,
+    SeccompKind,
+    Share,
+    StoredImage,
+    UserWish,
+)
 
 _NO_SECURITY = ContainerSecurity()
+_UNMASKED = "Unmasked"
+_SECCOMP_KINDS = {kind.value: kind for kind in SeccompKind}
 _STRICT = "Strict"  # only the groups that the pod names
 _PERIOD = 100_000  # microseconds
 _LEAST_QUOTA = 1000
@@ -82,13 +93,65 @@ def _capability(name: str) -> str:
     return name.upper().removeprefix("CAP_")
 
 
+def confinement(
+    pod: Pod, container: Container, *, seccomp_default: bool, first_host_id: int | None
+) -> Confinement:
+    """What keeps the container apart, of what a pod may ask for.
+
+    Before: the pod was admitted, so its settings of the kernel are there to be had.
+    Raises: Misconfigured; of containers that joined the pod later nobody was asked yet.
+    """
+    own = container.security_context or _NO_SECURITY
+    if own.proc_mount == _UNMASKED and first_host_id is None:
+        raise Misconfigured("`hostUsers` must be false to use the procMount `Unmasked`")
+    kind, profile = _seccomp(pod, own, seccomp_default=seccomp_default)
+    return Confinement(
+        seccomp=kind,
+        seccomp_profile=profile,
+        app_armor=_loaded_profile(pod, container),
+        sysctls=tuple((sysctls.plain(each.name), each.value) for each in _sysctls(pod)),
+        shows_whole_proc=own.proc_mount == _UNMASKED,
+        first_host_id=first_host_id,
+    )
+
+
+def _seccomp(pod: Pod, own: ContainerSecurity, *, seccomp_default: bool) -> tuple[SeccompKind, str]:
+    wish = own.seccomp_profile or pod.spec.security_context.seccomp_profile
+    if wish is None:
+        return (SeccompKind.DEFAULT if seccomp_default else SeccompKind.UNCONFINED), ""
+    kind = _SECCOMP_KINDS.get(wish.type)
+    if kind is None:
+        raise Misconfigured(f'unknown seccomp profile type "{wish.type}"')
+    if kind is not SeccompKind.LOCALHOST:
+        return kind, ""
+    if not wish.localhost_profile:
+        raise Misconfigured("localhostProfile must be set if seccompProfile type is Localhost.")
+    return kind, wish.localhost_profile
+
+
+def _sysctls(pod: Pod) -> tuple[Sysctl, ...]:
+    return pod.spec.security_context.sysctls
+
+
+def _loaded_profile(pod: Pod, container: Container) -> str:
+    """Whether the kernel has it is for the runtime to find out."""
+    wish = apparmor.wanted(pod, container)
+    if wish is None or wish.type == apparmor.UNCONFINED:
+        return ""
+    if wish.type != apparmor.LOCALHOST or not wish.localhost_profile:
+        raise Misconfigured(f"Cannot enforce AppArmor: {apparmor.NO_DEFAULT}")
+    return wish.localhost_profile
+
+
 def share(pod: Pod) -> Share:
     return Share(network=True, pid=pod.spec.host_pid, ipc=pod.spec.host_ipc)
 
 
-def limits(container: Container, pids: int | None) -> Limits:
+def limits(pod: Pod, container: Container, pids: int | None) -> Limits:
+    """Its own; of what it does not limit, the limit of the pod as a whole."""
     resources = container.resources
-    cpu_limit, memory = _amount(resources.limits, "cpu"), _amount(resources.limits, "memory")
+    most = {**pod.spec.resources.limits, **resources.limits}
+    cpu_limit, memory = _amount(most, "cpu"), _amount(most, "memory")
     request = _amount(resources.requests, "cpu")
     if "cpu" not in resources.requests:
         request = cpu_limit

@@ -6,13 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.model.container import Container
-from mooring.model.pod import Pod
+from mooring.model.pod import DnsConfig, DnsOption, Pod
 from mooring.model.pod_volume import VolumeMount
 from mooring.node.pods import files, log_rotation
 from mooring.node.pods.files import ContainerFiles, hostname, prepare
+from mooring.node.pods.hindered import Misconfigured
 from mooring.node.pods.last_words import last_lines, read_last_words
 from mooring.node.pods.log_rotation import LogRotation
 from mooring.node.pods.places import Places
+from mooring.node.pods.resolver import resolver
 from mooring.oci.contract import ContainerSpec, Owner, UserWish
 from mooring.plugins.layout import Layout
 from tests.fakes.clock import VirtualClock
@@ -25,12 +27,55 @@ NAMES = {
     "its own": (a_pod(hostname="other"), "other"),
     "the host's": (a_pod(host_network=True), "n1"),
     "no longer than names may be": (a_pod(hostname="a" * 62 + "--b"), "a" * 62),
+    "in full when it asks for that": (
+        a_pod(subdomain="sub", set_hostname_as_fqdn=True),
+        "web.sub.ns.svc.cluster.local",
+    ),
+    "in full only where there is a domain": (a_pod(set_hostname_as_fqdn=True), "web"),
+    "whatever else it says": (a_pod(hostname="x", hostname_override="a.b.c"), "a.b.c"),
 }
 
 
 @pytest.mark.parametrize(("pod", "name"), NAMES.values(), ids=NAMES)
 def test_hostname(pod: Pod, name: str) -> None:
     assert hostname(pod, "n1") == name
+
+
+def test_a_full_name_that_the_kernel_does_not_take() -> None:
+    pod = a_pod(hostname="a" * 60, subdomain="sub", set_hostname_as_fqdn=True)
+    with pytest.raises(Misconfigured, match=r"is too long \(64 characters is the max, 85"):
+        hostname(pod, "n1")
+
+
+HOSTS_OWN = "# by hand\nnameserver 10.0.0.1\nsearch corp.example\noptions ndots:2 rotate\n"
+RESOLVERS = {
+    "the host's, to the letter": (a_pod(dns_policy="ClusterFirst"), HOSTS_OWN),
+    "the pod's alone": (
+        a_pod(dns_policy="None", dns_config=DnsConfig(("1.1.1.1",), ("a.b",))),
+        "nameserver 1.1.1.1\nsearch a.b\n",
+    ),
+    "the host's, and what the pod adds": (
+        a_pod(
+            dns_policy="Default",
+            dns_config=DnsConfig(
+                ("10.0.0.1", "1.1.1.1", "1.1.1.2", "1.1.1.3"),
+                ("corp.example", "a.b"),
+                (DnsOption("ndots", "5"), DnsOption("edns0")),
+            ),
+        ),
+        "nameserver 10.0.0.1\nnameserver 1.1.1.1\nnameserver 1.1.1.2\n"
+        "search corp.example a.b\noptions ndots:5 rotate edns0\n",
+    ),
+    "as many domains as fit": (
+        a_pod(dns_policy="None", dns_config=DnsConfig((), tuple(f"d{n}" for n in range(40)))),
+        f"search {' '.join(f'd{n}' for n in range(32))}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "text"), RESOLVERS.values(), ids=RESOLVERS)
+def test_who_resolves_names(pod: Pod, text: str) -> None:
+    assert resolver(pod, HOSTS_OWN) == text
 
 
 @pytest.fixture

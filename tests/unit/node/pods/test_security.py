@@ -2,11 +2,17 @@
 
 import pytest
 
-from mooring.model.container import Capabilities, ComputeResources, Container, ContainerSecurity
-from mooring.model.pod import Pod, PodSecurity
+from mooring.model.container import (
+    Capabilities,
+    ComputeResources,
+    Container,
+    ContainerSecurity,
+    ProfileRef,
+)
+from mooring.model.pod import Pod, PodSecurity, Sysctl
 from mooring.node.pods.hindered import Misconfigured
-from mooring.node.pods.security import limits, privileges, share, user
-from mooring.oci.contract import Limits, Privileges, Share, UserWish
+from mooring.node.pods.security import confinement, limits, privileges, share, user
+from mooring.oci.contract import Limits, Privileges, SeccompKind, Share, UserWish
 from tests.unit.node.pods.things import MAIN, a_pod, an_image
 
 
@@ -130,7 +136,81 @@ LIMITS = {
 @pytest.mark.parametrize(("requests", "most", "then"), LIMITS.values(), ids=LIMITS)
 def test_limits(requests: dict[str, str], most: dict[str, str], then: Limits) -> None:
     container = Container("main", resources=ComputeResources(requests, most))
-    assert limits(container, 9) == then
+    assert limits(a_pod(container), container, 9) == then
+
+
+def test_what_a_container_does_not_limit_the_pod_does() -> None:
+    container = Container("main", resources=ComputeResources({}, {"cpu": "1"}))
+    pod = a_pod(container, resources=ComputeResources({}, {"cpu": "2", "memory": "64Mi"}))
+    found = limits(pod, container, 9)
+    assert (found.cpu_quota, found.memory) == (100_000, 64 << 20)
+
+
+DEFAULT = ProfileRef("RuntimeDefault")
+LOCAL = ProfileRef("Localhost", "team/a.json")
+PROFILES = {
+    "none": (a_pod(), MAIN, (SeccompKind.UNCONFINED, "")),
+    "the pod's": (with_pod(seccomp_profile=DEFAULT), MAIN, (SeccompKind.DEFAULT, "")),
+    "its own": (
+        with_pod(seccomp_profile=DEFAULT),
+        secured(seccomp_profile=LOCAL),
+        (SeccompKind.LOCALHOST, "team/a.json"),
+    ),
+    "none, by its own wish": (
+        with_pod(seccomp_profile=DEFAULT),
+        secured(seccomp_profile=ProfileRef("Unconfined")),
+        (SeccompKind.UNCONFINED, ""),
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "container", "then"), PROFILES.values(), ids=PROFILES)
+def test_seccomp(pod: Pod, container: Container, then: tuple[SeccompKind, str]) -> None:
+    found = confinement(pod, container, seccomp_default=False, first_host_id=None)
+    assert (found.seccomp, found.seccomp_profile) == then
+    found = confinement(pod, container, seccomp_default=True, first_host_id=None)
+    asked = container.security_context is not None or pod.spec.security_context != PodSecurity()
+    assert found.seccomp is (then[0] if asked else SeccompKind.DEFAULT)
+
+
+def test_settings_are_written_with_dots() -> None:
+    pod = with_pod(sysctls=(Sysctl("kernel/shmmax", "1"),))
+    found = confinement(pod, MAIN, seccomp_default=False, first_host_id=7)
+    assert (found.sysctls, found.first_host_id) == ((("kernel.shmmax", "1"),), 7)
+
+
+NOT_CONFINED = {
+    "a profile nobody knows": (
+        secured(seccomp_profile=ProfileRef("Odd")),
+        'unknown seccomp profile type "Odd"',
+    ),
+    "a profile without a name": (
+        secured(seccomp_profile=ProfileRef("Localhost")),
+        "localhostProfile must be set if seccompProfile type is Localhost.",
+    ),
+    "the whole of proc with the host's users": (
+        secured(proc_mount="Unmasked"),
+        "`hostUsers` must be false to use the procMount `Unmasked`",
+    ),
+    "a default profile of AppArmor, of a container that joined later": (
+        secured(app_armor_profile=DEFAULT),
+        "Cannot enforce AppArmor: this node has no default profile; "
+        "load one and name it with the type Localhost",
+    ),
+}
+
+
+@pytest.mark.parametrize(("container", "why"), NOT_CONFINED.values(), ids=NOT_CONFINED)
+def test_what_cannot_be_had_is_refused(container: Container, why: str) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        confinement(a_pod(), container, seccomp_default=False, first_host_id=None)
+    assert str(refused.value) == why
+
+
+def test_a_profile_of_apparmor_is_handed_on() -> None:
+    container = secured(app_armor_profile=ProfileRef("Localhost", "mine"))
+    found = confinement(a_pod(), container, seccomp_default=False, first_host_id=None)
+    assert found.app_armor == "mine"
 
 
 def test_what_is_shared_with_the_host() -> None:
