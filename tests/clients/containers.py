@@ -35,6 +35,16 @@ class NodeContainers:
         real = os.fsencode(os.path.realpath(self.root))
         return RUN / hashlib.sha256(real).hexdigest()[:12]
 
+    @property
+    def opened(self) -> Path:
+        """What those with users of their own are made on."""
+        return self.state.with_name(f"{self.state.name}-open")
+
+    def close(self) -> None:
+        for entry in reversed(read_table().below(self.opened)):
+            Mounts().unmount(entry.mount_point)
+        shutil.rmtree(self.opened, ignore_errors=True)
+
     def ids(self) -> list[str]:
         return sorted(os.listdir(self.directory)) if self.directory.is_dir() else []
 
@@ -89,6 +99,7 @@ def nothing_left_after(root: Path) -> Iterator[NodeContainers]:
         yield containers
     finally:
         containers.take_away()
+        containers.close()
         for entry in reversed(read_table().below(canonical(root))):
             Mounts().unmount(entry.mount_point)
 
