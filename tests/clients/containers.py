@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from mooring.host.loop_device import SYSFS
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import canonical, read_table
 from mooring.oci.containers import RUN
@@ -102,6 +103,19 @@ def nothing_left_after(root: Path) -> Iterator[NodeContainers]:
         containers.close()
         for entry in reversed(read_table().below(canonical(root))):
             Mounts().unmount(entry.mount_point)
+
+
+def loop_devices(place: Path) -> dict[Path, str]:
+    """Those whose files are below `place`, there still or not; and these files."""
+    found = {}
+    for file in SYSFS.glob("loop*/loop/backing_file"):
+        try:
+            backing = file.read_text().strip()
+        except OSError:  # it has just been detached
+            continue
+        if backing.startswith(f"{canonical(place)}/"):
+            found[Path("/dev") / file.parts[-3]] = backing
+    return found
 
 
 def processes_about(word: str, but: str = "mooring\0") -> list[int]:

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from mooring.driver.settings import NAME
-from mooring.host.loop_backing import SYSFS
 from mooring.host.loop_device import CONTROL, detach
 from mooring.host.mountinfo import canonical, read_table
-from tests.clients.containers import PROMPTLY
+from tests.clients.containers import PROMPTLY, loop_devices
 from tests.clients.manifests import STORAGE, Doc, a_claim
 from tests.clients.nodes import ServerWithNode, need_root, server_with_node
 from tests.clients.pods import a_script, mounting, of_claim
@@ -51,19 +50,6 @@ def server_with_driver() -> Iterator[ServerWithNode]:
     need_loop_devices()
     with short_directory() as place, server_with_node(place / "d") as server:
         yield server
-
-
-def loop_devices(place: Path) -> dict[Path, str]:
-    """Those whose files are below `place`, there still or not; and these files."""
-    found = {}
-    for file in SYSFS.glob("loop*/loop/backing_file"):
-        try:
-            backing = file.read_text().strip()
-        except OSError:  # it has just been detached
-            continue
-        if backing.startswith(f"{canonical(place)}/"):
-            found[Path("/dev") / file.parts[-3]] = backing
-    return found
 
 
 class OnDisk:

@@ -9,8 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from mooring.host.loop_device import detach
 from mooring.host.mountinfo import canonical, read_table
-from tests.clients.containers import PROMPTLY, NodeContainers, nothing_left_after
+from tests.clients.containers import (
+    PROMPTLY,
+    NodeContainers,
+    loop_devices,
+    nothing_left_after,
+)
 from tests.clients.following import changes
 from tests.fakes.real_server import RealServer, command
 
@@ -66,13 +72,17 @@ def root_beside(data_dir: Path) -> Path:
 def server_with_node(data_dir: Path, *flags: str) -> Iterator[ServerWithNode]:
     """Its node is ready. Afterwards nothing of it runs or is mounted any more, however it ended."""
     server = ServerWithNode(data_dir, *flags)
-    with nothing_left_after(server.node_root):
-        try:
-            server.start()
-            wait_for_node(server)
-            yield server
-        finally:
-            server.kill()
+    try:
+        with nothing_left_after(server.node_root):
+            try:
+                server.start()
+                wait_for_node(server)
+                yield server
+            finally:
+                server.kill()
+    finally:
+        for device in loop_devices(data_dir):  # of volumes that a test did not wait to see go
+            detach(device)
 
 
 def wait_for_node(server: RealServer) -> None:

@@ -12,10 +12,9 @@ import pytest
 from mooring.host.loop_device import detach
 from mooring.host.mountinfo import read_table
 from mooring.stack.node_home import HOMES, find_home
-from tests.clients.containers import NodeContainers, nothing_left_after
+from tests.clients.containers import NodeContainers, loop_devices, nothing_left_after
 from tests.clients.csi import (
     bare_claim,
-    loop_devices,
     need_loop_devices,
     short_directory,
 )

@@ -8,7 +8,7 @@ import pytest
 
 from mooring.host.command import find_program
 from mooring.host.loop_device import detach
-from tests.clients.csi import loop_devices
+from tests.clients.containers import loop_devices
 from tests.clients.nodes import ServerWithNode, need_root
 from tests.conformance.e2e.images import build, recipes
 from tests.conformance.e2e.suite import Selection, Verdict, run_suite
