@@ -54,6 +54,16 @@ async def test_a_claim_is_provisioned_and_bound(cluster: Cluster) -> None:
     ]
 
 
+async def test_a_claim_costs_two_writes(cluster: Cluster) -> None:
+    """The record, and the volume; the binder takes the record away with the binding."""
+    await cluster.storage_class()
+    async with cluster.provisioner() as client:
+        await cluster.claim()
+        assert await cluster.phase() == "Bound"
+        assert INTENT not in await cluster.finalizers(CLAIM)
+    assert client.calls == ["patch PersistentVolumeClaim", "create PersistentVolume"]
+
+
 async def test_a_block_volume_has_no_file_system(cluster: Cluster) -> None:
     await cluster.storage_class(parameters={"csi.storage.k8s.io/fstype": "xfs"})
     async with cluster.provisioner():
