@@ -222,20 +222,20 @@ async def check_old_watches(server: RealServer, ledger: Ledger, chance: random.R
 
 @pytest.mark.timeout(60 + 20 * ROUNDS)
 async def test_103_what_was_acknowledged_survives_kill_9(
-    own_server: RealServer, capsys: pytest.CaptureFixture[str]
+    own_api_server: RealServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ledger = Ledger()
     for seed in range(SEED, SEED + ROUNDS):
         chance = random.Random(seed)  # noqa: S311  the same moments every time
-        await write_until_ended(own_server, ledger, f"w{seed}", chance, own_server.kill)
-        own_server.start()
-        async with await RawHttp.connect(own_server) as client:
+        await write_until_ended(own_api_server, ledger, f"w{seed}", chance, own_api_server.kill)
+        own_api_server.start()
+        async with await RawHttp.connect(own_api_server) as client:
             found, revision = await read_all(client)
         check(ledger, found, revision)
-        await check_old_watches(own_server, ledger, chance)
-    assert own_server.stop() == 0
-    own_server.start()
-    async with await RawHttp.connect(own_server) as client:
+        await check_old_watches(own_api_server, ledger, chance)
+    assert own_api_server.stop() == 0
+    own_api_server.start()
+    async with await RawHttp.connect(own_api_server) as client:
         found, revision = await read_all(client)
     check(ledger, found, revision)
     with capsys.disabled():
