@@ -20,6 +20,7 @@ from tests.host.killing import Killer, killing
 
 EVERY_KIND = [pytest.param(kind, id=kind.value) for kind in Kind]
 EVERY_PHASE = [pytest.param(phase, id=phase.value) for phase in Phase]
+TURNS = 2  # that the steps of a call are shared among: one test for all takes long
 WRITTEN = list(Phase)[list(Phase).index(Phase.SNAPSHOT) :]
 
 
@@ -29,14 +30,14 @@ def killer() -> Iterator[Killer[Order]]:
         yield Killer(server)
 
 
-def cuts(killer: Killer[Order], place: Path, kind: Kind, phase: Phase) -> Iterator[Path]:
-    """What each life leaves that is killed one step later than the one before."""
+def cuts(killer: Killer[Order], place: Path, kind: Kind, phase: Phase, turn: int) -> Iterator[Path]:
+    """What each life leaves that is killed some steps later than the one before."""
     root = place / "whole"
     root.mkdir()
     whole = killer.live(Order(str(root), kind, phase, 0))
     clear(root)
     assert whole.changes
-    for cut in range(1, whole.changes + 1):
+    for cut in range(1 + turn, whole.changes + 1, TURNS):
         root = place / str(cut)
         root.mkdir()
         ended = killer.live(Order(str(root), kind, phase, cut))
@@ -60,6 +61,7 @@ def check_whole(machine: Machine) -> None:
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
 @pytest.mark.parametrize("phase", EVERY_PHASE)
+@pytest.mark.parametrize("turn", range(TURNS), ids=["odd steps", "even steps"])
 def test_killed_anywhere(
     killer: Killer[Order],
     place: Path,
@@ -67,9 +69,10 @@ def test_killed_anywhere(
     needs_tool: NeedsTool,
     kind: Kind,
     phase: Phase,
+    turn: int,
 ) -> None:
     needs_tool("mkfs.ext4")
-    for root in cuts(killer, place, kind, phase):
+    for root in cuts(killer, place, kind, phase, turn):
         machine = Machine(root, mounts)
         check_whole(machine)
         life = Life(machine, kind)

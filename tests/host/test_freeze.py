@@ -141,7 +141,7 @@ def test_a_copy_is_kept_when_who_should_thaw_is_killed(
 ) -> None:
     def kill() -> None:
         for pid in children_of(os.getpid()):
-            if b"mooring.host.freezer" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"host/freezer.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(pid, signal.SIGKILL)
 
     during(monkeypatch, kill)

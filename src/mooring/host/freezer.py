@@ -5,7 +5,7 @@ So the process that has work to do while everything stands still does not freeze
 and it has nothing else to do than to thaw. It is told of the end by a byte, or by the closing of
 its standard input, which a killed parent does too.
 
-Run as `python -m`, with the descriptor of a directory and a number of seconds. What it says, a
+Run by its path, with the descriptor of a directory and a number of seconds. What it says, a
 line each: `frozen`, or `refused` and an error number; then how that ended, see `End`.
 """
 

@@ -18,7 +18,7 @@ from mooring.host import block_device, loop_device
 from mooring.host.loop_device import Access
 from mooring.host.open_elsewhere import Opener, is_open_elsewhere
 
-PAUSES = 40
+PAUSES = 100
 PAUSE_SECONDS = 0.05
 
 
@@ -73,7 +73,7 @@ def comes_to_rest(*images: Path) -> bool:
     """Whether no device of these is mounted, now or in a moment. Raises: HostError.
 
     A container that starts has copies of all mounts for a while. Nobody is told when they go, so
-    it is asked again, for two seconds.
+    it is asked again, for five seconds.
     """
     return _comes_true(lambda: not any(map(is_in_use, images)))
 

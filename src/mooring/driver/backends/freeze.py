@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import mooring
 from mooring.errors import HostError, KernelRefused
 from mooring.host import freezer
 from mooring.host.command import STARTING
@@ -68,15 +67,14 @@ class _Freezer:
         self._directory = directory
         self._seconds = seconds
         self._may_be_frozen = True  # until it says that it is not
-        package = Path(mooring.__file__).parent.parent
-        argv = [sys.executable, "-S", "-m", freezer.__name__, str(directory), str(seconds)]
+        # By its path, not as a part of the package: it needs nothing of it, and starts at once.
+        argv = [sys.executable, "-I", "-S", freezer.__file__, str(directory), str(seconds)]
         with refusals(f"freeze {mount.at}"), STARTING:
             self._process = subprocess.Popen(  # noqa: S603  our own module, and numbers
                 argv,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=(directory,),
-                env={**os.environ, "PYTHONPATH": str(package)},
                 start_new_session=True,
             )
 
