@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mooring.host.loop_device import SYSFS
+from mooring.host.loop_backing import SYSFS
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import canonical, read_table
 from mooring.oci.containers import RUN

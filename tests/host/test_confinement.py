@@ -10,6 +10,7 @@ import pytest
 
 from mooring.errors import HostError
 from mooring.host.mount import Mounts
+from mooring.host.mountinfo import MountEntry
 from mooring.host.user_namespace import LENGTH, user_namespace
 from mooring.oci import id_mapping
 from mooring.oci.contract import (
@@ -227,7 +228,8 @@ async def test_what_is_mounted_in_a_volume_is_seen_and_stays_mounted(
 
 
 def test_binds_of_the_whole_machine_do_not_show_those_of_others(place: Path) -> None:
-    mounts, shown = Mounts(), []
+    mounts = Mounts()
+    shown: list[MountEntry] = []
     places = [Place(place / "containers" / str(number), place / "open") for number in range(3)]
     for each in places:
         with id_mapping.mapping(mounts, each, FIRST) as mapping:
