@@ -205,7 +205,18 @@ class Damaged(StoreError):
 
 
 class HostError(MooringError):
-    """The operating system refused; nothing goes on behind the caller's back."""
+    """The operating system refused; nothing goes on behind the caller's back.
+
+    But for `StillRunning`, which says the contrary.
+    """
+
+
+class StillRunning(HostError):
+    """A call to the operating system has not returned in its time, and was given up.
+
+    What it was to do may have happened, or happen yet: the outcome is uncertain. The text is the
+    same however often it is told, so that events about it become one.
+    """
 
 
 class KernelRefused(HostError):

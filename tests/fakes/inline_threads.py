@@ -3,18 +3,15 @@
 So virtual time and turns of the event loop are all that a test has to wait for.
 """
 
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from mooring.host import blocking
+from mooring.host.bulkhead import Bulkheads
+from mooring.host.daemon_threads import Job
 
 
-class InlineThreads(ThreadPoolExecutor):
-    """For `loop.set_default_executor`."""
+def run_inline(job: Job) -> None:
+    job()()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001  the caller's to judge, as from a thread
-            future.set_exception(error)
-        return future
+
+def install_inline_threads() -> None:
+    """For the running loop."""
+    blocking.install(Bulkheads(run_inline))

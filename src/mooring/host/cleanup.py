@@ -66,11 +66,15 @@ def clean_up(mounts: MountOps, path: Path) -> None:
     Repeated: success.
     Raises: HostError when it is still there; a directory that holds anything keeps all of it.
     """
-    state = examine(path)
-    if state is PathState.MISSING:
-        logger.warning("nothing to clean up: the path does not exist", path=path)
-        return
-    if state is PathState.BROKEN or mounts.is_mount_point(path):
+    # The mount first, which is not asked: one that hangs can be taken away all the same.
+    is_mounted = mounts.is_mount_point(path)
+    if not is_mounted:
+        state = examine(path)
+        if state is PathState.MISSING:
+            logger.warning("nothing to clean up: the path does not exist", path=path)
+            return
+        is_mounted = state is PathState.BROKEN
+    if is_mounted:
         mounts.unmount(path)
         if mounts.is_mount_point(path):
             raise HostError(f"failed to cleanup mount point {path}")

@@ -20,7 +20,7 @@ from mooring.plugins.layout import Layout
 from mooring.plugins.registry import Registry
 from tests.fakes.client import FakeClient, FakeServer
 from tests.fakes.clock import VirtualClock, settle
-from tests.fakes.inline_threads import InlineThreads
+from tests.fakes.inline_threads import install_inline_threads
 from tests.fakes.mounts import FakeMounts
 from tests.fakes.plugins import Backend, FakePlugin
 from tests.unit.node.effects.world import FakeOwnNode, FakeRecorder
@@ -89,7 +89,7 @@ class World:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_default_executor(InlineThreads(1))
+        install_inline_threads()
         async with asyncio.TaskGroup() as tasks:
             owned = [tasks.create_task(part.run()) for part in (self.volumes, self.lives)]
             self.volumes.rebuilt()

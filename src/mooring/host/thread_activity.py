@@ -1,0 +1,44 @@
+"""Whether a thread gets on with its work, or waits in one and the same system call; and where."""
+
+import sys
+from pathlib import Path
+
+STIRRINGS = 8  # the kernel wakes some waits now and then, only to look at its watch
+_MOST_LINES = 8
+
+_SWITCHES = (b"voluntary_ctxt_switches:", b"nonvoluntary_ctxt_switches:")
+
+
+def times_scheduled(thread: int) -> int:
+    """How often the thread (its number in the kernel) has been given a processor; 0: unknown."""
+    try:
+        told = Path(f"/proc/self/task/{thread}/status").read_bytes()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in told.splitlines() if line.startswith(_SWITCHES))
+
+
+def is_getting_on(before: int, now: int) -> bool:
+    """A walk through a million files is slow, and not stuck."""
+    return now - before > STIRRINGS
+
+
+def find_path_of(python_thread: int) -> str:
+    """What a thread does to which path, as far as its innermost lines of code tell; or empty."""
+    frame = sys._current_frames().get(python_thread)
+    while frame is not None:
+        paths = (value for value in frame.f_locals.values() if isinstance(value, Path))
+        if (path := next(paths, None)) is not None:
+            return f"{frame.f_code.co_name.strip('_')} {path}"
+        frame = frame.f_back
+    return ""
+
+
+def stack_of(python_thread: int) -> str:
+    """The innermost lines of code that a thread is in; empty when it is gone. Reads no source."""
+    frame = sys._current_frames().get(python_thread)
+    lines: list[str] = []
+    while frame is not None and len(lines) < _MOST_LINES:
+        lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}")
+        frame = frame.f_back
+    return " < ".join(lines)
