@@ -21,7 +21,7 @@ from mooring.csi.registration import (
 from mooring.host.contract import MountOps
 from mooring.oci.probe import NoRuntime
 from mooring.plugins.csi.attachment_name import CsiName, attachment_name
-from mooring.stack.node import NodeRole, Place
+from mooring.stack.node import NodeRole, Place, look_at
 from mooring.stack.node_root import node_root
 from mooring.stack.pods import Terms
 from tests.fakes.api import ApiUnderTest
@@ -66,7 +66,7 @@ class CsiNodeWorld:
             place = Place(NODE, root.layout, self._mounts)
             chance = random.Random(1)  # noqa: S311  no secret
             client, runtime = LocalClient(local), NoRuntime("none")
-            role = NodeRole(client, self.clock, chance, place, Terms(), runtime)
+            role = NodeRole(client, self.clock, chance, place, Terms(), runtime, look_at(place))
             running = asyncio.create_task(role.run())
             try:
                 await role.synced()

@@ -53,6 +53,7 @@ class PodMount(msgspec.Struct, frozen=True):
     wants_remount: bool = False
     needs_tear_down: bool = False  # was set up once: a set-up that fails does not undo that
     regarding: ObjectReference | None = None  # the pod, for events; None: not known any more
+    volume: str = ""  # its unique name; empty: not known any more
 
 
 class ActualVolume(msgspec.Struct, frozen=True):

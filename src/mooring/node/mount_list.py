@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.host import subpath, subpath_rules
-from mooring.host.blocking import in_thread
+from mooring.host.blocking import in_thread, within_volume
 from mooring.host.contract import MountOps
 from mooring.host.refusal import refusals
 from mooring.host.subpath import SubPathMount
@@ -74,14 +74,15 @@ async def list_volumes(layout: Layout, mounts: MountOps, sight: Sight) -> Contai
     Repeated: the same list, and what was bound for it before is used again.
     Raises: VolumeError, HostError, for the pod's owner to read; the container cannot start.
     """
-    return await in_thread(_list, layout, mounts, sight)
-
-
-def _list(layout: Layout, mounts: MountOps, sight: Sight) -> ContainerVolumes:
-    devices = tuple(_devices(sight))
-    shown = (
-        _mount(layout, mounts, sight, index) for index in range(len(sight.container.volume_mounts))
-    )
+    devices = await in_thread(lambda: tuple(_devices(sight)))
+    shown = []
+    for index, wish in enumerate(sight.container.volume_mounts):
+        if wish.sub_path or wish.sub_path_expr:  # else no file system is asked
+            volume = sight.reach.get(wish.name)
+            with within_volume("" if volume is None else volume.volume):
+                shown.append(await in_thread(_mount, layout, mounts, sight, index))
+        else:
+            shown.append(_mount(layout, mounts, sight, index))
     return ContainerVolumes(tuple(shown), devices)
 
 

@@ -18,7 +18,7 @@ import msgspec
 from mooring import log
 from mooring.errors import HostError, MooringError
 from mooring.host import no_follow, subpath, tree
-from mooring.host.blocking import in_thread
+from mooring.host.blocking import in_thread, within_own
 from mooring.host.contract import MountOps
 from mooring.host.refusal import refusals
 from mooring.model.meta import ObjectMeta
@@ -30,7 +30,7 @@ from mooring.node.actual import ActualVolume, PodMount, PodState
 from mooring.node.disk_scan import Kind, Trace
 from mooring.node.machine import Machine
 from mooring.node.operations import BACKOFF
-from mooring.node.pod_directory import remove_pod
+from mooring.node.pod_directory import place_of, remove_pod
 from mooring.node.rebuild import Rebuilt
 from mooring.plugins.contract import VolumeError
 from mooring.plugins.layout import Layout, escaped
@@ -130,10 +130,11 @@ class Orphans:
         failures = 0
         while True:
             await self._volumes.let_go(trace.pod_uid)
-            if not await in_thread(_is_left, self._machine.host.layout, trace):
-                break  # its pod has set it up anew, and had it taken away
             try:
-                await self._take(trace)
+                with within_own(place_of(trace.pod_uid)):
+                    if not await in_thread(_is_left, self._machine.host.layout, trace):
+                        break  # its pod has set it up anew, and had it taken away
+                    await self._take(trace)
                 self._machine.metrics.force_cleaned(ok=True)
                 break
             except MooringError as error:
@@ -190,7 +191,8 @@ class Orphans:
         if self._has_senseless(pod_uid) or self._volumes.has_traces(pod_uid):
             raise StillThere("its volumes are not cleaned up")
         host = self._machine.host
-        await in_thread(_remove, host.layout, host.mounts, pod_uid)
+        with within_own(place_of(pod_uid)):
+            await in_thread(_remove, host.layout, host.mounts, pod_uid)
 
 
 def _told(pod_uid: str, error: HostError) -> str:

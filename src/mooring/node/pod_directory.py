@@ -12,7 +12,7 @@ from pathlib import Path
 from mooring import log
 from mooring.errors import HostError
 from mooring.host import tree
-from mooring.host.blocking import in_thread
+from mooring.host.blocking import in_thread, within_own
 from mooring.host.contract import MountOps
 from mooring.host.mount_watch import MountWatch
 from mooring.host.mountinfo import canonical
@@ -30,7 +30,8 @@ class PodDirectories:
 
     async def make(self, pod_uid: str) -> None:
         """Repeated: changes nothing. Raises: HostError."""
-        await in_thread(self._make, pod_uid)
+        with within_own(place_of(pod_uid)):
+            await in_thread(self._make, pod_uid)
 
     async def remove(self, pod_uid: str) -> None:
         """Wait until nothing is mounted in there, then remove it.
@@ -38,6 +39,10 @@ class PodDirectories:
         Repeated: what is gone is success.
         Raises: HostError when something else is left that is not ours to remove.
         """
+        with within_own(place_of(pod_uid)):
+            await self._remove(pod_uid)
+
+    async def _remove(self, pod_uid: str) -> None:
         while True:
             try:
                 await in_thread(remove_pod, self._layout, pod_uid)
@@ -57,6 +62,11 @@ class PodDirectories:
     def _has_mounts(self, pod_uid: str) -> bool:
         pod = canonical(self._layout.pod(pod_uid))
         return bool(self._mounts.table().below(pod))
+
+
+def place_of(pod_uid: str) -> str:
+    """What calls about the directory of a pod are about."""
+    return f"pod/{pod_uid}"
 
 
 def remove_pod(layout: Layout, pod_uid: str) -> None:

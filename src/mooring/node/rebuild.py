@@ -5,14 +5,15 @@ there; what nobody wants is taken away once both pictures are complete. What can
 is kept for `orphans.py`.
 """
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from mooring import log
-from mooring.errors import ApiError, ConnectionLost, MooringError
-from mooring.host.blocking import in_thread
+from mooring.errors import ApiError, ConnectionLost, MooringError, StillRunning
+from mooring.host.blocking import in_thread, taking, within_volume
 from mooring.model.node import Node
 from mooring.node.actual import (
     NOWHERE,
@@ -29,6 +30,8 @@ from mooring.plugins.registry import Registry
 from mooring.plugins.unique_name import unique_name
 from mooring.reconcile.backoff import Backoff
 
+LOOK_SECONDS = 5.0  # for a disk to tell what was mounted; pods wait meanwhile
+AT_START = "found on disk"
 ASK_AGAIN = Backoff(first=0.1, cap=5.0, jitter=0.5)
 
 _log = log.get("mooring.node.rebuild")
@@ -56,7 +59,7 @@ async def rebuild(machine: Machine) -> Rebuilt:
 
     Before: nothing else has touched the pictures, nor the disk since the start.
     """
-    told = await in_thread(lambda: tuple(_look(machine)))
+    told = await _look(machine)
     for one in told:
         if isinstance(one, _Found):
             _believe(machine, one)
@@ -110,19 +113,49 @@ def _known(machine: Machine, rebuilt: Rebuilt) -> list[ActualVolume]:
     return [here for here in found if here is not None]
 
 
-def _look(machine: Machine) -> Iterator[_Found | Senseless]:
-    traces = scan(machine.host.layout)
+async def _look(machine: Machine) -> tuple[_Found | Senseless, ...]:
+    traces = await in_thread(scan, machine.host.layout)
     named = {(trace.pod_uid, trace.name) for trace in traces if trace.kind is Kind.FILES}
-    of_pods: set[Trace] = set()  # what is found in a pod is not looked for once more
-    for trace in traces:
-        shared = replace(trace, pod_uid="")
-        if trace in of_pods or (trace.kind is Kind.PARTS and (trace.pod_uid, trace.name) in named):
-            continue
-        try:
-            yield _Found(trace, _find(machine.registry, trace))
-            of_pods.add(shared)
-        except (MooringError, OSError) as error:
-            yield Senseless(trace, str(error))
+    of_pods = [
+        trace
+        for trace in traces
+        if trace.pod_uid
+        and (trace.kind is not Kind.PARTS or (trace.pod_uid, trace.name) not in named)
+    ]
+    told = await _make_sense(machine, of_pods)
+    found = {replace(one.trace, pod_uid="") for one in told if isinstance(one, _Found)}
+    shared = [trace for trace in traces if not trace.pod_uid and trace not in found]
+    return (*told, *await _make_sense(machine, shared))
+
+
+async def _make_sense(machine: Machine, traces: Sequence[Trace]) -> list[_Found | Senseless]:
+    """All that can be had at once in one thread; what hangs there is looked at one by one."""
+    try:
+        with within_volume(AT_START), taking(LOOK_SECONDS):
+            return await in_thread(lambda: [_sense_of(machine.registry, one) for one in traces])
+    except StillRunning:
+        pass
+    async with asyncio.TaskGroup() as tasks:
+        looks = [tasks.create_task(_make_sense_of(machine, trace)) for trace in traces]
+    return [look.result() for look in looks]
+
+
+async def _make_sense_of(machine: Machine, trace: Trace) -> _Found | Senseless:
+    try:
+        with (
+            within_volume(f"{trace.plugin}/{trace.pod_uid}/{trace.name}"),
+            taking(LOOK_SECONDS),
+        ):
+            return await in_thread(_sense_of, machine.registry, trace)
+    except StillRunning as error:
+        return Senseless(trace, str(error))
+
+
+def _sense_of(registry: Registry, trace: Trace) -> _Found | Senseless:
+    try:
+        return _Found(trace, _find(registry, trace))
+    except (MooringError, OSError) as error:
+        return Senseless(trace, str(error))
 
 
 def _find(registry: Registry, trace: Trace) -> ActualVolume:

@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 
 from mooring import log
 from mooring.errors import MooringError
+from mooring.host.blocking import within_volume
 from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
@@ -164,7 +165,8 @@ async def _usage_of(mount: PodMount) -> Usage | None:
     if mount.reach is None:
         return None
     try:
-        return await mount.reach.usage()
+        with within_volume(mount.volume):
+            return await mount.reach.usage()
     except MooringError as error:
         _log.warning(
             "a volume cannot be measured", pod=mount.pod_uid, volume=mount.use.name, error=error

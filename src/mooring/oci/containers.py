@@ -17,7 +17,7 @@ import msgspec
 from mooring import log
 from mooring.clock import Clock
 from mooring.errors import HostError
-from mooring.host.blocking import in_thread
+from mooring.host.blocking import in_thread, within_own
 from mooring.host.contract import MountOps
 from mooring.host.directory_watch import DirectoryWatches
 from mooring.oci import (
@@ -35,6 +35,7 @@ from mooring.oci.contract import (
     ContainerSpec,
     ExecWish,
     Found,
+    Owner,
     RuntimeRefused,
     Session,
     State,
@@ -117,6 +118,13 @@ class OciContainers:
         words = conmon.argv(self._program, self._runc, place, spec)
         entry = Entry(new_record(spec, self._clock.now()), place)
         self._entries[spec.id] = entry
+        with within_own(_place_of(spec.owner)):
+            await self._make(spec, entry, words, joined)
+
+    async def _make(
+        self, spec: ContainerSpec, entry: Entry, words: Sequence[str], joined: int
+    ) -> None:
+        place = entry.place
         async with entry.lock:
             try:
                 await in_thread(self._maker.prepare, spec, place, entry.record, joined)
@@ -153,7 +161,8 @@ class OciContainers:
                 return
             if entry.record.pid:
                 await self._end(entry)
-            await self._take_away(id, entry.place, (entry.group,))
+            with within_own(_place_of(entry.record.owner)):
+                await self._take_away(id, entry.place, (entry.group,))
             self._drop(entry)
 
     def list(self) -> Sequence[Found]:
@@ -218,7 +227,7 @@ class OciContainers:
         if confinement.first_host_id is not None:
             await in_thread(self._maker.release, entry.place)
         await self._write(entry, pid=pid)
-        self._watch(entry)
+        self._watch(entry, await in_thread(entry.place.read_conmon_pid))
 
     async def _take_back(self, entry: Entry) -> None:
         """Nothing is left of a container that could not be made."""
@@ -244,7 +253,7 @@ class OciContainers:
             raise HostError(f"container {entry.record.id} cannot be killed") from None
 
     async def _take_away(self, id: str, place: Place, groups: Iterable[str]) -> None:
-        if self._state.exists():
+        if await in_thread(self._state.exists):
             await self._runc.delete(id)
         for group in groups:
             await in_thread(cgroups.remove, group)
@@ -275,9 +284,9 @@ class OciContainers:
 
     # Noticing.
 
-    def _watch(self, entry: Entry) -> None:
-        """Have the end of the shim reported; one that is gone already is reported at once."""
-        id, pid = entry.record.id, entry.place.read_conmon_pid()
+    def _watch(self, entry: Entry, pid: int) -> None:
+        """Have the end of the shim `pid` reported; one that is gone already is told at once."""
+        id = entry.record.id
         entry.shim = pid
         try:
             entry.pidfd = os.pidfd_open(pid)
@@ -352,7 +361,7 @@ class OciContainers:
         if record.ended is not None:
             return
         if record.boot == boot_id():
-            self._watch(entry)
+            self._watch(entry, await in_thread(entry.place.read_conmon_pid))
             return
         lost = Ended(exit_code=KILLED, finished_at=self._clock.now(), is_lost=True)
         await self._write(entry, ended=lost)
@@ -390,6 +399,11 @@ class OciContainers:
         if found(entry.record).state is not State.RUNNING:
             raise RuntimeRefused(f"container {id} is not running")
         return entry
+
+
+def _place_of(owner: Owner) -> str:
+    """What calls about a container are about: one that is stuck is not joined by the next try."""
+    return f"container/{owner.pod_uid}/{owner.container}"
 
 
 def _age(record: Record | None) -> float:

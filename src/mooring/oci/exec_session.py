@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
+from mooring.host.blocking import in_thread
 from mooring.oci import process
 from mooring.oci.contract import ExecWish, Size
 from mooring.oci.runc import Runc, exit_code_for, explain
@@ -57,7 +58,7 @@ class ExecSession:
 
     async def wait(self) -> int:
         code = await self._child.wait()
-        return self._notes.exit_code(code)
+        return await in_thread(self._notes.exit_code, code)
 
     async def close(self) -> None:
         """Kill the process, then whatever of the runtime is left. Repeated: nothing."""
@@ -68,7 +69,7 @@ class ExecSession:
         if not self._child.has_ended:
             await process.kill_with_children(self._child)
         self._ends.close()
-        self._notes.forget()
+        await in_thread(self._notes.forget)
 
 
 class _Ends:

@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 from uuid import uuid4
@@ -49,7 +50,7 @@ async def probe(runtimes: Sequence[str] = RUNTIMES) -> Probed:
     conmon = await in_thread(_find_conmon)
     if conmon is None:
         return NoRuntime(f"containers cannot run: there is no conmon; {REMEDY}")
-    found = [(name, path) for name in runtimes if (path := find_program(name)) is not None]
+    found = await in_thread(_find_programs, runtimes)
     if not found:
         return NoRuntime(f"containers cannot run: there is no {' or '.join(runtimes)}; {REMEDY}")
     try:
@@ -68,8 +69,9 @@ async def probe(runtimes: Sequence[str] = RUNTIMES) -> Probed:
 
 async def _try(program: RuntimeProgram) -> str:
     """Have a container made. Returns: what the runtime complains of."""
-    with tempfile.TemporaryDirectory(prefix="mooring-probe-") as name:
-        place = Path(name)
+    directory = await in_thread(partial(tempfile.TemporaryDirectory, prefix="mooring-probe-"))
+    try:
+        place = Path(directory.name)
         id = uuid4().hex * 2
         await in_thread(_write_bundle, place, id, is_v2=program.is_cgroup_v2)
         runc = Runc(program, place / "state", at_once=1)
@@ -80,6 +82,12 @@ async def _try(program: RuntimeProgram) -> str:
             return _line(explain(failed.output))
         finally:
             await process.finished(_clean_up(runc, id))
+    finally:
+        await in_thread(directory.cleanup)
+
+
+def _find_programs(names: Sequence[str]) -> list[tuple[str, Path]]:
+    return [(name, path) for name in names if (path := find_program(name)) is not None]
 
 
 async def _clean_up(runc: Runc, id: str) -> None:

@@ -160,7 +160,7 @@ class Plugin(Protocol):
         ...
 
     def mounter(self, use: VolumeUse, pod: Pod) -> Mounter:
-        """Raises: VolumeError."""
+        """May look at the disk: called in a thread. Raises: VolumeError."""
         ...
 
     def unmounter(self, name: str, pod_uid: str) -> Unmounter:
@@ -181,7 +181,9 @@ class DeviceRequest(msgspec.Struct, frozen=True):
 
 
 class DeviceMounter(Protocol):
-    def device_mount_path(self, use: VolumeUse) -> Path: ...
+    def device_mount_path(self, use: VolumeUse) -> Path:
+        """May look at the disk: called in a thread. Raises: VolumeError."""
+        ...
 
     async def mount_device(
         self, use: VolumeUse, device: str, target: Path, request: DeviceRequest

@@ -9,6 +9,7 @@ import asyncio
 import stat
 from enum import Enum, auto
 from pathlib import Path
+from threading import Lock
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -16,9 +17,11 @@ import msgspec
 from mooring import log
 from mooring.errors import HostError, Unformatted, WrongFilesystem
 from mooring.host import ownership
-from mooring.host.blocking import in_thread
+from mooring.host.blocking import in_thread, taking
+from mooring.host.bulkhead import LONG_SECONDS
 from mooring.host.cleanup import clean_up, remove_empty
 from mooring.host.filesystem import DEFAULT_TYPE, format_and_mount
+from mooring.host.mountinfo import canonical
 from mooring.host.ownership import ChangePolicy, FsGroup, View
 from mooring.host.refusal import refusals
 from mooring.host.resize import resize
@@ -172,11 +175,11 @@ class LocalDevices:
         """
         mounted_once = self._host.layout.global_mount(NAME, use.name)
         if is_pathless(use):
-            return mounted_once if mounted_once.exists() else Path()
+            return mounted_once if self._is_there(mounted_once) else Path()
         try:
             kind = kind_of(path_of(use))
         except VolumeError:
-            if not mounted_once.exists():
+            if not self._is_there(mounted_once):
                 raise
             return mounted_once
         return mounted_once if kind is Kind.DEVICE else path_of(use)
@@ -184,11 +187,15 @@ class LocalDevices:
     async def mount_device(
         self, use: VolumeUse, device: str, target: Path, request: DeviceRequest
     ) -> None:
-        await in_thread(self._mount, use, target)
+        with taking(LONG_SECONDS):
+            await in_thread(self._mount, use, target)
 
     async def unmount_device(self, target: Path) -> None:
         if target.is_relative_to(self._host.layout.global_mount(NAME, "")):
             await in_thread(clean_up, self._host.mounts, target)
+
+    def _is_there(self, mounted_once: Path) -> bool:
+        return self._host.mounts.is_mount_point(mounted_once) or mounted_once.exists()
 
     def _mount(self, use: VolumeUse, target: Path) -> None:
         device = path_of(use)
@@ -257,6 +264,7 @@ class Local:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._turns: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+        self._guard = Lock()  # mounters are made in threads
 
     def supports(self, use: VolumeUse) -> bool:
         return use.volume is not None and use.volume.spec.local is not None
@@ -271,7 +279,8 @@ class Local:
         path = path_of(use)
         kind = kind_of(path)
         files = path if kind is Kind.DIRECTORY else self._host.layout.global_mount(NAME, use.name)
-        turn = self._turns.setdefault(files, asyncio.Lock())
+        with self._guard:
+            turn = self._turns.setdefault(files, asyncio.Lock())
         return LocalMounter(self._host, use, pod, Shared(files, kind), turn)
 
     def unmounter(self, name: str, pod_uid: str) -> LocalUnmounter:
@@ -309,16 +318,18 @@ class Local:
             return True
         path = path_of(request.use)
         if await in_thread(kind_of, path) is Kind.DEVICE:
-            await in_thread(resize, path, request.device_mount_path)
+            with taking(LONG_SECONDS):
+                await in_thread(resize, path, request.device_mount_path)
         return True
 
     def _find_device(self, name: str, pod_path: Path) -> str:
+        """Without touching what is mounted: a disk that hangs must not hinder a start."""
         mounted_once = self._host.layout.global_mount(NAME, name)
-        if not mounted_once.exists():
+        if not self._host.mounts.is_mount_point(mounted_once):
             return ""  # most often; the mount table need not be read
         table = self._host.mounts.table()
-        once = table.find(mounted_once.resolve())
-        if once is None or once.mount_point not in table.references(pod_path.resolve()):
+        once = table.find(canonical(mounted_once))
+        if once is None or once.mount_point not in table.references(canonical(pod_path)):
             return ""
         return once.source
 

@@ -15,7 +15,7 @@ from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.errors import HostError
-from mooring.host.blocking import in_thread
+from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.contract import MountOps
 from mooring.host.mount import Mounts
 from mooring.node.admission.host import look
@@ -29,9 +29,10 @@ from mooring.node.rebuild import Rebuilt, confirm, rebuild
 from mooring.node.run import NodeVolumes
 from mooring.node.statistics import Statistics
 from mooring.node.status import document
-from mooring.node.status.hardware import Door, read_amounts, read_identity
+from mooring.node.status.hardware import Amounts, Door, Identity, read_amounts, read_identity
 from mooring.node.status.heartbeat import Heartbeat
 from mooring.node.status.report import Report
+from mooring.node.stuck import StuckVolumes
 from mooring.oci.host_root import HOST_DIRECTORY, put_away
 from mooring.oci.probe import Probed, probe
 from mooring.plugins.contract import Host
@@ -97,7 +98,20 @@ async def build_node(
     client: Client, clock: Clock, chance: random.Random, place: Place, terms: Terms
 ) -> "NodeRole":
     """Containers run if this machine can run any. Raises: UsageError."""
-    return NodeRole(client, clock, chance, place, terms, await probe())
+    seen = await in_thread(look_at, place)
+    return NodeRole(client, clock, chance, place, terms, await probe(), seen)
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """The machine as it was at the start."""
+
+    identity: Identity
+    amounts: Amounts
+
+
+def look_at(place: Place) -> Seen:
+    """Blocks."""
+    return Seen(read_identity(), read_amounts(place.layout.root))
 
 
 class NodeRole:
@@ -113,10 +127,11 @@ class NodeRole:
         place: Place,
         terms: Terms,
         probed: Probed,
+        seen: Seen,
     ) -> None:
         self._clock = clock
         measure = partial(in_thread, read_amounts, place.layout.root)
-        identity, amounts = read_identity(), read_amounts(place.layout.root)
+        identity, amounts = seen.identity, seen.amounts
         labels, allocatable = document.labels(place.name, identity), document.allocatable(amounts)
         self._own_node = WatchedNode(client, clock, chance, place.name, labels, allocatable)
         self._objects = ApiObjects(client, clock, chance, self._own_node)
@@ -144,9 +159,11 @@ class NodeRole:
             told = "" if terms.listens_everywhere else terms.listen
             door = Door(told, self._server.port, self._server.fingerprint)
             identity = msgspec.structs.replace(identity, door=door)
+        self._stuck = StuckVolumes(self._volumes, bulkheads())
         self._report = Report(
             client, clock, chance, self._own_node, self._volumes, identity, measure
         )
+        self._stuck.on_change(self._report.tell_stuck(self._stuck.text))
         self._heartbeat = Heartbeat(client, clock, chance, self._own_node)
         self._statistics = Statistics(self._volumes)
         self._evictions = Evictions(self._volumes.machine, self._statistics)
@@ -180,6 +197,11 @@ class NodeRole:
     async def synced(self) -> None:
         await self._own_node.informer.synced.wait()
         await self._lives.informer.synced.wait()
+
+    def troubles(self) -> str:
+        """What is stuck here, for anybody to read; empty: nothing is."""
+        names = self._stuck.names()
+        return f"stuck: {names}" if names else ""
 
     def collectors(self) -> Iterable[Collector]:
         own = (self._loops, self._volumes.machine.metrics, self._statistics)

@@ -6,6 +6,7 @@ nothing runs.
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ import msgspec
 
 from mooring import log
 from mooring.errors import HostError
+from mooring.host.blocking import in_thread
 from mooring.host.directory_watch import DirectoryWatches
 from mooring.node.machine import Machine
 from mooring.node.pod_life import Containers
@@ -148,7 +150,7 @@ class _Running:
 
     async def _watch_images(self) -> None:
         """Pods that wait for an image need not wait longer than until it is here."""
-        self._images.mkdir(mode=0o700, exist_ok=True)
+        await in_thread(partial(self._images.mkdir, mode=0o700, exist_ok=True))
         with DirectoryWatches().of(self._images) as watch:
             while True:
                 await watch.changed()

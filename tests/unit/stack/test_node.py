@@ -16,7 +16,7 @@ from mooring.apiserver.auth.user import node_user
 from mooring.apiserver.in_process import InProcessApi
 from mooring.client.local import LocalClient
 from mooring.oci.probe import NoRuntime
-from mooring.stack.node import NodeRole, Place
+from mooring.stack.node import NodeRole, Place, look_at
 from mooring.stack.node_root import node_root
 from mooring.stack.pods import Terms
 from mooring.stack.together import Together
@@ -49,9 +49,8 @@ class World:
         with node_root(self.root, self.mounts) as root:
             place = Place(NODE, root.layout, self.mounts)
             chance = random.Random(1)  # noqa: S311  no secret
-            role = NodeRole(
-                LocalClient(local), self.api.clock, chance, place, Terms(), NoRuntime("none")
-            )
+            client, runtime, seen = LocalClient(local), NoRuntime("none"), look_at(place)
+            role = NodeRole(client, self.api.clock, chance, place, Terms(), runtime, seen)
             running = asyncio.create_task(role.run())
             try:
                 await role.synced()

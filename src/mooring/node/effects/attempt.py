@@ -60,12 +60,16 @@ class Attempt(msgspec.Struct, frozen=True):
         must_stay = known is not None and known.needs_tear_down
         self._record(reach, needs_tear_down=must_stay)
 
-    def may_take_back(self, known: PodMount | None) -> AbstractContextManager[None]:
-        """Around that call: what is on record stays unless it certainly left nothing behind."""
+    def may_take_back(self, reach: Reach, known: PodMount | None) -> AbstractContextManager[None]:
+        """Around that call: what is on record stays unless it certainly left nothing behind.
+
+        A call that was given up may yet leave something, whatever later ones say.
+        """
         return taken_back(
             partial(self.machine.actual.unmounted, self.name, self.pod_uid),
             if_nothing_began=known is None,
             if_it_failed=known is None or not known.needs_tear_down,
+            given_up=partial(self._record, reach, needs_tear_down=True),
         )
 
     def succeed(self, reach: Reach) -> None:
@@ -88,4 +92,5 @@ class Attempt(msgspec.Struct, frozen=True):
             reach,
             needs_tear_down=needs_tear_down,
             regarding=reference_to(self.by.pod),
+            volume=self.name,
         )

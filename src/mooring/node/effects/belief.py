@@ -3,18 +3,27 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from mooring.errors import HostError
+from mooring.errors import HostError, StillRunning
 from mooring.plugins.contract import NotStarted, Uncertain, VolumeError
+
+
+def _nothing() -> None:
+    pass
 
 
 @contextmanager
 def taken_back(
-    take_back: Callable[[], None], *, if_nothing_began: bool, if_it_failed: bool
+    take_back: Callable[[], None],
+    *,
+    if_nothing_began: bool,
+    if_it_failed: bool,
+    given_up: Callable[[], None] = _nothing,
 ) -> Iterator[None]:
     """Around a call whose possible success is on record already.
 
     The record stays unless the call certainly left nothing behind; and even then it stays if there
-    was something before: a mount of old, or one that was found on disk.
+    was something before: a mount of old, or one that was found on disk. After a call that was
+    given up, `given_up` puts on record that something may come of it yet, whatever later ones say.
     """
     try:
         yield
@@ -23,6 +32,9 @@ def taken_back(
             take_back()
         raise
     except Uncertain:
+        raise
+    except StillRunning:
+        given_up()
         raise
     except (VolumeError, HostError):
         if if_it_failed:

@@ -24,7 +24,7 @@ async def unmount_device(machine: Machine, here: ActualVolume) -> None:
     mountable = machine.registry.find_device_mountable_by_name(here.plugin)
     if mountable is None:
         raise VolumeError(f"no device mountable volume plugin matched name: {here.plugin}")
-    target = _find_target(mountable.device_mounter(), here)
+    target = await _find_target(mountable.device_mounter(), here)
     await in_thread(_check_references, machine.host.mounts, machine.host.layout, target)
     machine.actual.device_fading(here.name)
     await mountable.device_unmounter().unmount_device(target)
@@ -49,13 +49,13 @@ async def unmap_device(machine: Machine, here: ActualVolume) -> None:
     _log.info("device unmapped", volume=here.name)
 
 
-def _find_target(mounter: DeviceMounter, here: ActualVolume) -> Path:
+async def _find_target(mounter: DeviceMounter, here: ActualVolume) -> Path:
     """Where it is mounted; where it was mounted, if the plugin can no longer say.
 
     Raises: VolumeError when nobody knows.
     """
     try:
-        target = mounter.device_mount_path(here.use)
+        target = await in_thread(mounter.device_mount_path, here.use)
     except VolumeError as error:
         if here.device_mount_path == NOWHERE:
             raise

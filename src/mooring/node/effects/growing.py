@@ -9,7 +9,7 @@ from typing import assert_never
 from mooring import log
 from mooring.client.contract import Part
 from mooring.clock import to_seconds
-from mooring.errors import ApiError, ConnectionLost, HostError
+from mooring.errors import ApiError, ConnectionLost, HostError, StillRunning
 from mooring.model import expansion
 from mooring.model.claim import Claim, ClaimStatus
 from mooring.model.event import EventType
@@ -152,7 +152,7 @@ class _Growth:
     async def _expand(self, claim: Claim, target: Quantity, move: NodeMove) -> None:
         try:
             await self._plugin.grow_on_node(self._request(claim, target))
-        except (NotStarted, Uncertain):
+        except (NotStarted, Uncertain, StillRunning):
             raise
         except (VolumeError, HostError) as error:
             if isinstance(error, NotSupported) and move is not NodeMove.EXPAND:

@@ -68,6 +68,7 @@ async def _set_up_device(attempt: Attempt, mapper: BlockMapper, device: str) -> 
             partial(actual.device_unmounted, attempt.name),
             if_nothing_began=here.device is DeviceState.NOT_MOUNTED,
             if_it_failed=not here.device_needs_tear_down,
+            given_up=partial(actual.device_fading, attempt.name),
         ),
     ):
         await mapper.set_up_device()
@@ -76,7 +77,10 @@ async def _set_up_device(attempt: Attempt, mapper: BlockMapper, device: str) -> 
 
 async def _map_pod_device(attempt: Attempt, mapper: BlockMapper, known: PodMount | None) -> str:
     attempt.begin(mapper, known)
-    with attempt.told(FAILED_MAP, "MapVolume.MapPodDevice failed"), attempt.may_take_back(known):
+    with (
+        attempt.told(FAILED_MAP, "MapVolume.MapPodDevice failed"),
+        attempt.may_take_back(mapper, known),
+    ):
         device = await mapper.map_pod_device()
     attempt.succeed(mapper)
     return device

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from mooring.host.blocking import in_thread
 from mooring.node.actual import DeviceState, PodMount, PodState
 from mooring.node.desired import WantedBy, WantedVolume
 from mooring.node.effects.attach import wait_for_device
@@ -23,7 +24,7 @@ async def mount(machine: Machine, wanted: WantedVolume, by: WantedBy) -> None:
     Raises: MooringError, after an event that says what failed; the picture tells what is left.
     """
     attempt = Attempt.of(machine, wanted, by)
-    mounter = _prepare(attempt)
+    mounter = await _prepare(attempt)
     device = await wait_for_device(attempt, FAILED_MOUNT, "MountVolume.WaitForAttach failed")
     await _mount_device(attempt, device)
     known = attempt.find_mount()
@@ -37,7 +38,7 @@ async def mount(machine: Machine, wanted: WantedVolume, by: WantedBy) -> None:
     attempt.finish(mounter)
 
 
-def _prepare(attempt: Attempt) -> Mounter:
+async def _prepare(attempt: Attempt) -> Mounter:
     """Everything that can be refused before anything is touched."""
     machine, by = attempt.machine, attempt.by
     with attempt.told(FAILED_MOUNT, "MountVolume.FindPluginBySpec failed"):
@@ -45,7 +46,7 @@ def _prepare(attempt: Attempt) -> Mounter:
     with attempt.told(FAILED_MOUNT, "MountVolume.NodeAffinity check failed"):
         check_node_affinity(by.use, machine.own_node)
     with attempt.told(FAILED_MOUNT, "MountVolume.NewMounter initialization failed"):
-        mounter = plugin.mounter(by.use, by.pod)
+        mounter = await in_thread(plugin.mounter, by.use, by.pod)
     with attempt.told(FAILED_MOUNT, "MountVolume.MountOptionSupport check failed"):
         if by.use.mount_options and not plugin.takes_mount_options:
             raise VolumeError("mount options are not supported for this volume type")
@@ -63,7 +64,7 @@ async def _mount_device(attempt: Attempt, device: str) -> None:
         if mountable is None or here.device is DeviceState.MOUNTED:
             return
         mounter = mountable.device_mounter()
-        target = mounter.device_mount_path(use)
+        target = await in_thread(mounter.device_mount_path, use)
     request = DeviceRequest(attempt.by.pod.spec.security_context.fs_group, wanted.selinux_label)
     actual.device_uncertain(wanted.name)
     with (
@@ -73,6 +74,7 @@ async def _mount_device(attempt: Attempt, device: str) -> None:
             partial(actual.device_unmounted, wanted.name),
             if_nothing_began=here.device is DeviceState.NOT_MOUNTED,
             if_it_failed=not here.device_needs_tear_down,
+            given_up=partial(actual.device_fading, wanted.name),
         ),
     ):
         await mounter.mount_device(use, device, target, request)
@@ -84,7 +86,7 @@ async def _set_up(attempt: Attempt, mounter: Mounter, known: PodMount | None) ->
     with (
         attempt.told(FAILED_MOUNT, "MountVolume.SetUp failed"),
         mismatch_told(attempt.machine.recorder, attempt.use),
-        attempt.may_take_back(known),
+        attempt.may_take_back(mounter, known),
     ):
         await mounter.set_up(mount_request(attempt.by, attempt.wanted, attempt.tell))
     attempt.succeed(mounter)

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from mooring.host.blocking import within_volume
 from mooring.node.actual import ActualVolume
 from mooring.node.desired import WantedVolume
 from mooring.node.effects.attach import attach, detach, verify_attached
@@ -45,7 +46,8 @@ class Effects:
             return
         began = self._machine.clock.monotonic()
         try:
-            await self._do(operation, wanted, here)
+            with within_volume(operation.volume):
+                await self._do(operation, wanted, here)
         except Exception:
             self._measure(operation, subject, began, ok=False)
             raise

@@ -58,7 +58,7 @@ class Effects:
         """
         for id in leftovers:
             await self._containers.remove(id)
-        image = self._choose(wish.pod, wish.container)
+        image = await self._choose(wish.pod, wish.container)
         spec = await self._specs.write(wish, image)
         await self._containers.create(spec)
         self._teller.normal(wish.pod, wish.container, "Created", "Container created")
@@ -145,9 +145,9 @@ class Effects:
         found = self._containers.find(id)
         return found is None or found.state is State.EXITED
 
-    def _choose(self, pod: Pod, container: Container) -> StoredImage | None:
+    async def _choose(self, pod: Pod, container: Container) -> StoredImage | None:
         """None: on the host's root. Raises: Hindered."""
-        found = find_image(self._images, container.image)
+        found = await in_thread(find_image, self._images, container.image)
         if found is not None:
             text = (
                 f'Container image "{container.image}" already present on machine '

@@ -8,13 +8,14 @@ import os
 from pathlib import Path
 
 from mooring.host import cleanup, subpath
-from mooring.host.blocking import in_thread
+from mooring.host.blocking import in_thread, within_own
 from mooring.host.contract import MountOps
 from mooring.host.refusal import refusals
 from mooring.host.subpath import SubPathMount
 from mooring.model.container import Container
 from mooring.model.pod import Pod
 from mooring.node.mount_list import ContainerMount
+from mooring.node.pod_directory import place_of
 from mooring.node.pods.hindered import CREATE, Hindered
 from mooring.node.pods.images import absent, find_image
 from mooring.node.pods.places import Places
@@ -35,9 +36,15 @@ class ImageVolumes:
         """
         if mount.image is None:
             raise Hindered(CREATE, f'volume "{mount.name}" is no image')
-        image = find_image(self._images, mount.image.reference)
+        image = await in_thread(find_image, self._images, mount.image.reference)
         if image is None:
             raise absent(mount.image.reference, mount.image.pull_policy)
+        with within_own(place_of(pod.uid)):
+            return await self._show_part(pod, container, mount, image, index)
+
+    async def _show_part(
+        self, pod: Pod, container: Container, mount: ContainerMount, image: StoredImage, index: int
+    ) -> Path:
         target = await in_thread(self._show, pod, mount, image)
         if not mount.image_sub_path:
             return target
@@ -54,7 +61,8 @@ class ImageVolumes:
 
     async def take_away(self, pod_uid: str) -> None:
         """Before: no container of the pod is left. Repeated: success. Raises: HostError."""
-        await in_thread(self._take_away, pod_uid)
+        with within_own(place_of(pod_uid)):
+            await in_thread(self._take_away, pod_uid)
 
     def _show(self, pod: Pod, mount: ContainerMount, image: StoredImage) -> Path:
         target = self._places.image_volumes(pod.uid) / mount.name

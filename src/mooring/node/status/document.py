@@ -45,6 +45,10 @@ DISK_HAS_ROOM = Condition(
 PROCESSES_SUFFICE = Condition(
     "PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"
 )
+STUCK_VOLUMES = "mooring.dev/StuckVolumes"
+ALL_CALLS_RETURN = Condition(
+    STUCK_VOLUMES, "False", "AllCallsReturn", "every file system answers in time"
+)
 READY = Condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")
 NOT_YET_READY = Condition(
     "Ready", "False", "KubeletNotReady", "what volumes are in use is not known yet"
@@ -136,6 +140,7 @@ class Told(msgspec.Struct, frozen=True):
     has_memory_pressure: bool
     has_disk_pressure: bool
     in_use: tuple[str, ...] | None  # volumes; None: not known yet, and so left as it is
+    stuck: str = ""  # which calls about volumes do not return; empty: all do
 
 
 def status(node: Node | None, told: Told, now: str) -> Doc:
@@ -191,12 +196,20 @@ def _conditions(had: tuple[Condition, ...], told: Told) -> Iterable[Condition]:
     ready = READY
     if told.in_use is None:
         ready = find_condition(had, "Ready") or NOT_YET_READY
+    was_stuck = find_condition(had, STUCK_VOLUMES) is not None
     return (
         MEMORY_IS_SHORT if told.has_memory_pressure else MEMORY_SUFFICES,
         DISK_IS_FULL if told.has_disk_pressure else DISK_HAS_ROOM,
         PROCESSES_SUFFICE,
+        *((_stuck_volumes(told),) if told.stuck or was_stuck else ()),  # upstream has none
         ready,
     )
+
+
+def _stuck_volumes(told: Told) -> Condition:
+    if not told.stuck:
+        return ALL_CALLS_RETURN
+    return Condition(STUCK_VOLUMES, "True", "CallsDoNotReturn", told.stuck)
 
 
 def _renewed(had: tuple[Condition, ...], told: Told, now: str) -> tuple[Condition, ...]:

@@ -15,7 +15,15 @@ from typing import Protocol
 from mooring import __version__, log
 from mooring.client.contract import Client
 from mooring.clock import Clock, to_seconds
-from mooring.errors import AlreadyExists, ApiError, Conflict, ConnectionLost, MooringError, NotFound
+from mooring.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    ConnectionLost,
+    HostError,
+    MooringError,
+    NotFound,
+)
 from mooring.model.node import Node
 from mooring.node.own_node import WatchedNode
 from mooring.node.status import document
@@ -64,6 +72,7 @@ class Report:
         self._volumes = volumes
         self._identity = identity
         self._measure = measure
+        self._stuck: Callable[[], str] = str
         self._pressures = {
             document.is_short_of_memory: _Pressure(clock),
             document.is_short_of_storage: _Pressure(clock),
@@ -93,6 +102,11 @@ class Report:
         """What is on disk is known: from now on volumes in use are told."""
         self._news.set()
 
+    def tell_stuck(self, text: Callable[[], str]) -> Callable[[], None]:
+        """From now on tell which calls do not return; to be called when `text` has changed."""
+        self._stuck = text
+        return self._news.set
+
     async def _recover(self, error: MooringError, failures: int) -> None:
         if not isinstance(error, Conflict) or failures > 1:
             name = self._own_node.name
@@ -110,7 +124,7 @@ class Report:
 
     async def _bring_up_to_date(self) -> None:
         if self._clock.monotonic() >= self._look_due:
-            self._amounts = await self._measure()
+            await self._look()
             self._look_due = self._clock.monotonic() + LOOK_SECONDS
         told, node = self._told(), self._own_node.known
         if node is None:
@@ -118,6 +132,12 @@ class Report:
         node = await self._update(node, told)
         if told.in_use is not None:
             self._volumes.reported_in_use(node.status.volumes_in_use)
+
+    async def _look(self) -> None:
+        try:
+            self._amounts = await self._measure()
+        except HostError as error:  # what was seen before is all that is known
+            _log.warning("the machine cannot be measured", because=error)
 
     def _told(self) -> document.Told:
         memory, disk = (
@@ -131,6 +151,7 @@ class Report:
             has_memory_pressure=memory,
             has_disk_pressure=disk,
             in_use=self._volumes.in_use() if self._volumes.is_synced else None,
+            stuck=self._stuck(),
         )
 
     async def _register(self, told: document.Told) -> Node:

@@ -63,6 +63,17 @@ def test_shortage(amounts: Amounts, then: tuple[bool, bool]) -> None:
     assert felt == then
 
 
+def test_stuck_volumes_are_told_while_there_are_some_and_afterwards_that_there_are_none() -> None:
+    stuck = replace(TOLD, stuck="pv-1: stat /mnt/x has not returned since 12:00")
+    first = document.status(None, stuck, "now")["conditions"]
+    told = {one["type"]: (one["status"], one["message"]) for one in first}
+    assert told["mooring.dev/StuckVolumes"] == ("True", stuck.stuck)
+    node = read_document({"metadata": {"name": "n1"}, "status": {"conditions": first}}, Node)
+    assert document.is_news(node, TOLD)
+    then = document.status(node, TOLD, "later")["conditions"]
+    assert {one["type"]: one["status"] for one in then}["mooring.dev/StuckVolumes"] == "False"
+
+
 def test_conditions_are_worded_as_upstream_words_them() -> None:
     status = document.status(None, TOLD, "now")
     assert [(one["type"], one["status"], one["reason"]) for one in status["conditions"]] == [
