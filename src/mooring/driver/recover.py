@@ -23,18 +23,10 @@ from mooring.host.loop_device import Access
 _log = log.get("mooring.driver.recover")
 
 
-def recover(core: Core) -> None:
-    """Bring records and machine together, before the first call. Repeated: changes nothing."""
-    try:
-        clear_place(core)
-        device.comes_to_rest(*(core.image_of(volume) for volume in _half_staged(core)))
-    except HostError as error:  # each volume will tell for itself
-        _log.warning("the machine does not tell what is mounted", error=error)
-    for volume in core.state.volumes.all():
-        try:
-            _recover(core, volume)
-        except HostError as error:  # one volume that cannot be helped keeps no other from use
-            _log.warning("a volume could not be recovered", volume=volume.id, error=error)
+def prepare(core: Core) -> None:
+    """What concerns all volumes at once, before any is recovered. Blocks. Raises: HostError."""
+    clear_place(core)
+    device.comes_to_rest(*(core.image_of(volume) for volume in _half_staged(core)))
 
 
 def _half_staged(core: Core) -> list[VolumeRecord]:
@@ -43,7 +35,11 @@ def _half_staged(core: Core) -> list[VolumeRecord]:
     return [volume for volume in staged if not is_staged(core, volume)]
 
 
-def _recover(core: Core, volume: VolumeRecord) -> None:
+def recover(core: Core, volume: VolumeRecord) -> None:
+    """Bring its record and the machine together, before the first call. Blocks.
+
+    Repeated: changes nothing. Raises: HostError.
+    """
     if volume.is_frozen:
         thaw_volume(core, volume)
         volume = core.state.volumes.replace(msgspec.structs.replace(volume, is_frozen=False))

@@ -23,16 +23,19 @@ from mooring.driver.health import HealthCalls
 from mooring.driver.identity import IdentityCalls
 from mooring.driver.listing import ListingCalls
 from mooring.driver.node import NodeCalls
-from mooring.driver.recover import recover
+from mooring.driver.recover import prepare, recover
 from mooring.driver.refusal import CallRefused, host_refusals
-from mooring.driver.settings import Settings
+from mooring.driver.settings import NAME, Settings
 from mooring.driver.snapshots import SnapshotCalls
 from mooring.driver.state import open_state
-from mooring.errors import UsageError
-from mooring.host.blocking import in_thread
+from mooring.errors import HostError, StillRunning, UsageError
+from mooring.host.blocking import in_thread, taking, within_volume
+from mooring.host.bulkhead import LONG_SECONDS
 from mooring.host.contract import MountOps
 
 GRACE_SECONDS = 30.0  # for calls that are at work when the driver is asked to end
+RECOVER_SECONDS = 5.0
+CALL_SECONDS = LONG_SECONDS  # without getting on; callers give up sooner, and ask again
 
 _log = log.get("mooring.driver")
 
@@ -46,24 +49,38 @@ class Context(Protocol):
 
 
 def open_driver(settings: Settings, mounts: MountOps, clock: Clock) -> Core:
-    """A driver on its state directory, with what a crash left made good. Blocks.
+    """A driver on its state directory, for `serving`. Blocks. Raises: UsageError."""
+    return new_core(settings, open_state(settings.state_dir), mounts, clock)
 
-    Raises: UsageError.
+
+async def make_good(core: Core) -> None:
+    """What a crash left, before the first call; a volume that hangs keeps no other from use.
+
+    Until it answers, every call about it is refused.
     """
-    core = new_core(settings, open_state(settings.state_dir), mounts, clock)
-    recover(core)
-    return core
+    try:
+        with within_volume(NAME), taking(2 * RECOVER_SECONDS):
+            await in_thread(prepare, core)
+    except HostError as error:  # each volume will tell for itself
+        _log.warning("the machine does not tell what is mounted", error=error)
+    for volume in core.state.volumes.all():
+        try:
+            with within_volume(f"{NAME}/{volume.id}"), taking(RECOVER_SECONDS):
+                await in_thread(recover, core, volume)
+        except HostError as error:
+            _log.warning("a volume could not be recovered", volume=volume.id, error=error)
 
 
 @asynccontextmanager
 async def serving(core: Core, endpoint: str) -> AsyncIterator[None]:
-    """Serve the driver at `endpoint` while the context is entered.
+    """Serve the driver at `endpoint` while the context is entered, what a crash left made good.
 
     After: calls that were at work have ended, and the socket is gone. What is mounted stays.
     Raises: UsageError when there can be no socket.
     """
     path = socket_path(endpoint)
-    _make_place(path)
+    await in_thread(_make_place, path)
+    await make_good(core)
     offered = {
         csi.DESCRIPTOR.services_by_name[name]: _Service(name, calls, core.clock)
         for name, calls in services(core).items()
@@ -122,6 +139,14 @@ def _is_listening(path: Path) -> bool:
     return True
 
 
+def place_of(request: Message) -> str:
+    """What a call is about: a volume or snapshot by its id, or by its name before it has one."""
+    for field in ("volume_id", "snapshot_id", "source_volume_id", "name"):
+        if named := getattr(request, field, ""):
+            return f"{NAME}/{named}"
+    return ""
+
+
 class _Service:
     """One service: an async method for each call that somebody answers, called like it."""
 
@@ -144,9 +169,14 @@ def _handler(
         began = clock.monotonic()
         code, because = grpc.StatusCode.OK, ""
         try:
-            return await in_thread(answer, request)
+            with within_volume(place_of(request) or f"{NAME} {name}"), taking(CALL_SECONDS):
+                return await in_thread(answer, request)
         except CallRefused as refused:
             code, because = refused.code, refused.message
+        except StillRunning as stuck:  # it may happen yet: whoever asks again hears how it ended
+            code, because = grpc.StatusCode.DEADLINE_EXCEEDED, str(stuck)
+        except HostError as error:
+            code, because = grpc.StatusCode.UNAVAILABLE, str(error)
         except Exception as error:  # noqa: BLE001  a bug must not look like an unknown outcome
             _log.exception("a call failed", call=name)
             code, because = grpc.StatusCode.INTERNAL, f"a bug in the driver: {type(error).__name__}"

@@ -19,6 +19,7 @@ from mooring.driver.core import Core
 from mooring.driver.serve import serving
 from mooring.driver.settings import NAME, Settings
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost
+from mooring.host.blocking import in_thread
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Annotation
@@ -118,7 +119,7 @@ class DriverRole:
         with suppress(AlreadyExists):
             await self._client.create(CsiDriver, _DRIVER)
         made = self._bundled.core.settings.state_dir / CLASS_MADE
-        if not made.exists():
+        if not await in_thread(made.exists):
             with suppress(AlreadyExists):
                 await self._client.create(StorageClass, _CLASS)
-            made.touch()
+            await in_thread(made.touch)

@@ -1,8 +1,6 @@
 """The bundled driver in a process of its own."""
 
-import asyncio
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import uvloop
@@ -13,12 +11,12 @@ from mooring.driver.core import Core
 from mooring.driver.serve import open_driver, serving
 from mooring.driver.settings import NAME, Settings, checked
 from mooring.errors import UsageError
+from mooring.host.loop_watch import LoopWatch
 from mooring.host.mount import Mounts
 from mooring.stack.metrics_page import Say
 from mooring.stack.stopping import stop_asked
 
 LOCK = "mooring.lock"
-WORKERS = 32  # calls at work at once; most of them wait for mkfs or the disk
 
 
 def run_driver(settings: Settings, endpoint: str, say: Say) -> None:
@@ -47,7 +45,7 @@ def driver_of(settings: Settings) -> Iterator[Core]:
 
 async def _serve(core: Core, endpoint: str, say: Say) -> None:
     stop = stop_asked()
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WORKERS))
-    async with serving(core, endpoint):
-        say(f"{NAME} is serving at {endpoint}")
-        await stop.wait()
+    with LoopWatch():
+        async with serving(core, endpoint):
+            say(f"{NAME} is serving at {endpoint}")
+            await stop.wait()

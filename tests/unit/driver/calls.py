@@ -1,7 +1,7 @@
 """A driver without a socket, and the requests that tests make of it."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ import pytest
 from mooring.clock import Clock
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver.core import Core
+from mooring.driver.recover import prepare, recover
 from mooring.driver.refusal import CallRefused
 from mooring.driver.serve import open_driver, services
 from mooring.driver.settings import FREEZE_SECONDS, MIB, Settings
+from mooring.errors import HostError
 from mooring.host.contract import MountOps
 from tests.fakes.clock import VirtualClock
 from tests.fakes.mounts import FakeMounts
@@ -38,6 +40,11 @@ class Driver:
     ) -> None:
         settings = Settings(node_id, state_dir, max_volumes, overcommit, freeze_seconds)
         self.core: Core = open_driver(settings, mounts or FakeMounts(), clock or VirtualClock())
+        with suppress(HostError):  # as `serving` does, in threads
+            prepare(self.core)
+        for volume in self.core.state.volumes.all():
+            with suppress(HostError):
+                recover(self.core, volume)
         self._answering = [each for calls in services(self.core).values() for each in calls]
 
     def __getattr__(self, name: str) -> Any:

@@ -4,7 +4,6 @@ Everything happens below the temporary directory, and no symbolic link is follow
 there: that directory is open to every user of the machine, and we may be root.
 """
 
-import asyncio
 import os
 from contextlib import suppress
 from enum import Enum
@@ -13,6 +12,7 @@ from pathlib import Path, PurePath
 from mooring.controllers.binding.contract import Doc, Order, PluginError
 from mooring.errors import HostError
 from mooring.host import no_follow, tree
+from mooring.host.blocking import in_thread, within_volume
 from mooring.host.mountinfo import canonical, read_table
 from mooring.model.storage_terms import STORAGE, AccessMode, VolumeMode
 from mooring.model.volume import Volume
@@ -51,7 +51,10 @@ class HostPathPlugin:
         if not claim.uid or "/" in claim.uid or claim.uid in {".", ".."}:
             raise PluginError(f"not the name of a directory: {claim.uid}")
         try:
-            await asyncio.to_thread(self._make, claim.uid)
+            with within_volume(_place_of(FOLDER, claim.uid)):
+                await in_thread(self._make, claim.uid)
+        except HostError as error:
+            raise PluginError(str(error)) from error
         except OSError as error:
             raise PluginError(f"{error.strerror}: {self._root / FOLDER / claim.uid}") from error
         modes = claim.spec.access_modes or (AccessMode.ONCE,)
@@ -77,7 +80,8 @@ class HostPathPlugin:
                 f"but received provided {source.path}"
             )
         try:
-            is_gone = await asyncio.to_thread(self._remove, below)
+            with within_volume(_place_of(*below)):
+                is_gone = await in_thread(self._remove, below)
         except HostError as error:
             raise PluginError(f"{source.path}: {error}") from error
         except OSError as error:
@@ -133,6 +137,11 @@ def _check_nothing_mounted(path: PurePath) -> None:
 
 def _was_provisioned(volume: Volume) -> bool:
     return volume.metadata.annotations.get(Annotation.CREATED_BY) == CREATED_BY
+
+
+def _place_of(*below: str) -> str:
+    """What making and deleting the same directory are both about."""
+    return "/".join((Plugin.HOST_PATH, *below))
 
 
 def _make_directory(name: str, parent: int) -> int:
