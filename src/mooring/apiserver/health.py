@@ -7,6 +7,9 @@ from mooring import log
 Check = Callable[[], str | None]
 """Says what is wrong, or None. Called on the event loop, so it must not wait."""
 
+Told = Callable[[], str]
+"""Says what anybody may know of a role; empty when nothing is to be said. Must not wait either."""
+
 NOT_FOUND = (404, "404 page not found\n")
 
 _log = log.get("mooring.apiserver.health")
@@ -18,6 +21,11 @@ class Health:
     def __init__(self, live: Mapping[str, Check], ready: Mapping[str, Check]) -> None:
         alive = {"ping": _ping, **live}
         self._endpoints = {"healthz": alive, "livez": alive, "readyz": {**alive, **ready}}
+        self._roles: dict[str, Told] = {}
+
+    def add_role(self, name: str, told: Told) -> None:
+        """A role in the same process; what it tells does not make the server less ready."""
+        self._roles[name] = told
 
     def answer(self, path: str, query: Mapping[str, Sequence[str]]) -> tuple[int, str]:
         """The code and text for `/readyz`, `/readyz/<check>` and the like."""
@@ -26,7 +34,8 @@ class Health:
         if checks is None:
             return NOT_FOUND
         if not name:
-            return _all(endpoint, checks, query)
+            roles = self._roles if endpoint == "readyz" else {}
+            return _all(endpoint, checks, query, roles)
         return _one(checks[name]) if name in checks else NOT_FOUND
 
 
@@ -36,7 +45,10 @@ def _one(check: Check) -> tuple[int, str]:
 
 
 def _all(
-    endpoint: str, checks: Mapping[str, Check], query: Mapping[str, Sequence[str]]
+    endpoint: str,
+    checks: Mapping[str, Check],
+    query: Mapping[str, Sequence[str]],
+    roles: Mapping[str, Told],
 ) -> tuple[int, str]:
     excluded = set(query.get("exclude", ()))
     lines = []
@@ -51,6 +63,9 @@ def _all(
             failed = True
         else:
             lines.append(f"[+]{name} ok\n")
+    for name, told in roles.items():
+        trouble = told()
+        lines.append(f"[+]{name} ok ({trouble})\n" if trouble else f"[+]{name} ok\n")
     lines.extend(_not_excluded(excluded - checks.keys()))
     if failed:
         return 500, "".join([*lines, f"{endpoint} check failed\n"])

@@ -74,6 +74,7 @@ class Parts(msgspec.Struct, frozen=True):
     events: EventExpiry
     access: Access
     metrics: Metrics
+    health: Health
 
 
 def assemble(
@@ -117,6 +118,7 @@ def assemble(
         events=EventExpiry(backend),
         access=access,
         metrics=metrics,
+        health=health,
     )
 
 

@@ -21,10 +21,13 @@ from mooring.client.connect import connect
 from mooring.client.contract import Client
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import Clock, RealClock
+from mooring.host.blocking import bulkheads
+from mooring.host.loop_watch import LoopWatch
 from mooring.model.keys import Key
 from mooring.reconcile.leadership import FencedClient
 from mooring.reconcile.lease import TERMS, LeaderElection, Told
 from mooring.reconcile.poison import POISONED
+from mooring.stack.bulkhead_metrics import BulkheadMetrics
 from mooring.stack.config import default_data_dir
 from mooring.stack.leading import lease_of, tell_of_leader
 from mooring.stack.metrics_page import Say, metrics_served
@@ -135,7 +138,8 @@ async def _run(candidate: Candidate, wanted: Alone, say: Say) -> None:
             election = LeaderElection(client, clock, chance, lease, identity, TERMS, told)
             await election.run(lambda: lead(FencedClient(client, election.leadership)))
 
-        await run_until(stop, {candidate.name: stand if wanted.leader_elect else lead})
+        with LoopWatch() as watch, _counted(registry, (watch, BulkheadMetrics(bulkheads()))):
+            await run_until(stop, {candidate.name: stand if wanted.leader_elect else lead})
 
 
 def _leave(lease: Key) -> None:

@@ -13,12 +13,14 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from prometheus_client.registry import Collector
 
 from mooring import log
 from mooring.errors import MooringError
+from mooring.host.blocking import bulkheads
+from mooring.stack.stopping import REST_SECONDS
 
 _log = log.get("mooring.stack")
 
@@ -42,6 +44,15 @@ class Role(Protocol):
         ...
 
 
+@runtime_checkable
+class Troubled(Protocol):
+    """A role that may have something to tell anybody who asks whether all is well."""
+
+    def troubles(self) -> str:
+        """Empty: nothing."""
+        ...
+
+
 class RoleDied(MooringError):
     """A role ended by itself; the text says which one, and why."""
 
@@ -51,11 +62,16 @@ async def run_until(
 ) -> None:
     """Run roles, by name, until `stop` is set; after: all of them have come to rest.
 
+    But for calls to the operating system that do not return, which are left behind.
+
     If one dies, the others are stopped too. Raises: RoleDied.
     """
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(_run(name, run), name=name) for name, run in roles.items()]
-        await stop.wait()
+        try:
+            await stop.wait()
+        finally:  # also when one of them has died
+            bulkheads().leave_within(REST_SECONDS)
         for task in running:
             task.cancel()
 

@@ -7,7 +7,7 @@ import resource
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +22,12 @@ from mooring.apiserver.server import Address, Running, running
 from mooring.client.local import LocalClient
 from mooring.clock import RealClock
 from mooring.errors import UsageError
+from mooring.host.blocking import bulkheads, in_thread
+from mooring.host.loop_watch import LoopWatch
+from mooring.stack.bulkhead_metrics import BulkheadMetrics
 from mooring.stack.config import LOOPBACK, Config
 from mooring.stack.credentials import keep_kubeconfig
-from mooring.stack.role import Role, run_until, sparing
+from mooring.stack.role import Role, Troubled, run_until, sparing
 from mooring.stack.stopping import stop_asked
 from mooring.stack.together import Together
 
@@ -73,21 +76,33 @@ def collect_garbage_seldom() -> None:
 
 async def _apiserver(config: Config, say: Say) -> None:
     stop = stop_asked()
-    async with serving(config, say):
-        await stop.wait()
+    async with serving(config, say) as server:
+        with LoopWatch() as watch:
+            server.parts.metrics.add(watch)
+            await stop.wait()
 
 
 async def _everything(config: Config, say: Say) -> None:
     """The roles come to rest before the server that they write to does."""
     stop = stop_asked()
     async with serving(config, say) as server:
-        with node_place(config) as place, bundled(config, place) as driver:
+        with ExitStack() as held:
+            place = await in_thread(held.enter_context, node_place(config))
+            driver = await in_thread(held.enter_context, bundled(config, place))
             await _run_roles(stop, server, await build_roles(config, server, place, driver))
 
 
 async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
     counted = [collector for role in roles for collector in role.collectors()]
-    server.parts.metrics.add(Together(counted))
+    for role in roles:
+        told = role.troubles if isinstance(role, Troubled) else str
+        server.parts.health.add_role(role.name, told)
+    with LoopWatch() as watch:
+        server.parts.metrics.add(Together([*counted, BulkheadMetrics(bulkheads()), watch]))
+        await _run_all(stop, roles)
+
+
+async def _run_all(stop: asyncio.Event, roles: Sequence[Role]) -> None:
     async with sparing(roles):
         await run_until(stop, {role.name: role.run for role in roles})
 
@@ -131,7 +146,7 @@ async def build_roles(
 
     clock, chance = RealClock(), random.SystemRandom()
     try:
-        make_private_directory(config.volumes)
+        await in_thread(make_private_directory, config.volumes)
     except OSError as error:
         raise UsageError(f"cannot make {config.volumes}: {error.strerror}") from error
     temporary = Path(tempfile.gettempdir())

@@ -77,3 +77,15 @@ def test_the_reason_of_a_failure_is_in_the_log(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.WARNING):
         ILL.answer("/livez", {})
     assert "disk full" in caplog.text
+
+
+def test_roles_are_listed_with_what_is_stuck_in_them_and_take_nothing_from_readiness() -> None:
+    health = Health(live={}, ready={})
+    health.add_role("controllers", lambda: "")
+    health.add_role("node", lambda: "stuck: kubernetes.io/local-volume/pv-1")
+    assert health.answer("/readyz", {}) == (200, "ok")
+    code, text = health.answer("/readyz", {"verbose": [""]})
+    assert code == 200
+    assert "[+]controllers ok\n" in text
+    assert "[+]node ok (stuck: kubernetes.io/local-volume/pv-1)\n" in text
+    assert "node" not in health.answer("/livez", {"verbose": [""]})[1]
