@@ -1,6 +1,5 @@
 """The long form of `tests/scenarios/hostile`: many more seeds, and longer storms."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from mooring.reconcile.poison import POISONED
 from tests.api.conftest import api, pki  # noqa: F401  fixtures
 from tests.fakes.api import ApiUnderTest
-from tests.fakes.inline_threads import InlineThreads
+from tests.fakes.inline_threads import install_inline_threads
 from tests.scenarios.hostile.world import hostile_world
 
 ROUNDS = 40
@@ -22,7 +21,7 @@ async def test_nothing_dies_of_what_a_schema_allows(
     seed: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asyncio.get_running_loop().set_default_executor(InlineThreads(1))
+    install_inline_threads()
     before = POISONED.total()
     async with hostile_world(api, tmp_path) as world:
         await world.storm(seed, ROUNDS)

@@ -3,14 +3,13 @@
 A bounded form; the long one is `tests/conformance/test_hostile.py`.
 """
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from mooring.reconcile.poison import POISONED
 from tests.fakes.api import ApiUnderTest
-from tests.fakes.inline_threads import InlineThreads
+from tests.fakes.inline_threads import install_inline_threads
 from tests.scenarios.hostile.world import hostile_world, seed_of, stored_kinds
 
 ROUNDS = 12
@@ -25,7 +24,7 @@ async def test_nothing_dies_of_what_a_schema_allows(
     api: ApiUnderTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asyncio.get_running_loop().set_default_executor(InlineThreads(1))
+    install_inline_threads()
     before = POISONED.total()
     async with hostile_world(api, tmp_path) as world:
         await world.storm(seed, ROUNDS)
