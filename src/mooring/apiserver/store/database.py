@@ -17,6 +17,7 @@ import msgspec
 
 from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.store.lock import DirectoryLock
+from mooring.apiserver.store.revision_mark import RevisionMark, find_mark
 from mooring.apiserver.store.timeline import FIRST_REVISION
 from mooring.apiserver.store.wal import loses_commits
 from mooring.errors import Damaged, UsageError
@@ -60,9 +61,13 @@ class Contents(msgspec.Struct):
 class Database:
     """The one connection that writes. A transaction is staged, then committed or rolled back."""
 
-    def __init__(self, connection: sqlite3.Connection, lock: DirectoryLock) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, lock: DirectoryLock, mark: RevisionMark
+    ) -> None:
         self._connection = connection
         self._lock = lock
+        self._mark = mark
+        self._staged = 0  # the revision that the staged transaction reaches
 
     def stage(self, puts: Iterable[Row], removed: Iterable[tuple[int]], revision: int) -> None:
         """Begin a transaction that stores `puts`, removes rows, and notes the revision reached."""
@@ -75,10 +80,12 @@ class Database:
         )
         self._connection.executemany("DELETE FROM objects WHERE created = ?", removed)
         execute(_NOTE_REVISION, _to_meta(_FORMAT, revision))
+        self._staged = revision
 
     def commit(self) -> None:
         """Return when the staged transaction is on disk. May be called from another thread."""
         self._connection.commit()
+        self._mark.note(self._staged)
 
     def rollback(self) -> None:
         self._connection.rollback()
@@ -88,7 +95,9 @@ class Database:
     def close(self) -> None:
         try:
             self._connection.close()
+            self._mark.remove()  # all of it is in one file now, which nobody loses a part of
         finally:
+            self._mark.close()
             self._lock.release()
 
 
@@ -111,7 +120,9 @@ def open_database(path: Path) -> tuple[Database, Contents]:
         with path.open("r+b"):  # refuses more clearly than SQLite does
             pass
         contents = _read(path)
-        return Database(_connect(path), lock), contents
+        _check_mark(path, contents.revision)
+        connection = _connect(path)
+        return Database(connection, lock, RevisionMark.open(_mark_of(path))), contents
     except OSError as error:
         lock.release()
         raise _unusable(path, error) from error
@@ -178,6 +189,18 @@ def _read(path: Path) -> Contents:
             log.unlink(missing_ok=True)
 
 
+def _check_mark(path: Path, revision: int) -> None:
+    mark = _mark_of(path)
+    noted = find_mark(mark)
+    if noted > revision:
+        raise Damaged(
+            f"{path} has lost writes: it ends at revision {revision}, but {noted} was reached. "
+            f"Its log {_log_of(path).name} was removed or replaced, or an older copy of it was put "
+            f"back. Nothing was changed. Put the file back, restore {path.parent} from a backup, "
+            f"or remove {mark.name} to go on without those writes"
+        )
+
+
 def _to_tables(
     path: Path, rows: Iterable[tuple[str, str, bytes, int, int, int]], revision: int
 ) -> dict[str, dict[str, Entry]]:
@@ -223,6 +246,10 @@ def _checksum(table: str, name: str, revision: int, value: bytes) -> int:
 
 def _log_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
+
+
+def _mark_of(path: Path) -> Path:
+    return path.with_name(path.name + "-revision")
 
 
 def _unusable(path: Path, error: OSError) -> UsageError:

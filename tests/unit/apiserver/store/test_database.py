@@ -312,7 +312,8 @@ def test_all_is_private_to_the_user(tmp_path: Path) -> None:
         database.close()
     finally:
         os.umask(before)
-    assert modes == {"mooring.db": 0o600, "mooring.db-wal": 0o600, "mooring.db.lock": 0o600}
+    names = ("mooring.db", "mooring.db-wal", "mooring.db.lock", "mooring.db-revision")
+    assert modes == dict.fromkeys(names, 0o600)
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
 
 
