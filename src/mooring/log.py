@@ -7,6 +7,8 @@
 import logging
 import sys
 
+MOST_SHOWN = 2048  # characters of one field
+
 
 class Log:
     """A logger whose fields are keyword arguments."""
@@ -61,9 +63,14 @@ class _Line(logging.Formatter):
 
 
 def _quote(value: object) -> str:
+    """A value that neither ends its line, nor changes how the terminal shows it, nor is endless."""
     text = str(value)
-    plain = text and not any(c in text for c in ' "=\n\t')
-    if plain:
+    if len(text) > MOST_SHOWN:
+        text = text[:MOST_SHOWN] + "..."
+    plain = text.isprintable() and not any(c in text for c in ' "=')
+    if plain and text:
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    if not escaped.isprintable():
+        escaped = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped)
     return f'"{escaped}"'
