@@ -6,10 +6,10 @@ Every function here is asked once per request, so the answers are kept by header
 
 from collections.abc import Iterator
 from enum import Enum
-from functools import lru_cache
 
 import msgspec
 
+from mooring.apiserver.short_memo import short_memo
 from mooring.errors import NotAcceptable
 
 META_V1 = "meta.k8s.io/v1"
@@ -72,7 +72,7 @@ class _Clause(msgspec.Struct, frozen=True):
         return asked.get("as", ""), f"{asked.get('g', '')}/{asked.get('v', '')}"
 
 
-@lru_cache(maxsize=1024)
+@short_memo
 def negotiate(accept: str | None) -> Form:
     """The form for an object, a list or a watch. Raises: NotAcceptable."""
     if not accept:
@@ -88,7 +88,7 @@ def negotiate(accept: str | None) -> Form:
     raise _not_acceptable("application/json")
 
 
-@lru_cache(maxsize=256)
+@short_memo
 def discovery_form(accept: str | None) -> DiscoveryForm:
     """The form for `/api` and `/apis`. Raises: NotAcceptable."""
     if not accept:
@@ -104,7 +104,7 @@ def discovery_form(accept: str | None) -> DiscoveryForm:
     raise _not_acceptable("application/json")
 
 
-@lru_cache(maxsize=256)
+@short_memo
 def swagger_form(accept: str | None) -> SwaggerForm:
     """The form for `/openapi/v2`. Raises: NotAcceptable."""
     if not accept:
@@ -117,7 +117,7 @@ def swagger_form(accept: str | None) -> SwaggerForm:
     raise _not_acceptable("application/json", SWAGGER_PROTOBUF)
 
 
-@lru_cache(maxsize=256)
+@short_memo
 def accepts_gzip(accept_encoding: str | None) -> bool:
     return any(clause.media == "gzip" for clause in _clauses(accept_encoding or ""))
 

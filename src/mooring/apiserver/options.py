@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from urllib.parse import parse_qs
 
 import msgspec
 
 from mooring.apiserver.refusals import invalid_as
+from mooring.apiserver.short_memo import short_memo
 from mooring.errors import BadRequest
 from mooring.model.field_error import (
     FieldError,
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _GO_DURATION = re.compile(r"^[+-]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+$|^0$")
 
 
-@lru_cache(maxsize=1024)
+@short_memo
 def parse_query(query: str) -> Query:
     """The parameters; the result is shared, so callers only read it."""
     return parse_qs(query, keep_blank_values=True) if query else {}
@@ -55,7 +55,7 @@ class WriteOptions(msgspec.Struct, frozen=True):
 NO_OPTIONS = WriteOptions()
 
 
-@lru_cache(maxsize=1024)
+@short_memo
 def write_options(query: str, word: str) -> WriteOptions:
     """Options of a create, update, patch or delete; `word` names them in a refusal."""
     parameters = parse_query(query)
@@ -110,7 +110,7 @@ class ListOptions(msgspec.Struct, frozen=True):
     timeout: int | None = None
 
 
-@lru_cache(maxsize=1024)
+@short_memo
 def list_options(query: str) -> ListOptions:
     parameters = parse_query(query)
     check_timeout(parameters)

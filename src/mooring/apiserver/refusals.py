@@ -3,8 +3,10 @@
 Those ending in `_as` take plain words, for what may not be served at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import chain
 
+from mooring.apiserver.budgets import MOST_ERROR_BYTES, MOST_ERRORS
 from mooring.apiserver.kinds.contract import Kind
 from mooring.errors import AlreadyExists, Conflict, Forbidden, Invalid, MethodNotAllowed, NotFound
 from mooring.model.field_error import FieldError, show
@@ -83,26 +85,45 @@ def forbidden(kind: Kind, name: str, why: str) -> Forbidden:
     return forbidden_as(kind.group, kind.plural, name, why)
 
 
-def invalid(kind: Kind, name: str, errors: Sequence[FieldError]) -> Invalid:
+def invalid(kind: Kind, name: str, errors: Iterable[FieldError]) -> Invalid:
     group = "" if kind.to_stored else kind.group  # a view complains as the kind that is stored
     return invalid_as(kind.kind, group, name, errors)
 
 
-def invalid_as(word: str, group: str, name: str, errors: Sequence[FieldError]) -> Invalid:
-    """422: equal errors are said once in the message, but each has its cause."""
-    texts = list(dict.fromkeys(str(error) for error in errors))
+def invalid_as(word: str, group: str, name: str, errors: Iterable[FieldError]) -> Invalid:
+    """422: equal errors are said once in the message, but each has its cause.
+
+    No more of them are told, or even looked for, than `budgets` allows.
+    """
+    told, are_all = _first(errors)
+    texts = list(dict.fromkeys(str(error) for error in told))
+    if not are_all:
+        texts.append("and more")
     said = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return Invalid(
         f"{_qualified(group, word)} {show(name)} is invalid: {said}",
         details=_details(group, word, name),
-        causes=[error.cause() for error in errors],
+        causes=[error.cause() for error in told],
     )
 
 
-def check(kind: Kind, name: str, errors: Sequence[FieldError]) -> None:
+def _first(errors: Iterable[FieldError]) -> tuple[list[FieldError], bool]:
+    """As many as are told, and whether there are no more."""
+    told: list[FieldError] = []
+    size = 0
+    for error in errors:
+        if len(told) == MOST_ERRORS or size >= MOST_ERROR_BYTES:
+            return told, False
+        told.append(error)
+        size += len(error.field) + len(error.text)
+    return told, True
+
+
+def check(kind: Kind, name: str, errors: Iterable[FieldError]) -> None:
     """Raise Invalid if there is anything to complain about."""
-    if errors:
-        raise invalid(kind, name, errors)
+    found = iter(errors)
+    for first in found:
+        raise invalid(kind, name, chain((first,), found))
 
 
 def method_not_allowed() -> MethodNotAllowed:

@@ -1,10 +1,10 @@
 """From a URL path to what it names: pure text work, no lookup of kinds."""
 
-from functools import lru_cache
 from urllib.parse import unquote
 
 import msgspec
 
+from mooring.apiserver.short_memo import short_memo
 from mooring.errors import BadRequest
 
 
@@ -30,7 +30,7 @@ class Plain(msgspec.Struct, frozen=True):
 NAMESPACE_PARTS = frozenset({"status", "finalize"})
 
 
-@lru_cache(maxsize=4096)
+@short_memo
 def parse(path: str) -> Route | Plain:
     """Read a path as it was sent (still percent-encoded)."""
     if path.endswith("/") and len(path) > 1:

@@ -5,6 +5,10 @@ from typing import Any
 
 import msgspec
 
+MOST_SHOWN = 4096  # characters of a value, about
+_ELLIPSIS = "..."
+_LEVEL_COST = 8  # characters that a list or object counts for: also a bound on depth
+
 
 class FieldError(msgspec.Struct, frozen=True):
     """One complaint: where, which sort, and the text behind `<field>: `."""
@@ -59,8 +63,49 @@ def type_invalid(field: str, value: Any, detail: str) -> FieldError:
 
 
 def show(value: Any) -> str:
-    """A value as Go prints it in such errors: strings quoted, numbers bare, structs as JSON."""
+    """A value as Go prints it in such errors: strings quoted, numbers bare, structs as JSON.
+
+    Of a long one the beginning: an error is read by people, and may come a hundred times.
+    """
+    if isinstance(value, str | list | tuple | dict):
+        value = _Beginning(MOST_SHOWN).of(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class _Beginning:
+    """As much of a value as a number of characters allows, and an ellipsis."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def of(self, value: Any) -> Any:
+        if isinstance(value, str):
+            whole = len(value) <= max(0, self._left)
+            shown = value if whole else value[: max(0, self._left)] + _ELLIPSIS
+            self._left -= len(shown) + 3
+            return shown
+        if not isinstance(value, list | tuple | dict):
+            self._left -= 5
+            return value
+        self._left -= _LEVEL_COST
+        if isinstance(value, dict):
+            return self._of_object(value)
+        items: list[Any] = []
+        for item in value:
+            if self._left <= 0:
+                items.append(_ELLIPSIS)
+                break
+            items.append(self.of(item))
+        return items
+
+    def _of_object(self, value: dict[Any, Any]) -> dict[Any, Any]:
+        members: dict[Any, Any] = {}
+        for key, member in value.items():
+            if self._left <= 0:
+                members[_ELLIPSIS] = _ELLIPSIS
+                break
+            members[self.of(key)] = self.of(member)
+        return members
 
 
 def _tail(detail: str) -> str:

@@ -30,6 +30,7 @@ from mooring.clock import Clock
 from mooring.errors import BadRequest, Unauthorized
 
 _MOST_REMEMBERED = 4096
+_LONGEST_REMEMBERED = 4096  # characters of a header or token; those issued here are shorter
 
 _PREFIX = "impersonate-"
 _USER, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
@@ -74,7 +75,8 @@ class Authenticator:
         if role_user is not None:
             if len(self._users) >= _MOST_REMEMBERED:
                 self._users = {None: ANONYMOUS}
-            self._users[authorization] = role_user
+            if authorization is not None and len(authorization) <= _LONGEST_REMEMBERED:
+                self._users[authorization] = role_user
             return role_user
         found = self._by_claims(token, self._account_tokens.audiences)
         if isinstance(found, Refused):
@@ -98,7 +100,9 @@ class Authenticator:
                 return read
             if len(self._claims) >= _MOST_REMEMBERED:
                 self._claims.clear()
-            claims = self._claims[token] = read
+            claims = read
+            if len(token) <= _LONGEST_REMEMBERED:
+                self._claims[token] = read
         if flaw := find_flaw(claims, audiences, self._clock.now(), self._find):
             return Refused(flaw)
         return Known(user_of(claims), common_audiences(claims.aud, audiences))

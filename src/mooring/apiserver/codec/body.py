@@ -1,7 +1,6 @@
 """From the bytes of a request to a document of its kind, whatever they are written in."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -22,16 +21,19 @@ from mooring.apiserver.codec.media import (
 )
 from mooring.apiserver.codec.pairs import Read, Trail, position, repeated
 from mooring.apiserver.codec.protobuf import decode_message, open_envelope
+from mooring.apiserver.codec.values import fits
 from mooring.apiserver.codec.yaml_body import read_yaml
 from mooring.apiserver.refusals import invalid_as
 from mooring.apiserver.schema.check import WrongType, conform, prune, spell_path
 from mooring.apiserver.schema.reader import read_exact
+from mooring.apiserver.short_memo import short_memo
 from mooring.errors import ApiError, BadRequest, UnsupportedMedia
 from mooring.model.field_error import type_invalid
 
 Doc = dict[str, Any]
 
 _MOST_FINDINGS = 100
+LONGEST_PATH = 1024  # characters of a field's path that are told
 _OPTIONS = "meta.v1.DeleteOptions"
 _PARSE_ERROR = "couldn't get version/kind; json parse error: "
 _NO_OBJECT = (
@@ -65,7 +67,7 @@ def decode_document(
     if media == PROTOBUF:
         return Decoded(_decode_protobuf(body, message, wanted))
     if media == JSON or body.startswith(b"{"):
-        exact = read_exact(body, message)
+        exact = read_exact(body, message) if fits(body) else None
         if exact is not None:
             return Decoded(check_identity(exact, wanted, body))
     try:
@@ -107,7 +109,7 @@ def decode_options(body: bytes, content_type: str | None) -> Doc:
     return doc
 
 
-@lru_cache(maxsize=64)
+@short_memo
 def accepted_media(content_type: str | None, *, custom: bool) -> str:
     """The media type of a body. Raises: UnsupportedMedia."""
     media = media_type(content_type)
@@ -170,13 +172,17 @@ def wrong_type(error: WrongType, doc: Doc, wanted: Identity) -> ApiError:
     )
 
 
+def _spelled(trail: Trail) -> str:
+    return spell_path(trail)[:LONGEST_PATH]
+
+
 def _findings(unknown: Sequence[Trail], read: Read, doc: Doc) -> tuple[str, ...]:
     first = unknown[:_MOST_FINDINGS]
     if read.written is None:
-        return tuple(f'unknown field "{spell_path(trail)}"' for trail in first)
+        return tuple(f'unknown field "{_spelled(trail)}"' for trail in first)
     placed = [(position(read.written, trail), "unknown", trail) for trail in first]
     doubled = islice(repeated(read.written, doc), _MOST_FINDINGS)
     placed += [(place, "duplicate", trail) for place, trail in doubled]
     placed.sort(key=lambda found: found[0])
-    texts = [f'{what} field "{spell_path(trail)}"' for _, what, trail in placed]
+    texts = [f'{what} field "{_spelled(trail)}"' for _, what, trail in placed]
     return tuple(dict.fromkeys(texts))[:_MOST_FINDINGS]

@@ -9,7 +9,9 @@ from typing import NoReturn
 
 import msgspec
 
+from mooring.apiserver.budgets import MOST_VALUES
 from mooring.apiserver.codec.pairs import Pairs, Read
+from mooring.apiserver.codec.values import check_values
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -27,11 +29,12 @@ _GO_WORDS = {
 }
 
 
-def read_json(body: bytes) -> Read:
+def read_json(body: bytes, most: int = MOST_VALUES) -> Read:
     """Decode `body`. Integers stay integers, of any size; NaN and Infinity are no JSON.
 
-    Raises: ValueError.
+    Raises: ValueError; TooLarge when there are more values in it than a document may hold.
     """
+    check_values(body, most)
     try:
         value = _decode(body)
         if _keeps_all(body, _encode(value)):

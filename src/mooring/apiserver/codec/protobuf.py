@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from mooring.apiserver.budgets import MOST_VALUES
 from mooring.apiserver.codec import protobuf_values as values
 from mooring.apiserver.codec.protobuf_wire import (
     CHUNK,
@@ -21,6 +22,7 @@ from mooring.apiserver.codec.protobuf_wire import (
     signed32,
     skip,
 )
+from mooring.apiserver.codec.values import too_many_values
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import list_form
 from mooring.apiserver.schema.parse import load
@@ -96,9 +98,12 @@ def _chunks(data: bytes, at: int, end: int) -> dict[int, bytes]:
 
 
 def decode_message(raw: bytes, message: str) -> Doc:
-    """The document of one message, without kind and apiVersion. Raises: ValueError."""
+    """The document of one message, without kind and apiVersion.
+
+    Raises: ValueError; TooLarge when there are more values in it than a document may hold.
+    """
     doc: Doc = {}
-    _read(raw, 0, len(raw), message, doc)
+    _Reader(raw).read(0, len(raw), message, doc)
     return doc
 
 
@@ -112,43 +117,83 @@ class _Slot(NamedTuple):
     read_chunk: ReadChunk | None
     message: str | None  # of a single message, into which a second one is merged
     inline: bool
+    item: str | None  # the message of each entry of a list or map
+    listed: str | None  # the one field of it, when that is all it stands for
 
 
-def _read(data: bytes, at: int, end: int, message: str, doc: Doc) -> None:
-    slots = _slots(message)
-    while at < end:
-        number, wire, at = read_tag(data, at, end)
-        slot = slots.get(number)
-        if slot is None:
-            at = skip(data, at, end, wire)
-        elif wire == CHUNK:
-            begin, at = read_chunk(data, at, end)
-            _put_chunk(data, begin, at, slot, doc)
-        elif wire == VARINT and slot.read_number is not None and slot.shape is not Shape.MAP:
-            value, at = read_varint(data, at, end)
-            _put(slot.read_number(value), slot, doc)
+class _Reader:
+    """Reads one body, and counts what is in it."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._left = MOST_VALUES
+
+    def read(self, at: int, end: int, message: str, doc: Doc) -> None:
+        data, slots = self._data, _slots(message)
+        while at < end:
+            self._count()
+            number, wire, at = read_tag(data, at, end)
+            slot = slots.get(number)
+            if slot is None:
+                at = skip(data, at, end, wire)
+            elif wire == CHUNK:
+                begin, at = read_chunk(data, at, end)
+                self._put_chunk(begin, at, slot, doc)
+            elif wire == VARINT and slot.read_number is not None and slot.shape is not Shape.MAP:
+                value, at = read_varint(data, at, end)
+                _put(slot.read_number(value), slot, doc)
+            else:
+                raise ValueError(f"proto: wrong wireType = {wire} for field {slot.name}")
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise too_many_values()
+
+    def _put_chunk(self, at: int, stop: int, slot: _Slot, doc: Doc) -> None:
+        if slot.inline and slot.message is not None:
+            self.read(at, stop, slot.message, doc)
+        elif slot.shape is Shape.MAP:
+            key, value = self._read_entry(at, stop, slot)
+            doc.setdefault(slot.name, {})[key] = value
+        elif slot.message is not None:
+            inner = doc.get(slot.name, {})
+            self.read(at, stop, slot.message, inner)
+            _put(inner, slot, doc)
+        elif slot.read_chunk is not None or slot.item is not None:
+            _put(self._value(at, stop, slot), slot, doc)
+        elif slot.read_number is not None and slot.shape is Shape.LIST:
+            while at < stop:  # packed
+                self._count()
+                value, at = read_varint(self._data, at, stop)
+                _put(slot.read_number(value), slot, doc)
         else:
-            raise ValueError(f"proto: wrong wireType = {wire} for field {slot.name}")
+            raise ValueError(f"proto: wrong wireType = {CHUNK} for field {slot.name}")
 
+    def _value(self, at: int, stop: int, slot: _Slot) -> Any:
+        if slot.item is not None:
+            doc: Doc = {}
+            self.read(at, stop, slot.item, doc)
+            return doc if slot.listed is None else doc.get(slot.listed, [])
+        if slot.read_chunk is None:
+            raise ValueError(f"proto: cannot read a map of numbers in field {slot.name}")
+        return slot.read_chunk(self._data, at, stop)
 
-def _put_chunk(data: bytes, at: int, stop: int, slot: _Slot, doc: Doc) -> None:
-    if slot.inline and slot.message is not None:
-        _read(data, at, stop, slot.message, doc)
-    elif slot.shape is Shape.MAP:
-        key, value = _read_entry(data, at, stop, slot)
-        doc.setdefault(slot.name, {})[key] = value
-    elif slot.message is not None:
-        inner = doc.get(slot.name, {})
-        _read(data, at, stop, slot.message, inner)
-        _put(inner, slot, doc)
-    elif slot.read_chunk is not None:
-        _put(slot.read_chunk(data, at, stop), slot, doc)
-    elif slot.read_number is not None and slot.shape is Shape.LIST:
-        while at < stop:  # packed
-            value, at = read_varint(data, at, stop)
-            _put(slot.read_number(value), slot, doc)
-    else:
-        raise ValueError(f"proto: wrong wireType = {CHUNK} for field {slot.name}")
+    def _read_entry(self, at: int, stop: int, slot: _Slot) -> tuple[str, Any]:
+        data = self._data
+        key, begin, behind = "", at, at
+        while at < stop:
+            self._count()
+            number, wire, at = read_tag(data, at, stop)
+            if wire != CHUNK:
+                at = skip(data, at, stop, wire)
+                continue
+            start, at = read_chunk(data, at, stop)
+            if number == 1:
+                key = data[start:at].decode("utf-8")
+            elif number == 2:
+                begin, behind = start, at
+        return key, self._value(begin, behind, slot)
 
 
 def _put(value: Any, slot: _Slot, doc: Doc) -> None:
@@ -158,23 +203,6 @@ def _put(value: Any, slot: _Slot, doc: Doc) -> None:
         doc[slot.name] = value
     else:
         doc.pop(slot.name, None)
-
-
-def _read_entry(data: bytes, at: int, stop: int, slot: _Slot) -> tuple[str, Any]:
-    key, begin, behind = "", at, at
-    while at < stop:
-        number, wire, at = read_tag(data, at, stop)
-        if wire != CHUNK:
-            at = skip(data, at, stop, wire)
-            continue
-        start, at = read_chunk(data, at, stop)
-        if number == 1:
-            key = data[start:at].decode("utf-8")
-        elif number == 2:
-            begin, behind = start, at
-    if slot.read_chunk is None:
-        raise ValueError(f"proto: cannot read a map of numbers in field {slot.name}")
-    return key, slot.read_chunk(data, begin, behind)
 
 
 @cache
@@ -187,30 +215,23 @@ def _slot(field: Field) -> _Slot:
     kind = field.type
     number = _NUMBERS.get(kind) if isinstance(kind, Scalar) else None
     is_single = field.shape is Shape.ONE and isinstance(kind, str)
+    inner = list_form(kind) if isinstance(kind, str) else None
     keeps_zero = field.required and number is not None
     return _Slot(
         name=field.name,
         shape=field.shape,
         keeps_empty=field.pointer or keeps_zero or kind is Scalar.INT_OR_STRING,
         read_number=number,
-        read_chunk=None if number or is_single else _chunk_reader(field),
+        read_chunk=_chunk_reader(kind, field.shape) if isinstance(kind, Scalar) else None,
         message=kind if is_single and isinstance(kind, str) else None,
         inline=field.inline and is_single,
+        item=kind if isinstance(kind, str) and not is_single else None,
+        listed=inner.name if inner is not None else None,
     )
 
 
-def _chunk_reader(field: Field) -> ReadChunk:
-    kind = field.type
+def _chunk_reader(kind: Scalar, shape: Shape) -> ReadChunk | None:
     if kind is Scalar.QUANTITY:
-        spell = canonical_resource if field.shape is Shape.MAP else canonical
+        spell = canonical_resource if shape is Shape.MAP else canonical
         return lambda data, at, stop: spell(values.read_quantity(data, at, stop))
-    if isinstance(kind, Scalar):
-        return _CHUNKS[kind]
-    listed = list_form(kind)
-
-    def read(data: bytes, at: int, stop: int) -> Any:
-        doc: Doc = {}
-        _read(data, at, stop, kind, doc)
-        return doc if listed is None else doc.get(listed.name, [])
-
-    return read
+    return None if kind in _NUMBERS else _CHUNKS[kind]

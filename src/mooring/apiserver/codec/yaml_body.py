@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 import yaml
 
+from mooring.apiserver.budgets import MOST_YAML_NODES
 from mooring.apiserver.codec.json_body import read_json
 from mooring.apiserver.codec.pairs import Pairs, Read
 from mooring.apiserver.codec.yaml_scalars import key_text, scalar_value
 
 _MOST_DEPTH = 100
-_MOST_NODES = 100_000
-"""After aliases were followed: a bound on time and memory for one body."""
+_MOST_SIZE = 3 * 1024 * 1024
+"""Characters of all scalars, after aliases were followed: no more than a body may have anyway."""
 
 
 def read_yaml(body: bytes) -> Read:
@@ -51,7 +52,7 @@ def _plain(written: Any) -> Any:
 def _follow(body: bytes) -> "_Builder":
     builder = _Builder()
     for count, event in enumerate(yaml.parse(body, Loader=yaml.CSafeLoader)):
-        if count > 2 * _MOST_NODES:
+        if count > 2 * MOST_YAML_NODES:
             raise ValueError("yaml: document is too large")
         match event:
             case yaml.ScalarEvent():
@@ -77,6 +78,7 @@ class _Node(msgspec.Struct):
     value: Any
     anchor: str | None = None
     nodes: int = 1  # it and all below it
+    size: int = 0  # characters of all scalars in it
     height: int = 0
     key: str | None = None  # of the entry whose value comes next
     merging: bool = False  # the value that comes next belongs to a `<<`
@@ -119,7 +121,8 @@ class _Builder:
         if plain and event.value == "<<" and self.unfinished and self.unfinished[-1].expects_key:
             self.unfinished[-1].merging = True
             return
-        self.finish(_Node(scalar_value(event.value, event.tag, plain=plain), event.anchor))
+        value = scalar_value(event.value, event.tag, plain=plain)
+        self.finish(_Node(value, event.anchor, size=len(event.value)))
 
     def alias(self, anchor: str) -> None:
         if anchor not in self.anchors:
@@ -140,7 +143,8 @@ class _Builder:
             return
         parent = self.unfinished[-1]
         parent.nodes += node.nodes
-        if parent.nodes > _MOST_NODES:
+        parent.size += node.size
+        if parent.nodes > MOST_YAML_NODES or parent.size > _MOST_SIZE:
             raise ValueError("yaml: document is too large, or contains excessive aliasing")
         parent.height = max(parent.height, node.height + 1)
         if parent.expects_key:

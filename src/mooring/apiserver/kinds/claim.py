@@ -66,28 +66,26 @@ def _validate(doc: Doc) -> Iterable[FieldError]:
 
 def validate_spec(spec: Doc, path: str) -> Iterable[FieldError]:
     """Complaints about the spec of a claim, or of the template of an ephemeral one, at `path`."""
-    errors: list[FieldError] = []
     if modes := spec.get("accessModes"):
-        errors += validate_access_modes(modes, path)
+        yield from validate_access_modes(modes, path)
     else:
-        errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
+        yield required(f"{path}.accessModes", "at least 1 access mode is required")
     if (selector := spec.get("selector")) is not None:
-        errors += validate_label_selector(selector, f"{path}.selector")
+        yield from validate_label_selector(selector, f"{path}.selector")
     amount = _requested(spec)
     if amount is None:
-        errors.append(required(f"{path}.resources[storage]"))
+        yield required(f"{path}.resources[storage]")
     elif not is_positive(amount):
-        errors.append(not_positive(f"{path}.resources[storage]", amount))
+        yield not_positive(f"{path}.resources[storage]", amount)
     for field in _NULLABLE:
         if (name := spec.get(field)) and not is_good(dns_subdomain, name):
             problems = dns_subdomain(name)
-            errors += [invalid(f"{path}.{field}", name, problem) for problem in problems]
+            yield from [invalid(f"{path}.{field}", name, problem) for problem in problems]
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
-        errors.append(not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
+        yield not_supported(f"{path}.volumeMode", mode, VOLUME_MODES)
     if "dataSource" in spec or "dataSourceRef" in spec:
-        errors += validate_data_sources(spec, path)
-    return errors
+        yield from validate_data_sources(spec, path)
 
 
 def _validate_update(new: Doc, old: Doc) -> Iterable[FieldError]:

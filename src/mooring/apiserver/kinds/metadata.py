@@ -8,6 +8,7 @@ complaint.
 from collections.abc import Iterable
 from typing import Any
 
+from mooring.apiserver.budgets import MOST_ERRORS
 from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.kinds.immutability import IMMUTABLE
 from mooring.apiserver.kinds.recurring import is_good
@@ -114,16 +115,17 @@ def drop_duplicate_owners(doc: Doc) -> str | None:
     owners = doc.get("metadata", {}).get("ownerReferences")
     if not owners or len(owners) < 2:
         return None
-    kept: list[Doc] = []
+    kept: dict[frozenset[tuple[str, Any]], Doc] = {}
     dropped: list[str] = []
     for owner in owners:
-        if owner in kept:
+        words = frozenset(owner.items())
+        if words in kept:
             dropped.append(owner.get("uid", ""))
         else:
-            kept.append(owner)
+            kept[words] = owner
     if not dropped:
         return None
-    doc["metadata"]["ownerReferences"] = kept
+    doc["metadata"]["ownerReferences"] = list(kept.values())
     return (
         "metadata.ownerReferences contains duplicate entries, which were dropped; "
         f"duplicate UID(s) observed: {', '.join(dropped)}"
@@ -153,6 +155,8 @@ def _check_labels(
     labels: dict[str, str], errors: list[FieldError], path: str = "metadata.labels"
 ) -> None:
     for key, value in labels.items():
+        if len(errors) > MOST_ERRORS:
+            return
         if not is_good(qualified_name, key):
             errors += _all_invalid(path, key, qualified_name(key))
         if value and (problems := label_value(value)):
@@ -167,6 +171,8 @@ def _check_annotations(
         if not is_good(qualified_name, key.lower()):
             errors += _all_invalid(path, key, qualified_name(key.lower()))
         characters += len(key) + len(value)
+        if len(errors) > MOST_ERRORS:
+            return
     # A character is at most four bytes: only what comes near the limit is worth counting.
     if characters * 4 > MOST_ANNOTATION_BYTES:
         size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
@@ -178,6 +184,8 @@ def _check_owners(owners: list[Doc], errors: list[FieldError]) -> None:
     path = "metadata.ownerReferences"
     controller = ""
     for owner in owners:
+        if len(errors) > MOST_ERRORS:
+            return
         version = owner.get("apiVersion", "")
         if not _has_version(version):
             errors.append(invalid(f"{path}.apiVersion", version, "version must not be empty"))
@@ -210,6 +218,8 @@ def _two_controllers(first: str, second: str) -> str:
 def _check_finalizers(finalizers: list[str], errors: list[FieldError]) -> None:
     path = "metadata.finalizers"
     for finalizer in finalizers:
+        if len(errors) > MOST_ERRORS:
+            return
         if not is_good(qualified_name, finalizer):
             errors += _all_invalid(path, finalizer, qualified_name(finalizer))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
@@ -232,7 +242,7 @@ def _check_no_new_finalizers(
     finalizers: Iterable[str], before: Iterable[str], errors: list[FieldError]
 ) -> None:
     if added := sorted(set(finalizers) - set(before)):
-        listed = ", ".join(show(name) for name in added)
+        listed = ", ".join(show(name) for name in added[:MOST_ERRORS])
         errors.append(
             forbidden(
                 "metadata.finalizers",

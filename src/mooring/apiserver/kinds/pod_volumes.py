@@ -6,6 +6,7 @@ here are those only a pod can have.
 
 from collections.abc import Callable, Iterable
 
+from mooring.apiserver.budgets import MOST_ERRORS
 from mooring.apiserver.kinds.claim import validate_spec
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.metadata import validate_annotations, validate_labels
@@ -42,6 +43,8 @@ def validate_volumes(
     errors: list[FieldError] = []
     generated = _generated_claims(volumes, pod_name)
     for index, volume in enumerate(volumes):
+        if len(errors) > MOST_ERRORS:
+            break
         at = f"{path}[{index}]"
         wrong = [*_validate_source(volume, pod_name, at), *_validate_name(volume, good, at)]
         if wrong:

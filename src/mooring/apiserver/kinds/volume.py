@@ -80,30 +80,28 @@ def _prepare_status(new: Doc, old: Doc, context: Context) -> None:
 
 def _validate(doc: Doc) -> Iterable[FieldError]:
     spec, metadata = doc["spec"], doc["metadata"]
-    errors: list[FieldError] = []
     if modes := spec.get("accessModes"):
-        errors += validate_access_modes(modes, "spec")
+        yield from validate_access_modes(modes, "spec")
     else:
-        errors.append(required("spec.accessModes"))
-    errors += _validate_capacity(spec.get("capacity") or {})
+        yield required("spec.accessModes")
+    yield from _validate_capacity(spec.get("capacity") or {})
     policy = spec["persistentVolumeReclaimPolicy"]
     if policy not in _POLICIES:
-        errors.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _POLICIES))
+        yield not_supported("spec.persistentVolumeReclaimPolicy", policy, _POLICIES)
     affinity = spec.get("nodeAffinity")
     if affinity is not None:
-        errors += validate_node_affinity(affinity, "spec.nodeAffinity")
-    errors += validate_sources(spec, "spec", metadata.get("name", ""))
+        yield from validate_node_affinity(affinity, "spec.nodeAffinity")
+    yield from validate_sources(spec, "spec", metadata.get("name", ""))
     if affinity is None and "local" in spec:
-        errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
+        yield required("spec.nodeAffinity", "Local volume requires node affinity")
     if policy == "Recycle" and "hostPath" in spec:
-        errors += _validate_recycled_path(spec["hostPath"])
-    errors += _validate_classes(spec)
+        yield from _validate_recycled_path(spec["hostPath"])
+    yield from _validate_classes(spec)
     mode = spec["volumeMode"]
     if mode not in VOLUME_MODES:
-        errors.append(not_supported("spec.volumeMode", mode, VOLUME_MODES))
+        yield not_supported("spec.volumeMode", mode, VOLUME_MODES)
     if MOUNT_OPTIONS_ANNOTATION in (metadata.get("annotations") or ()):
-        errors += _validate_mount_options(spec)
-    return errors
+        yield from _validate_mount_options(spec)
 
 
 def _validate_capacity(capacity: dict[str, str]) -> Iterable[FieldError]:

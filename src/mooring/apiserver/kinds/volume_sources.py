@@ -104,15 +104,13 @@ def _needs(*fields: str) -> Check:
 
 
 def _csi(source: Doc, path: str, _: str) -> Iterable[FieldError]:
-    errors: list[FieldError] = []
     driver = source.get("driver", "")
     if not is_good(csi_driver_name, driver):
-        errors += csi_driver_name_errors(f"{path}.driver", driver)
+        yield from csi_driver_name_errors(f"{path}.driver", driver)
     if not source.get("volumeHandle"):
-        errors.append(required(f"{path}.volumeHandle"))
+        yield required(f"{path}.volumeHandle")
     if not source.keys().isdisjoint(_CSI_SECRETS):
-        errors += _csi_secrets(source, path)
-    return errors
+        yield from _csi_secrets(source, path)
 
 
 def _csi_secrets(source: Doc, path: str) -> Iterable[FieldError]:

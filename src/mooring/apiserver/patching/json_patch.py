@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from mooring import errors
+from mooring.apiserver.codec.values import check_values
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.copying import copied
@@ -88,6 +89,7 @@ class _Draft:
     def result(self) -> Doc:
         if not isinstance(self._root, dict) or _depth(self._root) > DEEPEST:
             raise _Unfit
+        check_values(_ENCODE(self._root))  # operations may be more than a document holds
         return self._root
 
     def add(self, step: Doc) -> None:

@@ -10,6 +10,7 @@ from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.refusals import not_found
 from mooring.apiserver.store.contract import Change, Entry, Put, Remove
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
+from mooring.apiserver.verbs.stored_size import check_stored
 
 Prepare = Callable[[Doc], Doc | None]
 """(the stored document) -> the one to replace it, or None to leave it."""
@@ -55,7 +56,10 @@ def change_of(kind: Kind, doc: Doc, entry: Entry | None = None) -> Change:
     With `entry`, what it replaces, watchers are shown that as its last state, not what let it go.
     """
     if not is_gone(kind, doc):
-        return stored_form(kind, doc)
+        new = stored_form(kind, doc)
+        if entry is not None:
+            check_stored(new, entry)
+        return new
     return Remove(stored_form(kind, doc if entry is None else decode(kind, entry)))
 
 

@@ -11,6 +11,7 @@ from mooring.apiserver.store.contract import Decide, Entry, Put
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.preparing import generated_name, manager_of, prepare_new, single_owners
+from mooring.apiserver.verbs.stored_size import check_stored
 from mooring.errors import AlreadyExists, ApiError
 
 MOST_NAME_TRIES = 8
@@ -61,6 +62,7 @@ async def create_document(
 
 async def store_new(backend: Backend, kind: Kind, namespace: str, doc: Doc) -> Entry:
     stored = to_put(kind.to_stored(doc) if kind.to_stored else doc)
+    check_stored(stored)
     name = store_name(kind, namespace, doc["metadata"]["name"])
     entry = await backend.store.write(kind.store_table, name, _only_new(kind, stored))
     assert entry is not None  # noqa: S101  a Put always leaves an entry

@@ -23,7 +23,7 @@ async def finalize(backend: Backend, call: Call) -> Response:
         changed = {**old, "spec": {**old.get("spec", {}), "finalizers": finalizers}}
         if not finalizers:
             del changed["spec"]["finalizers"]
-        check(call.kind, call.name, list(call.kind.validate(changed)))
+        check(call.kind, call.name, call.kind.validate(changed))
         return None if changed == old else changed
 
     return await change(backend, call, prepare, dry_run=options.dry_run, warnings=warnings)

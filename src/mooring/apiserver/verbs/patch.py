@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
 
 from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.codec.body import wrong_type
+from mooring.apiserver.budgets import MOST_ERRORS, MOST_PATCH_VALUES, MOST_VALUES
+from mooring.apiserver.codec.body import LONGEST_PATH, wrong_type
 from mooring.apiserver.codec.identity import Identity, unregistered
 from mooring.apiserver.codec.json_body import read_json
 from mooring.apiserver.codec.pairs import Read, repeated
@@ -57,7 +59,8 @@ async def patch(backend: Backend, call: Call) -> Response:
     if media == APPLY_YAML:
         return await _apply(backend, call, options)
     try:
-        read = read_json(call.request.body)
+        most = MOST_PATCH_VALUES if media == JSON_PATCH else MOST_VALUES
+        read = read_json(call.request.body, most)
     except ValueError as error:
         prefix = "" if media == STRATEGIC else "error decoding patch: "
         raise BadRequest(f"{prefix}{error}") from error
@@ -123,8 +126,8 @@ def _doubled(read: Read) -> list[str]:
     """What to say of the keys that a body has twice."""
     if read.written is None:
         return []
-    trails = (trail for _, trail in repeated(read.written, read.value))
-    return [f'duplicate field "{spell_path(trail)}"' for trail in trails]
+    trails = (trail for _, trail in islice(repeated(read.written, read.value), MOST_ERRORS))
+    return [f'duplicate field "{spell_path(trail)[:LONGEST_PATH]}"' for trail in trails]
 
 
 def _conformed(kind: Kind, new: Doc, doubled: list[str], validation: str) -> list[str]:

@@ -4,6 +4,7 @@ Pure but for the admission rules' reads: called again by the store when another 
 """
 
 from collections.abc import Iterable
+from itertools import chain
 from operator import ne
 from typing import Any
 
@@ -83,7 +84,7 @@ def prepare_new(
         Operation.CREATE, kind, call.user, call.namespace, metadata.get("name", ""), new=doc
     )
     backend.admission.mutate(attempt, backend.objects)
-    check(kind, metadata.get("name", ""), [*validate_metadata(doc, kind), *kind.validate(doc)])
+    check(kind, metadata.get("name", ""), chain(validate_metadata(doc, kind), kind.validate(doc)))
     backend.admission.judge(attempt, backend.objects)
     return doc
 
@@ -183,14 +184,14 @@ def prepare_change(
     backend.admission.mutate(attempt, backend.objects)
     if subresource != "status":
         _count_generation(kind, new, old)
-    problems = [*validate_metadata_update(new, old, kind)]
+    problems = [validate_metadata_update(new, old, kind)]
     if part:
-        problems += [*kind.validate(new), *part.validate(new, old)]
+        problems += [kind.validate(new), part.validate(new, old)]
     elif subresource == "status":
-        problems += kind.validate_status(new, old)
+        problems.append(kind.validate_status(new, old))
     else:
-        problems += [*kind.validate(new), *kind.validate_update(new, old)]
-    check(kind, call.name, problems)
+        problems += [kind.validate(new), kind.validate_update(new, old)]
+    check(kind, call.name, chain.from_iterable(problems))
     backend.admission.judge(attempt, backend.objects)
     return new if _differs(new, old) else None
 

@@ -1,0 +1,31 @@
+"""Answers kept by the text that was asked about, when that text is short.
+
+A cache that is bounded by entries alone holds as many bytes as its keys have: whoever may send a
+request could fill the memory with texts that never come again. Texts that come again are short.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache, update_wrapper
+from typing import Concatenate, ParamSpec, TypeVar
+
+LONGEST = 256  # characters of a text that is worth remembering
+MOST_KEPT = 512  # answers of one function
+
+Text = TypeVar("Text", str, str | None)
+P = ParamSpec("P")
+R = TypeVar("R")
+Asked = Callable[Concatenate[Text, P], R]
+
+
+def short_memo(function: Asked[Text, P, R]) -> Asked[Text, P, R]:
+    """`function`, its answers kept by its arguments, the first of which is a text that clients
+    write; the others are chosen by the server. Answers are shared: callers only read them."""
+    kept = lru_cache(maxsize=MOST_KEPT)(function)
+
+    def look_up(text: Text, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if text is None or len(text) <= LONGEST:
+            return kept(text, *args, **kwargs)  # type: ignore[arg-type]  # all of them are hashable
+        return function(text, *args, **kwargs)
+
+    update_wrapper(look_up, function)
+    return look_up
