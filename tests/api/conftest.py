@@ -9,11 +9,7 @@ import pytest
 from mooring.apiserver.auth.pki import Pki
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
 from tests.fakes.loop_time import LoopTime
-from tests.fakes.real_server import (  # noqa: F401  fixtures
-    own_api_server,
-    own_server,
-    real_server,
-)
+from tests.fakes.real_server import own_api_server, own_server, real_server  # noqa: F401  fixtures
 
 
 @pytest.fixture(scope="session")

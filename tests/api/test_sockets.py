@@ -261,7 +261,6 @@ async def test_what_precedes_a_malformed_request_is_answered(client: RawHttp) ->
 TOO_LARGE = {
     "one long header": b"GET /version HTTP/1.1\r\nA: " + b"x" * 70_000 + b"\r\n\r\n",
     "many headers": b"GET /version HTTP/1.1\r\n" + b"A: 50 bytes long\r\n" * 8000 + b"\r\n",
-    "a long path": b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n",
 }
 
 
@@ -269,6 +268,12 @@ TOO_LARGE = {
 async def test_headers_too_large_are_431_and_the_end(client: RawHttp, data: bytes) -> None:
     client.writer.write(data)
     assert (await client.answer()).code == 431
+    assert await client.ended()
+
+
+async def test_a_url_too_long_is_414_and_the_end(client: RawHttp) -> None:
+    client.writer.write(b"GET /" + b"x" * 17_000 + b" HTTP/1.1\r\n\r\n")
+    assert (await client.answer()).code == 414
     assert await client.ended()
 
 

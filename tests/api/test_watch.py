@@ -390,6 +390,8 @@ async def test_78_a_slow_watcher_s_initial_events_wait_for_it(api: ApiUnderTest)
     watching.start()
     assert watching.events == []
     watching.resume()
+    assert 0 < len(watching.events) < 1201, "others have their turn"
+    await api.settle()
     assert watching.types == ["ADDED"] * 1201 + ["BOOKMARK"]
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from mooring.apiserver.auth.pki import Pki, open_pki
 from mooring.apiserver.auth.tokens import ADMIN, NODE_PREFIX, RoleTokens, open_role_tokens
-from mooring.apiserver.http.message import Answer, Request, Response, Stream
+from mooring.apiserver.http.message import Answer, Body, Joined, Request, Response, Stream
 from mooring.apiserver.server import Parts, assemble
 from mooring.apiserver.store.memory import MemoryStore
 from tests.fakes.clock import VirtualClock, settle
@@ -134,7 +134,7 @@ class ApiUnderTest:
     ) -> Answered:
         answer = await self.send(method, url, body, headers, token)
         assert isinstance(answer, Response), "this is a watch: use api.watch"
-        whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+        whole = await whole_body(answer.body)
         return Answered(answer.status, whole, answer.headers, answer.content_type)
 
     async def get(self, url: str, **headers: str) -> Answered:
@@ -171,6 +171,14 @@ class ApiUnderTest:
     async def settle(self) -> None:
         """Let garbage collection and namespaces do what they have to do."""
         await settle()
+
+
+async def whole_body(body: Body) -> bytes:
+    if isinstance(body, bytes):
+        return body
+    if isinstance(body, Joined):
+        return b"".join(body)
+    return b"".join([block async for block in body])
 
 
 def _named(headers: Mapping[str, str]) -> dict[str, str]:

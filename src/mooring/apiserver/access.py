@@ -10,7 +10,7 @@ from mooring.apiserver.auth.attempt import Attempt
 from mooring.apiserver.auth.authenticate import Authenticator, impersonate
 from mooring.apiserver.auth.authorize import Authorizer, refusal
 from mooring.apiserver.auth.service_account_tokens import ServiceAccountTokens
-from mooring.apiserver.auth.user import User
+from mooring.apiserver.auth.user import ANONYMOUS, User
 from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.document import decode, encode
 from mooring.apiserver.http.message import Answer, Request, Response
@@ -18,6 +18,7 @@ from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.refusals import not_found
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.decoding import body_options, decode_body
+from mooring.errors import Unauthorized
 
 Verb = Callable[[Backend, Call], Awaitable[Answer]]
 Review = Callable[[Doc, Call, str], Doc]
@@ -41,6 +42,14 @@ class Access:
         """Raises Unauthorized, Forbidden (for an impersonation that is not allowed)."""
         user = self._authenticator.authenticate(request.headers.get("authorization"))
         return impersonate(user, request.headers, self._authorizer)
+
+    def find_caller(self, authorization: str) -> str:
+        """The name of the user whose token a header shows; empty when it shows no good one."""
+        try:
+            user = self._authenticator.authenticate(authorization)
+        except Unauthorized:
+            return ""
+        return "" if user is ANONYMOUS else user.name
 
     def check(self, user: User, attempt: Attempt) -> None:
         verdict = self._authorizer.authorize(user, attempt)

@@ -11,18 +11,16 @@ from mooring.apiserver.access import Access
 from mooring.apiserver.auth.attempt import Attempt
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.budgets import MOST_STREAMS
 from mooring.apiserver.document import encode
 from mooring.apiserver.http.message import (
     TEXT,
     Answer,
-    Outlet,
     Request,
     Response,
     Source,
     Stream,
     Tunnel,
-    Upgrade,
-    Writer,
 )
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.metrics import Load, Metrics, Target
@@ -45,7 +43,8 @@ from mooring.apiserver.verbs.patch import patch
 from mooring.apiserver.verbs.scale import get_scale, patch_scale, update_scale
 from mooring.apiserver.verbs.update import update
 from mooring.apiserver.verbs.watch import watch
-from mooring.errors import ApiError, InternalError, StoreError
+from mooring.errors import ApiError, InternalError, StoreError, TooManyRequests
+from mooring.model.field_error import show
 
 LOG = log.get("mooring.api")
 
@@ -73,6 +72,7 @@ ON_PART: Mapping[tuple[str, str], Mapping[str, Verb]] = {
         "PATCH": patch_scale,
     },
 }
+RETRY_AFTER = 1  # seconds
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -92,6 +92,7 @@ class Api:
         self._of_nodes = passage.part_verbs
         self._pages = pages
         self._metrics = metrics
+        self._streams: dict[str, int] = {}  # open ones, by user
         self._targets: dict[tuple[str, Kind | None, str, str], Target] = {}
 
     async def handle(self, request: Request) -> Answer:
@@ -100,8 +101,11 @@ class Api:
         self._metrics.started(load)
         began = self._backend.clock.monotonic()
         target: Target | None = None
+        user: User | None = None
         try:
             user = self._access.who(request)
+            if request.crowded:
+                raise crowded()
             route = parse(request.path)
             if isinstance(route, Plain):
                 answer: Answer = self._page(request, user, route.path)
@@ -109,6 +113,8 @@ class Api:
                 word = _word(request, route)
                 kind = self._kind(route)
                 target = self._target(word, kind, route)
+                if word == "watch":
+                    self._check_streams(user)
                 answer = await self._resource(request, user, route, kind, word)
         except ApiError as error:
             answer = refused(error)
@@ -120,10 +126,12 @@ class Api:
             answer = refused(InternalError("Internal error occurred: see the log of mooring"))
         if target is None:
             target = Target(request.method)
-        if isinstance(answer, Stream):
-            answer.source = _Counted(answer.source, self._metrics, target)
-        elif isinstance(answer, Upgrade):
-            answer.tunnel = _CountedTunnel(answer.tunnel, self._metrics, target)
+        if user is not None and not isinstance(answer, Response):
+            closed = self._count_stream(user, target)
+            if isinstance(answer, Stream):
+                answer.source = _Counted(answer.source, closed)
+            else:
+                answer.tunnel = _CountedTunnel(answer.tunnel, closed)
         seconds = self._backend.clock.monotonic() - began
         self._metrics.finished(load, target, answer.status, seconds)
         return answer
@@ -135,6 +143,27 @@ class Api:
             return self._page(request, user, route.path)
         word = _word(request, route)
         return await self._resource(request, user, route, self._kind(route), word)
+
+    def _check_streams(self, user: User) -> None:
+        if self._streams.get(user.name, 0) >= MOST_STREAMS:
+            raise TooManyRequests(
+                f"Too many requests: user {show(user.name)} has {MOST_STREAMS} watches open",
+                retry_after=RETRY_AFTER,
+            )
+
+    def _count_stream(self, user: User, target: Target) -> Callable[[], None]:
+        """Count a stream as open; call what is returned when it is not any more."""
+        self._metrics.stream_opened(target)
+        streams, name = self._streams, user.name
+        streams[name] = streams.get(name, 0) + 1
+
+        def closed() -> None:
+            self._metrics.stream_closed(target)
+            streams[name] -= 1
+            if not streams[name]:
+                del streams[name]
+
+        return closed
 
     def _page(self, request: Request, user: User, path: str) -> Response:
         self._access.check(user, Attempt(request.method.lower(), path=path))
@@ -216,6 +245,13 @@ class Api:
         return known
 
 
+def crowded() -> TooManyRequests:
+    return TooManyRequests(
+        "Too many requests: more bytes of requests are under way than the server takes at a time",
+        retry_after=RETRY_AFTER,
+    )
+
+
 async def _at_once(answer: Answer) -> Answer:
     return answer
 
@@ -266,36 +302,28 @@ def _attempt(request: Request, route: Route, word: str) -> Attempt:
 class _Counted:
     """A stream that is counted while it is open."""
 
-    def __init__(self, source: Source, metrics: Metrics, target: Target) -> None:
+    def __init__(self, source: Source, closed: Callable[[], None]) -> None:
         self._source = source
-        self._metrics = metrics
-        self._target = target
+        self._closed = closed
+        self.start = source.start
         self.on_ready = source.on_ready
 
-    def start(self, writer: Writer) -> None:
-        self._metrics.stream_opened(self._target)
-        self._source.start(writer)
-
     def on_closed(self) -> None:
-        self._metrics.stream_closed(self._target)
+        self._closed()
         self._source.on_closed()
 
 
 class _CountedTunnel:
     """A tunnel that is counted while it is open."""
 
-    def __init__(self, tunnel: Tunnel, metrics: Metrics, target: Target) -> None:
+    def __init__(self, tunnel: Tunnel, closed: Callable[[], None]) -> None:
         self._tunnel = tunnel
-        self._metrics = metrics
-        self._target = target
+        self._closed = closed
+        self.start = tunnel.start
         self.received = tunnel.received
         self.on_full = tunnel.on_full
         self.on_ready = tunnel.on_ready
-        metrics.stream_opened(target)
-
-    def start(self, client: Outlet) -> None:
-        self._tunnel.start(client)
 
     def on_closed(self) -> None:
-        self._metrics.stream_closed(self._target)
+        self._closed()
         self._tunnel.on_closed()

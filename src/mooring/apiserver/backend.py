@@ -18,6 +18,7 @@ from mooring.apiserver.objects import Objects
 from mooring.apiserver.routes import Route
 from mooring.apiserver.schema.contract import Schema
 from mooring.apiserver.store.contract import Store
+from mooring.apiserver.turns import Turns
 from mooring.clock import Clock
 
 _VARIANTS = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))  # of UUIDs: two bits are fixed
@@ -34,6 +35,7 @@ class Backend:
     chance: random.Random
     frames: Frames
     watch_events: Callable[[Kind, int], None]  # counts events sent, for /metrics
+    turns: Turns
 
     def now(self) -> str:
         """RFC 3339 in UTC, whole seconds."""

@@ -5,16 +5,19 @@ the resourceVersion first. So a list is a join, a watch event a prefix, and the 
 in when it is known, all without encoding anything twice.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from mooring.apiserver.http.message import Joined
 from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.store.contract import Entry, Put
 
 HEAD = b'{"metadata":{"resourceVersion":"'
+
+_KIND_NAMES = ("kind", "apiVersion")
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -48,18 +51,20 @@ def wire(kind: Kind, entry: Entry) -> bytes:
     return _prefix(kind) + entry.value[1:]
 
 
-def list_items(kind: Kind, entries: Iterable[Entry]) -> list[bytes]:
-    """The objects as items of a list: built-in kinds leave out `kind` and `apiVersion`."""
-    if kind.from_stored:
-        return [_encode(_without_kind(decode(kind, entry))) for entry in entries]
-    if kind.custom:
-        prefix = _prefix(kind)
-        return [prefix + entry.value[1:] for entry in entries]
-    return [entry.value for entry in entries]
+def joined_items(kind: Kind, entries: Sequence[Entry], head: bytes, tail: bytes) -> Joined:
+    """The objects as items of a list, not copied; not for kinds that are views of others."""
+    if not kind.custom or not entries:
+        return Joined([entry.value for entry in entries], b",", head, tail)
+    prefix = _prefix(kind)
+    return Joined(
+        [memoryview(entry.value)[1:] for entry in entries], b"," + prefix, head + prefix, tail
+    )
 
 
-def _without_kind(doc: Doc) -> Doc:
-    return {key: value for key, value in doc.items() if key not in ("kind", "apiVersion")}
+def encode_item(kind: Kind, entry: Entry) -> bytes:
+    """An object as an item of a list: built-in kinds leave out `kind` and `apiVersion`."""
+    doc = decode(kind, entry)
+    return _encode({name: part for name, part in doc.items() if name not in _KIND_NAMES})
 
 
 def encode(value: Any) -> bytes:

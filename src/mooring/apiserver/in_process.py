@@ -120,7 +120,7 @@ class InProcessApi:
         self._ask("list", kind, scope.namespace, fields=scope.fields)
         call = self._call("GET", kind, scope.namespace)
         await catch_up(self._backend, "")
-        found = find_page(self._backend, call, _options(scope), 0)
+        found = await find_page(self._backend, call, _options(scope), 0)
         return [_shown(kind, entry) for entry in found.entries], str(found.revision)
 
     async def watch(

@@ -17,6 +17,7 @@ from mooring.apiserver.auth.authenticate import Authenticator
 from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.client_certificate import NodeCallers
 from mooring.apiserver.auth.pki import Pki, open_pki, server_context
+from mooring.apiserver.auth.renewal import Renewal
 from mooring.apiserver.auth.service_account_tokens import ServiceAccountTokens
 from mooring.apiserver.auth.stored_roles import StoredRoles
 from mooring.apiserver.auth.tokens import RoleTokens, open_role_tokens
@@ -44,6 +45,7 @@ from mooring.apiserver.passage.pods import PodPassage
 from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.sqlite import SqliteStore
+from mooring.apiserver.turns import Turns
 from mooring.clock import Clock
 from mooring.errors import StoreError
 from mooring.reconcile.worker import lasting
@@ -97,7 +99,16 @@ def assemble(
         metrics.events_sent(kind.group, kind.version, kind.plural, events)
 
     backend = Backend(
-        store, kinds, schema, objects, Chain(nodes), clock, chance, Frames(), count_events
+        store,
+        kinds,
+        schema,
+        objects,
+        Chain(nodes),
+        clock,
+        chance,
+        Frames(),
+        count_events,
+        Turns(clock),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
@@ -156,16 +167,20 @@ async def running(
     """
     store = SqliteStore.open(data_dir / "mooring.db", clock)
     try:
-        pki = open_pki(
-            data_dir / "pki",
-            now=clock.now(),
-            host_name=socket.gethostname(),
-            extra_names=_names(address, names),
-        )
+
+        def certified() -> Pki:
+            return open_pki(
+                data_dir / "pki",
+                now=clock.now(),
+                host_name=socket.gethostname(),
+                extra_names=_names(address, names),
+            )
+
+        pki = certified()
         tokens = open_role_tokens(data_dir / "tokens.json")
         chance = random.Random()  # noqa: S311  seeded by the system; names and uids are no secrets
         parts = assemble(store, clock, chance, pki, tokens, f"{address.host}:{address.port}")
-        server = Server(parts.api.handle, clock, server_context(pki))
+        server = Server(parts.api.handle, clock, server_context(pki), parts.access.find_caller)
         await server.listen(address.host, address.port)
         parts.nodes.start()
 
@@ -182,7 +197,13 @@ async def running(
                 owned = [tasks.create_task(lasting("first objects", clock, furnish))]
             owned += [
                 tasks.create_task(part.run())
-                for part in (parts.namespaces, parts.garbage, parts.events, server)
+                for part in (
+                    parts.namespaces,
+                    parts.garbage,
+                    parts.events,
+                    Renewal(pki, certified, server.use, clock),
+                    server,
+                )
             ]
             await server.serving.wait()
             yield Running(Address(address.host, server.port), pki, tokens, parts)

@@ -37,7 +37,7 @@ def _backend(*moments: datetime) -> Backend:
     nothing: Any = None  # only time and chance are asked for
     chance = random.Random(1)  # noqa: S311  repeatable, not secret
     clock = Moments(*moments)
-    return Backend(nothing, nothing, nothing, nothing, nothing, clock, chance, nothing, nothing)
+    return Backend(nothing, nothing, nothing, nothing, nothing, clock, chance, *[nothing] * 3)
 
 
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)

@@ -8,80 +8,59 @@ memory by pipelining.
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
-from typing import Any, Protocol, cast
+from typing import cast
 
 import httptools
 
 from mooring import log
+from mooring.apiserver.http import last_words
 from mooring.apiserver.http.ends import ChunkedWriter, TunnelOutlet
-from mooring.apiserver.http.heads import head_of, to_headers
-from mooring.apiserver.http.message import Handler, Request, Response, Stream, Tunnel, Upgrade
+from mooring.apiserver.http.heads import head_of
+from mooring.apiserver.http.limits import (
+    HIGH_WATER,
+    MOST_DISCARDED,
+    MOST_HEADER_BYTES,
+    MOST_URL,
+    RETAINED,
+)
+from mooring.apiserver.http.message import Response, Stream, Tunnel, Upgrade
+from mooring.apiserver.http.owner import Owner
+from mooring.apiserver.http.receiving import Keep, Receiving
+from mooring.apiserver.http.sending import Sending
 
 LOG = log.get("mooring.http")
 
-MOST_BODY = 3 * 1024 * 1024
-MOST_DISCARDED = 64 * 1024 * 1024  # a larger body is not even read to its end
-MOST_HEADER_BYTES = 64 * 1024
-HIGH_WATER = 256 * 1024  # unsent bytes at which a sender has to wait
 SHORT_PATIENCE = 1.0  # seconds for which a client that was refused may go on sending
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-_TOO_LARGE = (
-    b"HTTP/1.1 413 Request Entity Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-)
-_HEADERS_TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-    b"Connection: close\r\nContent-Length: 0\r\n\r\n"
-)
-
-
-class Owner(Protocol):
-    """The server a connection belongs to."""
-
-    handler: Handler
-    draining: bool
-
-    def joined(self, connection: "Connection") -> None: ...
-
-    def left(self, connection: "Connection") -> None: ...
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` as a task that the server owns."""
-        ...
-
-    def date(self) -> str:
-        """The `Date` header of now."""
-        ...
-
-    def seconds(self) -> float:
-        """The event loop's time."""
-        ...
 
 
 class Connection(asyncio.Protocol):
-    _headers: dict[str, str]  # of the request being received
-
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
-        self._queue: deque[tuple[Request, bool]] = deque()
+        self._queue: deque[tuple[Receiving, str, bool]] = deque()
+        self._receiving = Receiving()
         self._busy = False
         self._arrival: asyncio.Future[None] | None = None  # what its task waits for between two
         self._is_deaf = False  # nothing that comes in matters any more
+        self._is_early = False  # its last request is answered before all of it has come
         self._patience: asyncio.TimerHandle | None = None
         self._last_words = b""  # sent when all requests are answered; then the connection closes
         self._completed = 0  # requests
         self._writable = asyncio.Event()
         self._writable.set()
+        self._sending: Sending | None = None
         self._stream: ChunkedWriter | None = None
         self._early: bytearray | None = None  # came behind a request for another protocol
         self._tunnel: Tunnel | None = None  # who speaks that protocol
         self._outlet: TunnelOutlet | None = None
-        self.began: float | None = None  # when the request being received began
-        self._begin()
+        self.caller = ""  # who showed a good token first; empty: a stranger
+        self._shown: tuple[str, str] = ("", "")  # the last good header, and whose it is
+        self._idle_since = owner.seconds()
+        self._answer_by: float | None = None  # when the answer under way must have been taken
+        self._stuck_since: float | None = None  # the client does not read
 
     # asyncio.Protocol
 
@@ -90,6 +69,7 @@ class Connection(asyncio.Protocol):
             asyncio.Transport, transport
         )  # uvloop's TLS transport is no subclass
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        self._idle_since = self._owner.seconds()
         self._owner.joined(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -97,9 +77,13 @@ class Connection(asyncio.Protocol):
         self._transport = None
         if self._patience is not None:
             self._patience.cancel()
+        for receiving in (self._receiving, *(queued for queued, _, _ in self._queue)):
+            receiving.release(self._owner.bodies)
         self._queue.clear()
         self._wake()
         self._writable.set()
+        if self._sending is not None:
+            self._sending.is_open = False
         if self._stream is not None:
             self._stream.cut()
         if self._outlet is not None:
@@ -109,82 +93,108 @@ class Connection(asyncio.Protocol):
         if self._is_deaf:
             self._overhear(data)
             return
-        mark = (self._completed, self._received)
+        mark = (self._completed, self._receiving.received)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._is_deaf = True  # of HTTP, this request is the last one
             self._early = bytearray(data[upgrade.args[0] :])
         except httptools.HttpParserError:
-            self._refuse(_BAD_REQUEST)
-        if mark == (self._completed, self._received):  # all of it head: the parser keeps that
-            self._head_bytes += len(data)
-            if self._head_bytes > MOST_HEADER_BYTES:
-                self._refuse(_HEADERS_TOO_LARGE)
+            self._refuse(last_words.BAD_REQUEST)
+        receiving = self._receiving
+        if mark == (self._completed, receiving.received):  # all of it head: the parser keeps that
+            receiving.head_bytes += len(data)
+            if receiving.head_bytes > MOST_HEADER_BYTES:
+                self._refuse(last_words.HEADERS_TOO_LARGE)
 
     def pause_writing(self) -> None:
         self._writable.clear()
+        self._stuck_since = self._owner.seconds()
+        if self._transport is not None:
+            unsent = self._transport.get_write_buffer_size()
+            for end in (self._stream, self._sending):
+                unsent += 0 if end is None else end.unsent
+            self._owner.held_up(self, unsent)
         if self._tunnel is not None:
             self._tunnel.on_full()
 
     def resume_writing(self) -> None:
         self._writable.set()
+        self._stuck_since = None
+        self._owner.drained(self)
         if self._tunnel is not None:
             self._tunnel.on_ready()
         if self._stream is not None:
-            self._stream.source.on_ready()
+            self._stream.on_writable()
 
     # httptools callbacks
 
     def on_message_begin(self) -> None:
-        self.began = self._owner.seconds()
+        self._receiving.began = self._owner.seconds()
 
     def on_url(self, url: bytes) -> None:
-        self._url += url
-        self._count_header(len(url))
+        receiving = self._receiving
+        receiving.url += url
+        receiving.header_bytes += len(url)
+        if len(receiving.url) > MOST_URL:
+            self._refuse(last_words.URL_TOO_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_body:  # a trailer: nobody asked for one
-            self._count_header(len(name) + len(value))
+        receiving = self._receiving
+        if receiving.in_body:  # a trailer: nobody asked for one
+            receiving.header_bytes += len(name) + len(value)
+            self._check_header()
         else:
-            self._sent_headers += (name, value)
+            receiving.header(name, value)
 
     def on_headers_complete(self) -> None:
-        self._in_body = True
-        sent = self._sent_headers
-        self._count_header(sum(map(len, sent)))
-        self._headers = headers = to_headers(sent[::2], sent[1::2])
+        receiving = self._receiving
+        receiving.end_head()
+        self._check_header()
+        headers = receiving.headers
         if self._parser.get_http_version() not in ("1.1", "1.0"):
-            self._refuse(_BAD_REQUEST)
-        elif "expect" in headers and headers["expect"].lower() == "100-continue" and self.idle:
+            self._refuse(last_words.BAD_REQUEST)
+            return
+        receiving.caller = self._caller(headers.get("authorization"))
+        if not receiving.caller:
+            receiving.keep = Keep.NOTHING
+        if "expect" in headers and headers["expect"].lower() == "100-continue" and self.idle:
             # Not while an earlier request is being answered: the two would get mixed up.
-            self._write(_CONTINUE)
+            if receiving.keep is Keep.ALL:
+                self._write(_CONTINUE)
+            elif not self._is_deaf:  # it can be answered without its body, which may not come
+                self._answer_early()
 
     def on_body(self, body: bytes) -> None:
-        self._received += len(body)
-        if self._received <= MOST_BODY:
-            self._body.append(body)
-        else:
-            self._body.clear()
-            if self._received > MOST_DISCARDED:
-                self._refuse(_TOO_LARGE)
+        receiving = self._receiving
+        receiving.piece(body, self._owner.bodies)
+        if receiving.received <= RETAINED or self._is_deaf:
+            return
+        if receiving.keep in (Keep.NOTHING, Keep.CROWDED):  # what more there is changes nothing
+            self._answer_early()
+        elif receiving.received > MOST_DISCARDED:
+            self._refuse(last_words.TOO_LARGE)
+
+    def _answer_early(self) -> None:
+        """Serve the request without the rest of its body; it is the last one then."""
+        self._take(keep_alive=False)
+        self._is_deaf = self._is_early = True
 
     def on_message_complete(self) -> None:
         if self._is_deaf:
             return
         parser = self._parser
-        path, _, query = self._url.decode("latin-1").partition("?")
-        request = Request(
-            parser.get_method().decode("latin-1"),
-            path,
-            query,
-            self._headers,
-            b"".join(self._body),
-            self._received > MOST_BODY,
-        )
-        self._queue.append((request, parser.should_keep_alive() and not parser.should_upgrade()))
+        keep_alive = parser.should_keep_alive() and not parser.should_upgrade()
+        if keep_alive and self._receiving.received > RETAINED:
+            keep_alive = self._owner.may_stay_large(self)
+        self._take(keep_alive=keep_alive)
+
+    def _take(self, *, keep_alive: bool) -> None:
+        """The request is whole: have it served in its turn."""
+        method = self._parser.get_method().decode("latin-1")
+        self._queue.append((self._receiving, method, keep_alive))
         self._completed += 1
-        self._begin()
+        self._receiving = Receiving()
         if self._busy:
             if self._transport:
                 self._transport.pause_reading()
@@ -194,6 +204,22 @@ class Connection(asyncio.Protocol):
             self._owner.spawn(self._serve())
         else:
             self._wake()
+
+    def _caller(self, authorization: str | None) -> str:
+        """Who asks; the first one that it learns of is whose connection this is."""
+        if authorization is None:
+            return ""
+        shown, caller = self._shown
+        if authorization == shown:
+            return caller
+        caller = self._owner.find_caller(authorization)
+        if caller:
+            self._shown = (authorization, caller)
+            if not self.caller:
+                self.caller = caller
+                if not self._owner.recognized(self):
+                    self._refuse(last_words.TOO_MANY_CONNECTIONS)
+        return caller
 
     # serving
 
@@ -210,6 +236,19 @@ class Connection(asyncio.Protocol):
             and not transport.get_write_buffer_size()
         )
 
+    def is_overdue(self, now: float) -> bool:
+        """Whether the client has taken too long: to ask, to go on asking, or to read."""
+        limits = self._owner.limits
+        if self._answer_by is not None:
+            is_stuck = self._stuck_since is not None and now - self._stuck_since > limits.stuck
+            return is_stuck or now > self._answer_by
+        if self._busy:
+            return False
+        began = self._receiving.began
+        if began is None:
+            return now - self._idle_since > (limits.idle if self.caller else limits.stranger)
+        return now - began > (limits.request if self._receiving.in_body else limits.head)
+
     def abort(self) -> None:
         if self._transport:
             self._transport.abort()
@@ -223,27 +262,16 @@ class Connection(asyncio.Protocol):
         elif self.idle and self._transport:
             self._transport.close()
 
-    def _begin(self) -> None:
-        self._url = b""
-        self._sent_headers: list[bytes] = []  # name, value, name, value, ...
-        self._headers = {}
-        self._body: list[bytes] = []
-        self._received = 0
-        self._in_body = False
-        self._header_bytes = 0  # of names and values that are complete
-        self._head_bytes = 0  # of pieces that held no more than a part of a head
-        self.began = None
-
-    def _count_header(self, size: int) -> None:
-        self._header_bytes += size
-        if self._header_bytes > MOST_HEADER_BYTES:
-            self._refuse(_HEADERS_TOO_LARGE)
+    def _check_header(self) -> None:
+        if self._receiving.header_bytes > MOST_HEADER_BYTES:
+            self._refuse(last_words.HEADERS_TOO_LARGE)
 
     def _refuse(self, answer: bytes) -> None:
         """Say what is wrong, behind the answers to what was right, and close."""
         if self._is_deaf:
             return
         self._is_deaf = True
+        self._receiving.release(self._owner.bodies)
         self._last_words = answer
         if self.idle:
             self._close()
@@ -276,13 +304,14 @@ class Connection(asyncio.Protocol):
     async def _answer_all(self) -> bool:
         """Answer what has come; whether there may be more."""
         while self._queue:
-            request, keep_alive = self._queue.popleft()
-            answer = await self._owner.handler(request)
+            receiving, method, keep_alive = self._queue.popleft()
+            try:
+                answer = await self._owner.handler(receiving.request(method))
+            finally:
+                receiving.release(self._owner.bodies)
             keep_alive = keep_alive and not self._owner.draining
             if isinstance(answer, Response):
-                rest = self._send(answer, keep_alive, request.method == "HEAD")
-                if rest or not self._writable.is_set():
-                    await self._send_rest(rest)
+                keep_alive = await self._send(answer, method, keep_alive=keep_alive)
             elif isinstance(answer, Stream):
                 await self._send_stream(answer)
                 keep_alive = False
@@ -292,43 +321,45 @@ class Connection(asyncio.Protocol):
             if self._transport is None:
                 return False
             if not keep_alive:
-                self._transport.close()
+                if self._is_early:
+                    self._close()
+                else:
+                    self._transport.close()
                 return False
             if not self._queue:
                 self._transport.resume_reading()
         self._busy = False
+        self._idle_since = self._owner.seconds()
+        if not self.caller:
+            self._owner.seen(self)
         if self._is_deaf:
             self._close()
         return self._transport is not None and not self._is_deaf
 
-    def _send(
-        self,
-        answer: Response,
-        keep_alive: bool,  # noqa: FBT001  as in `head_of`
-        head_only: bool,  # noqa: FBT001
-    ) -> list[bytes]:
-        """Send the head and what fits with it; what is left goes no faster than it is read."""
+    async def _send(self, answer: Response, method: str, *, keep_alive: bool) -> bool:
+        """Send an answer that ends; whether another may follow it."""
         if self._transport is None:
-            return []
-        parts = [answer.body] if isinstance(answer.body, bytes) else answer.body
-        length = sum(map(len, parts))
-        status = answer.status
-        first = head_of(status, answer.content_type, answer.headers, self._owner.date(), keep_alive)
-        first += b"\r\n" if status in (204, 304) else b"Content-Length: %d\r\n\r\n" % length
-        if head_only or not length:
-            parts = []
-        elif len(parts) == 1 and length < HIGH_WATER:
-            first, parts = first + parts[0], []
-        self._transport.write(first)
-        return parts
-
-    async def _send_rest(self, parts: list[bytes]) -> None:
-        await self._writable.wait()
-        for part in parts:
-            if self._transport is None:
-                return
-            self._transport.write(part)
-            await self._writable.wait()
+            return False
+        can_chunk = self._parser.get_http_version() == "1.1"
+        if not can_chunk and not isinstance(answer.body, bytes):
+            keep_alive = False
+        sending = Sending(self._transport, self._writable)
+        rest = sending.begin(
+            answer,
+            self._owner.date(),
+            keep_alive=keep_alive,
+            head_only=method == "HEAD",
+            can_chunk=can_chunk,
+        )
+        if rest is None and self._writable.is_set():
+            return keep_alive
+        limits = self._owner.limits
+        length = getattr(rest, "length", 0)
+        self._answer_by = self._owner.seconds() + limits.stuck + length / limits.slowest
+        self._sending = sending
+        is_whole = await sending.finish(rest, can_chunk=can_chunk)
+        self._sending = self._answer_by = None
+        return keep_alive and is_whole
 
     async def _send_stream(self, answer: Stream) -> None:
         if self._transport is None:
@@ -342,7 +373,7 @@ class Connection(asyncio.Protocol):
             False,  # noqa: FBT003  a stream is the last thing on its connection, and says so
         )
         self._transport.write(head + b"Transfer-Encoding: chunked\r\n\r\n")
-        writer = ChunkedWriter(self._transport, self._writable, answer)
+        writer = ChunkedWriter(self._transport, self._writable, answer, self._owner.turns)
         self._stream = writer
         answer.source.start(writer)
         await writer.ended.wait()

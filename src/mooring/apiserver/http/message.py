@@ -1,12 +1,14 @@
 """What a handler is given and what it answers."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
+
+BLOCK = 1 << 17  # bytes of a long answer that are put together and sent at a time
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -16,16 +18,62 @@ class Request(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}  # names in lower case; repeated ones joined by newlines
     body: bytes = b""
     too_large: bool = False  # the body was over the limit and was not kept
+    crowded: bool = False  # nor was this one: too many bytes are under way already
 
     def header(self, name: str) -> str | None:
         return self.headers.get(name)
 
 
+class Joined:
+    """A long body out of pieces that others hold too: joined block by block, as it is sent.
+
+    Whoever does not read it costs a list of references, not a copy.
+    """
+
+    def __init__(
+        self,
+        pieces: Sequence[bytes | memoryview],
+        separator: bytes = b"",
+        head: bytes = b"",
+        tail: bytes = b"",
+    ) -> None:
+        self._pieces = pieces
+        self._separator = separator
+        self._head = head
+        self._tail = tail
+        between = len(separator) * max(0, len(pieces) - 1)
+        self.length = sum(map(len, pieces)) + between + len(head) + len(tail)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.blocks(BLOCK)
+
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """Blocks of about `size` bytes; a piece that is larger by itself is not copied."""
+        if self._head:
+            yield self._head
+        pieces, separator = self._pieces, self._separator
+        per_block = max(1, len(pieces) * size // max(1, self.length))
+        for start in range(0, len(pieces), per_block):
+            if start and separator:
+                yield separator
+            some = pieces[start : start + per_block]
+            only = some[0]
+            yield only if len(some) == 1 and type(only) is bytes else separator.join(some)
+        if self._tail:
+            yield self._tail
+
+
+Body = bytes | Joined | AsyncIterator[bytes]
+
+
 class Response(msgspec.Struct):
-    """A whole answer. A body in parts is sent piece by piece, no faster than the client reads."""
+    """An answer that ends. All but plain bytes is sent block by block, as the client reads.
+
+    A body that is an iterator is made while it is sent, and its length is told by its end.
+    """
 
     status: int
-    body: bytes | list[bytes] = b""
+    body: Body = b""
     content_type: str = JSON  # empty: of nothing at all
     headers: tuple[tuple[str, str], ...] = ()
 
@@ -131,17 +179,3 @@ Handler = Callable[[Request], Awaitable[Answer]]
 def frame(data: bytes) -> bytes:
     """`data` as one HTTP chunk."""
     return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def in_blocks(parts: Sequence[bytes], separator: bytes, size: int = 1 << 18) -> list[bytes]:
-    """Join parts into blocks of about `size` bytes, separators in between.
-
-    Sending can pause between blocks; parts that are large by themselves are not copied.
-    """
-    per_block = max(1, len(parts) * size // max(1, sum(map(len, parts))))
-    blocks: list[bytes] = []
-    for start in range(0, len(parts), per_block):
-        if start:
-            blocks.append(separator)
-        blocks.append(separator.join(parts[start : start + per_block]))
-    return blocks

@@ -233,6 +233,8 @@ def _check_qualified(finalizers: list[str], kind: Kind, errors: list[FieldError]
     if kind.custom:
         return
     for index, finalizer in enumerate(finalizers):
+        if len(errors) > MOST_ERRORS:
+            return
         if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(invalid(f"metadata.finalizers[{index}]", finalizer, why))

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Callable
 from hashlib import sha256
 
-from mooring.apiserver.http.connection import HIGH_WATER
+from mooring.apiserver.http.limits import HIGH_WATER
 from mooring.apiserver.passage.address import NodeAddress
 from mooring.apiserver.passage.answer import Head, NodeAnswer
 from mooring.errors import MooringError

@@ -77,8 +77,11 @@ class Watch(Protocol):
         """Everything up to this revision has been returned by `poll`."""
         ...
 
-    def poll(self, most: int = 1000) -> Sequence[Event]:
-        """The next changes, possibly none. Raises Compacted when the cursor fell behind."""
+    def poll(self, most: int = 1000, size: int = 0) -> Sequence[Event]:
+        """The next changes, possibly none: at most so many, and of about `size` bytes (0: any).
+
+        Raises Compacted when the cursor fell behind.
+        """
         ...
 
     def close(self) -> None:

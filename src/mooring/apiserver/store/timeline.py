@@ -59,7 +59,7 @@ class TableWatch:
             return self._seen
         return max(self._seen, changes.slice(self._position, 1)[0].revision - 1)
 
-    def poll(self, most: int = 1000) -> Sequence[Event]:
+    def poll(self, most: int = 1000, size: int = 0) -> Sequence[Event]:
         changes = self._table.changes
         if self._position < changes.first:
             raise Compacted(self._seen, self._timeline.oldest)
@@ -67,6 +67,8 @@ class TableWatch:
         if events and events[0].revision <= self._seen:  # the watch began in the future
             self._position = changes.position_after(self._seen)
             events = changes.slice(self._position, most)
+        if size and len(events) > 1:
+            events = _first_bytes(events, size)
         self._position += len(events)
         self._seen = self.revision
         return events
@@ -243,6 +245,15 @@ class _Past:
             entry = self._undone[name] if name in self._undone else self._newest[name]
             if entry is not None:
                 yield entry
+
+
+def _first_bytes(events: Sequence[Event], size: int) -> Sequence[Event]:
+    """The first of them, until they come to `size`; one at least."""
+    for count, event in enumerate(events, 1):
+        size -= len(event.entry.value)
+        if size <= 0:
+            return events[:count]
+    return events
 
 
 def _closed() -> StoreError:

@@ -1,6 +1,6 @@
 """From an entry or a document to the answer, in the form the client asked for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from mooring.apiserver.backend import Backend, Call
@@ -12,8 +12,12 @@ from mooring.apiserver.options import first, parse_query
 from mooring.apiserver.partial import partial, partial_list
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.store.contract import Entry
-from mooring.apiserver.table import Include, TableWatch, include, table, table_of_one
+from mooring.apiserver.table import Include, TableWatch, include, row, table, table_of_one
+from mooring.apiserver.verbs.long_lists import made_list
 from mooring.errors import NotAcceptable
+
+MOST_WARNED = 4096  # characters of all warnings of an answer, before they are shortened
+LONGEST_WARNING = 256  # characters of each, then
 
 
 def answer_entry(
@@ -65,17 +69,38 @@ def list_in_form(
     backend: Backend, call: Call, entries: Iterable[Entry], metadata: dict[str, Any]
 ) -> Response:
     """A list as a Table or as metadata only."""
-    docs = (decode(call.kind, entry) for entry in entries)
-    version = call.form.api_version
-    if call.form.what is What.TABLE:
-        shown = table(call.kind, docs, metadata, backend.now(), _include(call), version)
+    kind, version, now = call.kind, call.form.api_version, backend.now()
+    along = _include(call)
+    is_table = call.form.what is What.TABLE
+
+    def made(entry: Entry) -> bytes:
+        doc = decode(kind, entry)
+        return encode(row(kind, doc, now, along, version) if is_table else partial(doc, version))
+
+    if is_table:
+        empty = table(kind, (), metadata, now, along, version)
     else:
-        shown = partial_list(docs, metadata, version)
-    return Response(200, encode(shown))
+        empty = partial_list((), metadata, version)
+    items = map(made, entries)
+    head, tail = encode(empty)[:-2], b"]}"  # the list of items is the last thing in it
+    return Response(200, made_list(backend.turns, items, head, tail))
 
 
 def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    return tuple([("Warning", f'299 - "{_quoted(text)}"') for text in warnings])
+    """Each text once; when they are long, their beginnings and no more than fit, as upstream."""
+    told = list(dict.fromkeys(filter(None, warnings)))
+    if sum(map(len, told)) > MOST_WARNED:
+        told = list(_beginnings(told))
+    return tuple([("Warning", f'299 - "{_quoted(text)}"') for text in told])
+
+
+def _beginnings(texts: Iterable[str]) -> Iterator[str]:
+    written = 0
+    for text in texts:
+        if written >= MOST_WARNED:
+            return
+        yield text[:LONGEST_WARNING]
+        written += len(text[:LONGEST_WARNING])
 
 
 def _quoted(text: str) -> str:

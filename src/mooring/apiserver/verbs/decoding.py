@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from mooring.apiserver.backend import Call
 from mooring.apiserver.codec.body import accepted_media, decode_document
-from mooring.apiserver.http.connection import MOST_BODY
+from mooring.apiserver.http.limits import MOST_BODY
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.options import WriteOptions, write_options
 from mooring.errors import ApiError, BadRequest, TooLarge

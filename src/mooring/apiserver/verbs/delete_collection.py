@@ -5,19 +5,20 @@ import asyncio
 import msgspec
 
 from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import list_items
 from mooring.apiserver.http.message import Response
 from mooring.apiserver.options import list_options
 from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.verbs.delete import delete_object, read_options
-from mooring.apiserver.verbs.list import list_head, matching
+from mooring.apiserver.verbs.list import list_body, matching
 from mooring.errors import NotFound
+
+AT_ONCE = 32  # deletions decided before others have their turn; their commits are one
 
 
 async def delete_collection(backend: Backend, call: Call) -> Response:
     options = read_options(call)
     wanted = list_options(call.request.query)
-    entries = matching(backend, call, wanted)
+    entries = await matching(backend, call, wanted)
 
     async def delete_one(entry: Entry) -> bool:
         namespace, _, name = entry.name.rpartition("/")
@@ -28,7 +29,11 @@ async def delete_collection(backend: Backend, call: Call) -> Response:
             return False  # somebody else was faster: the wished end
         return True
 
-    were_there = await asyncio.gather(*map(delete_one, entries))
-    deleted = [entry for entry, was_there in zip(entries, were_there, strict=True) if was_there]
-    head = list_head(call.kind, {"resourceVersion": str(backend.store.revision)})
-    return Response(200, head + b",".join(list_items(call.kind, deleted)) + b"]}")
+    deleted: list[Entry] = []
+    for start in range(0, len(entries), AT_ONCE):
+        some = entries[start : start + AT_ONCE]
+        were_there = await asyncio.gather(*map(delete_one, some))
+        deleted += (entry for entry, was_there in zip(some, were_there, strict=True) if was_there)
+        await backend.turns.next()
+    metadata = {"resourceVersion": str(backend.store.revision)}
+    return Response(200, list_body(backend, call.kind, deleted, metadata))

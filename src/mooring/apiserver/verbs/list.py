@@ -1,25 +1,27 @@
 """GET of a collection: selectors, pages, consistent snapshots."""
 
 import base64
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
 
 from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import encode, facts, list_items
-from mooring.apiserver.http.message import Answer, Response, in_blocks
+from mooring.apiserver.document import encode, encode_item, facts, joined_items
+from mooring.apiserver.http.message import Answer, Body, Response
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.negotiation import What
 from mooring.apiserver.objects import store_prefix
 from mooring.apiserver.options import ListOptions, list_options
 from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.verbs.answering import list_in_form
+from mooring.apiserver.verbs.long_lists import made_list
 from mooring.apiserver.verbs.reading import catch_up
 from mooring.apiserver.verbs.selecting import Selection, selection
 from mooring.errors import BadRequest, Compacted, Expired, FutureRevision
 
 PAGE = 2000  # entries looked at per step when a selector thins them out
+SHORT = 16_384  # bytes of a list that is sent in one piece
 
 
 class Continue(msgspec.Struct, frozen=True, array_like=True):
@@ -42,7 +44,7 @@ class Found(msgspec.Struct, frozen=True):
 async def list_objects(backend: Backend, call: Call) -> Answer:
     options = list_options(call.request.query)
     wanted = await catch_up(backend, options.version)
-    found = find_page(backend, call, options, wanted)
+    found = await find_page(backend, call, options, wanted)
     metadata: dict[str, Any] = {"resourceVersion": str(found.revision)}
     if call.kind.custom or found.next:
         metadata["continue"] = found.next
@@ -50,21 +52,32 @@ async def list_objects(backend: Backend, call: Call) -> Answer:
         metadata["remainingItemCount"] = found.remaining
     if call.form.what is not What.OBJECT:
         return list_in_form(backend, call, found.entries, metadata)
-    items = list_items(call.kind, found.entries)
-    blocks = [list_head(call.kind, metadata), *in_blocks(items, b","), b"]}"]
-    return Response(200, b"".join(blocks) if len(blocks) == 3 else blocks)
+    return Response(200, list_body(backend, call.kind, found.entries, metadata))
 
 
-def find_page(backend: Backend, call: Call, options: ListOptions, wanted: int) -> Found:
+def list_body(backend: Backend, kind: Kind, entries: list[Entry], metadata: dict[str, Any]) -> Body:
+    """The list as JSON: built-in kinds leave out `kind` and `apiVersion` of its items."""
+    head = list_head(kind, metadata)
+    if kind.from_stored:
+        made = map(partial(encode_item, kind), entries)
+        return made_list(backend.turns, made, head, b"]}")
+    body = joined_items(kind, entries, head, b"]}")
+    return b"".join(body) if body.length <= SHORT else body
+
+
+async def find_page(backend: Backend, call: Call, options: ListOptions, wanted: int) -> Found:
     """The entries that answer the list, as of one revision."""
     chosen = selection(call.kind, options)
-    after, revision = "", wanted if options.match == "Exact" else 0
+    # A page of a certain version is of that very version, as with `Exact`: so it was before
+    # `resourceVersionMatch` came, and clients that page this way never see two versions.
+    is_exact = options.match == "Exact" or (options.limit and not options.match)
+    after, revision = "", wanted if is_exact else 0
     if options.token:
         after, revision = read_token(options.token)
         if options.version not in ("", "0"):
             raise BadRequest("specifying resource version is not allowed when using continue")
     try:
-        return _page(backend, call, chosen, after, options.limit, revision)
+        return await _page(backend, call, chosen, after, options.limit, revision)
     except Compacted as error:
         raise Expired(
             "The provided continue parameter is too old to display a consistent list result. "
@@ -76,7 +89,7 @@ def find_page(backend: Backend, call: Call, options: ListOptions, wanted: int) -
         raise BadRequest(f"invalid continue token: {error}") from error
 
 
-def _page(
+async def _page(
     backend: Backend, call: Call, chosen: Selection, after: str, limit: int, revision: int
 ) -> Found:
     table, prefix = call.kind.store_table, store_prefix(call.kind, call.namespace)
@@ -85,12 +98,15 @@ def _page(
         token = Continue(page.entries[-1].name, page.revision).token() if page.more else ""
         return Found(page.entries, page.revision, token, page.remaining)
     entries: list[Entry] = []
+    working = backend.turns.slice()
     while True:
         page = backend.store.range(
             table, prefix, after=after, limit=PAGE if limit else 0, revision=revision
         )
         revision = page.revision
-        for entry in page.entries:
+        for entry in page.entries:  # of one version, whatever happens during a pause
+            if working.is_over:
+                await working.pause()
             if chosen.picks(facts(call.kind, entry)):
                 if limit and len(entries) == limit:
                     return Found(entries, revision, Continue(entries[-1].name, revision).token())
@@ -100,9 +116,10 @@ def _page(
         after = page.entries[-1].name
 
 
-def matching(backend: Backend, call: Call, options: ListOptions) -> list[Entry]:
+async def matching(backend: Backend, call: Call, options: ListOptions) -> list[Entry]:
     """Everything in the collection that the selectors pick, now."""
-    return _page(backend, call, selection(call.kind, options), "", options.limit, 0).entries
+    page = await _page(backend, call, selection(call.kind, options), "", options.limit, 0)
+    return page.entries
 
 
 def read_token(text: str) -> tuple[str, int]:

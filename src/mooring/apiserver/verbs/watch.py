@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from mooring.apiserver.backend import Backend, Call
+from mooring.apiserver.budgets import MOST_WATCH_BYTES
 from mooring.apiserver.document import encode, facts
 from mooring.apiserver.http.message import Answer, Stream, Writer
 from mooring.apiserver.objects import store_prefix
@@ -25,7 +26,7 @@ from mooring.model.selector import escape_field
 SHORTEST, LONGEST = 1800, 3600  # seconds a watch lasts when the client does not say
 BOOKMARK_EVERY = 60.0
 BOOKMARK_BEFORE_END = 2.0
-MOST_PER_TURN = 500  # events sent to one watcher before others get their turn
+MOST_PER_TURN = 500  # events judged for one watcher at a time
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
@@ -72,13 +73,14 @@ class WatchSource:
         self._selection: Selection = selection(call.kind, options)
         self._form: WatchForm = watch_form(backend, call)
         self._options = options
-        self._is_plain = not self._prefix and self._selection.is_all and self._form.is_shared
+        self._is_plain = self._selection.is_all and self._form.is_shared
         self._initial: Iterator[Entry] = iter(())
         self._initial_revision = 0
         self._is_listing = False
         self._watch: Watch | None = None
         self._writer: Writer | None = None
         self._timers: list[asyncio.TimerHandle] = []
+        self._has_turn = False  # it waits in line, to go on then
 
     # Source
 
@@ -93,6 +95,14 @@ class WatchSource:
         self.on_ready()
 
     def on_ready(self) -> None:
+        if self._has_turn:
+            return
+        if self._selection.is_costly:
+            self._go_on_later()
+        else:
+            self._proceed()
+
+    def _proceed(self) -> None:
         writer = self._writer
         if writer is None or not writer.ready:
             return
@@ -140,15 +150,17 @@ class WatchSource:
 
     def _send_initial(self, writer: Writer) -> None:
         """Synthetic ADDED events for what exists, as fast as the client reads them."""
+        working = self._backend.turns.slice()
         lines: list[bytes] = []
+        size = 0
         for entry in self._initial:
             if self._selection.picks(facts(self._kind, entry)):
                 lines.append(self._form.line("ADDED", entry))
-                if len(lines) == MOST_PER_TURN:
-                    self._send(writer, lines)
-                    lines = []
-                    if not writer.ready:
-                        return
+                size += len(lines[-1])
+            if size >= MOST_WATCH_BYTES or working.is_over:
+                self._send(writer, lines)
+                self._go_on_later()
+                return
         self._send(writer, lines)
         self._is_listing = False
         if self._options.initial_events:
@@ -157,15 +169,31 @@ class WatchSource:
 
     def _send_changes(self, writer: Writer) -> None:
         watch = self._watch
+        working = self._backend.turns.slice()
         while watch is not None and writer.ready:
-            events = watch.poll(MOST_PER_TURN)
+            events = watch.poll(MOST_PER_TURN, MOST_WATCH_BYTES)
             if not events:
                 return
             if self._is_plain:
-                writer.write_framed(self._backend.frames.of(self._kind, events, self._line))
-                self._backend.watch_events(self._kind, len(events))
+                framed = self._backend.frames.of(self._kind, self._prefix, events, self._line)
+                if framed.events:
+                    writer.write_framed(framed.chunk)
+                    self._backend.watch_events(self._kind, framed.events)
             else:
                 self._send(writer, list(self._lines(events)))
+            if working.is_over:
+                self._go_on_later()
+                return
+
+    def _go_on_later(self) -> None:
+        """There is more, and others have their turn before it."""
+        if not self._has_turn:
+            self._has_turn = True
+            self._backend.turns.call(self._go_on)
+
+    def _go_on(self) -> None:
+        self._has_turn = False
+        self._proceed()
 
     def _send(self, writer: Writer, lines: list[bytes]) -> None:
         if lines:

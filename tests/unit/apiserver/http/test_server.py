@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mooring.apiserver.http.connection import Connection
+from mooring.apiserver.http.limits import Limits
 from mooring.apiserver.http.message import Answer, Request, Response, Stream, Writer
-from mooring.apiserver.http.server import SLOWEST_REQUEST, SWEEP_EVERY, Server
+from mooring.apiserver.http.server import SWEEP_EVERY, Server
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.loop_time import LoopTime
 
@@ -30,6 +31,9 @@ class FakeTransport(asyncio.Transport):
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         """There is no buffer."""
+
+    def get_write_buffer_size(self) -> int:
+        return 0
 
     def pause_reading(self) -> None:
         self.is_paused = True
@@ -75,7 +79,12 @@ def clock() -> VirtualClock:
 
 @pytest.fixture
 async def server(clock: VirtualClock) -> AsyncIterator[Server]:
-    made = Server(answer, clock, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    made = Server(
+        answer,
+        clock,
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER),
+        lambda header: header.removeprefix("Bearer "),
+    )
     await made.listen("127.0.0.1", 0)
     running = asyncio.create_task(made.run())
     await made.serving.wait()
@@ -103,36 +112,45 @@ def get(path: str) -> bytes:
     return f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
 
 
-SENT = {
-    "a request that was begun": (get("/a")[:-5], True),
-    "a request that was begun behind another": (get("/a") + b"GET /b HT", True),
-    "a body that was begun": (b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf", True),
-    "nothing": (b"", False),
-    "a whole request, and then silence": (get("/a"), False),
-    "a request that takes long to answer": (get("/slow"), False),
+TOKEN = b"Authorization: Bearer alice\r\n"
+LIMITS = Limits()
+
+SENT: dict[str, tuple[bytes, float | None]] = {
+    "a head that was begun": (get("/a")[:-5], LIMITS.head),
+    "a head that was begun behind another request": (get("/a") + b"GET /b HT", LIMITS.head),
+    "a body that was begun": (
+        b"POST / HTTP/1.1\r\n" + TOKEN + b"Content-Length: 9\r\n\r\nhalf",
+        LIMITS.request,
+    ),
+    "nothing": (b"", LIMITS.stranger),
+    "a whole request of a stranger, and then silence": (get("/a"), LIMITS.stranger),
+    "a whole request of a caller, and then silence": (
+        b"GET /a HTTP/1.1\r\n" + TOKEN + b"\r\n",
+        LIMITS.idle,
+    ),
+    "a request that takes long to answer": (get("/slow"), None),
 }
 
 
-@pytest.mark.parametrize(("data", "is_dropped"), SENT.values(), ids=SENT)
-async def test_who_does_not_finish_a_request_in_a_minute_is_dropped(
+@pytest.mark.parametrize(("data", "seconds"), SENT.values(), ids=SENT)
+async def test_who_takes_too_long_is_dropped(
     clock: VirtualClock,
     connection: Connection,
     transport: FakeTransport,
     monkeypatch: pytest.MonkeyPatch,
     data: bytes,
-    *,
-    is_dropped: bool,
+    seconds: float | None,
 ) -> None:
     loop_time = LoopTime(asyncio.get_running_loop(), monkeypatch)
     if data:
         connection.data_received(data)
     await settle()
-    await loop_time.passes(SLOWEST_REQUEST - 5)
+    await loop_time.passes((seconds or LIMITS.idle) - 5)
     await clock.advance(SWEEP_EVERY)
     assert not transport.is_aborted
     await loop_time.passes(10)
     await clock.advance(SWEEP_EVERY)
-    assert transport.is_aborted is is_dropped
+    assert transport.is_aborted is (seconds is not None)
 
 
 async def test_a_bug_in_one_stream_ends_one_connection(

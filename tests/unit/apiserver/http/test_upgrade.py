@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mooring.apiserver.http.connection import HIGH_WATER, Connection
+from mooring.apiserver.http.connection import Connection
+from mooring.apiserver.http.limits import HIGH_WATER
 from mooring.apiserver.http.message import Answer, Outlet, Request, Response, Upgrade
 from mooring.apiserver.http.server import Server
 from tests.fakes.clock import VirtualClock, settle
