@@ -96,6 +96,7 @@ class Server:
             finally:
                 for task in doors:
                     task.cancel()
+                await asyncio.gather(*doors, return_exceptions=True)  # nobody waits at them
                 for door in self._sockets:
                     door.close()
                 await self._drain()

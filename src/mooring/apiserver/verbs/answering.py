@@ -88,6 +88,8 @@ def list_in_form(
 
 def warning_headers(warnings: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Each text once; when they are long, their beginnings and no more than fit, as upstream."""
+    if not warnings:
+        return ()
     told = list(dict.fromkeys(filter(None, warnings)))
     if sum(map(len, told)) > MOST_WARNED:
         told = list(_beginnings(told))
