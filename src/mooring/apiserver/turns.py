@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 from mooring.clock import Clock
 
 SLICE = 0.003  # seconds of work before the next in line, and everybody else, has its turn
+FIRST = 0.0005  # seconds of work that need no turn: many may ask in the same round
 
 
 class Turns:
@@ -23,9 +24,9 @@ class Turns:
         self._waiting: deque[Callable[[], None]] = deque()
         self._is_called = False
 
-    def slice(self) -> "Slice":
-        """A slice that begins now: the first one needs no turn."""
-        return Slice(self, self._clock)
+    def slice(self, seconds: float = FIRST) -> "Slice":
+        """A slice that begins now: a short one, unless the caller has had to wait for its turn."""
+        return Slice(self, self._clock, seconds)
 
     def call(self, work: Callable[[], None]) -> None:
         """Have `work`, at most a slice of it, done in its turn."""
@@ -51,10 +52,10 @@ class Turns:
 class Slice:
     """Says when it is time to let others go first."""
 
-    def __init__(self, turns: Turns, clock: Clock) -> None:
+    def __init__(self, turns: Turns, clock: Clock, seconds: float) -> None:
         self._turns = turns
         self._now = clock.monotonic
-        self._until = self._now() + SLICE
+        self._until = self._now() + seconds
 
     @property
     def is_over(self) -> bool:

@@ -52,8 +52,8 @@ async def test_whoever_gives_up_its_turn_holds_up_nobody() -> None:
 
 async def test_a_slice_is_over_in_time() -> None:
     clock = RealClock()
-    working = Turns(clock).slice()
     began = clock.monotonic()
+    working = Turns(clock).slice(SLICE)
     while not working.is_over:
         pass
     assert clock.monotonic() - began >= SLICE

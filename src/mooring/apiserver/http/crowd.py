@@ -27,21 +27,21 @@ class Crowd:
     def has_room(self, connected: int) -> bool:
         """Whether one more may come in; of strangers the oldest gives way to it."""
         if len(self._shaking) + len(self._strangers) >= self._limits.strangers:
-            self.make_room()
+            self._make_room()
         return connected + len(self._shaking) < self._limits.connections
 
-    def make_room(self) -> None:
-        """The oldest stranger goes, preferably one that is doing nothing."""
-        idle = next((each for each in self._strangers if each.idle), None)
-        if idle is not None:
-            del self._strangers[idle]
-            idle.abort()
-        elif self._shaking:
-            next(iter(self._shaking.values())).cancel()
-        elif self._strangers:
-            busy = next(iter(self._strangers))
-            del self._strangers[busy]
-            busy.abort()
+    def _make_room(self) -> None:
+        """Of the larger crowd one gives way: the oldest handshake, or the stranger that did
+        nothing for longest. So neither sort can drive out all of the other."""
+        if len(self._shaking) >= len(self._strangers):
+            connection, handshake = next(iter(self._shaking.items()))
+            del self._shaking[connection]
+            handshake.cancel()
+        else:
+            idle = (each for each in self._strangers if each.idle)
+            stranger = next(idle, next(iter(self._strangers)))
+            del self._strangers[stranger]
+            stranger.abort()
 
     def entered(self, connection: Connection, handshake: "asyncio.Task[None]") -> None:
         self._shaking[connection] = handshake

@@ -17,7 +17,7 @@ from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.verbs.answering import list_in_form
 from mooring.apiserver.verbs.long_lists import made_list
 from mooring.apiserver.verbs.reading import catch_up
-from mooring.apiserver.verbs.selecting import Selection, selection
+from mooring.apiserver.verbs.selecting import Selection, selection_in_turn
 from mooring.errors import BadRequest, Compacted, Expired, FutureRevision
 
 PAGE = 2000  # entries looked at per step when a selector thins them out
@@ -67,7 +67,7 @@ def list_body(backend: Backend, kind: Kind, entries: list[Entry], metadata: dict
 
 async def find_page(backend: Backend, call: Call, options: ListOptions, wanted: int) -> Found:
     """The entries that answer the list, as of one revision."""
-    chosen = selection(call.kind, options)
+    chosen = await selection_in_turn(backend, call.kind, options)
     # A page of a certain version is of that very version, as with `Exact`: so it was before
     # `resourceVersionMatch` came, and clients that page this way never see two versions.
     is_exact = options.match == "Exact" or (options.limit and not options.match)
@@ -118,7 +118,8 @@ async def _page(
 
 async def matching(backend: Backend, call: Call, options: ListOptions) -> list[Entry]:
     """Everything in the collection that the selectors pick, now."""
-    page = await _page(backend, call, selection(call.kind, options), "", options.limit, 0)
+    chosen = await selection_in_turn(backend, call.kind, options)
+    page = await _page(backend, call, chosen, "", options.limit, 0)
     return page.entries
 
 

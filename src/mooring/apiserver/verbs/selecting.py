@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import msgspec
 
+from mooring.apiserver.backend import Backend
 from mooring.apiserver.budgets import MOST_TERMS
 from mooring.apiserver.document import Facts
 from mooring.apiserver.kinds.contract import Kind
@@ -50,6 +51,13 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 EVERYTHING = Selection()
+
+
+async def selection_in_turn(backend: Backend, kind: Kind, options: ListOptions) -> Selection:
+    """As `selection`; a long one is read when it is the caller's turn."""
+    if len(options.labels) + len(options.fields) > LONGEST:
+        await backend.turns.next()
+    return selection(kind, options)
 
 
 def selection(kind: Kind, options: ListOptions) -> Selection:

@@ -17,9 +17,10 @@ from mooring.apiserver.http.message import Answer, Stream, Writer
 from mooring.apiserver.objects import store_prefix
 from mooring.apiserver.options import ListOptions, list_options
 from mooring.apiserver.store.contract import Entry, Event, Watch
+from mooring.apiserver.turns import FIRST, SLICE
 from mooring.apiserver.verbs.answering import WatchForm, watch_form
 from mooring.apiserver.verbs.reading import catch_up, version_flaw
-from mooring.apiserver.verbs.selecting import Selection, selection
+from mooring.apiserver.verbs.selecting import Selection, selection_in_turn
 from mooring.errors import ApiError, Compacted, Expired, ServerError, ServerTimeout
 from mooring.model.selector import escape_field
 
@@ -38,7 +39,8 @@ async def watch(backend: Backend, call: Call) -> Answer:
         options = msgspec.structs.replace(options, fields=fields)
     if flaw := version_flaw(options.version):
         raise ServerError(flaw)
-    source = WatchSource(backend, call, options)
+    chosen = await selection_in_turn(backend, call.kind, options)
+    source = WatchSource(backend, call, options, chosen)
     try:
         await catch_up(backend, options.version if options.initial_events else "")
     except ServerTimeout as error:
@@ -66,11 +68,13 @@ class RefusedSource:
 class WatchSource:
     """Feeds one watcher."""
 
-    def __init__(self, backend: Backend, call: Call, options: ListOptions) -> None:
+    def __init__(
+        self, backend: Backend, call: Call, options: ListOptions, chosen: Selection
+    ) -> None:
         self._backend = backend
         self._kind = call.kind
         self._prefix = store_prefix(call.kind, call.namespace)
-        self._selection: Selection = selection(call.kind, options)
+        self._selection = chosen
         self._form: WatchForm = watch_form(backend, call)
         self._options = options
         self._is_plain = self._selection.is_all and self._form.is_shared
@@ -102,15 +106,15 @@ class WatchSource:
         else:
             self._proceed()
 
-    def _proceed(self) -> None:
+    def _proceed(self, seconds: float = FIRST) -> None:
         writer = self._writer
         if writer is None or not writer.ready:
             return
         try:
             if self._is_listing:
-                self._send_initial(writer)
+                self._send_initial(writer, seconds)
             if not self._is_listing:
-                self._send_changes(writer)
+                self._send_changes(writer, seconds)
         except Compacted as error:
             self._fail(Expired(str(error)))
 
@@ -148,9 +152,9 @@ class WatchSource:
 
     # sending
 
-    def _send_initial(self, writer: Writer) -> None:
+    def _send_initial(self, writer: Writer, seconds: float) -> None:
         """Synthetic ADDED events for what exists, as fast as the client reads them."""
-        working = self._backend.turns.slice()
+        working = self._backend.turns.slice(seconds)
         lines: list[bytes] = []
         size = 0
         for entry in self._initial:
@@ -167,9 +171,9 @@ class WatchSource:
             annotations = {INITIAL_EVENTS_END: "true"}
             writer.write(self._form.bookmark(self._initial_revision, annotations))
 
-    def _send_changes(self, writer: Writer) -> None:
+    def _send_changes(self, writer: Writer, seconds: float) -> None:
         watch = self._watch
-        working = self._backend.turns.slice()
+        working = self._backend.turns.slice(seconds)
         while watch is not None and writer.ready:
             events = watch.poll(MOST_PER_TURN, MOST_WATCH_BYTES)
             if not events:
@@ -193,7 +197,7 @@ class WatchSource:
 
     def _go_on(self) -> None:
         self._has_turn = False
-        self._proceed()
+        self._proceed(SLICE)
 
     def _send(self, writer: Writer, lines: list[bytes]) -> None:
         if lines:
