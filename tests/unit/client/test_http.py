@@ -270,7 +270,9 @@ async def test_an_object_that_cannot_be_read_is_named(script: Script, client: Ht
 
 
 async def test_a_list_that_cannot_be_read_says_where(script: Script, client: HttpClient) -> None:
-    script.answer({"metadata": {}, "items": [a_stored(spec={"volumeName": 7})]})
+    script.answer(
+        {"metadata": {"resourceVersion": "9"}, "items": [a_stored(spec={"volumeName": 7})]}
+    )
     listing = await client.list(Claim)
     with pytest.raises(Unreadable, match=r"\$\.spec\.volumeName"):
         listing.items  # noqa: B018  a property

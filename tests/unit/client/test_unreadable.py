@@ -20,7 +20,8 @@ def stored(name: str, volume: object = "pv") -> bytes:
 
 def test_a_page_tells_what_of_it_cannot_be_read() -> None:
     items = [json.loads(stored(name, volume)) for name, volume in (("a", "pv"), ("b", 7))]
-    page = READER.read_page(json.dumps({"metadata": {"continue": "x"}, "items": items}).encode())
+    metadata = {"continue": "x", "resourceVersion": "9"}
+    page = READER.read_page(json.dumps({"metadata": metadata, "items": items}).encode())
     assert [claim.key.name for claim in page.items or ()] == ["a"]
     assert [claim.kind for claim in page.items or ()] == ["PersistentVolumeClaim"]
     assert [one.key for one in page.unread] == [Key("ns", "b")]

@@ -6,7 +6,7 @@ import logging
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from mooring.errors import Invalid, StoreError
+from mooring.errors import Invalid, StoreError, UsageError
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.poison import LONGEST_KEY, POISONED, Poisoned, shielded
@@ -99,11 +99,11 @@ async def test_a_loop_that_fails_is_run_anew_after_a_pause() -> None:
     assert runs == 3
 
 
-async def test_a_loop_that_says_why_it_cannot_go_on_is_believed() -> None:
+async def test_a_loop_that_only_a_person_can_help_is_believed() -> None:
     async def run() -> None:
-        raise StoreError("damaged")
+        raise UsageError("the port is taken: choose another --port")
 
-    with pytest.raises(StoreError):
+    with pytest.raises(UsageError):
         await lasting("turns", VirtualClock(), run)
 
 

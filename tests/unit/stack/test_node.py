@@ -90,9 +90,13 @@ SETTINGS: Doc = {"name": "settings", "configMap": {"name": "settings"}}
 
 
 async def test_it_is_ready_and_says_what_it_has(world: World) -> None:
+    def told() -> Doc:
+        found = world.api.parts.backend.objects.find("nodes", "", NODE, "")
+        return {} if found is None else dict(found)
+
     async with world.node():
+        await until(lambda: told()["status"]["conditions"][-1]["reason"] == "KubeletReady")
         node = (await world.api.get(f"/api/v1/nodes/{NODE}")).doc
-        assert node["status"]["conditions"][-1]["reason"] == "KubeletReady"
         assert node["status"]["capacity"]["pods"] == "110"
         await until(lambda: world.has("leases", "kube-node-lease", NODE, COORDINATION))
 
