@@ -94,6 +94,7 @@ class Crowd:
         """So many bytes wait for its client. Who has to be given up now: those that wait longest,
         of the same caller when that one has too much, of all when there is too much in all."""
         self.drained(connection)
+        unsent += self._limits.unsent_beside
         caller = connection.caller
         self._unsent[connection] = (caller, unsent)
         self._unsent_each[caller] = self._unsent_each.get(caller, 0) + unsent

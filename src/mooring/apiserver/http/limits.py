@@ -10,7 +10,7 @@ MOST_BODY = 3 * 1024 * 1024
 MOST_DISCARDED = 64 * 1024 * 1024  # a larger body is not even read to its end
 MOST_HEADER_BYTES = 64 * 1024
 MOST_URL = 16 * 1024
-HIGH_WATER = 128 * 1024  # unsent bytes at which a sender has to wait
+HIGH_WATER = 64 * 1024  # unsent bytes at which a sender has to wait
 RETAINED = 128 * 1024
 """Bytes of a body after which its connection counts as large: TLS keeps its buffers as large as
 they ever had to be, more than half a megabyte, for as long as the connection lasts."""
@@ -34,8 +34,9 @@ class Limits(msgspec.Struct, frozen=True):
     bodies_each: int = 32 * MB
 
     # bytes of answers that wait for clients which do not read
-    unsent: int = 64 * MB
-    unsent_each: int = 32 * MB
+    unsent: int = 48 * MB
+    unsent_each: int = 16 * MB
+    unsent_beside: int = 64 * 1024  # of each such client, in buffers that tell nobody
 
     # seconds
     stranger: float = 30.0  # without a whole request

@@ -24,7 +24,13 @@ from tests.unit.apiserver.http.test_server import FakeTransport
 
 KB = 1024
 SMALL = Limits(
-    strangers=3, connections_each=2, bodies=100, bodies_each=60, unsent=1000, unsent_each=600
+    strangers=3,
+    connections_each=2,
+    bodies=100,
+    bodies_each=60,
+    unsent=1000,
+    unsent_each=600,
+    unsent_beside=0,
 )
 
 
