@@ -23,7 +23,15 @@ import msgspec
 from mooring import log
 from mooring.client.contract import Client, Doc
 from mooring.clock import Clock, to_micros
-from mooring.errors import ApiError, Conflict, ConnectionLost, MooringError, NotFound
+from mooring.errors import (
+    ApiError,
+    Conflict,
+    ConnectionLost,
+    Forbidden,
+    MooringError,
+    NotFound,
+    Unauthorized,
+)
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.reconcile.deadline import within
@@ -31,6 +39,10 @@ from mooring.reconcile.leadership import Leadership
 
 _log = log.get("mooring.lease")
 
+REMEDY = (
+    "allow get, create and patch on leases of coordination.k8s.io in that namespace, or choose "
+    "another one, or --no-leader-elect if nobody else runs"
+)
 _JITTER = 1.2  # candidates wait up to this many retry periods longer, so that they do not meet
 
 
@@ -85,6 +97,7 @@ class LeaderElection:
         self._terms = terms
         self._told = told
         self._waits_for = ""  # whom we have told of
+        self._is_refused = False  # and it is told
         self._seen: Lease | None = None
         self._seen_at = 0.0  # when its version was new to us
         self._until = 0.0  # so long we may lead
@@ -146,9 +159,22 @@ class LeaderElection:
                 async with within(self._clock, self._terms.renew_deadline):
                     if await self._claim():
                         return
+            except (Forbidden, Unauthorized, NotFound) as error:  # not found: no such namespace
+                self._tell_of_refusal(error)
             except (MooringError, TimeoutError) as error:
                 _log.debug("no lease", lease=self._key, because=error)
             await self._clock.sleep(self._terms.retry * (1 + _JITTER * self._chance.random()))
+
+    def _tell_of_refusal(self, error: ApiError) -> None:
+        """Once, and loudly: it does not pass by itself, and a candidate that waits says nothing."""
+        if not self._is_refused:
+            self._is_refused = True
+            _log.warning(
+                "NO LEASE, AND NOTHING IS SERVED: the server refuses it",
+                lease=self._key,
+                because=error,
+                remedy=REMEDY,
+            )
 
     async def _claim(self) -> bool:
         """Take the lease if it is free, or ours still."""

@@ -47,7 +47,6 @@ from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
 from mooring.sidecars.provisioner.run import Provisioner
 from mooring.sidecars.provisioner.settings import AS_UPSTREAM, Settings
 from mooring.sidecars.watched import Watched
-from mooring.stack.lease_rights import TellsOfRights
 
 _log = log.get("mooring.sidecars")
 
@@ -206,8 +205,7 @@ class SidecarsRole:
         lease = Key(self._work.lease_namespace, _LEASES[sidecar](driver.name))
         identity = self._work.lease_identity or self._identity
         terms = self._work.lease_terms
-        client = TellsOfRights(self._client, lease)
-        election = LeaderElection(client, self._clock, self._chance, lease, identity, terms)
+        election = LeaderElection(self._client, self._clock, self._chance, lease, identity, terms)
         fence = election.leadership
         fenced = msgspec.structs.replace(driver, calls=FencedCalls(driver.calls, fence))
         await election.run(lambda: lead(FencedClient(self._client, fence), fenced))

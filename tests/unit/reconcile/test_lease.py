@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from mooring.errors import ConnectionLost, ServerError
+from mooring.errors import (
+    ApiError,
+    ConnectionLost,
+    Forbidden,
+    NotFound,
+    ServerError,
+    Unauthorized,
+)
 from mooring.reconcile.lease import LeaderElection
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import settle
@@ -205,6 +212,39 @@ async def test_trouble_with_the_server_is_waited_out() -> None:
         a.start()
         await world.clock.advance(30)
         assert (world.leaders, world.terms) == (["a"], 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "refusal"),
+    {
+        "a right is missing": ("get", Forbidden("leases is forbidden")),
+        "the token is no good": ("get", Unauthorized("unauthorized")),
+        "there is no such namespace": ("create", NotFound("namespaces storage not found")),
+    }.values(),
+    ids=("a right is missing", "the token is no good", "there is no such namespace"),
+)
+async def test_29_who_is_refused_the_lease_is_told_once(
+    caplog: pytest.LogCaptureFixture, call: str, refusal: ApiError
+) -> None:
+    async with a_world() as world:
+        candidate = world.candidate("a")
+        candidate.client.fail(call, refusal, times=5)
+        candidate.start()
+        await world.clock.advance(9)
+        assert world.leaders == []
+    (told,) = (record.getMessage() for record in caplog.records)
+    for word in ("NOTHING IS SERVED", str(KEY), str(refusal), "remedy="):
+        assert word in told
+
+
+async def test_a_lease_that_is_not_there_yet_or_anothers_is_nothing_to_tell(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with a_world() as world:
+        for name in "ab":
+            world.candidate(name).start()
+        await world.clock.advance(60)
+    assert not caplog.records
 
 
 async def run_once(world: World, lead: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
