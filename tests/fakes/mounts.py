@@ -103,6 +103,9 @@ class FakeMounts:
     def table(self) -> MountTable:
         return MountTable(tuple(self._entries))
 
+    def make_private(self, path: Path) -> None:
+        """Nothing here is seen elsewhere."""
+
     def make_unbindable(self, path: Path) -> None:
         if not self.is_mount_point(path):
             self.bind(path, path)

@@ -104,6 +104,10 @@ class MountOps(Protocol):
         """
         ...
 
+    def make_private(self, path: Path) -> None:
+        """Have what happens below the mount at `path` seen there alone. Raises: HostError."""
+        ...
+
     def make_unbindable(self, path: Path) -> None:
         """Keep what is mounted below `path` out of every bind of a directory above it.
 

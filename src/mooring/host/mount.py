@@ -151,6 +151,9 @@ class Mounts:
             mount_calls.mount(str(real), real, "", MountFlag.BIND)
         mount_calls.mount("", real, "", MountFlag.SHARED | MountFlag.REC)
 
+    def make_private(self, path: Path) -> None:
+        mount_calls.mount("", path, "", MountFlag.PRIVATE)
+
     def make_unbindable(self, path: Path) -> None:
         real = Path(os.path.realpath(path))
         if not self.is_mount_point(real):

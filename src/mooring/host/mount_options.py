@@ -27,6 +27,7 @@ class MountFlag(IntFlag):
     REC = 16384
     SILENT = 32768
     UNBINDABLE = 1 << 17
+    PRIVATE = 1 << 18
     SLAVE = 1 << 19
     SHARED = 1 << 20
     RELATIME = 1 << 21

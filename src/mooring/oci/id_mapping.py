@@ -94,6 +94,7 @@ class IdMapping:
         mounts of their own. Raises: HostError."""
         root, opened = self._place.rootfs, self._place.open_rootfs
         self._mounts.bind(root, opened)
+        self._mounts.make_private(opened)  # else taking it away takes it from the container too
         for part in parts:
             below = part.removeprefix("/")
             self._mounts.bind(root / below, opened / below)

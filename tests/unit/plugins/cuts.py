@@ -88,6 +88,10 @@ class CutMounts:
         with self._change():
             self._inner.make_shared(path)
 
+    def make_private(self, path: Path) -> None:
+        with self._change():
+            self._inner.make_private(path)
+
     def make_unbindable(self, path: Path) -> None:
         with self._change():
             self._inner.make_unbindable(path)
