@@ -44,11 +44,14 @@ app.command("version")(version.version)
 
 def main() -> None:
     """Run a command; what Mooring raises on purpose becomes one line and exit code 1."""
+    failed = False
     try:
         app()
     except* MooringError as errors:
         for error in _flat(errors):
             sys.stderr.write(f"mooring: {error}\n")
+        failed = True
+    if failed:  # not in the block: Python before 3.11.4 puts what is raised there into a group
         sys.exit(1)
 
 

@@ -13,7 +13,8 @@ def kubeconfig(
     role: Annotated[
         str,
         typer.Option(
-            help="Whose rights it carries: admin, controllers, scheduler, read-only or node:<name>."
+            help="Whose rights it carries: admin, controllers, scheduler, sidecars, read-only or "
+            "node:<name>."
         ),
     ] = "admin",
     server: Annotated[

@@ -140,13 +140,13 @@ def _check(roles: list[str], addresses: list[str]) -> None:
         if len(roles) > 1 or addresses:
             raise UsageError("release runs alone, and talks to no driver")
         return
-    if not addresses:
-        raise UsageError("give --csi-address, the socket of a driver")
     for role in roles:
         if role in TO_COME:
             raise UsageError(f"the {role} is not there yet; choose {', '.join(SERVED)}")
         if role not in (*SERVED, REGISTRAR):
             known = ", ".join((*SERVED, REGISTRAR, RELEASE))
             raise UsageError(f"there is no sidecar {role!r}; choose one of {known}")
+    if not addresses:
+        raise UsageError("give --csi-address, the socket of a driver")
     if REGISTRAR in roles and (len(roles) > 1 or len(addresses) > 1):
         raise UsageError("a registrar runs alone, for one driver: give it a process of its own")

@@ -37,3 +37,9 @@ def test_without_a_socket_there_is_nobody_to_serve() -> None:
     result = CliRunner().invoke(app, ["sidecar", "provisioner"])
     assert isinstance(result.exception, UsageError)
     assert str(result.exception) == "give --csi-address, the socket of a driver"
+
+
+def test_a_misspelt_role_is_named_even_without_a_socket() -> None:
+    result = CliRunner().invoke(app, ["sidecar", "relese"])
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith("there is no sidecar 'relese'; choose one of ")
