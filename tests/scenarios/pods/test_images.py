@@ -14,7 +14,8 @@ async def test_an_image_that_is_not_here_is_waited_for(cluster: Cluster) -> None
         waiting = (await cluster.container())["state"]["waiting"]
         remedy = (
             'image "tool:2" is not on this machine, and Mooring does not pull images: '
-            "add it with `mooring image import tool:2 FILE`"
+            "add it with `mooring image import tool:2 FILE`, and the --data-dir or --root-dir that "
+            "this node runs with"
         )
         assert waiting == {"reason": "ErrImagePull", "message": remedy}
         await cluster.passes(1)

@@ -23,7 +23,10 @@ def find_image(images: Images, reference: str) -> StoredImage | None:
 
 def absent(reference: str, pull_policy: str) -> Hindered:
     """The image is not on this machine; says how it could come there."""
-    remedy = f"add it with `mooring image import {reference} FILE`"
+    remedy = (
+        f"add it with `mooring image import {reference} FILE`, and the --data-dir or --root-dir "
+        "that this node runs with"
+    )
     if pull_policy == _NEVER:
         return Hindered(
             NEVER_PULL,
