@@ -1,5 +1,7 @@
 """Finding out who is behind a socket, and noticing when that changes."""
 
+import asyncio
+
 from mooring import log
 from mooring.clock import Clock
 from mooring.csi.capability import ControllerCapability, PluginService
@@ -14,6 +16,7 @@ _log = log.get("mooring.sidecars")
 
 PAUSES = Backoff(first=0.1, cap=5.0)
 ASKING_SECONDS = 5.0
+SILENT_SECONDS = 2.0  # for which nobody is told that there is no driver yet
 
 
 class DriverAt:
@@ -29,13 +32,22 @@ class DriverAt:
         """Wait until it listens and is ready, and ask who it is; tried until it answers."""
         failures = 0
         while True:
-            await self._connection.wait_ready()
+            await self._listens()
             answer = await self._ask()
             if isinstance(answer, Driver):
                 return answer
             failures += 1
             _log.info("waiting for a driver", at=self._connection.endpoint, because=answer)
             await self._clock.sleep(PAUSES.delay(failures))
+
+    async def _listens(self) -> None:
+        try:
+            async with asyncio.timeout(SILENT_SECONDS):
+                await self._connection.wait_ready()
+        except TimeoutError:
+            at = self._connection.endpoint
+            _log.info("waiting for a driver", at=at, because="nobody listens there")
+            await self._connection.wait_ready()
 
     async def changed(self, driver: Driver) -> Driver:
         """Return when the driver came back as another, or able to do something else."""

@@ -1,6 +1,7 @@
 """Who is behind a socket, found out on a real one."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from mooring.clock import RealClock
 from mooring.csi.capability import ControllerCapability, PluginService
 from mooring.csi.channel import Connection
 from mooring.csi.outcome import Code
+from mooring.sidecars import meeting
 from mooring.sidecars.driver import Abilities
 from mooring.sidecars.meeting import DriverAt
 from tests.fakes.csi_driver import Fails, FakeCsiDriver
+from tests.fakes.waiting import until
 
 
 @pytest.fixture
@@ -62,3 +65,17 @@ async def test_a_driver_that_comes_back_the_same_is_the_same(
     await driver.start()
     now = await asyncio.wait_for(changing, 10)
     assert not now.abilities.has_topology
+
+
+async def test_that_nobody_listens_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(meeting, "SILENT_SECONDS", 0.05)
+    caplog.set_level(logging.INFO)
+    driver = FakeCsiDriver(tmp_path / "csi.sock")
+    async with Connection(str(driver.socket)) as connection:
+        waiting = asyncio.create_task(DriverAt(connection, RealClock()).meet())
+        await until(lambda: "nobody listens there" in caplog.text)
+        async with driver:
+            met = await asyncio.wait_for(waiting, 10)
+    assert met.name == "fake.csi.mooring.dev"
