@@ -26,6 +26,7 @@ MooringError
 │   ├── Compacted         that revision is gone
 │   ├── FutureRevision    that revision has not happened yet
 │   ├── DiskFull          there is no room for a write; reads go on
+│   ├── Removed           its files were taken away while it was in use
 │   └── Damaged           the database cannot be trusted; nothing was changed
 └── HostError             the operating system refused, and nothing goes on behind the caller's back
     ├── KernelRefused     a system call was refused; carries the errno
@@ -36,6 +37,7 @@ MooringError
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 
@@ -197,6 +199,19 @@ class DiskFull(StoreError):
         super().__init__(
             "no space is left on the disk of the data directory: free some there; reads go on, "
             "and writes as soon as there is room"
+        )
+
+
+class Removed(StoreError):
+    """Somebody took the files of the database away; what is in memory can be read, until the end.
+
+    The text is the same for every write.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            f"the data directory {directory} was removed while mooring runs: nothing can be "
+            "written. Stop it, and start it anew"
         )
 
 

@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -102,7 +103,8 @@ def nothing_left_after(root: Path) -> Iterator[NodeContainers]:
         containers.take_away()
         containers.close()
         for entry in reversed(read_table().below(canonical(root))):
-            Mounts().unmount(entry.mount_point)
+            # Lazily: what was killed a moment ago may still be on its way out.
+            subprocess.run(["umount", "--lazy", entry.mount_point], check=True)  # noqa: S603, S607
 
 
 def loop_devices(place: Path) -> dict[Path, str]:

@@ -102,15 +102,16 @@ def test_a_role_that_dies_ends_the_process_and_says_why(
     program = f"""
         from mooring.cli import main
         from mooring.errors import ConnectionLost
-        from mooring.stack.controllers import Controllers
+        from mooring.stack.node import NodeRole
 
         async def run(self):
             {dies}
 
-        Controllers.run = run
+        NodeRole.run = run
         main()
     """
-    flags = ("up", "--port", "0", "--data-dir", str(tmp_path / "data"), "--no-node")
+    root = tmp_path / "node"
+    flags = ("up", "--port", "0", "--data-dir", str(tmp_path / "data"), "--root-dir", str(root))
     ran = subprocess.run(  # noqa: S603  our own program
         [sys.executable, "-c", textwrap.dedent(program), *flags],
         capture_output=True,
@@ -121,5 +122,5 @@ def test_a_role_that_dies_ends_the_process_and_says_why(
 
     assert ran.returncode == 1
     assert ran.stdout.startswith("mooring is ready at ")
-    assert ran.stderr.splitlines()[-1] == f"mooring: the controllers died: {why}"
+    assert ran.stderr.splitlines()[-1] == f"mooring: the node died: {why}"
     assert ("Traceback" in ran.stderr) is (dies == DEATHS["a bug"][0])

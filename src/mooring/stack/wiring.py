@@ -27,6 +27,7 @@ from mooring.host.loop_watch import LoopWatch
 from mooring.stack.bulkhead_metrics import BulkheadMetrics
 from mooring.stack.config import LOOPBACK, Config
 from mooring.stack.credentials import keep_kubeconfig
+from mooring.stack.data_directory import check_data_dir
 from mooring.stack.role import Role, Troubled, run_until, sparing
 from mooring.stack.stopping import stop_asked
 from mooring.stack.together import Together
@@ -219,6 +220,7 @@ def _client_of_node(server: Running, name: str) -> LocalClient:
 async def serving(config: Config, say: Say) -> AsyncIterator[Running]:
     """An API server that answers, and `say` was told."""
     address = Address(config.host, config.port)
+    await in_thread(check_data_dir, config.data_dir)
     async with running(config.data_dir, address, RealClock(), config.names) as server:
         written = write_kubeconfigs(config, server)
         say(f"mooring is ready at {server.address.url} (kubectl --kubeconfig {written})")

@@ -83,7 +83,11 @@ class Database:
         self._staged = revision
 
     def commit(self) -> None:
-        """Return when the staged transaction is on disk. May be called from another thread."""
+        """Return when the staged transaction is on disk. May be called from another thread.
+
+        Raises: sqlite3.Error, Removed; then it is not.
+        """
+        self._mark.check_there()
         self._connection.commit()
         self._mark.note(self._staged)
 

@@ -11,6 +11,8 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
+from mooring.errors import Removed
+
 
 class RevisionMark:
     """The file, open for writing."""
@@ -29,6 +31,12 @@ class RevisionMark:
         """Write it down; a disk that refuses leaves the older note, which says no less truth."""
         with suppress(OSError):
             os.pwrite(self._descriptor, _spelled(revision), 0)
+
+    def check_there(self) -> None:
+        """Raises: Removed when its directory was emptied: SQLite goes on writing to files that
+        nobody will find again."""
+        if not os.fstat(self._descriptor).st_nlink:
+            raise Removed(self._path.parent)
 
     def remove(self) -> None:
         """There is nothing left to lose."""

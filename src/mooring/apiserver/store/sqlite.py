@@ -254,6 +254,8 @@ class SqliteStore(Timeline):
 
 def _refusal(failure: Exception) -> StoreError:
     """In words that name a remedy, where there is one."""
+    if isinstance(failure, StoreError):
+        return failure
     if getattr(failure, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
         return DiskFull()
     return StoreError(f"the database could not be written: {failure}")

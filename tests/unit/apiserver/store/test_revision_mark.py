@@ -7,7 +7,7 @@ import pytest
 
 from mooring.apiserver.store.database import open_database
 from mooring.apiserver.store.revision_mark import RevisionMark, find_mark
-from mooring.errors import Damaged
+from mooring.errors import Damaged, Removed
 
 FILES = ("mooring.db", "mooring.db-wal", "mooring.db-revision")
 
@@ -40,6 +40,15 @@ def test_34_a_log_that_was_removed_is_missed(killed: Path) -> None:
     after = {path.name: path.read_bytes() for path in killed.parent.iterdir()}
     after.pop("mooring.db.lock")
     assert after == before, "nothing was changed"
+
+
+def test_a_directory_that_is_removed_under_a_server_takes_no_more_writes(tmp_path: Path) -> None:
+    database, _ = open_database(tmp_path / "data" / "mooring.db")
+    shutil.rmtree(tmp_path / "data")
+    database.stage([], [], 2)
+    with pytest.raises(Removed, match=f"{tmp_path}/data was removed"):
+        database.commit()
+    database.close()
 
 
 def test_34_an_emptied_log_is_missed(killed: Path) -> None:
