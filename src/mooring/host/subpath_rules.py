@@ -7,20 +7,26 @@ from mooring.errors import HostError
 
 # `$$` stands for `$`; `$(` without an end, and `$` before anything else, for themselves.
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
+_LONGEST = 4096  # of a path
 
 
 def expand(expression: str, environment: Mapping[str, str]) -> str:
     """Put values of the container's environment for `$(NAME)` in a `subPathExpr`.
 
-    Raises: HostError that names the variables which are missing or empty.
+    Raises: HostError that names the variables which are missing or empty, or when it is too long.
     """
     missing: set[str] = set()
+    put_in = 0
 
     def value(reference: re.Match[str]) -> str:
         name = reference[1]
         if name is None:
             return "$"
+        nonlocal put_in
         found = environment.get(name, "")
+        put_in += len(found)
+        if put_in > _LONGEST:
+            raise HostError(f"the path of a subPathExpr is longer than {_LONGEST} characters")
         if not found:
             missing.add(name)
         return found

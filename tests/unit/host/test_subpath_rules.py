@@ -58,3 +58,8 @@ def test_missing(expression: str, text: str) -> None:
     with pytest.raises(HostError) as refused:
         expand(expression, ENVIRONMENT)
     assert str(refused.value) == text
+
+
+def test_an_expression_that_becomes_longer_than_a_path_is_refused() -> None:
+    with pytest.raises(HostError, match="longer than"):
+        expand("$(A)" * 1000, {"A": "x" * 1_000_000})

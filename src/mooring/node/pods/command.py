@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from mooring.model.container import Container
-from mooring.node.pods.environment import expand
+from mooring.node.pods.environment import expand_all
 from mooring.node.pods.hindered import CREATE, Hindered
 from mooring.oci.contract import StoredImage
 
@@ -15,9 +15,12 @@ SLEEP_FOREVER = ("/bin/sh", "-c", 'trap "exit 0" TERM INT; sleep 2147483647 & wa
 def command_line(
     container: Container, image: StoredImage | None, variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Without an image there is always something to run. Raises: Hindered when there is nothing."""
-    command = tuple(expand(word, variables) for word in container.command)
-    args = tuple(expand(word, variables) for word in container.args)
+    """Without an image there is always something to run.
+
+    Raises: Hindered when there is nothing, or when it is too long.
+    """
+    command = expand_all(container.command, variables)
+    args = expand_all(container.args, variables)
     if command:
         return (*command, *args)
     if image is None:

@@ -1,7 +1,7 @@
 """The variables that a container is given: its own, those of whole objects, those of services."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -19,6 +19,9 @@ from mooring.plugins.downward_values import field_value, resource_value
 
 # `$$` stands for `$`; a reference to what nobody knows, and an odd `$`, for themselves.
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
+
+MOST_PUT_IN = 128 * 1024  # characters that references may add to one text; execve takes no more
+MOST_TOGETHER = 6 * 1024 * 1024  # of a command, or of an environment: as execve has it
 
 
 class Objects(Protocol):
@@ -56,15 +59,45 @@ def api_server_variables(host: str, port: int) -> Mapping[str, str]:
 
 
 def expand(text: str, *variables: Mapping[str, str]) -> str:
-    """Put values for `$(NAME)`; the first mapping that knows the name wins."""
+    """Put values for `$(NAME)`; the first mapping that knows the name wins.
+
+    Variables of ten references each multiply: a few lines would fill the memory of the machine.
+    Raises: Misconfigured when the result is longer than anything that can be run.
+    """
+    put_in = 0
 
     def value(reference: re.Match[str]) -> str:
+        nonlocal put_in
         name = reference[1]
         if name is None:
             return "$"
-        return next((known[name] for known in variables if name in known), reference[0])
+        found = next((known[name] for known in variables if name in known), reference[0])
+        put_in += len(found)
+        if put_in > MOST_PUT_IN:
+            raise Misconfigured(f"references to variables may add {MOST_PUT_IN} characters at most")
+        return found
 
     return _REFERENCE.sub(value, text)
+
+
+def expand_all(words: Iterable[str], *variables: Mapping[str, str]) -> tuple[str, ...]:
+    """`expand` each word of a command. Raises: Misconfigured, also when all are too long."""
+    together = _Together("command")
+    return tuple(together.count(expand(word, *variables)) for word in words)
+
+
+class _Together:
+    """Adds up texts of which each alone is short enough."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._length = 0
+
+    def count(self, text: str) -> str:
+        self._length += len(text)
+        if self._length > MOST_TOGETHER:
+            raise Misconfigured(f"the {self._what} is longer than {MOST_TOGETHER} characters")
+        return text
 
 
 async def environment(
@@ -76,12 +109,14 @@ async def environment(
     """
     reader = _Reader(pod, surroundings)
     found: dict[str, str] = {}
+    together = _Together("environment")  # many variables may show one large object
     for source in container.env_from:
-        found.update(await reader.all_of(source))
+        for name, value in (await reader.all_of(source)).items():
+            found[name] = together.count(value)
     for variable in container.env:
-        value = await reader.value(variable, container, found)
-        if value is not None:
-            found[variable.name] = value
+        text = await reader.value(variable, container, found)
+        if text is not None:
+            found[variable.name] = together.count(text)
     return {**surroundings.services, **found}
 
 

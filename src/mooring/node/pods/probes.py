@@ -16,7 +16,7 @@ from mooring.errors import MooringError
 from mooring.model.container import Container, Probe
 from mooring.model.pod import Pod
 from mooring.node.pods.actions import Actions, Result, Unclear
-from mooring.node.pods.environment import expand
+from mooring.node.pods.environment import expand_all
 from mooring.node.pods.telling import Teller
 from mooring.node.pods.view import Failed, Health
 from mooring.oci.contract import Found
@@ -145,7 +145,7 @@ class Probes:
         seconds, container = float(probe.timeout_seconds), subject.container
         if probe.exec is not None:
             plain = {each.name: each.value for each in container.env}
-            command = tuple(expand(word, plain) for word in probe.exec.command)
+            command = expand_all(probe.exec.command, plain)
             return await self._actions.run_program(subject.found.id, command, seconds)
         if probe.http_get is not None:
             return await self._actions.get_page(probe.http_get, container, seconds, "probe")

@@ -1,15 +1,40 @@
 """What a container runs, and with which variables."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.model.container import Container
+from mooring.errors import NotFound
+from mooring.model.config_map import ConfigMap
+from mooring.model.container import Container, Variable
+from mooring.model.keys import Key
+from mooring.model.secret import Secret
 from mooring.node.pods.command import SLEEP_FOREVER, command_line, variables_of, working_directory
-from mooring.node.pods.environment import api_server_variables, expand
-from mooring.node.pods.hindered import Hindered
+from mooring.node.pods.environment import (
+    MOST_PUT_IN,
+    MOST_TOGETHER,
+    Surroundings,
+    api_server_variables,
+    environment,
+    expand,
+)
+from mooring.node.pods.hindered import Hindered, Misconfigured
 from mooring.oci.contract import StoredImage
-from tests.unit.node.pods.things import MAIN, an_image
+from tests.unit.node.pods.things import MAIN, a_pod, an_image
+
+
+class NoObjects:
+    async def secret(self, key: Key) -> Secret:
+        raise NotFound(str(key))
+
+    async def config_map(self, key: Key) -> ConfigMap:
+        raise NotFound(str(key))
+
+    def allocatable(self) -> Mapping[str, str]:
+        return {}
+
 
 IMAGE = an_image(entrypoint=("enter",), command=("by", "default"), working_dir="/srv")
 BARE = an_image()
@@ -78,6 +103,32 @@ def test_expansion(text: str, then: str) -> None:
 @given(st.text())
 def test_what_has_been_escaped_comes_out_as_it_was(text: str) -> None:
     assert expand(text.replace("$", "$$"), {"A": "1"}) == text
+
+
+def test_references_add_no_more_than_a_program_can_be_given() -> None:
+    assert len(expand("$(A)" * 2, {"A": "x" * (MOST_PUT_IN // 2)})) == MOST_PUT_IN
+    with pytest.raises(Misconfigured, match="at most"):
+        expand("$(A)" * 3, {"A": "x" * (MOST_PUT_IN // 2)})
+
+
+async def test_variables_that_multiply_are_refused_before_they_fill_the_memory() -> None:
+    rows = (Variable(f"A{n}", f"$(A{n - 1})" * 10) for n in range(1, 40))
+    container = Container("c", env=(Variable("A0", "x" * 1000), *rows))
+    with pytest.raises(Misconfigured, match="at most"):
+        await environment(a_pod(container), container, Surroundings(NoObjects()))
+
+
+async def test_many_variables_of_one_long_text_are_refused() -> None:
+    texts = (Variable(f"A{n}", "$(A)") for n in range(MOST_TOGETHER // 100_000))
+    container = Container("c", env=(Variable("A", "x" * 100_000), *texts))
+    with pytest.raises(Misconfigured, match="environment is longer"):
+        await environment(a_pod(container), container, Surroundings(NoObjects()))
+
+
+def test_a_command_of_many_long_words_is_refused() -> None:
+    container = Container("c", command=("$(A)",) * 100)
+    with pytest.raises(Hindered, match="command is longer"):
+        command_line(container, None, {"A": "x" * 100_000})
 
 
 def test_how_clients_in_pods_find_the_api_server() -> None:
