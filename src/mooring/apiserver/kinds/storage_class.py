@@ -58,7 +58,8 @@ def validate_provisioner(name: str, field: str) -> Iterable[FieldError]:
 
 
 def _validate_topologies(terms: Iterable[Doc]) -> Iterable[FieldError]:
-    seen: list[dict[str, frozenset[str]]] = [{}]  # a term that says nothing is no term
+    # a term that says nothing is no term
+    seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}
     for index, term in enumerate(terms):
         path = f"allowedTopologies[{index}].matchLabelExpressions"
         allowed: dict[str, frozenset[str]] = {}
@@ -68,17 +69,20 @@ def _validate_topologies(terms: Iterable[Doc]) -> Iterable[FieldError]:
             if key in allowed:
                 yield duplicate(f"{path}[{position}].key", key)
             allowed[key] = frozenset(values)
-        if allowed in seen:
+        words = frozenset(allowed.items())
+        if words in seen:
             yield duplicate(path, "")
-        seen.append(allowed)
+        seen.add(words)
 
 
 def _validate_expression(key: str, values: list[str], path: str) -> Iterable[FieldError]:
     if not values:
         yield required(f"{path}.values")
+    seen: set[str] = set()
     for index, value in enumerate(values):
-        if value in values[:index]:
+        if value in seen:
             yield duplicate(f"{path}.values[{index}]", value)
+        seen.add(value)
     for problem in qualified_name(key):
         yield invalid(f"{path}.key", key, problem)
 
