@@ -20,6 +20,7 @@ from mooring.apiserver.http.limits import (
     HIGH_WATER,
     MOST_DISCARDED,
     MOST_HEADER_BYTES,
+    MOST_PIECES,
     MOST_URL,
     RETAINED,
 )
@@ -33,6 +34,7 @@ LOG = log.get("mooring.http")
 SHORT_PATIENCE = 1.0  # seconds for which a client that was refused may go on sending
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_NOBODYS = httptools.HttpRequestParser(None)
 
 
 class Connection(asyncio.Protocol):
@@ -75,6 +77,9 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._owner.left(self)
         self._transport = None
+        # The two hold each other, and up to 64 KiB of a head that never ended: garbage that the
+        # collector, which comes seldom, would leave in memory.
+        self._parser = _NOBODYS
         if self._patience is not None:
             self._patience.cancel()
         for receiving in (self._receiving, *(queued for queued, _, _ in self._queue)):
@@ -167,7 +172,11 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         receiving = self._receiving
+        if self._is_deaf:
+            return
         receiving.piece(body, self._owner.bodies)
+        if receiving.pieces > MOST_PIECES:
+            self._refuse(last_words.TOO_LARGE)
         if receiving.received <= RETAINED or self._is_deaf:
             return
         if receiving.keep in (Keep.NOTHING, Keep.CROWDED):  # what more there is changes nothing

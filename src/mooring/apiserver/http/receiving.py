@@ -32,6 +32,7 @@ class Receiving:
         "held",
         "in_body",
         "keep",
+        "pieces",
         "received",
         "url",
     )
@@ -44,6 +45,7 @@ class Receiving:
         self.keep = Keep.ALL
         self.held = 0  # bytes of the body, counted for the caller
         self.received = 0  # bytes of the body, kept or not
+        self.pieces = 0  # that they came in
         self.header_bytes = 0  # of names and values that are complete
         self.head_bytes = 0  # of pieces that held no more than a part of a head
         self.began: float | None = None  # when its first byte came
@@ -62,6 +64,7 @@ class Receiving:
     def piece(self, body: bytes, allowance: Allowance) -> None:
         """Keep a piece of the body, if all of it may be kept."""
         self.received += len(body)
+        self.pieces += 1
         if self.keep is not Keep.ALL:
             return
         if self.received > MOST_BODY:

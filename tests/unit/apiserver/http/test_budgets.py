@@ -1,7 +1,9 @@
 """Who may hold how much: bodies, connections, answers that nobody reads."""
 
 import asyncio
+import gc
 import ssl
+import weakref
 from collections.abc import AsyncIterator
 
 import msgspec
@@ -11,6 +13,7 @@ from mooring.apiserver.http.connection import Connection
 from mooring.apiserver.http.crowd import Crowd
 from mooring.apiserver.http.limits import (
     HIGH_WATER,
+    MOST_PIECES,
     RETAINED,
     Allowance,
     Limits,
@@ -146,6 +149,32 @@ async def test_16_what_is_not_finished_is_given_back_when_the_client_leaves(
     client.connection.connection_lost(None)
     await Client(server).post(b"x" * 60, "alice")
     assert not handler.asked[-1].crowded
+
+
+async def test_a_body_in_tiny_pieces_is_refused(server: Server, handler: Handler) -> None:
+    for token in ("", "alice"):
+        client = Client(server)
+        head = f"POST / HTTP/1.1\r\nAuthorization: Bearer {token}\r\nTransfer-Encoding: chunked"
+        client.connection.data_received(f"{head}\r\n\r\n".encode())
+        for _ in range(MOST_PIECES // 1000 + 1):
+            client.connection.data_received(b"1\r\n \r\n" * 1000)
+        await settle()
+        assert client.transport.sent.startswith(b"HTTP/1.1 413")
+        assert client.transport.is_closed
+    assert not handler.asked
+
+
+async def test_nothing_of_a_lost_connection_waits_for_the_garbage_collector(server: Server) -> None:
+    client = Client(server)
+    client.connection.data_received(b"GET / HTTP/1.1\r\nA: " + b"x" * 1000)
+    client.connection.connection_lost(None)
+    seen = weakref.ref(client.connection)
+    gc.disable()
+    try:
+        del client
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 async def test_16_the_stranger_who_did_nothing_for_longest_gives_way(server: Server) -> None:
