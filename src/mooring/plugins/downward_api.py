@@ -3,7 +3,10 @@
 import posixpath
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from mooring.host.atomic_dir import FileContent
+from mooring.host.blocking import in_thread
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import DownwardFile, DownwardSource, PodVolume
 from mooring.model.volume_use import VolumeUse
@@ -19,11 +22,18 @@ NAME = "kubernetes.io/downward-api"
 def downward_files(
     items: Iterable[DownwardFile], pod: Pod, allocatable: Mapping[str, str], mode: int
 ) -> Files:
-    """Raises: Incomplete with what is wrong with any of them."""
-    files, texts = {}, []
+    """Not on the event loop: thousands of files may each tell all annotations of a pod.
+
+    Raises: Incomplete with what is wrong with any of them.
+    """
+    files: dict[str, FileContent] = {}
+    texts: list[str] = []
+    values: dict[DownwardFile, bytes] = {}  # each is worked out once
     for item in items:
+        what = replace(item, path="", mode=None)
         try:
-            data = _value(item, pod, allocatable).encode()
+            if (data := values.get(what)) is None:
+                values[what] = data = _value(item, pod, allocatable).encode()
         except ValueError as error:
             texts.append(str(error))
             continue
@@ -64,7 +74,8 @@ class DownwardApiPlugin:
 
         async def gather(_: MountRequest) -> Files:
             mode = get_mode(source.default_mode)
-            return downward_files(source.items, pod, self._host.objects.allocatable(), mode)
+            allocatable = self._host.objects.allocatable()
+            return await in_thread(downward_files, source.items, pod, allocatable, mode)
 
         return mounter_in_memory(self._host, NAME, use, pod, gather)
 

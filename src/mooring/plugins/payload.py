@@ -12,6 +12,8 @@ from mooring.plugins.contract import NotStarted
 
 T = TypeVar("T")
 
+MOST_BYTES = 64 * 1024 * 1024  # of all files of a volume; an object has 1.5 MiB at most
+
 Files = Mapping[str, FileContent]
 """By path within the volume, as users wrote it."""
 
@@ -22,6 +24,21 @@ class Incomplete(NotStarted):
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(dict.fromkeys(texts))
         super().__init__(self.texts[0] if len(self.texts) == 1 else f"[{', '.join(self.texts)}]")
+
+
+class Room:
+    """What is left for the files of one volume. One object may be shown a thousand times, and most
+    of these volumes are kept in the machine's memory."""
+
+    def __init__(self) -> None:
+        self._left = MOST_BYTES
+
+    def take(self, files: Files) -> Files:
+        """Raises: Incomplete when there is no room for them, or was none before."""
+        self._left -= sum(len(file.data) for file in files.values())
+        if self._left < 0:
+            raise Incomplete([f"the files of the volume have more than {MOST_BYTES} bytes"])
+        return files
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 from mooring.host.atomic_dir import FileContent
+from mooring.host.blocking import in_thread
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import (
+    DownwardFile,
     Projection,
     TokenProjection,
     TrustBundleProjection,
@@ -15,7 +17,7 @@ from mooring.plugins import trust_anchors
 from mooring.plugins.config_map import config_map_files
 from mooring.plugins.contract import MountRequest, NodeObjects, TokenWish
 from mooring.plugins.downward_api import downward_files
-from mooring.plugins.payload import Files, Incomplete, ask, choose
+from mooring.plugins.payload import Files, Incomplete, Room, ask, choose
 from mooring.plugins.secret import secret_files
 
 _TOKEN_SECONDS = 3600
@@ -34,6 +36,8 @@ class Projections:
         self._pod = pod
         self._mode = mode
         self._request = request
+        self._room = Room()
+        self._counting = asyncio.Lock()
 
     async def gather(self, sources: Iterable[Projection]) -> Files:
         """Where paths are the same, the later source wins.
@@ -55,7 +59,8 @@ class Projections:
 
     async def _attempt(self, source: Projection) -> Files | Incomplete:
         try:
-            return await self._files(source)
+            self._room.take({})
+            return self._room.take(await self._files(source))
         except Incomplete as reasons:
             return reasons
 
@@ -67,8 +72,7 @@ class Projections:
             key = Key(self._pod.namespace, wanted.name)
             return await config_map_files(self._objects, key, choose(wanted, self._mode))
         if source.downward_api is not None:
-            allocatable = self._objects.allocatable()
-            return downward_files(source.downward_api.items, self._pod, allocatable, self._mode)
+            return await self._own_fields(source.downward_api.items)
         if source.service_account_token is not None:
             return await self._token(source.service_account_token)
         if source.cluster_trust_bundle is not None:
@@ -76,6 +80,12 @@ class Projections:
         if source.pod_certificate is not None:
             raise Incomplete([_NO_CERTIFICATES])
         return {}
+
+    async def _own_fields(self, items: Sequence[DownwardFile]) -> Files:
+        async with self._counting:  # one at a time, as long as there is room
+            self._room.take({})
+            allocatable = self._objects.allocatable()
+            return await in_thread(downward_files, items, self._pod, allocatable, self._mode)
 
     async def _token(self, wanted: TokenProjection) -> Files:
         wish = TokenWish(

@@ -15,7 +15,7 @@ from mooring.plugins.contract import Attributes, Host, MountRequest, Uncertain, 
 from mooring.plugins.empty_dir import ScratchDirectory, wrapped_scratch
 from mooring.plugins.measure import measure_tree
 from mooring.plugins.medium import Medium, memory_for
-from mooring.plugins.payload import Files
+from mooring.plugins.payload import Files, Room
 
 Gather = Callable[[MountRequest], Awaitable[Files]]
 """Asks the API for what the files are made of. Raises: Incomplete."""
@@ -42,7 +42,7 @@ class WrittenMounter:
         self._usage: Usage | None = None
 
     async def set_up(self, request: MountRequest) -> None:
-        files = clean_paths(await self._gather(request))
+        files = clean_paths(Room().take(await self._gather(request)))
         nested = find_nested_mount_points(self._name, self._pod.spec.all_containers)
         was_written = await in_thread(atomic_dir.is_written, self.path)
         await self._scratch.set_up(request, self._medium)

@@ -28,6 +28,13 @@ def test_fields_and_resources_become_files() -> None:
     }
 
 
+def test_what_many_files_tell_is_worked_out_once() -> None:
+    labels = FieldRef("metadata.labels")
+    items = (DownwardFile("a", labels), DownwardFile("b", labels, mode=0o400))
+    files = downward_files(items, a_told_pod(labels={"x": "y"}), {}, 0o644)
+    assert files["a"].data is files["b"].data
+
+
 def test_all_that_is_wrong_is_told_at_a_time() -> None:
     items = (
         DownwardFile("a", FieldRef("spec.x")),

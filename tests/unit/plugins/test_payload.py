@@ -6,7 +6,17 @@ from mooring.errors import ConnectionLost, Forbidden, MooringError, NotFound
 from mooring.host.atomic_dir import FileContent
 from mooring.model.pod_volume import ConfigMapSource, KeyedProjection, KeyToPath, SecretSource
 from mooring.plugins.contract import NotStarted
-from mooring.plugins.payload import Choice, Files, Incomplete, ask, choose, chosen_files, get_mode
+from mooring.plugins.payload import (
+    MOST_BYTES,
+    Choice,
+    Files,
+    Incomplete,
+    Room,
+    ask,
+    choose,
+    chosen_files,
+    get_mode,
+)
 
 ENTRIES = {"a": b"1", "b": b"2"}
 
@@ -106,3 +116,13 @@ async def test_what_cannot_be_had(error: MooringError, if_missing: str | None) -
     with pytest.raises(Incomplete) as refused:
         await ask(answering(error), if_missing=if_missing, doing="asking: ")
     assert str(refused.value) == f"asking: {error}"
+
+
+def test_the_files_of_a_volume_have_a_limit_together() -> None:
+    room = Room()
+    half = {"a": FileContent(bytes(MOST_BYTES // 2), 0o644)}
+    assert room.take(half) is half
+    room.take(half)
+    for more in ({"b": FileContent(b"x", 0o644)}, {}):
+        with pytest.raises(Incomplete, match="more than"):
+            room.take(more)

@@ -33,6 +33,16 @@ async def test_a_missing_key_touches_nothing(host: Host) -> None:
     assert not host.layout.root.exists()
 
 
+async def test_one_secret_shown_a_thousand_times_does_not_fill_the_memory(
+    host: Host, api: PlayedApi
+) -> None:
+    api.secrets["login"] = {"user": bytes(1_000_000)}
+    use = a_secret_use(items=tuple(KeyToPath("user", f"u{number}") for number in range(1000)))
+    with pytest.raises(Incomplete, match="more than"):
+        await a_mounter(host, use).set_up(a_request())
+    assert not host.layout.root.exists()
+
+
 async def test_s25_an_optional_secret_may_come_later(host: Host, api: PlayedApi) -> None:
     user = a_secret_use("later", (KeyToPath("user", "who"),), optional=True)
     mounter = a_mounter(host, user)
