@@ -104,7 +104,7 @@ class FakeMounts:
         return MountTable(tuple(self._entries))
 
     def make_private(self, path: Path) -> None:
-        """Nothing here is seen elsewhere."""
+        assert self.is_mount_point(path)
 
     def make_unbindable(self, path: Path) -> None:
         if not self.is_mount_point(path):

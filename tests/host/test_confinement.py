@@ -23,6 +23,7 @@ from mooring.oci.contract import (
     SeccompKind,
     UserWish,
 )
+from mooring.oci.host_root import HOST_DIRECTORY, put_away
 from mooring.oci.records import Place
 from tests.fakes.waiting import until
 from tests.host.containers import NOTHING, World, talk
@@ -379,3 +380,18 @@ async def test_on_the_hosts_root_too_its_users_are_its_own(world: World) -> None
         [*users, "0", str(FIRST), str(LENGTH), "written", "refused"],
     )
     assert not Path("/mine").exists()  # noqa: ASYNC240  a stat of the root directory
+
+
+async def test_on_the_hosts_root_its_users_are_its_own_in_a_directory_that_is_shared(
+    world: World,
+) -> None:
+    """As `mooring up` and `mooring node` share theirs with other mount namespaces."""
+    mounts = Mounts()
+    world.root.mkdir(parents=True, exist_ok=True)
+    mounts.make_shared(world.root)
+    try:
+        spec = world.script("ls /usr/bin/env; id -u", image=None, confinement=OWN_USERS)
+        assert await world.run(spec) == (0, "/usr/bin/env\n0\n")
+    finally:
+        put_away(mounts, world.root / HOST_DIRECTORY)
+        mounts.unmount(world.root)

@@ -105,7 +105,10 @@ class MountOps(Protocol):
         ...
 
     def make_private(self, path: Path) -> None:
-        """Have what happens below the mount at `path` seen there alone. Raises: HostError."""
+        """Keep what is mounted on or taken off `path` from reaching any copy of it.
+
+        Before: `path` is a mount point. Repeated: changes nothing. Raises: HostError.
+        """
         ...
 
     def make_unbindable(self, path: Path) -> None:

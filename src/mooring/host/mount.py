@@ -152,7 +152,7 @@ class Mounts:
         mount_calls.mount("", real, "", MountFlag.SHARED | MountFlag.REC)
 
     def make_private(self, path: Path) -> None:
-        mount_calls.mount("", path, "", MountFlag.PRIVATE)
+        mount_calls.mount("", Path(os.path.realpath(path)), "", MountFlag.PRIVATE)
 
     def make_unbindable(self, path: Path) -> None:
         real = Path(os.path.realpath(path))

@@ -94,7 +94,9 @@ class IdMapping:
         mounts of their own. Raises: HostError."""
         root, opened = self._place.rootfs, self._place.open_rootfs
         self._mounts.bind(root, opened)
-        self._mounts.make_private(opened)  # else taking it away takes it from the container too
+        # A node's root directory is shared: when the parts are taken away again, they would go from
+        # the container too, which has them from here.
+        self._mounts.make_private(opened)
         for part in parts:
             below = part.removeprefix("/")
             self._mounts.bind(root / below, opened / below)
