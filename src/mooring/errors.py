@@ -49,6 +49,20 @@ class UsageError(MooringError):
     """A command cannot run as asked; the text is one line and names the remedy."""
 
 
+MOST_TOLD = 128 * 1024  # characters of a text in an answer: many repeat what the client has sent
+
+
+def _beginning(told: Any) -> Any:
+    """The same with no text longer than that."""
+    if isinstance(told, str):
+        return told if len(told) <= MOST_TOLD else f"{told[:MOST_TOLD]}..."
+    if isinstance(told, Mapping):
+        return {key: _beginning(value) for key, value in told.items()}
+    if isinstance(told, list):
+        return [_beginning(value) for value in told]
+    return told
+
+
 class ApiError(MooringError):
     """A refusal by the API server, in the words of a Kubernetes `Status`."""
 
@@ -81,12 +95,12 @@ class ApiError(MooringError):
             "apiVersion": "v1",
             "metadata": {},
             "status": "Failure",
-            "message": self.message,
+            "message": _beginning(self.message),
         }
         if self.reason:
             status["reason"] = self.reason
         if self.details or self._tells_details:
-            status["details"] = self.details
+            status["details"] = _beginning(self.details)
         status["code"] = self.code
         return status
 

@@ -44,6 +44,7 @@ _VALUE_TEXT = (
 _MOST_IN_LABEL = 63
 _MOST_IN_SUBDOMAIN = 253
 _MOST_IN_DRIVER_NAME = 63
+_MOST_LOOKED_AT = 4096  # of what is too long anyway: a name of megabytes costs others their turn
 
 
 def dns_subdomain(name: str) -> Iterable[str]:
@@ -58,9 +59,14 @@ def dns_label(name: str) -> Iterable[str]:
     if len(name) <= _MOST_IN_LABEL and _is_label(name):
         return ()
     problems = _longer_than(_MOST_IN_LABEL, name, "characters")
+    name = _beginning(name)
     if not _is_label(name):
         problems.append("must not contain dots" if _is_subdomain(name) else _LABEL_TEXT)
     return problems
+
+
+def _beginning(name: str) -> str:
+    return name if len(name) <= _MOST_LOOKED_AT else name[: _MOST_LOOKED_AT - 1] + name[-1]
 
 
 def path_segment(name: str) -> Iterable[str]:
@@ -90,7 +96,7 @@ def qualified_name(key: str) -> Iterable[str]:
     if not name:
         problems.append("name part must be non-empty")
     problems += (f"name part {text}" for text in _longer_than(_MOST_IN_LABEL, name, "bytes"))
-    if not _is_key_name(name):
+    if not _is_key_name(_beginning(name)):
         problems.append(f"name part {_KEY_NAME_TEXT}")
     return problems
 
@@ -99,7 +105,7 @@ def label_value(value: str) -> Iterable[str]:
     if len(value) <= _MOST_IN_LABEL and _is_value(value):
         return ()
     problems = _longer_than(_MOST_IN_LABEL, value, "bytes")
-    if not _is_value(value):
+    if not _is_value(_beginning(value)):
         problems.append(_VALUE_TEXT)
     return problems
 
@@ -124,7 +130,7 @@ def csi_driver_name_errors(field: str, name: str) -> Iterable[FieldError]:
 
 def _subdomain_problems(name: str, unit: str) -> list[str]:
     problems = _longer_than(_MOST_IN_SUBDOMAIN, name, unit)
-    if not _is_subdomain(name):
+    if not _is_subdomain(_beginning(name)):
         problems.append(_SUBDOMAIN_TEXT)
     return problems
 

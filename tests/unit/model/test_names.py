@@ -140,3 +140,10 @@ DRIVERS = {
 @pytest.mark.parametrize(("name", "errors"), DRIVERS.values(), ids=DRIVERS)
 def test_driver_name_errors(name: str, errors: list[object]) -> None:
     assert list(names.csi_driver_name_errors("spec.driver", name)) == errors
+
+
+def test_of_a_name_of_megabytes_no_more_than_the_beginning_is_looked_at() -> None:
+    name = "a" * 5000 + "?" * 1_000_000 + "a"
+    for rule in (names.dns_subdomain, names.dns_label, names.qualified_name, names.label_value):
+        (problem,) = rule(name)
+        assert "must be no more than" in problem
