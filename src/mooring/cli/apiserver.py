@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import HOST, PORT, DataDir, Host, Level, LogLevel, Names, Port
+from mooring.cli.say import say
 
 
 def apiserver(
@@ -27,4 +28,4 @@ def apiserver(
     from mooring.stack.wiring import run_apiserver
 
     log.to_stderr(log_level)
-    run_apiserver(Config(data_dir, host, port, tuple(names), kubeconfig), typer.echo)
+    run_apiserver(Config(data_dir, host, port, tuple(names), kubeconfig), say)

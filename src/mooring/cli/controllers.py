@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
+from mooring.cli.say import say
 
 HostPathProvisioner = Annotated[
     bool,
@@ -89,6 +90,4 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     )
     wanted = Alone(kubeconfig, leader_elect, metrics_address)
     detaching = Policy(forces_on_timeout=not disable_force_detach)
-    run_controllers(
-        wanted, typer.echo, recycling, detaching, makes_host_paths=enable_hostpath_provisioner
-    )
+    run_controllers(wanted, say, recycling, detaching, makes_host_paths=enable_hostpath_provisioner)

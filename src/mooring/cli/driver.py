@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import Level, LogLevel
+from mooring.cli.say import say
 
 
 def driver(
@@ -47,4 +48,4 @@ def driver(
 
     log.to_stderr(log_level)
     settings = Settings(node_id, state_dir, max_volumes, overcommit, freeze_seconds)
-    run_driver(settings, endpoint, typer.echo)
+    run_driver(settings, endpoint, say)

@@ -16,6 +16,7 @@ from mooring.cli.flags import (
     SeccompDefault,
     sysctls_of,
 )
+from mooring.cli.say import say
 
 
 def node(  # noqa: PLR0913, PLR0917  one argument per flag
@@ -68,4 +69,4 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
     )
-    run_node(wanted, typer.echo, get_node_name(node_name), root_dir, terms)
+    run_node(wanted, say, get_node_name(node_name), root_dir, terms)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
+from mooring.cli.say import say
 
 
 def scheduler(
@@ -28,4 +29,4 @@ def scheduler(
 
     log.to_stderr(log_level)
     wanted = Alone(kubeconfig, leader_elect, metrics_address)
-    run_scheduler(wanted, typer.echo, scheduler_name)
+    run_scheduler(wanted, say, scheduler_name)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
+from mooring.cli.say import say
 from mooring.errors import UsageError
 
 SERVED = ("provisioner", "attacher")
@@ -111,7 +112,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         return
     if roles == [REGISTRAR]:
         seen_as = kubelet_registration_path or csi_address[0]
-        run_registrar(csi_address[0], plugin_registration_path, seen_as, typer.echo)
+        run_registrar(csi_address[0], plugin_registration_path, seen_as, say)
         return
     namespace = ""
     if leader_elect:
@@ -131,7 +132,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         ),
     )
     wanted = Alone(kubeconfig, leader_elect, metrics_address)
-    run_sidecars(wanted, typer.echo, work, tuple(csi_address))
+    run_sidecars(wanted, say, work, tuple(csi_address))
 
 
 def _check(roles: list[str], addresses: list[str]) -> None:

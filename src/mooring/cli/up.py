@@ -20,6 +20,7 @@ from mooring.cli.flags import (
     SeccompDefault,
     sysctls_of,
 )
+from mooring.cli.say import say
 
 
 def up(  # noqa: PLR0913, PLR0917  one argument per flag
@@ -76,4 +77,4 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
     )
-    run_everything(config, typer.echo)
+    run_everything(config, say)
