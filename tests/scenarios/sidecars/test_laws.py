@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -92,7 +91,7 @@ stories = st.lists(
 plans = st.lists(st.tuples(st.integers(0, 4), edits), max_size=6)
 
 
-def _tells(story: Sequence[Sequence[Step]], planned: Sequence[Planned], volumes: int) -> World:
+def tells(story: Sequence[Sequence[Step]], planned: Sequence[Planned], volumes: int) -> World:
     """What is left of the world at the end of the story."""
     world = World(volumes)
 
@@ -123,7 +122,7 @@ async def _live(world: World, story: list[Step]) -> None:
             await world.passes(step)
 
 
-def _check(world: World) -> None:
+def check(world: World) -> None:
     assert not world.broken, "destroyed, although an object said to keep it"
     volumes = world.server.list(Volume).items
     attached = {link.volume_name for link in world.server.list(Attachment).items}
@@ -159,14 +158,4 @@ def _is_held(world: World, volume: Volume) -> bool:
 def test_nothing_that_is_kept_is_destroyed(
     story: list[list[Step]], planned: list[Planned], volumes: int
 ) -> None:
-    _check(_tells(story, planned, volumes))
-
-
-@pytest.mark.conformance
-@pytest.mark.timeout(3600)
-@given(story=stories, planned=plans, volumes=st.integers(2, 4))
-@settings(deadline=None, max_examples=3000, suppress_health_check=list(HealthCheck))
-def test_nothing_that_is_kept_is_destroyed_at_length(
-    story: list[list[Step]], planned: list[Planned], volumes: int
-) -> None:
-    _check(_tells(story, planned, volumes))
+    check(tells(story, planned, volumes))
