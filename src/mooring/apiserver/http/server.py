@@ -15,6 +15,7 @@ from mooring.apiserver.http.crowd import Crowd
 from mooring.apiserver.http.limits import Allowance, Limits, default_limits
 from mooring.apiserver.http.listening import accepted, bind
 from mooring.apiserver.http.message import Handler
+from mooring.apiserver.http.trim import Departures
 from mooring.apiserver.turns import Turns
 from mooring.clock import Clock
 from mooring.errors import UsageError
@@ -62,6 +63,7 @@ class Server:
         self._clock = clock
         self._tls = tls
         self._loop = asyncio.get_running_loop()
+        self._departures = Departures(self._loop)
         self._tasks = asyncio.TaskGroup()
         self._emptied = asyncio.Event()
         self._date = ""
@@ -179,6 +181,7 @@ class Server:
     def left(self, connection: Connection) -> None:
         self.connections.discard(connection)
         self._crowd.left(connection)
+        self._departures.one_left()
         if self.draining and not self.connections:
             self._emptied.set()
 
