@@ -70,7 +70,11 @@ class Database:
         self._staged = 0  # the revision that the staged transaction reaches
 
     def stage(self, puts: Iterable[Row], removed: Iterable[tuple[int]], revision: int) -> None:
-        """Begin a transaction that stores `puts`, removes rows, and notes the revision reached."""
+        """Begin a transaction that stores `puts`, removes rows, and notes the revision reached.
+
+        Raises: sqlite3.Error, Removed.
+        """
+        self._mark.check_there()  # not in the thread that commits: each call there costs a turn
         if self._connection.in_transaction:  # the disk refused even the last rollback
             self._connection.rollback()
         execute = self._connection.execute
@@ -83,11 +87,7 @@ class Database:
         self._staged = revision
 
     def commit(self) -> None:
-        """Return when the staged transaction is on disk. May be called from another thread.
-
-        Raises: sqlite3.Error, Removed; then it is not.
-        """
-        self._mark.check_there()
+        """Return when the staged transaction is on disk. May be called from another thread."""
         self._connection.commit()
         self._mark.note(self._staged)
 

@@ -45,9 +45,8 @@ def test_34_a_log_that_was_removed_is_missed(killed: Path) -> None:
 def test_a_directory_that_is_removed_under_a_server_takes_no_more_writes(tmp_path: Path) -> None:
     database, _ = open_database(tmp_path / "data" / "mooring.db")
     shutil.rmtree(tmp_path / "data")
-    database.stage([], [], 2)
     with pytest.raises(Removed, match=f"{tmp_path}/data was removed"):
-        database.commit()
+        database.stage([], [], 2)
     database.close()
 
 
