@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.local import LocalClient
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.http.message import Request, Response
+from mooring.apiserver.request.message import Request, Response
 from tests.api.answers import causes, message, refusal
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.objects import CLAIMS, CONFIG_MAPS, SNAPSHOTS, a_claim, a_config_map, a_snapshot

@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.budgets import MOST_ERRORS, MOST_OBJECT_BYTES, MOST_STREAMS, MOST_TERMS
+from mooring.apiserver.limits.budgets import (
+    MOST_ERRORS,
+    MOST_OBJECT_BYTES,
+    MOST_STREAMS,
+    MOST_TERMS,
+)
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.objects import a_config_map
 

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.kinds.contract import Kind
-from mooring.apiserver.lifecycle import garbage
-from mooring.apiserver.lifecycle.local import Local
+from mooring.apiserver.lifecycle.garbage_collector.run import GarbageCollector
 from mooring.apiserver.store.contract import Decide, Entry
+from mooring.apiserver.verbs.delete import DeleteOptions
+from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from mooring.errors import StoreError
 from mooring.reconcile.poison import POISONED
 from tests.fakes.api import ApiUnderTest
@@ -92,14 +93,16 @@ class Poison:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         self.is_on = True
-        delete = Local.delete
+        delete = InProcessWriter.delete
 
-        async def deleted(local: Local, kind: Kind, namespace: str, named: str, **how: Any) -> None:
+        async def deleted(
+            writer: InProcessWriter, kind: Kind, namespace: str, named: str, options: DeleteOptions
+        ) -> None:
             if self.is_on and named == name:
                 raise OverflowError("date value out of range")
-            await delete(local, kind, namespace, named, **how)
+            await delete(writer, kind, namespace, named, options)
 
-        monkeypatch.setattr(Local, "delete", deleted)
+        monkeypatch.setattr(InProcessWriter, "delete", deleted)
 
 
 @pytest.mark.poisons
@@ -107,13 +110,13 @@ async def test_a_bug_met_in_collecting_one_object_keeps_no_other(
     api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poison = Poison(monkeypatch, "bad")
-    before = POISONED.count(garbage.GarbageCollector.__name__)
+    before = POISONED.count(GarbageCollector.__name__)
     for name in ("bad", "good"):
         await api.post(CONFIG_MAPS, owned(a_config_map(name)))
     await api.settle()
     assert (await api.get(f"{CONFIG_MAPS}/good")).code == 404
     assert api.parts.garbage.queue.set_aside == 1
-    assert POISONED.count(garbage.GarbageCollector.__name__) == before + 1
+    assert POISONED.count(GarbageCollector.__name__) == before + 1
     poison.is_on = False
     await api.clock.advance(1)
     assert (await api.get(f"{CONFIG_MAPS}/bad")).code == 404
@@ -150,14 +153,14 @@ async def test_a_bug_met_in_emptying_a_namespace_keeps_nothing_else_in_it_or_els
 async def test_a_follower_that_stumbles_over_one_change_hears_of_the_next(
     api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = garbage.GarbageCollector._see
+    seen = GarbageCollector._see
 
-    def stumble(collector: garbage.GarbageCollector, kind: Kind, entry: Entry) -> None:
+    def stumble(collector: GarbageCollector, kind: Kind, entry: Entry) -> None:
         if entry.name == "default/bad":
             raise KeyError("uid")
         seen(collector, kind, entry)
 
-    monkeypatch.setattr(garbage.GarbageCollector, "_see", stumble)
+    monkeypatch.setattr(GarbageCollector, "_see", stumble)
     assert (await api.post(CONFIG_MAPS, owned(a_config_map("bad")))).code == 201
     await api.post(CONFIG_MAPS, owned(a_config_map("good")))
     await api.settle()

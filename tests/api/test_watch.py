@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.http.message import Stream
+from mooring.apiserver.request.message import Stream
 from tests.fakes.api import ApiUnderTest, Watching
 from tests.fakes.loop_time import LoopTime
 from tests.fakes.objects import (

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.lifecycle.local import Local
+from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
 from mooring.apiserver.lifecycle.own_service import announce, reachable_address
+from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from tests.api.answers import message, refusal
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.objects import PODS, a_pod
@@ -106,9 +107,9 @@ async def test_scales_that_make_no_sense(api: ApiUnderTest) -> None:
 
 
 async def test_the_server_is_found_as_a_service(api: ApiUnderTest) -> None:
-    local = Local(api.parts.backend)
+    writer = InProcessWriter(api.parts.backend, HOUSEKEEPER)
     for port in (6443, 7443):  # it came back somewhere else
-        await announce(api.parts.backend, local, "192.0.2.1", port)
+        await announce(api.parts.backend, writer, "192.0.2.1", port)
         spec = (await api.get(f"{DEFAULT}/services/kubernetes")).doc["spec"]
         assert (spec["clusterIP"], spec["ports"][0]["port"]) == ("192.0.2.1", port)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from mooring.apiserver.auth.pki import Pki, open_pki
 from mooring.apiserver.auth.tokens import ADMIN, NODE_PREFIX, RoleTokens, open_role_tokens
-from mooring.apiserver.http.message import Answer, Body, Joined, Request, Response, Stream
+from mooring.apiserver.request.message import Answer, Body, Joined, Request, Response, Stream
 from mooring.apiserver.server import Parts, assemble
 from mooring.apiserver.store.memory import MemoryStore
 from tests.fakes.clock import VirtualClock, settle

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import node_user
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.local import LocalClient
 from mooring.clock import Clock
 from mooring.csi.registration import (

@@ -10,9 +10,13 @@ from pathlib import Path
 import msgspec
 
 from mooring import log
-from mooring.apiserver.access import Access
 from mooring.apiserver.admission.chain import Chain
-from mooring.apiserver.api import Api
+from mooring.apiserver.api.access import Access
+from mooring.apiserver.api.api import Api
+from mooring.apiserver.api.discovery import Discovery
+from mooring.apiserver.api.health import Health
+from mooring.apiserver.api.metrics import Metrics
+from mooring.apiserver.api.pages import Pages
 from mooring.apiserver.auth.authenticate import Authenticator
 from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.client_certificate import NodeCallers
@@ -21,31 +25,29 @@ from mooring.apiserver.auth.renewal import Renewal
 from mooring.apiserver.auth.service_account_tokens import ServiceAccountTokens
 from mooring.apiserver.auth.stored_roles import StoredRoles
 from mooring.apiserver.auth.tokens import RoleTokens, open_role_tokens
-from mooring.apiserver.backend import Backend
-from mooring.apiserver.discovery import Discovery
-from mooring.apiserver.frames import Frames
-from mooring.apiserver.health import Health
+from mooring.apiserver.documents.following import Follower
+from mooring.apiserver.documents.frames import Frames
+from mooring.apiserver.documents.node_index import NodeIndex
+from mooring.apiserver.documents.objects import Objects
 from mooring.apiserver.http.server import Server
+from mooring.apiserver.http.writers import frame
 from mooring.apiserver.kinds.access_rules import GROUP as RBAC
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds, builtin
 from mooring.apiserver.lifecycle.event_expiry import EventExpiry
-from mooring.apiserver.lifecycle.following import Follower
-from mooring.apiserver.lifecycle.garbage import GarbageCollector
-from mooring.apiserver.lifecycle.local import Local
-from mooring.apiserver.lifecycle.namespaces import Namespaces
+from mooring.apiserver.lifecycle.garbage_collector.run import GarbageCollector
+from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
+from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
 from mooring.apiserver.lifecycle.own_service import announce
-from mooring.apiserver.metrics import Metrics
-from mooring.apiserver.node_index import NodeIndex
-from mooring.apiserver.objects import Objects
+from mooring.apiserver.limits.turns import Turns
+from mooring.apiserver.node_proxy.dial import Nodes
+from mooring.apiserver.node_proxy.pods import PodPassage
 from mooring.apiserver.openapi.serving import OpenApi
-from mooring.apiserver.pages import Pages
-from mooring.apiserver.passage.dial import Nodes
-from mooring.apiserver.passage.pods import PodPassage
 from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.sqlite import SqliteStore
-from mooring.apiserver.turns import Turns
+from mooring.apiserver.verbs.backend import Backend
+from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from mooring.clock import Clock
 from mooring.errors import StoreError
 from mooring.reconcile.worker import lasting
@@ -106,7 +108,7 @@ def assemble(
         Chain(nodes),
         clock,
         chance,
-        Frames(),
+        Frames(frame),
         count_events,
         Turns(clock),
     )
@@ -119,13 +121,13 @@ def assemble(
     passage = PodPassage(nodes_reached, access.check)
     health = Health(live={}, ready={"store": lambda: store.trouble})
     pages = Pages(Discovery(kinds, address), OpenApi(kinds, schema), health, metrics)
-    local = Local(backend)
+    writer = InProcessWriter(backend, HOUSEKEEPER)
     return Parts(
         api=Api(backend, access, passage, pages, metrics),
         backend=backend,
         nodes=nodes,
-        namespaces=Namespaces(backend, local, pki.ca_certificate.decode()),
-        garbage=GarbageCollector(backend, local),
+        namespaces=Namespaces(backend, writer, pki.ca_certificate.decode()),
+        garbage=GarbageCollector(backend, writer),
         events=EventExpiry(backend),
         access=access,
         metrics=metrics,
@@ -186,7 +188,12 @@ async def running(
 
         async def furnish() -> None:
             await parts.namespaces.create_first()
-            await announce(parts.backend, Local(parts.backend), address.host, server.port)
+            await announce(
+                parts.backend,
+                InProcessWriter(parts.backend, HOUSEKEEPER),
+                address.host,
+                server.port,
+            )
 
         async with asyncio.TaskGroup() as tasks:
             try:

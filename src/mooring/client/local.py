@@ -1,7 +1,7 @@
 """The transport for a server in this process: a call goes straight to the store.
 
 No HTTP and no JSON of our own: reads decode the stored bytes, a watch is a cursor in the store's
-changes. What it needs of the server is said here, as protocols; `apiserver/in_process.py` has it.
+changes. What it needs of the server is said here, as protocols: `apiserver/api/in_process.py`.
 """
 
 import asyncio

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.private_file import make_private_directory
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER, SIDECARS, User, node_user
-from mooring.apiserver.in_process import InProcessApi
 from mooring.apiserver.server import Address, Running, running
 from mooring.client.local import LocalClient
 from mooring.clock import RealClock

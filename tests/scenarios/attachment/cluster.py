@@ -13,8 +13,8 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.contract import EVERYTHING, Change, Client, Doc, Part, Scope, T
 from mooring.client.local import LocalClient
 from mooring.controllers.attachment.run import AS_KUBERNETES, COMPONENT, AttachDetach, Informers

@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.contract import EVERYTHING, Doc
 from mooring.client.local import LocalClient
 from mooring.controllers.binding.caches import Informers

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.tokens import open_role_tokens
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.apiserver.server import assemble
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.client.contract import EVERYTHING, Client

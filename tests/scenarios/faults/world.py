@@ -8,9 +8,9 @@ from collections.abc import Coroutine
 from random import Random
 from typing import Any
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.document import decode
-from mooring.apiserver.in_process import InProcessApi
+from mooring.apiserver.documents.document import decode
 from mooring.apiserver.patching.merge import merge_patch
 from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.changing import stored_form

@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER
-from mooring.apiserver.in_process import InProcessApi
 from mooring.apiserver.kinds.contract import Kind
 from mooring.client.local import LocalClient
 from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import node_user
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.contract import Client, Doc, T
 from mooring.client.local import LocalClient
 from mooring.model.claim import Claim

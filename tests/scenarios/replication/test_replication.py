@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.contract import EVERYTHING, Client, Doc
 from mooring.client.local import LocalClient
 from mooring.controllers.replication import run as replication

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import SCHEDULER
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.contract import Doc
 from mooring.client.local import LocalClient
 from mooring.stack.scheduler import Scheduler

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS, SIDECARS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.contract import EVERYTHING, Change, Doc, Scope
 from mooring.client.local import LocalClient
 from mooring.controllers.binding.caches import Informers

@@ -6,9 +6,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.connect import connect
 from mooring.client.contract import Client
 from mooring.client.local import LocalClient

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.contract import EVERYTHING, Client
 from mooring.client.local import LocalClient
 from mooring.model.claim import Claim

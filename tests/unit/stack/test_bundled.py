@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import SIDECARS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.local import LocalClient
 from mooring.csi.channel import Connection
 from mooring.csi.node import Node

@@ -10,11 +10,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from mooring.apiserver.api.in_process import Cursor, InProcessApi
 from mooring.apiserver.auth.attempt import Attempt
 from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.in_process import Cursor, InProcessApi
 from mooring.client.contract import Doc, Scope
 from mooring.client.local import LocalClient
 from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning

@@ -11,9 +11,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import node_user
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.local import LocalClient
 from mooring.oci.probe import NoRuntime
 from mooring.stack.node import NodeRole, Place, look_at

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import SIDECARS
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.local import LocalClient
 from mooring.clock import RealClock
 from mooring.csi.capability import PluginService

@@ -1,7 +1,7 @@
 """Objects live in namespaces that exist and are not going; three namespaces never go."""
 
 from mooring.apiserver.admission.contract import Attempt, Objects
-from mooring.apiserver.refusals import forbidden
+from mooring.apiserver.request.refusals import forbidden
 from mooring.errors import Forbidden, NotFound
 
 PROTECTED = frozenset({"default", "kube-system", "kube-public"})

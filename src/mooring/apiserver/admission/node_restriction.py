@@ -16,7 +16,7 @@ from mooring.apiserver.auth.pod_references import (
 )
 from mooring.apiserver.auth.user import find_node
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.refusals import forbidden, not_found_as, replaced
+from mooring.apiserver.request.refusals import forbidden, not_found_as, replaced
 from mooring.errors import Forbidden
 from mooring.model.field_error import show
 

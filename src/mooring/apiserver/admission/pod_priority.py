@@ -1,7 +1,7 @@
 """Pods without a priority class have priority 0; there are two classes built in."""
 
 from mooring.apiserver.admission.contract import Attempt, Objects
-from mooring.apiserver.refusals import forbidden
+from mooring.apiserver.request.refusals import forbidden
 
 BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 POLICY = "PreemptLowerPriority"

@@ -1,7 +1,7 @@
 """There are no runtime classes here: a pod that names one, or their overhead, is refused."""
 
 from mooring.apiserver.admission.contract import Attempt, Objects
-from mooring.apiserver.refusals import forbidden
+from mooring.apiserver.request.refusals import forbidden
 
 
 def check(attempt: Attempt, objects: Objects) -> None:

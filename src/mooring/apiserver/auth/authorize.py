@@ -19,7 +19,7 @@ from mooring.apiserver.auth.rules import (
 )
 from mooring.apiserver.auth.stored_roles import StoredRoles
 from mooring.apiserver.auth.user import ANONYMOUS, MASTERS, User, find_node
-from mooring.apiserver.refusals import forbidden_as
+from mooring.apiserver.request.refusals import forbidden_as
 from mooring.errors import Forbidden, Unauthorized
 from mooring.model.field_error import show
 

@@ -14,7 +14,7 @@ from mooring.apiserver.auth.roles import AUTHENTICATION, AUTHORIZATION
 from mooring.apiserver.auth.service_account_tokens import Refused
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.refusals import invalid_as
+from mooring.apiserver.request.refusals import invalid_as
 from mooring.errors import BadRequest
 from mooring.model.field_error import FieldError, invalid, required
 from mooring.model.selector import escape_field

@@ -11,7 +11,7 @@ from mooring.apiserver.auth.service_account_tokens import (
     Subject,
 )
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.refusals import conflict_as, invalid_as, not_found_as, replaced
+from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found_as, replaced
 from mooring.clock import to_seconds
 from mooring.errors import BadRequest
 from mooring.model import field_error

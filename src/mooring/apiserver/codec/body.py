@@ -11,7 +11,6 @@ from mooring.apiserver.codec.identity import (
     unrecognized,
     unregistered,
 )
-from mooring.apiserver.codec.json_body import read_json
 from mooring.apiserver.codec.media import (
     ACCEPTED,
     ACCEPTED_CUSTOM,
@@ -19,14 +18,15 @@ from mooring.apiserver.codec.media import (
     PROTOBUF,
     media_type,
 )
-from mooring.apiserver.codec.pairs import Read, Trail, position, repeated
 from mooring.apiserver.codec.protobuf import decode_message, open_envelope
-from mooring.apiserver.codec.values import fits
 from mooring.apiserver.codec.yaml_body import read_yaml
-from mooring.apiserver.refusals import invalid_as
+from mooring.apiserver.limits.json_size import fits
+from mooring.apiserver.limits.short_memo import short_memo
+from mooring.apiserver.request.refusals import invalid_as
 from mooring.apiserver.schema.check import WrongType, conform, prune, spell_path
+from mooring.apiserver.schema.json_text import read_json
+from mooring.apiserver.schema.pairs import Read, Trail, position, repeated
 from mooring.apiserver.schema.reader import read_exact
-from mooring.apiserver.short_memo import short_memo
 from mooring.errors import ApiError, BadRequest, UnsupportedMedia
 from mooring.model.field_error import type_invalid
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from mooring.apiserver.budgets import MOST_VALUES
 from mooring.apiserver.codec import protobuf_values as values
 from mooring.apiserver.codec.protobuf_wire import (
     CHUNK,
@@ -22,7 +21,8 @@ from mooring.apiserver.codec.protobuf_wire import (
     signed32,
     skip,
 )
-from mooring.apiserver.codec.values import too_many_values
+from mooring.apiserver.limits.budgets import MOST_VALUES
+from mooring.apiserver.limits.json_size import too_many_values
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import list_form
 from mooring.apiserver.schema.parse import load

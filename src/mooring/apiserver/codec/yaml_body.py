@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from mooring.apiserver.budgets import MOST_YAML_NODES
-from mooring.apiserver.codec.json_body import read_json
-from mooring.apiserver.codec.pairs import Pairs, Read
 from mooring.apiserver.codec.yaml_scalars import key_text, scalar_value
+from mooring.apiserver.limits.budgets import MOST_YAML_NODES
+from mooring.apiserver.schema.json_text import read_json
+from mooring.apiserver.schema.pairs import Pairs, Read
 
 _MOST_DEPTH = 100
 _MOST_SIZE = 3 * 1024 * 1024

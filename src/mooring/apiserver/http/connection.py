@@ -14,20 +14,20 @@ import httptools
 
 from mooring import log
 from mooring.apiserver.http import last_words
-from mooring.apiserver.http.ends import ChunkedWriter, TunnelOutlet
 from mooring.apiserver.http.heads import head_of
 from mooring.apiserver.http.limits import (
-    HIGH_WATER,
     MOST_DISCARDED,
     MOST_HEADER_BYTES,
     MOST_PIECES,
     MOST_URL,
     RETAINED,
 )
-from mooring.apiserver.http.message import Response, Stream, Tunnel, Upgrade
 from mooring.apiserver.http.owner import Owner
 from mooring.apiserver.http.receiving import Keep, Receiving
 from mooring.apiserver.http.sending import Sending
+from mooring.apiserver.http.writers import ChunkedWriter, TunnelOutlet
+from mooring.apiserver.limits.budgets import HIGH_WATER
+from mooring.apiserver.request.message import Response, Stream, Tunnel, Upgrade
 
 LOG = log.get("mooring.http")
 

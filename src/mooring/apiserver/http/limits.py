@@ -6,12 +6,10 @@ import msgspec
 
 SPARE_FILES = 200  # descriptors for everything that is no connection
 
-MOST_BODY = 3 * 1024 * 1024
 MOST_DISCARDED = 64 * 1024 * 1024  # a larger body is not even read to its end
 MOST_HEADER_BYTES = 64 * 1024
 MOST_URL = 16 * 1024
 MOST_PIECES = 50_000  # that a body comes in: chunks of a byte each cost as much as long ones
-HIGH_WATER = 64 * 1024  # unsent bytes at which a sender has to wait
 RETAINED = 128 * 1024
 """Bytes of a body after which its connection counts as large: TLS keeps its buffers as large as
 they ever had to be, more than half a megabyte, for as long as the connection lasts."""

@@ -4,8 +4,8 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mooring.apiserver.http.limits import Allowance, Limits
-from mooring.apiserver.http.message import Handler
-from mooring.apiserver.turns import Turns
+from mooring.apiserver.limits.turns import Turns
+from mooring.apiserver.request.message import Handler
 
 if TYPE_CHECKING:  # each knows the other
     from mooring.apiserver.http.connection import Connection

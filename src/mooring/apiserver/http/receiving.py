@@ -7,8 +7,9 @@ a caller is kept within the caller's allowance, and everybody's.
 from enum import Enum
 
 from mooring.apiserver.http.heads import to_headers
-from mooring.apiserver.http.limits import MOST_BODY, Allowance
-from mooring.apiserver.http.message import Request
+from mooring.apiserver.http.limits import Allowance
+from mooring.apiserver.limits.budgets import MOST_BODY_BYTES
+from mooring.apiserver.request.message import Request
 
 
 class Keep(Enum):
@@ -67,7 +68,7 @@ class Receiving:
         self.pieces += 1
         if self.keep is not Keep.ALL:
             return
-        if self.received > MOST_BODY:
+        if self.received > MOST_BODY_BYTES:
             self.keep = Keep.TOO_LARGE
         elif not allowance.take(self.caller, len(body)):
             self.keep = Keep.CROWDED
@@ -93,6 +94,6 @@ class Receiving:
             query,
             self.headers,
             pieces[0] if len(pieces) == 1 else b"".join(pieces),
-            self.keep is Keep.TOO_LARGE or self.received > MOST_BODY,
+            self.keep is Keep.TOO_LARGE or self.received > MOST_BODY_BYTES,
             self.keep is Keep.CROWDED,
         )

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from mooring.apiserver.http.heads import head_of
-from mooring.apiserver.http.limits import HIGH_WATER, SLICE
-from mooring.apiserver.http.message import Joined, Response
-from mooring.apiserver.turns import round_trip
+from mooring.apiserver.http.limits import SLICE
+from mooring.apiserver.limits.budgets import HIGH_WATER
+from mooring.apiserver.limits.turns import round_trip
+from mooring.apiserver.request.message import Joined, Response
 
 BETWEEN = 1 << 18  # bytes sent to one client before others have their turn
 

@@ -14,9 +14,9 @@ from mooring.apiserver.http.connection import Connection
 from mooring.apiserver.http.crowd import Crowd
 from mooring.apiserver.http.limits import Allowance, Limits, default_limits
 from mooring.apiserver.http.listening import accepted, bind
-from mooring.apiserver.http.message import Handler
 from mooring.apiserver.http.trim import Departures
-from mooring.apiserver.turns import Turns
+from mooring.apiserver.limits.turns import Turns
+from mooring.apiserver.request.message import Handler
 from mooring.clock import Clock
 from mooring.errors import UsageError
 from mooring.reconcile.worker import lasting

@@ -4,12 +4,12 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from typing import Any
 
-from mooring.apiserver.codec.json_body import read_json
 from mooring.apiserver.kinds.cells import age_of, name_of
 from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc, Kind
 from mooring.apiserver.kinds.data_keys import FROZEN, MOST_DATA_BYTES, data_key, decoded_size
 from mooring.apiserver.kinds.immutability import validate_unchanged
 from mooring.apiserver.kinds.selectable import text
+from mooring.apiserver.schema.json_text import read_json
 from mooring.model.field_error import FieldError, forbidden, invalid, required, too_long
 
 _ACCOUNT_NAME = "kubernetes.io/service-account.name"

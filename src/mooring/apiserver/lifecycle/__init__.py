@@ -1,7 +1,7 @@
-"""What keeps the stored objects in order without being asked: garbage collection by owner
-references, namespaces that empty themselves, events that expire.
+"""The controllers that run inside the API server: garbage collection by owner references, namespace
+deletion, the expiry of events, the Service `kubernetes`.
 
-Each part decides in pure functions (`*_decide.py`) and acts through `Local`. They run inside the
-API server because its promises (cascading deletion, namespace deletion) depend on them. On a real
-Kubernetes cluster kube-controller-manager does this work.
+Each decides in pure functions (`decide.py`) and writes through `InProcessWriter`. They run inside
+the API server because its promises (cascading deletion, namespace deletion) depend on them. On a
+real Kubernetes cluster kube-controller-manager does this work.
 """

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from mooring.apiserver.backend import Backend
-from mooring.apiserver.document import decode
+from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.contract import Kind
-from mooring.apiserver.lifecycle.following import Follower
 from mooring.apiserver.store.contract import Change, Entry, Event, Remove
+from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.changing import stored_form
 from mooring.errors import StoreError
 from mooring.reconcile.queue import KeyedQueue

@@ -2,9 +2,9 @@
 
 from ipaddress import ip_address
 
-from mooring.apiserver.backend import Backend
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.lifecycle.local import Local
+from mooring.apiserver.verbs.backend import Backend
+from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from mooring.errors import AlreadyExists
 
 _LOOPBACK = "127.0.0.1"
@@ -36,7 +36,7 @@ def reachable_address(host: str) -> str:
     return _LOOPBACK if address.is_unspecified else host
 
 
-async def announce(backend: Backend, local: Local, host: str, port: int) -> None:
+async def announce(backend: Backend, writer: InProcessWriter, host: str, port: int) -> None:
     """Create the service, or tell it of a new address."""
     kind = backend.kinds.find("", "v1", "services")
     if kind is None:
@@ -47,6 +47,6 @@ async def announce(backend: Backend, local: Local, host: str, port: int) -> None
         return {**doc, "spec": {**doc["spec"], **wanted["spec"]}}
 
     try:
-        await local.create(kind, "default", own_service(host, port))
+        await writer.create(kind, "default", own_service(host, port))
     except AlreadyExists:
-        await local.change(kind, "default", "kubernetes", moved)
+        await writer.replace(kind, "default", "kubernetes", moved)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from mooring.apiserver.discovery import answers_in, subresources
 from mooring.apiserver.kinds.contract import Doc, Kind, Subresource
+from mooring.apiserver.kinds.subresources import answers_in, subresources
 from mooring.apiserver.schema.contract import Scalar, Schema
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from mooring.apiserver.discovery import answers_in, subresources
 from mooring.apiserver.kinds.contract import Doc, Kind, Subresource
+from mooring.apiserver.kinds.subresources import answers_in, subresources
 from mooring.apiserver.openapi.names import gvk, part_message
 from mooring.apiserver.schema.contract import Schema
 

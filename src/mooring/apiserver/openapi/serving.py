@@ -5,13 +5,13 @@ from functools import partial
 from typing import TypeVar
 
 from mooring import log
+from mooring.apiserver.documents.published import Published, Shelf, publish, publish_bytes
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds
-from mooring.apiserver.negotiation import SWAGGER_PROTOBUF, SwaggerForm
 from mooring.apiserver.openapi import gnostic, v2, v3
 from mooring.apiserver.openapi.definitions import UnknownMessage
 from mooring.apiserver.openapi.names import Names, names
-from mooring.apiserver.published import Published, Shelf, publish, publish_bytes
+from mooring.apiserver.request.negotiation import SWAGGER_PROTOBUF, SwaggerForm
 from mooring.apiserver.schema.contract import Schema
 
 _log = log.get("mooring.apiserver.openapi")

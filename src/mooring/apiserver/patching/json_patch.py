@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from mooring import errors
-from mooring.apiserver.codec.values import check_values
 from mooring.apiserver.kinds.contract import Doc
+from mooring.apiserver.limits.json_size import check_values
 from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.copying import copied
 

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import decode, encode, wire
-from mooring.apiserver.http.message import Response
+from mooring.apiserver.documents.document import decode, encode, wire
+from mooring.apiserver.documents.partial import partial, partial_list
+from mooring.apiserver.documents.table import Include, TableWatch, include, row, table, table_of_one
 from mooring.apiserver.kinds.contract import Doc, Kind
-from mooring.apiserver.negotiation import What
-from mooring.apiserver.options import first, parse_query
-from mooring.apiserver.partial import partial, partial_list
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.negotiation import What
+from mooring.apiserver.request.options import first, parse_query
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.store.contract import Entry
-from mooring.apiserver.table import Include, TableWatch, include, row, table, table_of_one
+from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.long_lists import made_list
 from mooring.errors import NotAcceptable
 

@@ -1,15 +1,15 @@
 """POST pods/<p>/binding: put a pod on a node."""
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import decode, encode
-from mooring.apiserver.http.message import Response
+from mooring.apiserver.documents.document import decode, encode
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.refusals import conflict_as, invalid_as, not_found
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found
 from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.answering import success
+from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.before_write import check_uid
 from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.decoding import body_options, decode_body
-from mooring.apiserver.verbs.preparing import check_uid
 from mooring.errors import BadRequest, Conflict
 from mooring.model.field_error import FieldError, not_supported, required
 

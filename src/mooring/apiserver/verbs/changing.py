@@ -3,13 +3,13 @@ last finalizer is gone."""
 
 from collections.abc import Callable
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import decode, to_put
-from mooring.apiserver.http.message import Response
+from mooring.apiserver.documents.document import decode, to_put
 from mooring.apiserver.kinds.contract import Doc, Kind
-from mooring.apiserver.refusals import not_found
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.refusals import not_found
 from mooring.apiserver.store.contract import Change, Entry, Put, Remove
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
+from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.stored_size import check_stored
 
 Prepare = Callable[[Doc], Doc | None]

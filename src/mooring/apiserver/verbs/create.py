@@ -1,16 +1,21 @@
 """POST: create an object."""
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import decode, to_put
-from mooring.apiserver.http.message import Response
+from mooring.apiserver.documents.document import decode, to_put
+from mooring.apiserver.documents.objects import store_name
 from mooring.apiserver.kinds.contract import Doc, Kind
-from mooring.apiserver.objects import store_name
-from mooring.apiserver.options import WriteOptions
-from mooring.apiserver.refusals import already_exists, name_space_exhausted
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.options import WriteOptions
+from mooring.apiserver.request.refusals import already_exists, name_space_exhausted
 from mooring.apiserver.store.contract import Decide, Entry, Put
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
+from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.before_write import (
+    generated_name,
+    manager_of,
+    prepare_new,
+    single_owners,
+)
 from mooring.apiserver.verbs.decoding import body_options, decode_body
-from mooring.apiserver.verbs.preparing import generated_name, manager_of, prepare_new, single_owners
 from mooring.apiserver.verbs.stored_size import check_stored
 from mooring.errors import AlreadyExists, ApiError
 

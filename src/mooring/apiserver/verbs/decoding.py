@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from mooring.apiserver.backend import Call
 from mooring.apiserver.codec.body import accepted_media, decode_document
-from mooring.apiserver.http.limits import MOST_BODY
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.options import WriteOptions, write_options
+from mooring.apiserver.limits.budgets import MOST_BODY_BYTES
+from mooring.apiserver.request.options import WriteOptions, write_options
+from mooring.apiserver.verbs.backend import Call
 from mooring.errors import ApiError, BadRequest, TooLarge
 
 
 def check_size(call: Call) -> None:
     if call.request.too_large:
-        raise TooLarge(f"Request entity too large: limit is {MOST_BODY}")
+        raise TooLarge(f"Request entity too large: limit is {MOST_BODY_BYTES}")
 
 
 def body_options(call: Call, word: str) -> WriteOptions:

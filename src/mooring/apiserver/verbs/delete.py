@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 
 from mooring.apiserver.admission.contract import Attempt, Operation
-from mooring.apiserver.backend import Backend, Call
 from mooring.apiserver.codec.body import decode_options
-from mooring.apiserver.document import decode
-from mooring.apiserver.http.message import Response
+from mooring.apiserver.documents.document import decode
 from mooring.apiserver.kinds.contract import Doc, Kind
-from mooring.apiserver.options import first, flag, integer, parse_query, write_options
-from mooring.apiserver.refusals import conflict_as, invalid_as, not_found
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.options import first, flag, integer, parse_query, write_options
+from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found
 from mooring.apiserver.store.contract import Change, Entry, Put, Remove
 from mooring.apiserver.verbs.answering import answer_entry, answer_status
+from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.changing import change_of, is_held, stored_form
 from mooring.apiserver.verbs.decoding import check_size
 from mooring.clock import to_seconds

@@ -4,10 +4,10 @@ import asyncio
 
 import msgspec
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.http.message import Response
-from mooring.apiserver.options import list_options
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.options import list_options
 from mooring.apiserver.store.contract import Entry
+from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.delete import delete_object, read_options
 from mooring.apiserver.verbs.list import list_body, matching
 from mooring.errors import NotFound

@@ -6,13 +6,13 @@ No kind says how many pods of an application must stay up, so nothing stands in 
 import msgspec
 
 from mooring.apiserver.admission.contract import Attempt, Operation
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import decode, encode
-from mooring.apiserver.http.message import Response
+from mooring.apiserver.documents.document import decode, encode
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.refusals import not_found
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.refusals import not_found
 from mooring.apiserver.store.contract import Change, Decide, Entry
 from mooring.apiserver.verbs.answering import success
+from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.delete import checked_options, delete_object

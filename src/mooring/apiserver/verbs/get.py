@@ -1,10 +1,10 @@
 """GET of one object (or of its status, which is the same document)."""
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.http.message import Response
-from mooring.apiserver.options import first, parse_query
-from mooring.apiserver.refusals import not_found
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.options import first, parse_query
+from mooring.apiserver.request.refusals import not_found
 from mooring.apiserver.verbs.answering import answer_entry
+from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.reading import catch_up, version_flaw
 from mooring.errors import ServerError
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.document import encode, encode_item, facts, joined_items
-from mooring.apiserver.http.message import Answer, Body, Response
+from mooring.apiserver.documents.document import encode, encode_item, facts, joined_items
+from mooring.apiserver.documents.objects import store_prefix
 from mooring.apiserver.kinds.contract import Kind
-from mooring.apiserver.negotiation import What
-from mooring.apiserver.objects import store_prefix
-from mooring.apiserver.options import ListOptions, list_options
+from mooring.apiserver.request.message import Answer, Body, Response
+from mooring.apiserver.request.negotiation import What
+from mooring.apiserver.request.options import ListOptions, list_options
 from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.verbs.answering import list_in_form
+from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.long_lists import made_list
 from mooring.apiserver.verbs.reading import catch_up
 from mooring.apiserver.verbs.selecting import Selection, selection_in_turn

@@ -6,8 +6,8 @@ asks for a hundred thousand rows and does not read them has a few made, and nobo
 
 from collections.abc import AsyncIterator, Iterator
 
-from mooring.apiserver.http.message import BLOCK, Body
-from mooring.apiserver.turns import Turns
+from mooring.apiserver.limits.turns import Turns
+from mooring.apiserver.request.message import BLOCK, Body
 
 
 def made_list(turns: Turns, items: Iterator[bytes], head: bytes, tail: bytes) -> Body:

@@ -7,16 +7,16 @@ typed decode, then merged. Anything else is merged first, and then spelled, prun
 from collections.abc import Iterable
 from typing import Any
 
-from mooring.apiserver.backend import Call
 from mooring.apiserver.codec.body import wrong_type
 from mooring.apiserver.codec.identity import Identity
-from mooring.apiserver.document import encode
+from mooring.apiserver.documents.document import encode
 from mooring.apiserver.kinds.contract import Doc, Kind
 from mooring.apiserver.patching.copying import copied
-from mooring.apiserver.refusals import invalid_as
+from mooring.apiserver.request.refusals import invalid_as
 from mooring.apiserver.schema.check import WrongType, conform
 from mooring.apiserver.schema.reader import read_exact
-from mooring.apiserver.verbs.preparing import match_namespace
+from mooring.apiserver.verbs.backend import Call
+from mooring.apiserver.verbs.before_write import match_namespace
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import ApiError
 from mooring.model.field_error import invalid

@@ -5,28 +5,25 @@ from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.budgets import MOST_ERRORS, MOST_PATCH_VALUES, MOST_VALUES
 from mooring.apiserver.codec.body import LONGEST_PATH, wrong_type
 from mooring.apiserver.codec.identity import Identity, unregistered
-from mooring.apiserver.codec.json_body import read_json
-from mooring.apiserver.codec.pairs import Read, repeated
 from mooring.apiserver.codec.yaml_body import read_yaml
-from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc, Kind
-from mooring.apiserver.options import WriteOptions, check_patch, write_options
+from mooring.apiserver.limits.budgets import MOST_ERRORS, MOST_PATCH_VALUES, MOST_VALUES
 from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.apply import apply, check_applied, check_declared
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.patching.merge import merge_patch
 from mooring.apiserver.patching.strategic import strategic
-from mooring.apiserver.refusals import conflict, invalid_as
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.options import WriteOptions, check_patch, write_options
+from mooring.apiserver.request.refusals import conflict, invalid_as
 from mooring.apiserver.schema.check import WrongType, conform, spell_path
+from mooring.apiserver.schema.json_text import read_json
+from mooring.apiserver.schema.pairs import Read, repeated
 from mooring.apiserver.schema.reader import conform_whole
-from mooring.apiserver.verbs.changing import change
-from mooring.apiserver.verbs.create import create_document
-from mooring.apiserver.verbs.decoding import check_size, told_anyway
-from mooring.apiserver.verbs.preparing import (
+from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.before_write import (
     change_warnings,
     check_version,
     manager_of,
@@ -34,6 +31,9 @@ from mooring.apiserver.verbs.preparing import (
     prepare_change,
     single_owners,
 )
+from mooring.apiserver.verbs.changing import change
+from mooring.apiserver.verbs.create import create_document
+from mooring.apiserver.verbs.decoding import check_size, told_anyway
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import AlreadyExists, BadRequest, NotFound, ServerError, UnsupportedMedia
 from mooring.model.field_error import invalid

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from mooring.apiserver.backend import Backend
+from mooring.apiserver.verbs.backend import Backend
 from mooring.errors import BadRequest, ServerTimeout
 
 MOST_DIGITS = 20  # of what fits a uint64

@@ -2,20 +2,20 @@
 
 from collections.abc import Callable
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.codec.json_body import read_json
-from mooring.apiserver.document import decode, encode
-from mooring.apiserver.http.message import Response
+from mooring.apiserver.documents.document import decode, encode
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.options import check_patch, write_options
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.patching.merge import merge_patch
-from mooring.apiserver.refusals import invalid_as, not_found
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.options import check_patch, write_options
+from mooring.apiserver.request.refusals import invalid_as, not_found
+from mooring.apiserver.schema.json_text import read_json
 from mooring.apiserver.schema.reader import conform_whole
 from mooring.apiserver.store.contract import Change, Entry
+from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.before_write import check_version, manager_of, prepare_change
 from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.decoding import body_options, check_size, decode_body
-from mooring.apiserver.verbs.preparing import check_version, manager_of, prepare_change
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import BadRequest, UnsupportedMedia
 from mooring.model.field_error import invalid

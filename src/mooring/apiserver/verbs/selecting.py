@@ -5,12 +5,12 @@ from functools import lru_cache
 
 import msgspec
 
-from mooring.apiserver.backend import Backend
-from mooring.apiserver.budgets import MOST_TERMS
-from mooring.apiserver.document import Facts
+from mooring.apiserver.documents.document import Facts
 from mooring.apiserver.kinds.contract import Kind
-from mooring.apiserver.options import ListOptions
-from mooring.apiserver.short_memo import LONGEST, MOST_KEPT
+from mooring.apiserver.limits.budgets import MOST_TERMS
+from mooring.apiserver.limits.short_memo import LONGEST, MOST_KEPT
+from mooring.apiserver.request.options import ListOptions
+from mooring.apiserver.verbs.backend import Backend
 from mooring.errors import BadRequest
 from mooring.model.selector import (
     FieldSelector,

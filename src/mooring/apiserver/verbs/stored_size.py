@@ -1,7 +1,7 @@
 """How large a stored object may become, by creation or bit by bit."""
 
-from mooring.apiserver.budgets import MOST_OBJECT_BYTES, MOST_VALUES
-from mooring.apiserver.codec.values import check_values
+from mooring.apiserver.limits.budgets import MOST_OBJECT_BYTES, MOST_VALUES
+from mooring.apiserver.limits.json_size import check_values
 from mooring.apiserver.store.contract import Entry, Put
 from mooring.errors import ServerError
 

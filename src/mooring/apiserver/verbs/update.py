@@ -1,13 +1,10 @@
 """PUT: replace an object, or its status."""
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.http.message import Response
 from mooring.apiserver.kinds.contract import Doc
-from mooring.apiserver.options import WriteOptions
-from mooring.apiserver.verbs.changing import change
-from mooring.apiserver.verbs.create import create_document
-from mooring.apiserver.verbs.decoding import body_options, decode_body, told_anyway
-from mooring.apiserver.verbs.preparing import (
+from mooring.apiserver.request.message import Response
+from mooring.apiserver.request.options import WriteOptions
+from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.before_write import (
     change_warnings,
     check_uid,
     check_version,
@@ -16,6 +13,9 @@ from mooring.apiserver.verbs.preparing import (
     prepare_change,
     single_owners,
 )
+from mooring.apiserver.verbs.changing import change
+from mooring.apiserver.verbs.create import create_document
+from mooring.apiserver.verbs.decoding import body_options, decode_body, told_anyway
 from mooring.errors import BadRequest
 
 

@@ -6,21 +6,22 @@ ends. The lines of an event are encoded once and shared by all watchers that see
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
-from mooring.apiserver.backend import Backend, Call
-from mooring.apiserver.budgets import MOST_WATCH_BYTES
-from mooring.apiserver.document import encode, facts
-from mooring.apiserver.http.message import Answer, Stream, Writer
-from mooring.apiserver.objects import store_prefix
-from mooring.apiserver.options import ListOptions, list_options
+from mooring.apiserver.documents.document import encode, facts
+from mooring.apiserver.documents.objects import store_prefix
+from mooring.apiserver.limits.budgets import MOST_WATCH_BYTES
+from mooring.apiserver.limits.turns import FIRST, SLICE
+from mooring.apiserver.request.message import Answer, Stream, Writer
+from mooring.apiserver.request.options import ListOptions, list_options
 from mooring.apiserver.store.contract import Entry, Event, Watch
-from mooring.apiserver.turns import FIRST, SLICE
 from mooring.apiserver.verbs.answering import WatchForm, watch_form
+from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.reading import catch_up, version_flaw
 from mooring.apiserver.verbs.selecting import Selection, selection_in_turn
+from mooring.apiserver.verbs.watch_filter import event_type, watched_changes
 from mooring.errors import ApiError, Compacted, Expired, ServerError, ServerTimeout
 from mooring.model.selector import escape_field
 
@@ -184,7 +185,9 @@ class WatchSource:
                     writer.write_framed(framed.chunk)
                     self._backend.watch_events(self._kind, framed.events)
             else:
-                self._send(writer, list(self._lines(events)))
+                line = self._form.line
+                seen = watched_changes(self._kind, self._prefix, self._selection, events)
+                self._send(writer, [line(kind, entry) for kind, entry in seen])
             if working.is_over:
                 self._go_on_later()
                 return
@@ -205,25 +208,7 @@ class WatchSource:
             self._backend.watch_events(self._kind, len(lines))
 
     def _line(self, event: Event) -> bytes:
-        return self._form.line(_type_of(event), event.entry)
-
-    def _lines(self, events: Iterable[Event]) -> Iterator[bytes]:
-        """The events this watcher is to see. An object that begins or ceases to match the selector
-        appears or disappears."""
-        for event in events:
-            entry, previous = event.entry, event.previous
-            if self._prefix and not entry.name.startswith(self._prefix):
-                continue
-            if self._selection.is_all:
-                yield self._line(event)
-                continue
-            was = previous is not None and self._selection.picks(facts(self._kind, previous))
-            now = not event.deleted and self._selection.picks(facts(self._kind, entry))
-            if now:
-                yield self._form.line("MODIFIED" if was else "ADDED", entry)
-            elif was and previous is not None:
-                last = entry if event.deleted else _restamped(previous, event.revision)
-                yield self._form.line("DELETED", last)
+        return self._form.line(event_type(event), event.entry)
 
     # timers and ends
 
@@ -248,15 +233,3 @@ class WatchSource:
 
 def error_line(error: ApiError) -> bytes:
     return b'{"type":"ERROR","object":%b}\n' % encode(error.status())
-
-
-def _type_of(event: Event) -> str:
-    if event.deleted:
-        return "DELETED"
-    return "ADDED" if event.previous is None else "MODIFIED"
-
-
-def _restamped(entry: Entry, revision: int) -> Entry:
-    """The last matching state, told with the revision of the change that ended the match."""
-    head, _, tail = entry.value.partition(b"%d" % entry.revision)
-    return Entry(entry.table, entry.name, b"%b%d%b" % (head, revision, tail), revision)

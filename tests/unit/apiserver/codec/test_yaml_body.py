@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.apiserver.codec.pairs import repeated
 from mooring.apiserver.codec.yaml_body import read_yaml
+from mooring.apiserver.schema.pairs import repeated
 
 SCALARS: dict[str, tuple[str, Any]] = {
     "a text": ("abc", "abc"),

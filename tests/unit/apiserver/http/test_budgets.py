@@ -11,16 +11,10 @@ import pytest
 
 from mooring.apiserver.http.connection import Connection
 from mooring.apiserver.http.crowd import Crowd
-from mooring.apiserver.http.limits import (
-    HIGH_WATER,
-    MOST_PIECES,
-    RETAINED,
-    Allowance,
-    Limits,
-    default_limits,
-)
-from mooring.apiserver.http.message import Answer, Joined, Request, Response, Stream, Writer
+from mooring.apiserver.http.limits import MOST_PIECES, RETAINED, Allowance, Limits, default_limits
 from mooring.apiserver.http.server import SWEEP_EVERY, Server
+from mooring.apiserver.limits.budgets import HIGH_WATER
+from mooring.apiserver.request.message import Answer, Joined, Request, Response, Stream, Writer
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.loop_time import LoopTime
 from tests.unit.apiserver.http.test_server import FakeTransport

@@ -10,8 +10,8 @@ import pytest
 
 from mooring.apiserver.http.connection import Connection
 from mooring.apiserver.http.limits import Limits
-from mooring.apiserver.http.message import Answer, Request, Response, Stream, Writer
 from mooring.apiserver.http.server import SWEEP_EVERY, Server
+from mooring.apiserver.request.message import Answer, Request, Response, Stream, Writer
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.loop_time import LoopTime
 

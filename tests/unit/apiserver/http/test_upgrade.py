@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mooring.apiserver.http.connection import Connection
-from mooring.apiserver.http.limits import HIGH_WATER
-from mooring.apiserver.http.message import Answer, Outlet, Request, Response, Upgrade
 from mooring.apiserver.http.server import Server
+from mooring.apiserver.limits.budgets import HIGH_WATER
+from mooring.apiserver.request.message import Answer, Outlet, Request, Response, Upgrade
 from tests.fakes.clock import VirtualClock, settle
 from tests.unit.apiserver.http.test_server import FakeTransport
 

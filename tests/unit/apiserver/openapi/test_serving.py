@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from mooring.apiserver.documents.published import Published
 from mooring.apiserver.kinds.registry import builtin
-from mooring.apiserver.negotiation import SwaggerForm
 from mooring.apiserver.openapi.serving import OpenApi
-from mooring.apiserver.published import Published
+from mooring.apiserver.request.negotiation import SwaggerForm
 from mooring.apiserver.schema.parse import load
 from tests.unit.apiserver.small_api import BROKEN, SMALL_SCHEMA, STORAGE_CLASS, small_kinds
 

@@ -5,12 +5,12 @@ import copy
 import pytest
 
 from mooring.apiserver.auth.user import ADMIN
-from mooring.apiserver.backend import Call
-from mooring.apiserver.http.message import Request
 from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.volume import VOLUME
-from mooring.apiserver.negotiation import JSON
-from mooring.apiserver.routes import Route
+from mooring.apiserver.request.message import Request
+from mooring.apiserver.request.negotiation import JSON
+from mooring.apiserver.request.routes import Route
+from mooring.apiserver.verbs.backend import Call
 from mooring.apiserver.verbs.merging import merged
 from mooring.errors import ApiError, BadRequest, Invalid
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import node_user
-from mooring.apiserver.in_process import InProcessApi
 from mooring.client.local import LocalClient
 from mooring.model.review import UserInfo
 from mooring.node.server.access import Attempt

@@ -1,0 +1,319 @@
+"""One request from end to end: who, what, may they, do it, say it.
+
+The order decides which refusal wins, as in Kubernetes: 401, 403, 404/405, 406, then whatever the
+verb itself finds wrong.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from mooring import log
+from mooring.apiserver.api.access import Access
+from mooring.apiserver.api.metrics import Load, Metrics, Target
+from mooring.apiserver.api.pages import Pages
+from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.user import User
+from mooring.apiserver.documents.document import encode
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.limits.budgets import MOST_STREAMS
+from mooring.apiserver.node_proxy.pods import PodPassage
+from mooring.apiserver.request.message import (
+    TEXT,
+    Answer,
+    Request,
+    Response,
+    Source,
+    Stream,
+    Tunnel,
+)
+from mooring.apiserver.request.negotiation import JSON, negotiate
+from mooring.apiserver.request.options import first, flag, parse_query
+from mooring.apiserver.request.refusals import method_not_allowed, unknown_resource
+from mooring.apiserver.request.routes import Plain, Route, parse
+from mooring.apiserver.verbs.answering import warning_headers
+from mooring.apiserver.verbs.backend import Backend, Call, SubresourceVerbs, Verb
+from mooring.apiserver.verbs.bind import bind
+from mooring.apiserver.verbs.create import create
+from mooring.apiserver.verbs.delete import delete
+from mooring.apiserver.verbs.delete_collection import delete_collection
+from mooring.apiserver.verbs.evict import evict
+from mooring.apiserver.verbs.finalize import finalize
+from mooring.apiserver.verbs.get import get
+from mooring.apiserver.verbs.list import list_objects
+from mooring.apiserver.verbs.patch import patch
+from mooring.apiserver.verbs.scale import get_scale, patch_scale, update_scale
+from mooring.apiserver.verbs.update import update
+from mooring.apiserver.verbs.watch import watch
+from mooring.errors import ApiError, InternalError, StoreError, TooManyRequests
+from mooring.model.field_error import show
+
+LOG = log.get("mooring.api")
+
+ON_OBJECT: dict[str, tuple[str, Verb]] = {
+    "GET": ("get", get),
+    "PUT": ("update", update),
+    "PATCH": ("patch", patch),
+    "DELETE": ("delete", delete),
+}
+ON_COLLECTION: dict[str, tuple[str, Verb]] = {
+    "GET": ("list", list_objects),
+    "POST": ("create", create),
+    "DELETE": ("deletecollection", delete_collection),
+}
+ON_STATUS: Mapping[str, Verb] = {"GET": get, "PUT": update, "PATCH": patch}
+ON_PART: SubresourceVerbs = {
+    ("pods", "binding"): {"POST": bind},
+    ("pods", "eviction"): {"POST": evict},
+    ("namespaces", "finalize"): {"PUT": finalize},
+    ("replicationcontrollers", "scale"): {
+        "GET": get_scale,
+        "PUT": update_scale,
+        "PATCH": patch_scale,
+    },
+}
+RETRY_AFTER = 1  # seconds
+MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+class Api:
+    """Answers requests. Knows nothing of sockets; callers in this process use `InProcessApi`."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        access: Access,
+        passage: PodPassage,
+        pages: Pages,
+        metrics: Metrics,
+    ) -> None:
+        self._backend = backend
+        self._access = access
+        self._of_nodes = passage.part_verbs
+        self._pages = pages
+        self._metrics = metrics
+        self._streams: dict[str, int] = {}  # open ones, by user
+        self._targets: dict[tuple[str, Kind | None, str, str], Target] = {}
+
+    async def handle(self, request: Request) -> Answer:
+        """Serve a request from outside: never raises, refusals are answers."""
+        load = Load.MUTATING if request.method in MUTATING else Load.READ_ONLY
+        self._metrics.started(load)
+        began = self._backend.clock.monotonic()
+        target: Target | None = None
+        user: User | None = None
+        try:
+            user = self._access.who(request)
+            if request.crowded:
+                raise crowded()
+            route = parse(request.path)
+            if isinstance(route, Plain):
+                answer: Answer = self._page(request, user, route.path)
+            else:
+                word = _word(request, route)
+                kind = self._kind(route)
+                target = self._target(word, kind, route)
+                if word == "watch":
+                    self._check_streams(user)
+                answer = await self._resource(request, user, route, kind, word)
+        except ApiError as error:
+            answer = refused(error)
+        except StoreError as error:
+            LOG.warning("the store refused", because=str(error))
+            answer = refused(InternalError(f"the database refused: {error}"))
+        except Exception:  # the one broad except: a bug in one request stays there
+            LOG.exception("request failed", method=request.method, path=request.path)
+            answer = refused(InternalError("Internal error occurred: see the log of mooring"))
+        if target is None:
+            target = Target(request.method)
+        if user is not None and not isinstance(answer, Response):
+            closed = self._count_stream(user, target)
+            if isinstance(answer, Stream):
+                answer.source = _Counted(answer.source, closed)
+            else:
+                answer.tunnel = _CountedTunnel(answer.tunnel, closed)
+        seconds = self._backend.clock.monotonic() - began
+        self._metrics.finished(load, target, answer.status, seconds)
+        return answer
+
+    def _check_streams(self, user: User) -> None:
+        if self._streams.get(user.name, 0) >= MOST_STREAMS:
+            raise TooManyRequests(
+                f"Too many requests: user {show(user.name)} has {MOST_STREAMS} watches open",
+                retry_after=RETRY_AFTER,
+            )
+
+    def _count_stream(self, user: User, target: Target) -> Callable[[], None]:
+        """Count a stream as open; call what is returned when it is not any more."""
+        self._metrics.stream_opened(target)
+        streams, name = self._streams, user.name
+        streams[name] = streams.get(name, 0) + 1
+
+        def closed() -> None:
+            self._metrics.stream_closed(target)
+            streams[name] -= 1
+            if not streams[name]:
+                del streams[name]
+
+        return closed
+
+    def _page(self, request: Request, user: User, path: str) -> Response:
+        self._access.check(user, Attempt(request.method.lower(), path=path))
+        answer = self._pages.find(path, request)
+        if answer is None:
+            return self._missing(path)
+        if request.method != "GET":
+            raise method_not_allowed()
+        return answer
+
+    def _kind(self, route: Route) -> Kind | None:
+        return self._backend.kinds.find(route.group, route.version, route.plural)
+
+    def _resource(
+        self, request: Request, user: User, route: Route, kind: Kind | None, word: str
+    ) -> Awaitable[Answer]:
+        self._access.check(user, _attempt(request, route, word))
+        if kind is None:
+            return _at_once(self._missing(request.path))
+        verb = self._verb(kind, request.method, route, word)
+        if route.subresource and (kind.plural, route.subresource) in self._of_nodes:
+            form = JSON  # for a refusal; otherwise the node decides
+        else:
+            form = negotiate(request.headers.get("accept"))
+        return verb(self._backend, Call(request, route, kind, user, form))
+
+    def _verb(self, kind: Kind, method: str, route: Route, word: str) -> Verb:
+        """What serves this method on this path; raises what is answered when nothing does."""
+        if kind.namespaced != route.collection_in_namespace and (
+            route.collection_in_namespace or route.name
+        ):
+            raise unknown_resource()
+        if route.subresource:
+            return self._part_verb(kind, method, route)
+        by_method = ON_OBJECT if route.name else ON_COLLECTION
+        if method not in by_method or word not in kind.verbs:
+            raise method_not_allowed()
+        is_everywhere = kind.namespaced and not route.collection_in_namespace
+        if is_everywhere and word in ("create", "deletecollection"):
+            raise method_not_allowed()
+        if word == "create":
+            return self._access.review_verbs.get(kind.plural, create)
+        if word == "watch":
+            return watch
+        return by_method[method][1]
+
+    def _part_verb(self, kind: Kind, method: str, route: Route) -> Verb:
+        part = (kind.plural, route.subresource)
+        verbs = ON_PART.get(part) or self._access.part_verbs.get(part) or self._of_nodes.get(part)
+        if (route.subresource == "status" and kind.status) or route.subresource in kind.parts:
+            verbs = ON_STATUS
+        if verbs is None or route.watch_prefix:
+            raise unknown_resource()
+        if method not in verbs:
+            raise method_not_allowed()
+        return verbs[method]
+
+    def _missing(self, path: str) -> Response:
+        """404: a Status under a group that is known, plain text anywhere else."""
+        segments = path[1:].split("/")
+        if segments[0] == "version":
+            raise unknown_resource()
+        if len(segments) > 1 and segments[0] in ("api", "apis"):
+            group = "" if segments[0] == "api" else segments[1]
+            if any(known.name == group for known in self._backend.kinds.groups()):
+                raise unknown_resource()
+        return Response(404, b"404 page not found\n", content_type=TEXT)
+
+    def _target(self, word: str, kind: Kind | None, route: Route) -> Target:
+        if kind is None:
+            return Target(word.upper())  # paths that clients make up must not become labels
+        scope = "resource" if route.name else "namespace" if route.namespace else "cluster"
+        key = (word, kind, route.subresource, scope)
+        known = self._targets.get(key)
+        if known is None:
+            known = self._targets[key] = Target(
+                word.upper(), kind.group, kind.version, kind.plural, route.subresource, scope
+            )
+        return known
+
+
+def crowded() -> TooManyRequests:
+    return TooManyRequests(
+        "Too many requests: more bytes of requests are under way than the server takes at a time",
+        retry_after=RETRY_AFTER,
+    )
+
+
+async def _at_once(answer: Answer) -> Answer:
+    return answer
+
+
+def refused(error: ApiError) -> Response:
+    headers = warning_headers(error.warnings)
+    if error.retry_after:
+        headers += (("Retry-After", str(error.retry_after)),)
+    return Response(error.code, encode(error.status()), headers=headers)
+
+
+def _word(request: Request, route: Route) -> str:
+    """The verb, as authorization and metrics call it."""
+    match request.method:
+        case "GET" | "HEAD":
+            if route.watch_prefix:
+                return "watch"
+            if route.name:
+                return "get"
+            return "watch" if flag(parse_query(request.query), "watch") else "list"
+        case "POST":
+            return "create"
+        case "PUT":
+            return "update"
+        case "PATCH":
+            return "patch"
+        case "DELETE":
+            return "delete" if route.name else "deletecollection"
+        case other:
+            return other.lower()
+
+
+def _attempt(request: Request, route: Route, word: str) -> Attempt:
+    query = parse_query(request.query) if request.query else {}
+    return Attempt(
+        word,
+        group=route.group,
+        version=route.version,
+        resource=route.plural,
+        subresource=route.subresource,
+        namespace=route.namespace,
+        name=route.name,
+        field_selector=first(query, "fieldSelector"),
+        label_selector=first(query, "labelSelector"),
+    )
+
+
+class _Counted:
+    """A stream that is counted while it is open."""
+
+    def __init__(self, source: Source, closed: Callable[[], None]) -> None:
+        self._source = source
+        self._closed = closed
+        self.start = source.start
+        self.on_ready = source.on_ready
+
+    def on_closed(self) -> None:
+        self._closed()
+        self._source.on_closed()
+
+
+class _CountedTunnel:
+    """A tunnel that is counted while it is open."""
+
+    def __init__(self, tunnel: Tunnel, closed: Callable[[], None]) -> None:
+        self._tunnel = tunnel
+        self._closed = closed
+        self.start = tunnel.start
+        self.received = tunnel.received
+        self.on_full = tunnel.on_full
+        self.on_ready = tunnel.on_ready
+
+    def on_closed(self) -> None:
+        self._closed()
+        self._tunnel.on_closed()

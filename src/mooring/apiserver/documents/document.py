@@ -1,0 +1,105 @@
+"""Documents as the store keeps them, and as the wire carries them.
+
+Stored bytes are the JSON of a document without `kind` and `apiVersion`, metadata first and in it
+the resourceVersion first. So a list is a join, a watch event a prefix, and the revision can be put
+in when it is known, all without encoding anything twice.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.request.message import Joined
+from mooring.apiserver.store.contract import Entry, Put
+
+HEAD = b'{"metadata":{"resourceVersion":"'
+
+_KIND_NAMES = ("kind", "apiVersion")
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def to_put(doc: Doc) -> Put:
+    """The document for the store; its resourceVersion is left for the store to fill in."""
+    metadata = doc["metadata"]
+    if "resourceVersion" in metadata:
+        metadata = {**metadata}
+        del metadata["resourceVersion"]
+    stored = {"metadata": metadata, **doc}
+    stored["metadata"] = metadata
+    stored.pop("kind", None)
+    stored.pop("apiVersion", None)
+    body = _encode(stored)  # {"metadata":{...
+    rest = body[len(b'{"metadata":{') :]
+    return Put(HEAD, (b'",' if metadata else b'"') + rest)
+
+
+def decode(kind: Kind, entry: Entry) -> Doc:
+    """A fresh document, as clients of `kind` see it; the caller may change it."""
+    doc: Doc = {"kind": kind.kind, "apiVersion": kind.api_version, **_decode(entry.value)}
+    return kind.from_stored(doc) if kind.from_stored else doc
+
+
+def wire(kind: Kind, entry: Entry) -> bytes:
+    """The whole object as JSON."""
+    if kind.from_stored:
+        return _encode(decode(kind, entry))
+    return _prefix(kind) + entry.value[1:]
+
+
+def joined_items(kind: Kind, entries: Sequence[Entry], head: bytes, tail: bytes) -> Joined:
+    """The objects as items of a list, not copied; not for kinds that are views of others."""
+    if not kind.custom or not entries:
+        return Joined([entry.value for entry in entries], b",", head, tail)
+    prefix = _prefix(kind)
+    return Joined(
+        [memoryview(entry.value)[1:] for entry in entries], b"," + prefix, head + prefix, tail
+    )
+
+
+def encode_item(kind: Kind, entry: Entry) -> bytes:
+    """An object as an item of a list: built-in kinds leave out `kind` and `apiVersion`."""
+    doc = decode(kind, entry)
+    return _encode({name: part for name, part in doc.items() if name not in _KIND_NAMES})
+
+
+def encode(value: Any) -> bytes:
+    return _encode(value)
+
+
+@lru_cache(maxsize=256)
+def _prefix(kind: Kind) -> bytes:
+    head = _encode({"kind": kind.kind, "apiVersion": kind.api_version})
+    return head[:-1] + b","
+
+
+class Facts(msgspec.Struct):
+    """What selectors ask of a stored object; worked out once per version, then kept with it."""
+
+    labels: dict[str, str]
+    fields: dict[str, str]
+
+
+def facts(kind: Kind, entry: Entry) -> Facts:
+    known = entry.memo
+    if known is None:
+        known = entry.memo = {}
+    found = known.get(kind.api_version)
+    if found is None:
+        found = known[kind.api_version] = facts_of(kind, decode(kind, entry))
+    assert isinstance(found, Facts)  # noqa: S101  narrows the memo's Any
+    return found
+
+
+def facts_of(kind: Kind, doc: Doc) -> Facts:
+    metadata = doc["metadata"]
+    fields = {"metadata.name": metadata.get("name", "")}
+    if kind.namespaced:
+        fields["metadata.namespace"] = metadata.get("namespace", "")
+    for name, read in kind.fields.items():
+        fields[name] = read(doc)
+    return Facts(metadata.get("labels") or {}, fields)

@@ -1,0 +1,1 @@
+"""Garbage collection by owner references: `decide.py` is pure, `run.py` follows and acts."""

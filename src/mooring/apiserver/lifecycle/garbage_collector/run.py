@@ -1,0 +1,202 @@
+"""Garbage collection by owner references: follows every table, decides, acts.
+
+Keeps an index of dependents by owner uid, and nothing of the objects that have no owners, which is
+nearly all of them: an object without the words `ownerReferences` in it is not even decoded.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
+
+from mooring import log
+from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.following import Follower
+from mooring.apiserver.documents.objects import store_name
+from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.lifecycle.garbage_collector.decide import (
+    FOREGROUND,
+    ORPHAN,
+    Delete,
+    Dependent,
+    DropFinalizer,
+    DropReferences,
+    Place,
+    Reference,
+    Step,
+    decide_dependent,
+    decide_owner,
+    without_finalizer,
+    without_references,
+)
+from mooring.apiserver.lifecycle.housekeeper import AGAIN
+from mooring.apiserver.store.contract import Entry, Event
+from mooring.apiserver.verbs.backend import Backend
+from mooring.apiserver.verbs.delete import DeleteOptions
+from mooring.apiserver.verbs.in_process_writer import InProcessWriter
+from mooring.errors import Conflict, NotFound
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.worker import Settled, Verdict, serve
+
+LOG = log.get("mooring.garbage")
+
+OWNED = b'"ownerReferences":['
+DELETING = b'"deletionTimestamp":'
+HELD_AS_OWNER = (f'"{ORPHAN}"'.encode(), f'"{FOREGROUND}"'.encode())
+
+
+class GarbageCollector:
+    def __init__(self, backend: Backend, writer: InProcessWriter) -> None:
+        self._backend = backend
+        self._writer = writer
+        self.queue: KeyedQueue[Place] = KeyedQueue(backend.clock, AGAIN)
+        self._owners: dict[Place, frozenset[str]] = {}  # of each dependent
+        self._dependents: defaultdict[str, set[Place]] = defaultdict(set)  # by owner uid
+        self._kinds: dict[str, Kind] = {}  # by table
+
+    async def run(self) -> None:
+        """Collect until cancelled."""
+        with Follower(self._backend.store, self._backend.kinds, self._see, self._change):
+            await serve(self.queue, self._reconcile)
+
+    # what has been seen
+
+    def _see(self, kind: Kind, entry: Entry) -> None:
+        self._kinds[entry.table] = kind
+        value = entry.value
+        place = Place(entry.table, entry.name)
+        is_owned = value.find(OWNED) >= 0  # `in` would try whether it is a number first
+        if is_owned or place in self._owners:
+            owners = frozenset(self._owner_uids(kind, entry)) if is_owned else frozenset()
+            self._index(place, owners)
+            self.queue.add(place)
+        elif value.find(HELD_AS_OWNER[0]) >= 0 or value.find(HELD_AS_OWNER[1]) >= 0:
+            self.queue.add(place)
+
+    def _change(self, kind: Kind, event: Event) -> None:
+        if event.deleted:
+            self._index(Place(event.entry.table, event.entry.name), frozenset())
+            if self._dependents:
+                for dependent in self._dependents.get(_uid(kind, event.entry), ()):
+                    self.queue.add(dependent)
+        else:
+            self._see(kind, event.entry)
+        if event.previous is not None and OWNED in event.previous.value:
+            self._wake_owners(kind, event.previous)
+
+    def _index(self, place: Place, owners: frozenset[str]) -> None:
+        for uid in self._owners.pop(place, frozenset()) - owners:
+            self._dependents[uid].discard(place)
+            if not self._dependents[uid]:
+                del self._dependents[uid]
+        if owners:
+            self._owners[place] = owners
+            for uid in owners:
+                self._dependents[uid].add(place)
+
+    def _wake_owners(self, kind: Kind, entry: Entry) -> None:
+        """It was perhaps what the deletion of an owner waited for, and is no more."""
+        doc = decode(kind, entry)
+        for reference in doc["metadata"].get("ownerReferences", ()):
+            place = self._owner_place(doc, reference)
+            owner = self._backend.store.get(place.table, place.name) if place else None
+            if place and owner and DELETING in owner.value:
+                self.queue.add(place)
+
+    # reconciling
+
+    async def _reconcile(self, place: Place) -> Verdict:
+        kind = self._kinds[place.table]
+        entry = self._backend.store.get(place.table, place.name)
+        if entry is None:
+            return Settled()
+        doc = decode(kind, entry)
+        metadata = doc["metadata"]
+        steps: tuple[Step, ...] = decide_dependent(self._dependent(place, doc))
+        if "deletionTimestamp" in metadata:
+            dependents = list(self._dependents_of(metadata["uid"]))
+            steps += decide_owner(
+                place, metadata["uid"], metadata.get("finalizers", ()), dependents
+            )
+        for step in steps:
+            await self._act(step)
+        return Settled()
+
+    async def _act(self, step: Step) -> None:
+        kind = self._kinds[step.place.table]
+        namespace, _, name = step.place.name.rpartition("/")
+        match step:
+            case Delete(_, uid, because):
+                LOG.info("collected", table=step.place.table, name=step.place.name, because=because)
+                policy = "Foreground" if step.foreground and self._must_wait(uid) else ""
+                try:
+                    options = DeleteOptions(uid=uid, policy=policy)
+                    await self._writer.delete(kind, namespace, name, options)
+                except (NotFound, Conflict):
+                    return  # gone, or another object of that name: both fine
+            case DropReferences(_, owners, _):
+                edit = partial(without_references, owners=owners)
+                await self._writer.replace(kind, namespace, name, edit)
+            case DropFinalizer(_, finalizer, _):
+                drop = partial(without_finalizer, finalizer=finalizer)
+                await self._writer.replace(kind, namespace, name, drop)
+
+    def _must_wait(self, uid: str) -> bool:
+        """Whether it has dependents to wait for, and none that waits for it: a circle would."""
+        dependents = list(self._dependents_of(uid))
+        return any(d.blocks(uid) for d in dependents) and not any(d.foreground for d in dependents)
+
+    # the picture that is decided on
+
+    def _dependents_of(self, uid: str) -> Iterator[Dependent]:
+        for place in sorted(self._dependents.get(uid, ()), key=lambda p: (p.table, p.name)):
+            kind = self._kinds[place.table]
+            entry = self._backend.store.get(place.table, place.name)
+            if entry is not None:
+                yield self._dependent(place, decode(kind, entry))
+
+    def _dependent(self, place: Place, doc: Doc) -> Dependent:
+        metadata = doc["metadata"]
+        return Dependent(
+            place,
+            metadata["uid"],
+            deleting="deletionTimestamp" in metadata,
+            references=tuple(self._reference(doc, r) for r in metadata.get("ownerReferences", ())),
+            foreground=_goes_after_dependents(metadata),
+        )
+
+    def _reference(self, doc: Doc, reference: Doc) -> Reference:
+        uid, blocks = reference["uid"], bool(reference.get("blockOwnerDeletion"))
+        kind, place = self._owner_kind(reference), self._owner_place(doc, reference)
+        if kind is None or place is None:
+            return Reference(uid, exists=True)
+        entry = self._backend.store.get(place.table, place.name)
+        owner = decode(kind, entry)["metadata"] if entry is not None else {}
+        if owner.get("uid") != uid:
+            return Reference(uid, exists=False, blocks=blocks)
+        return Reference(uid, exists=True, blocks=blocks, foreground=_goes_after_dependents(owner))
+
+    def _owner_kind(self, reference: Doc) -> Kind | None:
+        group, _, version = reference["apiVersion"].rpartition("/")
+        return self._backend.kinds.by_kind(group, version, reference["kind"])
+
+    def _owner_place(self, doc: Doc, reference: Doc) -> Place | None:
+        """None when it cannot be looked up: its kind is not served, or it is a namespaced owner of
+        a cluster-wide object."""
+        kind = self._owner_kind(reference)
+        namespace = doc["metadata"].get("namespace", "")
+        if kind is None or (kind.namespaced and not namespace):
+            return None
+        self._kinds.setdefault(kind.store_table, kind)
+        return Place(kind.store_table, store_name(kind, namespace, reference["name"]))
+
+    def _owner_uids(self, kind: Kind, entry: Entry) -> Iterator[str]:
+        for reference in decode(kind, entry)["metadata"].get("ownerReferences", ()):
+            yield reference["uid"]
+
+
+def _goes_after_dependents(metadata: Doc) -> bool:
+    return "deletionTimestamp" in metadata and FOREGROUND in metadata.get("finalizers", ())
+
+
+def _uid(kind: Kind, entry: Entry) -> str:
+    return str(decode(kind, entry)["metadata"]["uid"])

@@ -1,0 +1,134 @@
+"""Namespaces: given their default objects when they appear, emptied when they are deleted."""
+
+import asyncio
+from collections import Counter
+
+from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.following import Follower
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.lifecycle.housekeeper import AGAIN
+from mooring.apiserver.lifecycle.namespace_controller.decide import (
+    emptied,
+    furniture,
+    with_progress,
+)
+from mooring.apiserver.store.contract import Entry, Event
+from mooring.apiserver.verbs.backend import Backend
+from mooring.apiserver.verbs.delete import DeleteOptions
+from mooring.apiserver.verbs.in_process_writer import InProcessWriter
+from mooring.errors import AlreadyExists, Conflict, Forbidden, NotFound
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.worker import Settled, Verdict, serve
+
+FIRST = ("default", "kube-system", "kube-public", "kube-node-lease")
+MOST_AT_ONCE = 200
+
+
+class Namespaces:
+    """`authority` is the PEM of the CA that signs the server's certificate."""
+
+    def __init__(self, backend: Backend, writer: InProcessWriter, authority: str) -> None:
+        self._backend = backend
+        self._writer = writer
+        self._furniture = furniture(authority)
+        self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
+        self._going: set[str] = set()
+
+    async def run(self) -> None:
+        """Look after namespaces until cancelled."""
+        with Follower(
+            self._backend.store, self._backend.kinds, self._see, self._change, _concerns_namespaces
+        ):
+            await serve(self.queue, self._reconcile)
+
+    async def create_first(self) -> None:
+        """The namespaces that are always there, with what is in them."""
+        kind = self._kind("namespaces")
+        for name in FIRST:
+            if self._backend.store.get(kind.store_table, name) is None:
+                await self._writer.create(kind, "", {"metadata": {"name": name}})
+            await self._furnish(name)
+
+    def _see(self, kind: Kind, entry: Entry) -> None:
+        if kind.plural == "namespaces":
+            self.queue.add(entry.name)
+
+    def _change(self, kind: Kind, event: Event) -> None:
+        if kind.plural == "namespaces":
+            self.queue.add(event.entry.name)
+        elif event.deleted and kind.namespaced:
+            namespace = event.entry.name.partition("/")[0]
+            if namespace in self._going or kind.plural in ("serviceaccounts", "configmaps"):
+                self.queue.add(namespace)
+
+    async def _reconcile(self, name: str) -> Verdict:
+        kind = self._kind("namespaces")
+        entry = self._backend.store.get(kind.store_table, name)
+        if entry is None:
+            self._going.discard(name)
+        elif "deletionTimestamp" in decode(kind, entry)["metadata"]:
+            self._going.add(name)
+            await self._empty(name)
+        else:
+            await self._furnish(name)
+        return Settled()
+
+    async def _furnish(self, name: str) -> None:
+        for plural, doc in self._furniture:
+            kind = self._kind(plural)
+            if self._backend.store.get(kind.store_table, f"{name}/{doc['metadata']['name']}"):
+                continue
+            try:
+                await self._writer.create(kind, name, {**doc, "metadata": dict(doc["metadata"])})
+            except (AlreadyExists, NotFound, Forbidden):
+                continue  # somebody was faster, or the namespace went meanwhile
+
+    async def _empty(self, name: str) -> None:
+        kinds = [k for k in self._backend.kinds.all() if k.namespaced and k.from_stored is None]
+        stored = {k.store_table: k for k in kinds if "delete" in k.verbs}
+        troubles = [t for kind in stored.values() for t in await self._delete_all(kind, name)]
+        remaining: Counter[str] = Counter()
+        held: Counter[str] = Counter()
+        for kind in stored.values():
+            for entry in self._backend.store.range(kind.store_table, f"{name}/").entries:
+                remaining[f"{kind.plural}.{kind.group}"] += 1
+                held.update(decode(kind, entry)["metadata"].get("finalizers", ()))
+        now = self._backend.now()
+        namespaces = self._kind("namespaces")
+        await self._writer.replace(
+            namespaces, "", name, lambda doc: with_progress(doc, remaining, held, now)
+        )
+        if not remaining:
+            await self._writer.replace(namespaces, "", name, emptied)
+        if troubles:
+            raise troubles[0]
+
+    async def _delete_all(self, kind: Kind, namespace: str) -> list[BaseException]:
+        """What was in the way; one object that cannot be deleted keeps no other."""
+        entries = self._backend.store.range(kind.store_table, f"{namespace}/").entries
+        ends: list[BaseException | None] = []
+        for start in range(0, len(entries), MOST_AT_ONCE):
+            some = entries[start : start + MOST_AT_ONCE]
+            deletions = (self._delete(kind, namespace, entry) for entry in some)
+            ends += await asyncio.gather(*deletions, return_exceptions=True)
+        return [end for end in ends if end is not None]
+
+    async def _delete(self, kind: Kind, namespace: str, entry: Entry) -> None:
+        metadata = decode(kind, entry)["metadata"]
+        if "deletionTimestamp" in metadata and metadata.get("finalizers"):
+            return
+        try:
+            options = DeleteOptions(uid=metadata["uid"], policy="Background")
+            await self._writer.delete(kind, namespace, metadata["name"], options)
+        except (NotFound, Conflict):
+            return
+
+    def _kind(self, plural: str) -> Kind:
+        found = self._backend.kinds.find("", "v1", plural)
+        if found is None:
+            raise LookupError(f"no kind {plural}")
+        return found
+
+
+def _concerns_namespaces(kind: Kind) -> bool:
+    return kind.namespaced or kind.plural == "namespaces"

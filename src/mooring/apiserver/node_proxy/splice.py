@@ -1,0 +1,52 @@
+"""Joins a client and a node, byte for byte, until either ends."""
+
+from mooring.apiserver.node_proxy.answer import NodeAnswer
+from mooring.apiserver.request.message import Outlet
+
+
+class Splice:
+    """Both sides of it: the client's tunnel, and who takes what the node sends.
+
+    Neither side is read faster than the other one reads.
+    """
+
+    def __init__(self, node: NodeAnswer) -> None:
+        self._node = node
+        self._client: Outlet | None = None
+
+    # the client's side
+
+    def start(self, client: Outlet) -> None:
+        self._client = client
+        self._node.give_to(self)
+
+    def received(self, data: bytes) -> None:
+        self._node.send(data)
+
+    def on_full(self) -> None:
+        self._node.pause()
+
+    def on_ready(self) -> None:
+        self._node.resume()
+
+    def on_closed(self) -> None:
+        self._client = None
+        self._node.close()
+
+    # the node's side
+
+    def node_sent(self, data: bytes) -> None:
+        if self._client is not None:
+            self._client.write(data)
+
+    def node_ended(self, *, whole: bool) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def node_full(self) -> None:
+        if self._client is not None:
+            self._client.pause_reading()
+
+    def node_free(self) -> None:
+        if self._client is not None:
+            self._client.resume_reading()
