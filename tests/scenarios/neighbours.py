@@ -12,23 +12,14 @@ from typing import Any
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.client.contract import (
-    EVERYTHING,
-    Action,
-    Change,
-    Client,
-    Doc,
-    Listing,
-    Part,
-    Scope,
-    T,
-)
+from mooring.client.contract import EVERYTHING, Action, Change, Client, Listing, Part, Scope, T
 from mooring.client.local import LocalClient
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.protection import run as protection
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod

@@ -8,15 +8,15 @@ lost race is a Conflict, never a lost update. Refusals are the `ApiError`s of `m
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import Enum, StrEnum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from mooring.errors import Unreadable
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 
-Doc = dict[str, Any]
 T = TypeVar("T", bound=ApiObject)
 
 

@@ -16,17 +16,7 @@ import msgspec
 import yarl
 
 from mooring import __version__
-from mooring.client.contract import (
-    EVERYTHING,
-    Action,
-    Change,
-    Doc,
-    Listing,
-    Part,
-    Scope,
-    T,
-    posted,
-)
+from mooring.client.contract import EVERYTHING, Action, Change, Listing, Part, Scope, T, posted
 from mooring.client.credentials import Proof
 from mooring.client.decoding import UNREADABLE, reader_of
 from mooring.client.endpoint import Endpoint
@@ -46,6 +36,7 @@ from mooring.errors import (
     Unauthorized,
     UsageError,
 )
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 

@@ -18,7 +18,6 @@ from mooring.client.contract import (
     Action,
     Change,
     ChangeType,
-    Doc,
     Listing,
     Part,
     Scope,
@@ -28,6 +27,7 @@ from mooring.client.contract import (
 )
 from mooring.client.decoding import Reader, reader_of
 from mooring.client.guards import listed_version, seen_uid, seen_version
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 

@@ -7,9 +7,10 @@ are looked at.
 from collections.abc import Mapping
 
 from mooring import log
-from mooring.client.contract import Doc, Part
+from mooring.client.contract import Part
 from mooring.errors import MooringError, NotFound
 from mooring.model import quantity
+from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.node.machine import Machine

@@ -12,9 +12,10 @@ from functools import partial
 from typing import Protocol
 
 from mooring import log
-from mooring.client.contract import Doc, Part, Scope
+from mooring.client.contract import Part, Scope
 from mooring.clock import to_seconds
 from mooring.errors import Conflict, HostError, MooringError, NotFound
+from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.model.selector import escape_field

@@ -1,6 +1,6 @@
 """What a node writes into the status of a pod that has no containers yet, or never will. Pure."""
 
-from mooring.client.contract import Doc
+from mooring.model.document import Doc
 from mooring.model.pod import Pod
 from mooring.node.pods.status import Circumstances, document, status_of
 from mooring.node.pods.view import View

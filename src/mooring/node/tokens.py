@@ -11,9 +11,10 @@ from random import Random
 import msgspec
 
 from mooring import log
-from mooring.client.contract import Action, Client, Doc
+from mooring.client.contract import Action, Client
 from mooring.clock import Clock
 from mooring.errors import ApiError, ConnectionLost
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.secret_value import SecretValue
 from mooring.model.service_account import ServiceAccount

@@ -5,17 +5,15 @@ Pure: whatever has to be asked of the machine (users, device numbers) comes in `
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import msgspec
 
 from mooring.host.user_namespace import LENGTH
+from mooring.model.document import Doc
 from mooring.oci import capabilities, cgroups
 from mooring.oci.contract import Bind, Confinement, ContainerSpec, Limits, RuntimeRefused
 from mooring.oci.devices import DeviceNode
 from mooring.oci.users import User
-
-Doc = dict[str, Any]
 
 OCI_VERSION = "1.0.2"
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

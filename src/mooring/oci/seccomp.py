@@ -4,16 +4,15 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from mooring.host import no_follow
 from mooring.host.refusal import reason
+from mooring.model.document import Doc
 from mooring.oci import seccomp_calls as calls
 from mooring.oci.contract import Confinement, RuntimeRefused, SeccompKind
-
-Doc = dict[str, Any]
 
 PROFILE_LIMIT: Final = 1024 * 1024  # bytes; the default one has 10 KB
 

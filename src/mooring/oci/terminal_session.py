@@ -12,8 +12,9 @@ import msgspec
 
 from mooring.host import tree
 from mooring.host.blocking import in_thread
+from mooring.model.document import Doc
 from mooring.oci import attach_session, conmon, process
-from mooring.oci.bundle import TERMINAL, Doc
+from mooring.oci.bundle import TERMINAL
 from mooring.oci.contract import ExecWish, RuntimeRefused, Size
 from mooring.oci.runc import Runc, RuntimeProgram, exit_code_for, explain
 

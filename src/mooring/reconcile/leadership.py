@@ -9,19 +9,10 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from math import inf
 
-from mooring.client.contract import (
-    EVERYTHING,
-    Action,
-    Change,
-    Client,
-    Doc,
-    Listing,
-    Part,
-    Scope,
-    T,
-)
+from mooring.client.contract import EVERYTHING, Action, Change, Client, Listing, Part, Scope, T
 from mooring.clock import Clock
 from mooring.errors import MooringError
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 

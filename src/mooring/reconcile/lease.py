@@ -21,7 +21,7 @@ from random import Random
 import msgspec
 
 from mooring import log
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
 from mooring.clock import Clock, to_micros
 from mooring.errors import (
     ApiError,
@@ -32,6 +32,7 @@ from mooring.errors import (
     NotFound,
     Unauthorized,
 )
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.reconcile.deadline import within

@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 
 from mooring import log
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
 from mooring.clock import Clock, to_seconds
 from mooring.errors import (
     AlreadyExists,
@@ -24,6 +24,7 @@ from mooring.errors import (
     ServerTimeout,
     TooManyRequests,
 )
+from mooring.model.document import Doc
 from mooring.model.event import Event
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject

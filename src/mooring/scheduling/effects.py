@@ -4,10 +4,11 @@ from enum import Enum
 
 import msgspec
 
-from mooring.client.contract import Action, Client, Doc, Part
+from mooring.client.contract import Action, Client, Part
 from mooring.errors import Conflict, NotFound
 from mooring.model.claim import Claim
 from mooring.model.condition import Condition
+from mooring.model.document import Doc
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation

@@ -1,10 +1,7 @@
 """Finalizers as patches. They hold the version that was seen: two who write never lose one."""
 
-from typing import Any
-
+from mooring.model.document import Doc
 from mooring.model.meta import ApiObject
-
-Doc = dict[str, Any]
 
 
 def has_finalizer(it: ApiObject, finalizer: str) -> bool:

@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Final
 
-from mooring.client.contract import Client, Doc, Part, T
+from mooring.client.contract import Client, Part, T
 from mooring.errors import Conflict, NotFound
+from mooring.model.document import Doc
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.worker import Again, Verdict
 

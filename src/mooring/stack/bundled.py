@@ -11,7 +11,7 @@ import msgspec
 from prometheus_client.registry import Collector
 
 from mooring import log
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.csi.registration import registration_socket
 from mooring.csi.serve import LONGEST_PATH
@@ -21,6 +21,7 @@ from mooring.driver.settings import NAME, Settings
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost
 from mooring.host.blocking import in_thread
 from mooring.model.csi_driver import CsiDriver
+from mooring.model.document import Doc
 from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Annotation
 from mooring.plugins.layout import Layout

@@ -21,7 +21,7 @@ from mooring.controllers.binding.recycle import (
     Deadline,
     PodRecycler,
 )
-from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, Doc
+from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.protection import run as protection
@@ -30,6 +30,7 @@ from mooring.model.attachment import Attachment
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.node import Node

@@ -9,8 +9,9 @@ is.
 from collections.abc import Sequence
 from pathlib import Path
 
-from mooring.controllers.binding.contract import Doc, Order
+from mooring.controllers.binding.contract import Order
 from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
+from mooring.model.document import Doc
 from mooring.model.volume import Volume
 
 

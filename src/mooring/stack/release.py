@@ -6,9 +6,10 @@ import msgspec
 import uvloop
 
 from mooring.client.connect import connect
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
 from mooring.clock import RealClock
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.sidecars.finalizers import has_finalizer, removing

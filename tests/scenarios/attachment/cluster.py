@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.client.contract import EVERYTHING, Change, Client, Doc, Part, Scope, T
+from mooring.client.contract import EVERYTHING, Change, Client, Part, Scope, T
 from mooring.client.local import LocalClient
 from mooring.controllers.attachment.run import AS_KUBERNETES, COMPONENT, AttachDetach, Informers
 from mooring.controllers.attachment.view import Policy
@@ -23,6 +23,7 @@ from mooring.errors import ConnectionLost, MooringError
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.node import Node

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from mooring.client.contract import Doc
+from mooring.model.document import Doc
 from tests.fakes.objects import ATTACHMENTS, an_attachment
 from tests.scenarios.attachment.cluster import Cluster, name_of, unique
 

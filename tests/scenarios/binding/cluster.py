@@ -14,7 +14,7 @@ from typing import Any
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.client.contract import EVERYTHING, Doc
+from mooring.client.contract import EVERYTHING
 from mooring.client.local import LocalClient
 from mooring.controllers.binding.caches import Informers
 from mooring.controllers.binding.contract import (
@@ -34,6 +34,7 @@ from mooring.controllers.binding.run import COMPONENT, Binder, Settings
 from mooring.controllers.protection import run as protection
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod

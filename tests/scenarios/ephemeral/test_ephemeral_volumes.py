@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.client.contract import Doc
+from mooring.model.document import Doc
 from tests.fakes.objects import CLAIMS, PODS, a_claim, a_pod
 from tests.scenarios.neighbours import Cluster
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.client.contract import Doc
+from mooring.model.document import Doc
 from tests.fakes.objects import CLAIMS, CLASSES, VOLUMES, a_claim, a_class, a_volume
 from tests.scenarios.neighbours import Cluster
 

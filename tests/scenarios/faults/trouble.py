@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mooring.client.contract import EVERYTHING, Change, Client, Doc, Part, Scope
+from mooring.client.contract import EVERYTHING, Change, Client, Part, Scope
 from mooring.errors import ConnectionLost, Expired, MooringError
+from mooring.model.document import Doc
 from mooring.model.event import Event
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject

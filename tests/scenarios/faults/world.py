@@ -14,10 +14,10 @@ from mooring.apiserver.documents.document import decode
 from mooring.apiserver.patching.merge import merge_patch
 from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.changing import stored_form
-from mooring.client.contract import Doc
 from mooring.client.local import LocalClient
 from mooring.controllers.binding.caches import Informers
 from mooring.controllers.expansion import run as expansion
+from mooring.model.document import Doc
 from mooring.reconcile.recorder import Recorder
 from tests.fakes.objects import CLAIMS, PODS, VOLUMES
 from tests.scenarios.binding.cluster import Cluster

@@ -16,9 +16,10 @@ import msgspec
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import node_user
-from mooring.client.contract import Client, Doc, T
+from mooring.client.contract import Client, T
 from mooring.client.local import LocalClient
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod

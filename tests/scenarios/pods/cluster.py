@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.client.contract import Doc
+from mooring.model.document import Doc
 from mooring.node.pod_life import Containers
 from mooring.node.pods.container_spec import Settings
 from mooring.node.pods.environment import api_server_variables

@@ -2,7 +2,8 @@
 
 import pytest
 
-from mooring.client.contract import Change, Doc
+from mooring.client.contract import Change
+from mooring.model.document import Doc
 from mooring.model.pod import Pod
 from mooring.reconcile.cache import Cache
 from mooring.reconcile.informer import Informer

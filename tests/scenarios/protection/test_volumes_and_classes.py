@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.client.contract import Doc
+from mooring.model.document import Doc
 from tests.fakes.objects import (
     ATTRIBUTES_CLASSES,
     CLAIMS,

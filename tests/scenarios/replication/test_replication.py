@@ -11,10 +11,11 @@ import pytest
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.client.contract import EVERYTHING, Client, Doc
+from mooring.client.contract import EVERYTHING, Client
 from mooring.client.local import LocalClient
 from mooring.controllers.replication import run as replication
 from mooring.errors import ConnectionLost
+from mooring.model.document import Doc
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
 from mooring.model.replication_controller import ReplicationController

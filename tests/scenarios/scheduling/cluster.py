@@ -12,8 +12,8 @@ from typing import Any
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import SCHEDULER
-from mooring.client.contract import Doc
 from mooring.client.local import LocalClient
+from mooring.model.document import Doc
 from mooring.stack.scheduler import Scheduler
 from tests.fakes.objects import (
     CLAIMS,

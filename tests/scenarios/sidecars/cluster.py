@@ -12,7 +12,7 @@ from typing import Any
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS, SIDECARS
-from mooring.client.contract import EVERYTHING, Change, Doc, Scope
+from mooring.client.contract import EVERYTHING, Change, Scope
 from mooring.client.local import LocalClient
 from mooring.controllers.binding.caches import Informers
 from mooring.controllers.binding.contract import InTreePlugins
@@ -22,6 +22,7 @@ from mooring.model.attachment import Attachment
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
+from mooring.model.document import Doc
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass

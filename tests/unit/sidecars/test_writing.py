@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from mooring.client.contract import Doc
 from mooring.errors import Conflict, NotFound
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
 from mooring.reconcile.worker import Again, Settled, Verdict

@@ -15,10 +15,11 @@ from mooring.apiserver.auth.attempt import Attempt
 from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.client.contract import Doc, Scope
+from mooring.client.contract import Scope
 from mooring.client.local import LocalClient
 from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
 from mooring.errors import StoreError
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import Resource
 from mooring.model.wellknown import Annotation

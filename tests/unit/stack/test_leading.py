@@ -10,8 +10,9 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
 from mooring.model.config_map import ConfigMap
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.reconcile.leadership import NotLeading

@@ -2,8 +2,8 @@
 
 from mooring.apiserver.admission.contract import Attempt, Objects
 from mooring.apiserver.admission.default_storage_class import BETA_CLASS
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.refusals import forbidden
+from mooring.model.document import Doc
 from mooring.model.quantity import parse
 
 UNBOUND = "Only bound persistent volume claims can be expanded"

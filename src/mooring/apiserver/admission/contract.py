@@ -11,7 +11,8 @@ from typing import Protocol
 import msgspec
 
 from mooring.apiserver.auth.user import User
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
+from mooring.model.document import Doc
 
 
 class Operation(Enum):

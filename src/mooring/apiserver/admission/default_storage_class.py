@@ -1,8 +1,8 @@
 """A claim that names no class gets the default one: the newest, then the first by name."""
 
 from mooring.apiserver.admission.contract import Attempt, Objects
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.storage_class import is_default
+from mooring.model.document import Doc
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from mooring.apiserver.admission.contract import Attempt, Objects
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 
 TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 EFFECT = "NoExecute"

@@ -15,9 +15,9 @@ from mooring.apiserver.auth.pod_references import (
     is_mirror,
 )
 from mooring.apiserver.auth.user import find_node
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.refusals import forbidden, not_found_as, replaced
 from mooring.errors import Forbidden
+from mooring.model.document import Doc
 from mooring.model.field_error import show
 
 _RESTRICTED_LABELS = "node-restriction.kubernetes.io"

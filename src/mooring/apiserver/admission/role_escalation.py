@@ -5,8 +5,8 @@ Kubernetes also lets those give who have just the rights in question; here that 
 
 from mooring.apiserver.admission.contract import Attempt, Objects
 from mooring.apiserver.auth.user import MASTERS
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.refusals import forbidden
+from mooring.model.document import Doc
 from mooring.model.field_error import show
 
 _GARBAGE_COLLECTION = frozenset({"ownerReferences", "finalizers"})

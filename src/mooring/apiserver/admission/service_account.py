@@ -4,8 +4,8 @@ import hashlib
 from typing import Any
 
 from mooring.apiserver.admission.contract import Attempt, Objects
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.refusals import forbidden
+from mooring.model.document import Doc
 
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_SECONDS = 3607  # upstream's mark: asks for an hour, tells the kubelet that it is extendable

@@ -12,13 +12,13 @@ from mooring.apiserver.auth.authorize import Authorizer, refusal
 from mooring.apiserver.auth.service_account_tokens import ServiceAccountTokens
 from mooring.apiserver.auth.user import ANONYMOUS, User
 from mooring.apiserver.documents.document import decode, encode
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.message import Answer, Request, Response
 from mooring.apiserver.request.refusals import not_found
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.backend import Backend, Call, SubresourceVerbs, Verb
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.errors import Unauthorized
+from mooring.model.document import Doc
 
 Review = Callable[[Doc, Call, str], Doc]
 

@@ -7,10 +7,11 @@ an aggregated form, which tells everything at once.
 from collections.abc import Iterable
 
 from mooring.apiserver.documents.published import Published, Shelf, publish
-from mooring.apiserver.kinds.contract import Doc, Kind, Subresource
+from mooring.apiserver.kinds.contract import Kind, Subresource
 from mooring.apiserver.kinds.registry import Group, Kinds
 from mooring.apiserver.kinds.subresources import answers_in, subresources
 from mooring.apiserver.request.negotiation import DiscoveryForm
+from mooring.model.document import Doc
 
 AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 

@@ -14,7 +14,7 @@ from mooring.apiserver.auth.attempt import Attempt
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import encode, wire
 from mooring.apiserver.documents.objects import store_name, store_prefix
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Answer, Response
 from mooring.apiserver.request.options import NO_OPTIONS, ListOptions
 from mooring.apiserver.request.refusals import not_found, unknown_resource
@@ -31,6 +31,7 @@ from mooring.apiserver.verbs.reading import catch_up, parse_version
 from mooring.apiserver.verbs.selecting import Selection, selection
 from mooring.apiserver.verbs.watch_filter import watched_changes
 from mooring.errors import Compacted, Expired, InternalError, StoreError
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import Resource
 

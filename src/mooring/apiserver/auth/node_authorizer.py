@@ -13,7 +13,7 @@ from mooring.apiserver.auth.attempt import ALLOWED, NO_OPINION, Attempt, Verdict
 from mooring.apiserver.auth.pod_references import References, references, volume_secrets
 from mooring.apiserver.auth.roles import NODE
 from mooring.apiserver.auth.rules import covers_resource
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 
 LEASE_NAMESPACE = "kube-node-lease"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 

@@ -13,9 +13,9 @@ from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.roles import AUTHENTICATION, AUTHORIZATION
 from mooring.apiserver.auth.service_account_tokens import Refused
 from mooring.apiserver.auth.user import User
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.refusals import invalid_as
 from mooring.errors import BadRequest
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, required
 from mooring.model.selector import escape_field
 

@@ -13,7 +13,7 @@ from mooring.apiserver.auth.roles import EVERYTHING, READ_ONLY
 from mooring.apiserver.auth.rules import Role, Rule
 from mooring.apiserver.auth.user import User, service_account_name
 from mooring.apiserver.kinds.access_rules import GROUP
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from mooring.model.selector import from_document
 
 _ALWAYS_THERE: Mapping[str, Role] = {"cluster-admin": EVERYTHING, "view": READ_ONLY}

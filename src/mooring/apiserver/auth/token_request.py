@@ -10,11 +10,11 @@ from mooring.apiserver.auth.service_account_tokens import (
     ServiceAccountTokens,
     Subject,
 )
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found_as, replaced
 from mooring.clock import to_seconds
 from mooring.errors import BadRequest
 from mooring.model import field_error
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError
 
 _KIND = "TokenRequest"

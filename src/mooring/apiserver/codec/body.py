@@ -28,9 +28,8 @@ from mooring.apiserver.schema.json_text import read_json
 from mooring.apiserver.schema.pairs import Read, Trail, position, repeated
 from mooring.apiserver.schema.reader import read_exact
 from mooring.errors import ApiError, BadRequest, UnsupportedMedia
+from mooring.model.document import Doc
 from mooring.model.field_error import type_invalid
-
-Doc = dict[str, Any]
 
 _MOST_FINDINGS = 100
 LONGEST_PATH = 1024  # characters of a field's path that are told

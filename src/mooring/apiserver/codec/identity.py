@@ -4,8 +4,7 @@ from typing import Any, NamedTuple
 
 from mooring.apiserver.schema.parse import load
 from mooring.errors import BadRequest
-
-Doc = dict[str, Any]
+from mooring.model.document import Doc
 
 _SHOWN = 30
 _SHOWN_WHOLE = 1024

@@ -26,9 +26,9 @@ from mooring.apiserver.limits.json_size import too_many_values
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import list_form
 from mooring.apiserver.schema.parse import load
+from mooring.model.document import Doc
 from mooring.model.quantity import canonical, canonical_resource
 
-Doc = dict[str, Any]
 ReadChunk = Callable[[bytes, int, int], Any]
 ReadNumber = Callable[[int], Any]
 

@@ -10,8 +10,8 @@ from mooring.apiserver.codec.protobuf_wire import write_chunk, write_number
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import json_fields, list_form
 from mooring.apiserver.schema.parse import load
+from mooring.model.document import Doc
 
-Doc = dict[str, Any]
 Chunk = Callable[[Any], bytes]
 
 _NUMBERS = (Scalar.INT32, Scalar.INT64, Scalar.BOOL)

@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Joined
 from mooring.apiserver.store.contract import Entry, Put
+from mooring.model.document import Doc
 
 HEAD = b'{"metadata":{"resourceVersion":"'
 

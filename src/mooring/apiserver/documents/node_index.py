@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.documents.objects import Objects
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.store.contract import Entry, Event, Store
+from mooring.model.document import Doc
 
 STORAGE = "storage.k8s.io"
 

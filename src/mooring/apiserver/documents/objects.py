@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from mooring.apiserver.documents.document import decode
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.store.contract import Entry, Store
+from mooring.model.document import Doc
 
 MOST_DECODED = 1024
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.negotiation import META_V1
+from mooring.model.document import Doc
 
 
 def partial(doc: Doc, api_version: str = META_V1) -> Doc:

@@ -8,10 +8,11 @@ from enum import Enum
 from typing import Any
 
 from mooring.apiserver.documents.partial import partial
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.negotiation import META_V1
 from mooring.errors import BadRequest
 from mooring.model.age import age
+from mooring.model.document import Doc
 from mooring.model.field_error import invalid
 
 

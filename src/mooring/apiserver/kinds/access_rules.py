@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc
+from mooring.apiserver.kinds.contract import AGE, NAME, Column
 from mooring.apiserver.kinds.immutability import same
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, not_supported, required
 from mooring.model.names import dns_subdomain, path_segment
 

@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
 from mooring.apiserver.kinds.immutability import validate_unchanged
 from mooring.apiserver.kinds.parameters import MOST_BYTES, validate_size
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.apiserver.kinds.volume import validate_inline_spec
 from mooring.apiserver.kinds.volume_sources import default_sources
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, required, too_long
 from mooring.model.names import csi_driver_name_errors, dns_subdomain
 

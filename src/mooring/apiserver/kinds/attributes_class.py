@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind
 from mooring.apiserver.kinds.immutability import same
 from mooring.apiserver.kinds.parameters import validate_parameters
 from mooring.apiserver.kinds.storage_class import validate_provisioner
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, required
 
 

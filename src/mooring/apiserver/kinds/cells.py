@@ -1,7 +1,7 @@
 """Table cells that most kinds have."""
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.model.age import age
+from mooring.model.document import Doc
 
 NONE = "<none>"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.apiserver.kinds.access_modes import abbreviate, validate_access_modes
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
 from mooring.apiserver.kinds.data_source import settle_data_sources, validate_data_sources
 from mooring.apiserver.kinds.immutability import IMMUTABLE, changes, same
 from mooring.apiserver.kinds.label_selector import validate_label_selector
@@ -18,6 +18,7 @@ from mooring.apiserver.kinds.resources import (
     warn_of_fraction,
 )
 from mooring.apiserver.kinds.separation import keep, keep_all_but_status
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 from mooring.model.names import dns_subdomain, qualified_name
 from mooring.model.quantity import ZERO, Quantity, parse

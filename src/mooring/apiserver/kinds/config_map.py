@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind
 from mooring.apiserver.kinds.data_keys import FROZEN, MOST_DATA_BYTES, data_key, decoded_size
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, too_long
 
 

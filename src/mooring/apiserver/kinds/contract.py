@@ -17,10 +17,9 @@ from typing import Any
 
 import msgspec
 
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError
 from mooring.model.names import dns_subdomain
-
-Doc = dict[str, Any]
 
 READ_WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import NONE, age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
 from mooring.apiserver.kinds.immutability import same, validate_unchanged
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, duplicate, invalid, not_supported
 
 _DEFAULTS = {

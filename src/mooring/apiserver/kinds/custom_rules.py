@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from mooring.apiserver.kinds.contract import Column, Context, Doc, Kind
+from mooring.apiserver.kinds.contract import Column, Context, Kind
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.model.age import age
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, not_supported, required
 
 CUSTOM_AGE = Column("Age", type="date")

@@ -7,7 +7,7 @@ not served: it is dropped, as by a server without that feature.
 
 from collections.abc import Iterable
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, required
 from mooring.model.names import dns_label, dns_subdomain
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, not_supported, required
 from mooring.model.names import qualified_name
 

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import name_of
-from mooring.apiserver.kinds.contract import Column, Doc, Kind
+from mooring.apiserver.kinds.contract import Column, Kind
 from mooring.apiserver.kinds.selectable import text, text_in
 from mooring.model.age import age
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, required
 from mooring.model.names import path_segment, qualified_name
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds import event
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.immutability import validate_unchanged
 from mooring.apiserver.kinds.selectable import text, text_in
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, required
 
 _STORED_NAME = {

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc
+from mooring.apiserver.kinds.contract import NAME, Column
 from mooring.apiserver.kinds.custom_rules import (
     CUSTOM_AGE,
     changed,
@@ -14,6 +14,7 @@ from mooring.apiserver.kinds.custom_rules import (
     policy_unknown,
     schema_then_rules,
 )
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.metadata import validate_labels
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, required
 from mooring.model.names import label_value, qualified_name
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid
 
 

@@ -8,10 +8,11 @@ complaint.
 from collections.abc import Iterable
 from typing import Any
 
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.immutability import IMMUTABLE
 from mooring.apiserver.kinds.recurring import is_good
 from mooring.apiserver.limits.budgets import MOST_ERRORS
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, required, show, too_long
 from mooring.model.names import dns_label, label_value, qualified_name
 

@@ -14,13 +14,13 @@ from mooring.apiserver.kinds.contract import (
     READ_WRITE,
     Column,
     Context,
-    Doc,
     Kind,
     Subresource,
 )
 from mooring.apiserver.kinds.metadata import STANDARD_FINALIZERS
 from mooring.apiserver.kinds.selectable import text_in
 from mooring.apiserver.kinds.separation import keep, keep_all_but_status
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid
 from mooring.model.names import dns_label, qualified_name
 

@@ -5,11 +5,12 @@ from ipaddress import ip_network
 from typing import Any
 
 from mooring.apiserver.kinds.cells import NONE, age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
 from mooring.apiserver.kinds.resources import validate_not_negative
 from mooring.apiserver.kinds.selectable import flag_in
 from mooring.apiserver.kinds.separation import keep, keep_all_but_status
 from mooring.model.age import UNKNOWN
+from mooring.model.document import Doc
 from mooring.model.field_error import (
     FieldError,
     duplicate,

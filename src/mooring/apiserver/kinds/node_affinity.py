@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.immutability import same
 from mooring.apiserver.kinds.label_selector import validate_key_and_values, validate_operand
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, required
 from mooring.model.names import dns_subdomain
 

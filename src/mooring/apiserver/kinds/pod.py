@@ -1,6 +1,6 @@
 """Pod: containers that run together on one node. The rules are in the `pod_*` files beside this."""
 
-from mooring.apiserver.kinds.contract import Context, Doc, Kind, Part, Subresource
+from mooring.apiserver.kinds.contract import Context, Kind, Part, Subresource
 from mooring.apiserver.kinds.pod_debuggers import keep_all_but_debuggers, validate_debuggers
 from mooring.apiserver.kinds.pod_defaults import defaults
 from mooring.apiserver.kinds.pod_row import COLUMNS, row, row_conditions
@@ -9,6 +9,7 @@ from mooring.apiserver.kinds.pod_validation import validate_pod
 from mooring.apiserver.kinds.pod_warnings import warnings
 from mooring.apiserver.kinds.selectable import flag_in, text_in
 from mooring.apiserver.kinds.separation import keep, keep_status
+from mooring.model.document import Doc
 from mooring.model.quantity import ZERO, Quantity, parse
 
 _ENDED = ("Succeeded", "Failed")

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from mooring.apiserver.kinds.claim import default_spec
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.volume_sources import default_sources
+from mooring.model.document import Doc
 
 _SPEC = {
     "restartPolicy": "Always",

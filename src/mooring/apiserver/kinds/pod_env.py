@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.data_keys import data_key
 from mooring.apiserver.kinds.downward_api import (
     FOR_ENVIRONMENT,
@@ -10,6 +9,7 @@ from mooring.apiserver.kinds.downward_api import (
     validate_resource_ref,
 )
 from mooring.apiserver.kinds.path_rules import validate_no_backsteps
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, required
 from mooring.model.names import dns_label, dns_subdomain
 

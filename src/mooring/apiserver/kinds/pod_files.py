@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.downward_api import (
     FOR_FILES,
     validate_field_ref,
@@ -11,6 +10,7 @@ from mooring.apiserver.kinds.downward_api import (
 from mooring.apiserver.kinds.label_selector import validate_label_selector
 from mooring.apiserver.kinds.path_rules import validate_file_path
 from mooring.apiserver.kinds.signers import bundle_name_problems, signer_in, validate_signer_name
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 
 _MOST_MODE = 0o777

@@ -5,7 +5,7 @@ Asked of new pods only: one that was stored before these rules can still be chan
 
 from collections.abc import Iterable, Iterator
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from mooring.model.field_error import (
     FieldError,
     forbidden,

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.path_rules import validate_descending
+from mooring.model.document import Doc
 from mooring.model.field_error import (
     FieldError,
     forbidden,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")

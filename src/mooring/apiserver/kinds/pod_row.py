@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import NONE, age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc
+from mooring.apiserver.kinds.contract import AGE, NAME, Column
 from mooring.model.age import age
+from mooring.model.document import Doc
 
 COLUMNS = (
     NAME,

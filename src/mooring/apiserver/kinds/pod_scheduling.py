@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.label_selector import validate_label_selector
 from mooring.apiserver.kinds.metadata import validate_labels
 from mooring.apiserver.kinds.node import TAINT_EFFECTS
 from mooring.apiserver.kinds.node_affinity import validate_node_affinity
+from mooring.model.document import Doc
 from mooring.model.field_error import (
     FieldError,
     duplicate,

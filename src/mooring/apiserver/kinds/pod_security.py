@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.path_rules import validate_descending
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, duplicate, invalid, not_supported, required
 
 _MOST_ID = 2**31 - 1

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import msgspec
 
 from mooring.apiserver.kinds import pod_warnings
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.metadata import validate_annotations, validate_labels
 from mooring.apiserver.kinds.pod_defaults import default_pod_spec
 from mooring.apiserver.kinds.pod_validation import validate_pod
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden
 
 

@@ -7,7 +7,6 @@ here are those only a pod can have.
 from collections.abc import Callable, Iterable
 
 from mooring.apiserver.kinds.claim import validate_spec
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.metadata import validate_annotations, validate_labels
 from mooring.apiserver.kinds.path_rules import validate_descending
 from mooring.apiserver.kinds.pod_files import (
@@ -18,6 +17,7 @@ from mooring.apiserver.kinds.pod_files import (
 )
 from mooring.apiserver.kinds.volume_sources import SOURCES
 from mooring.apiserver.limits.budgets import MOST_ERRORS
+from mooring.model.document import Doc
 from mooring.model.field_error import (
     FieldError,
     duplicate,

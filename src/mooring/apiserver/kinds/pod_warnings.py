@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.resources import warn_of_fraction
+from mooring.model.document import Doc
 from mooring.model.field_error import show
 from mooring.model.names import dns_label
 

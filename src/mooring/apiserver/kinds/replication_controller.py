@@ -4,21 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import NONE, age_of, name_of
-from mooring.apiserver.kinds.contract import (
-    AGE,
-    NAME,
-    Column,
-    Context,
-    Doc,
-    Kind,
-    Subresource,
-)
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind, Subresource
 from mooring.apiserver.kinds.pod_template import (
     default_template,
     template_warnings,
     validate_template,
 )
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 from mooring.model.names import dns_label
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from mooring.apiserver.kinds.access_rules import GROUP, ROLE_COLUMNS, role_row, validate_rules
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.label_selector import validate_label_selector
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, required
 from mooring.model.names import path_segment
 

@@ -10,7 +10,8 @@ from mooring.apiserver.kinds.access_rules import (
     validate_binding,
     validate_same_role,
 )
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError
 from mooring.model.names import path_segment
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind
 from mooring.apiserver.kinds.data_keys import FROZEN, MOST_DATA_BYTES, data_key, decoded_size
 from mooring.apiserver.kinds.immutability import validate_unchanged
 from mooring.apiserver.kinds.selectable import text
 from mooring.apiserver.schema.json_text import read_json
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, required, too_long
 
 _ACCOUNT_NAME = "kubernetes.io/service-account.name"

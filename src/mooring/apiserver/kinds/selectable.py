@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 
 
 def text(field: str) -> Callable[[Doc], str]:

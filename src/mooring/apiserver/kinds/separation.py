@@ -3,7 +3,8 @@
 What is kept is shared with the stored document, not copied: nobody changes either afterwards.
 """
 
-from mooring.apiserver.kinds.contract import Context, Doc
+from mooring.apiserver.kinds.contract import Context
+from mooring.model.document import Doc
 
 _OF_EVERY_KIND = frozenset(("apiVersion", "kind", "metadata", "status"))
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import NONE, age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
 from mooring.apiserver.kinds.selectable import text_in
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, duplicate, invalid, not_supported, required
 from mooring.model.names import dns_label
 

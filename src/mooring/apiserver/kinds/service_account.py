@@ -1,6 +1,7 @@
 """ServiceAccount: who a pod is; its tokens come from the `token` subresource."""
 
-from mooring.apiserver.kinds.contract import Context, Doc, Kind, Subresource
+from mooring.apiserver.kinds.contract import Context, Kind, Subresource
+from mooring.model.document import Doc
 
 
 def _keep_only_names(doc: Doc) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc
+from mooring.apiserver.kinds.contract import NAME, Column
 from mooring.apiserver.kinds.custom_rules import (
     CUSTOM_AGE,
     changed,
@@ -17,6 +17,7 @@ from mooring.apiserver.kinds.custom_rules import (
     schema_then_rules,
     taken_away,
 )
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid
 
 _CLAIM, _CONTENT = "persistentVolumeClaimName", "volumeSnapshotContentName"

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc
+from mooring.apiserver.kinds.contract import NAME, Column
 from mooring.apiserver.kinds.custom_rules import (
     CUSTOM_AGE,
     custom_kind,
     missing,
     policy_unknown,
 )
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError
 
 

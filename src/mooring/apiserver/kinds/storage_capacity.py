@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import NAME, Column, Kind
 from mooring.apiserver.kinds.immutability import validate_unchanged
 from mooring.apiserver.kinds.label_selector import validate_label_selector
 from mooring.apiserver.kinds.node_affinity import deprecated_label
 from mooring.apiserver.kinds.resources import validate_not_negative
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid
 from mooring.model.names import dns_subdomain
 

@@ -9,10 +9,11 @@ from typing import Any
 from cryptography import x509
 
 from mooring.apiserver.kinds.cells import NONE, name_of
-from mooring.apiserver.kinds.contract import NAME, Column, Doc, Kind
+from mooring.apiserver.kinds.contract import NAME, Column, Kind
 from mooring.apiserver.kinds.immutability import validate_unchanged
 from mooring.apiserver.kinds.selectable import text_in
 from mooring.apiserver.kinds.signers import bundle_name_problems, validate_signer_name
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, too_long
 from mooring.model.pem import Block, blocks
 

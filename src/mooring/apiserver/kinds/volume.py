@@ -7,7 +7,7 @@ from typing import Any
 from mooring.apiserver.kinds.access_modes import abbreviate, validate_access_modes
 from mooring.apiserver.kinds.cells import age_of, name_of
 from mooring.apiserver.kinds.claim import BETA_CLASS_ANNOTATION, CLASS_DEPRECATED, VOLUME_MODES
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Doc, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
 from mooring.apiserver.kinds.immutability import IMMUTABLE, changes, same
 from mooring.apiserver.kinds.node_affinity import (
     validate_affinity_update,
@@ -18,6 +18,7 @@ from mooring.apiserver.kinds.recurring import is_good
 from mooring.apiserver.kinds.resources import is_positive, not_positive, validate_capacity
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.apiserver.kinds.volume_sources import default_sources, sources_in, validate_sources
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 from mooring.model.names import dns_subdomain
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.recurring import is_good
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 from mooring.model.names import csi_driver_name, csi_driver_name_errors, dns_label, dns_subdomain
 

@@ -2,10 +2,10 @@
 
 from ipaddress import ip_address
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from mooring.errors import AlreadyExists
+from mooring.model.document import Doc
 
 _LOOPBACK = "127.0.0.1"
 

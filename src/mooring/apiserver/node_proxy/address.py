@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.errors import ServerError, Unavailable
+from mooring.model.document import Doc
 from mooring.model.wellknown import Annotation
 
 DEFAULT_PORT = 10250

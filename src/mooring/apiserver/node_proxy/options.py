@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.options import Query, first, flag
 from mooring.apiserver.request.refusals import invalid_as
 from mooring.errors import BadRequest
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid
 
 Pairs = list[tuple[str, str]]

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from mooring.apiserver.auth.attempt import Attempt
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import decode
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.node_proxy.address import NodeAddress, address_of
 from mooring.apiserver.node_proxy.answer import Head, NodeAnswer
 from mooring.apiserver.node_proxy.bodies import LogSource, read_refusal
@@ -18,6 +17,7 @@ from mooring.apiserver.request.options import parse_query
 from mooring.apiserver.request.refusals import not_found, not_found_as
 from mooring.apiserver.verbs.backend import Backend, Call, SubresourceVerbs
 from mooring.errors import BadRequest, ServerError, ServerTimeout
+from mooring.model.document import Doc
 
 Check = Callable[[User, Attempt], None]
 

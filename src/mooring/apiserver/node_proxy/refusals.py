@@ -1,9 +1,9 @@
 """What a client is told when a node says no, in the words of Kubernetes: pure."""
 
 from mooring.apiserver.documents.document import encode
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.message import Response
 from mooring.errors import ApiError, BadRequest, InternalError
+from mooring.model.document import Doc
 from mooring.model.field_error import show
 
 _WORDS = {

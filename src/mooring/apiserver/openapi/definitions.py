@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.openapi.names import SCALAR_NAMES, Names, gvk
 from mooring.apiserver.schema.contract import Field, Merge, Message, Scalar, Schema, Shape
 from mooring.errors import MooringError
+from mooring.model.document import Doc
 
 INFO = {"title": "Mooring", "version": "v1"}
 GVK = "x-kubernetes-group-version-kind"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 
 _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
 _TEXTS = {"$ref": 1, "format": 2, "description": 4}

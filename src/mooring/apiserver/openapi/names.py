@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Doc, Kind, Subresource
+from mooring.apiserver.kinds.contract import Kind, Subresource
 from mooring.apiserver.kinds.subresources import answers_in, subresources
 from mooring.apiserver.schema.contract import Scalar, Schema
+from mooring.model.document import Doc
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 

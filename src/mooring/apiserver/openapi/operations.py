@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Doc, Kind, Subresource
+from mooring.apiserver.kinds.contract import Kind, Subresource
 from mooring.apiserver.kinds.subresources import answers_in, subresources
 from mooring.apiserver.openapi.names import gvk, part_message
 from mooring.apiserver.schema.contract import Schema
+from mooring.model.document import Doc
 
 DELETE_OPTIONS = "meta.v1.DeleteOptions"
 STATUS = "meta.v1.Status"

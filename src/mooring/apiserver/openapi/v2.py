@@ -4,11 +4,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.openapi.definitions import GVK, INFO, NAMED_SCALARS, Definitions, Dialect
 from mooring.apiserver.openapi.names import Names
 from mooring.apiserver.openapi.operations import PRETTY, Operation, Parameter, PathItem, paths, tag
 from mooring.apiserver.schema.contract import Schema
+from mooring.model.document import Doc
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -6,11 +6,12 @@ instead of from its own types.
 
 from collections.abc import Iterable, Mapping
 
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.openapi.definitions import GVK, INFO, NAMED_SCALARS, Definitions, Dialect
 from mooring.apiserver.openapi.names import Names
 from mooring.apiserver.openapi.operations import PRETTY, Operation, Parameter, PathItem, paths, tag
 from mooring.apiserver.schema.contract import Scalar, Schema
+from mooring.model.document import Doc
 
 
 def document(kinds: Iterable[Kind], schema: Schema, names: Names) -> Doc:

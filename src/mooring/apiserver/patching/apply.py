@@ -9,7 +9,6 @@ import json
 from typing import Any
 
 from mooring import errors
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching import field_set, go_text
 from mooring.apiserver.patching.changes import Changes, compare, created, reset_field
 from mooring.apiserver.patching.conformity import complaints
@@ -28,6 +27,7 @@ from mooring.apiserver.patching.managed_fields import (
 from mooring.apiserver.patching.overlay import overlaid, removed, settled
 from mooring.apiserver.patching.shape import Shape, shape_of
 from mooring.apiserver.schema.contract import Schema
+from mooring.model.document import Doc
 from mooring.model.field_error import required
 
 BEFORE_FIRST_APPLY = "before-first-apply"

@@ -9,7 +9,6 @@ from itertools import compress
 from operator import ne
 from typing import Any, NamedTuple
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.field_set import (
     SELF,
     UNOWNED_METADATA,
@@ -20,6 +19,7 @@ from mooring.apiserver.patching.field_set import (
 )
 from mooring.apiserver.patching.outline import Outline, outline, size_of
 from mooring.apiserver.patching.shape import Part, Shape
+from mooring.model.document import Doc
 
 # looked up once: the walk of every create compares with these
 _LEAF, _MESSAGE, _MAP = Part.LEAF, Part.MESSAGE, Part.MAP

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.shape import Part, Shape, shape_of
 from mooring.apiserver.schema.contract import Schema
+from mooring.model.document import Doc
 
 FieldSet: TypeAlias = "dict[str, FieldSet]"
 

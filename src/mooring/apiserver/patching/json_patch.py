@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from mooring import errors
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.limits.json_size import check_values
 from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.copying import copied
+from mooring.model.document import Doc
 
 MOST_OPERATIONS = 10_000
 MOST_COPIED_BYTES = 3 * 1024 * 1024  # by all `copy` operations of a patch together

@@ -8,13 +8,13 @@ still has is its own doing, and no conflict; and the annotation is kept up to da
 import json
 from typing import Any
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching import field_set
 from mooring.apiserver.patching.changes import compare
 from mooring.apiserver.patching.conformity import complaints
 from mooring.apiserver.patching.field_set import FieldSet
 from mooring.apiserver.patching.overlay import settled
 from mooring.apiserver.patching.shape import Shape
+from mooring.model.document import Doc
 
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.changes import Changes, compare, created
 from mooring.apiserver.patching.field_set import (
     FieldSet,
@@ -22,6 +21,7 @@ from mooring.apiserver.patching.field_set import (
 )
 from mooring.apiserver.patching.shape import shape_of
 from mooring.apiserver.schema.contract import Schema
+from mooring.model.document import Doc
 
 APPLY = "Apply"
 UPDATE = "Update"

@@ -3,9 +3,9 @@
 from typing import Any
 
 from mooring import errors
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.copying import copied
+from mooring.model.document import Doc
 
 
 def merge_patch(doc: Doc, patch: Any) -> Doc:

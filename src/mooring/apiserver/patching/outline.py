@@ -7,8 +7,8 @@ created one of them owns the same fields of it.
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.shape import Part, Shape
+from mooring.model.document import Doc
 
 Outline = tuple[tuple[str, ...] | bool, ...]
 

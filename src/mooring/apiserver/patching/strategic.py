@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from mooring import errors
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.copying import copied
 from mooring.apiserver.patching.shape import Shape, shape_of
 from mooring.apiserver.schema.contract import Schema
+from mooring.model.document import Doc
 
 _DIRECTIVE = "$patch"
 _RETAIN = "$retainKeys"

@@ -13,11 +13,11 @@ from mooring.apiserver.schema.wrong_type import (
     wrong_text,
     wrong_value,
 )
+from mooring.model.document import Doc
 from mooring.model.quantity import canonical, canonical_resource
 
 __all__ = ["WrongType", "conform", "prune", "spell_path"]
 
-Doc = dict[str, Any]
 
 _LEAST_32, _MOST_32 = -(2**31), 2**31 - 1
 _LEAST_64, _MOST_64 = -(2**63), 2**63 - 1

@@ -10,8 +10,8 @@ from typing import Any
 
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import json_fields, list_form
+from mooring.model.document import Doc
 
-Doc = dict[str, Any]
 Fill = Callable[[Doc], None]
 
 METADATA = "meta.v1.ObjectMeta"  # filled in by those who write it; empty, it shows nothing

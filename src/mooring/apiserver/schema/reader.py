@@ -16,9 +16,9 @@ from mooring.apiserver.schema.check import conform
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import json_fields, left_out_when_empty, list_form
 from mooring.apiserver.schema.values import base64_text, microseconds, whole_seconds
+from mooring.model.document import Doc
 from mooring.model.quantity import canonical, canonical_resource
 
-Doc = dict[str, Any]
 Tidy = Callable[[Doc], None]
 Step = Callable[[Doc, str], None]
 Spell = Callable[[Any], str | None]

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from mooring.apiserver.documents.document import decode, encode, wire
 from mooring.apiserver.documents.partial import partial, partial_list
 from mooring.apiserver.documents.table import Include, TableWatch, include, row, table, table_of_one
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.negotiation import What
 from mooring.apiserver.request.options import first, parse_query
@@ -15,6 +15,7 @@ from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.long_lists import made_list
 from mooring.errors import NotAcceptable
+from mooring.model.document import Doc
 
 MOST_WARNED = 4096  # characters of all warnings of an answer, before they are shortened
 LONGEST_WARNING = 256  # characters of each, then

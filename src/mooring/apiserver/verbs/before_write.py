@@ -9,7 +9,7 @@ from operator import ne
 from typing import Any
 
 from mooring.apiserver.admission.contract import Attempt, Operation
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.metadata import (
     drop_duplicate_owners,
     validate_metadata,
@@ -20,6 +20,7 @@ from mooring.apiserver.request.refusals import check, conflict, invalid_as
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.errors import BadRequest, ServerError
+from mooring.model.document import Doc
 from mooring.model.field_error import invalid
 
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"

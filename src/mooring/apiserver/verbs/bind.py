@@ -1,7 +1,6 @@
 """POST pods/<p>/binding: put a pod on a node."""
 
 from mooring.apiserver.documents.document import decode, encode
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found
 from mooring.apiserver.store.contract import Change, Entry
@@ -11,6 +10,7 @@ from mooring.apiserver.verbs.before_write import check_uid
 from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.errors import BadRequest, Conflict
+from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, not_supported, required
 
 

@@ -4,13 +4,14 @@ last finalizer is gone."""
 from collections.abc import Callable
 
 from mooring.apiserver.documents.document import decode, to_put
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.refusals import not_found
 from mooring.apiserver.store.contract import Change, Entry, Put, Remove
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.stored_size import check_stored
+from mooring.model.document import Doc
 
 Prepare = Callable[[Doc], Doc | None]
 """(the stored document) -> the one to replace it, or None to leave it."""

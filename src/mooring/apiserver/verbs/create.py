@@ -2,7 +2,7 @@
 
 from mooring.apiserver.documents.document import decode, to_put
 from mooring.apiserver.documents.objects import store_name
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.options import WriteOptions
 from mooring.apiserver.request.refusals import already_exists, name_space_exhausted
@@ -18,6 +18,7 @@ from mooring.apiserver.verbs.before_write import (
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.stored_size import check_stored
 from mooring.errors import AlreadyExists, ApiError
+from mooring.model.document import Doc
 
 MOST_NAME_TRIES = 8
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mooring.apiserver.codec.body import accepted_media, decode_document
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.limits.budgets import MOST_BODY_BYTES
 from mooring.apiserver.request.options import WriteOptions, write_options
 from mooring.apiserver.verbs.backend import Call
 from mooring.errors import ApiError, BadRequest, TooLarge
+from mooring.model.document import Doc
 
 
 def check_size(call: Call) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from mooring.apiserver.admission.contract import Attempt, Operation
 from mooring.apiserver.codec.body import decode_options
 from mooring.apiserver.documents.document import decode
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.options import first, flag, integer, parse_query, write_options
 from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found
@@ -18,6 +18,7 @@ from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.changing import change_of, is_held, stored_form
 from mooring.apiserver.verbs.decoding import check_size
 from mooring.clock import to_seconds
+from mooring.model.document import Doc
 from mooring.model.field_error import invalid, not_supported
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"

@@ -7,7 +7,6 @@ import msgspec
 
 from mooring.apiserver.admission.contract import Attempt, Operation
 from mooring.apiserver.documents.document import decode, encode
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.refusals import not_found
 from mooring.apiserver.store.contract import Change, Decide, Entry
@@ -17,6 +16,7 @@ from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.delete import checked_options, delete_object
 from mooring.errors import BadRequest
+from mooring.model.document import Doc
 
 
 async def evict(backend: Backend, call: Call) -> Response:

@@ -1,6 +1,5 @@
 """PUT namespaces/<n>/finalize: say who still holds a namespace; nobody, and it goes."""
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.refusals import check
 from mooring.apiserver.verbs.backend import Backend, Call
@@ -8,6 +7,7 @@ from mooring.apiserver.verbs.before_write import check_version
 from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.update import check_name
+from mooring.model.document import Doc
 
 
 async def finalize(backend: Backend, call: Call) -> Response:

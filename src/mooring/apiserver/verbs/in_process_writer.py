@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.objects import store_name
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import JSON as JSON_MEDIA
 from mooring.apiserver.request.message import Request, Response
 from mooring.apiserver.request.negotiation import JSON
@@ -23,6 +23,7 @@ from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.delete import DeleteOptions, delete_object
 from mooring.apiserver.verbs.merging import merged
+from mooring.model.document import Doc
 
 MANAGER = "mooring"
 _HEADERS = {"user-agent": MANAGER, "content-type": JSON_MEDIA}

@@ -10,7 +10,7 @@ from typing import Any
 from mooring.apiserver.codec.body import wrong_type
 from mooring.apiserver.codec.identity import Identity
 from mooring.apiserver.documents.document import encode
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.patching.copying import copied
 from mooring.apiserver.request.refusals import invalid_as
 from mooring.apiserver.schema.check import WrongType, conform
@@ -19,6 +19,7 @@ from mooring.apiserver.verbs.backend import Call
 from mooring.apiserver.verbs.before_write import match_namespace
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import ApiError
+from mooring.model.document import Doc
 from mooring.model.field_error import invalid
 
 MOST_SHOWN = 4096  # characters of a document, in the refusal of a patch

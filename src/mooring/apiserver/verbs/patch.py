@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mooring.apiserver.codec.body import LONGEST_PATH, wrong_type
 from mooring.apiserver.codec.identity import Identity, unregistered
 from mooring.apiserver.codec.yaml_body import read_yaml
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.limits.budgets import MOST_ERRORS, MOST_PATCH_VALUES, MOST_VALUES
 from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.apply import apply, check_applied, check_declared
@@ -36,6 +36,7 @@ from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.decoding import check_size, told_anyway
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import AlreadyExists, BadRequest, NotFound, ServerError, UnsupportedMedia
+from mooring.model.document import Doc
 from mooring.model.field_error import invalid
 
 JSON_PATCH = "application/json-patch+json"

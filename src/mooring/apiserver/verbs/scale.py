@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from mooring.apiserver.documents.document import decode, encode
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.patching.merge import merge_patch
 from mooring.apiserver.request.message import Response
@@ -18,6 +17,7 @@ from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.decoding import body_options, check_size, decode_body
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import BadRequest, UnsupportedMedia
+from mooring.model.document import Doc
 from mooring.model.field_error import invalid
 
 MESSAGE = "autoscaling.v1.Scale"

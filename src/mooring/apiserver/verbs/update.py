@@ -1,6 +1,5 @@
 """PUT: replace an object, or its status."""
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.options import WriteOptions
 from mooring.apiserver.verbs.backend import Backend, Call
@@ -17,6 +16,7 @@ from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.decoding import body_options, decode_body, told_anyway
 from mooring.errors import BadRequest
+from mooring.model.document import Doc
 
 
 async def update(backend: Backend, call: Call) -> Response:

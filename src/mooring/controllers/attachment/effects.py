@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring import log
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
 from mooring.controllers.attachment.actual import Act, Actual, Spot
 from mooring.controllers.attachment.decide import decide_failure
 from mooring.controllers.attachment.metrics import AttachmentMetrics
@@ -31,6 +31,7 @@ from mooring.controllers.attachment.status import NodeReports
 from mooring.controllers.attachment.view import VolumeView
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, NotFound
 from mooring.model.attachment import Attachment
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.steps import Emit

@@ -10,10 +10,11 @@ Whatever is to be said about a node goes in one write; while one is under way, t
 import asyncio
 from collections.abc import Callable, Collection
 
-from mooring.client.contract import Client, Doc, Part
+from mooring.client.contract import Client, Part
 from mooring.clock import Clock
 from mooring.controllers.attachment.actual import Spot
 from mooring.errors import ApiError, Conflict, ConnectionLost, NotFound
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.reconcile.informer import Informer

@@ -1,19 +1,19 @@
 """What an in-tree plugin does for the binder. One plugin may do all of it, or only some."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from mooring.controllers.binding.view import Plugins
 from mooring.errors import MooringError
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.node import Node
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 
-Doc = dict[str, Any]
 Tell = Callable[[EventType, str], None]
 
 

@@ -9,11 +9,12 @@ from contextlib import suppress
 from enum import Enum
 from pathlib import Path, PurePath
 
-from mooring.controllers.binding.contract import Doc, Order, PluginError
+from mooring.controllers.binding.contract import Order, PluginError
 from mooring.errors import HostError
 from mooring.host import no_follow, tree
 from mooring.host.blocking import in_thread, within_volume
 from mooring.host.mountinfo import canonical, read_table
+from mooring.model.document import Doc
 from mooring.model.storage_terms import STORAGE, AccessMode, VolumeMode
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Plugin

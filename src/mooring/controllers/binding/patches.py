@@ -5,15 +5,13 @@ becomes empty is removed altogether.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.meta import ObjectMeta
 from mooring.model.volume import Volume
-
-Doc = dict[str, Any]
 
 
 def volume_patches(seen: Volume, wanted: Volume) -> tuple[Doc, Doc]:

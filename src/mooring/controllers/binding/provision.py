@@ -9,7 +9,6 @@ from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.controllers.binding.contract import (
     Deleter,
-    Doc,
     InTreePlugins,
     Order,
     PluginError,
@@ -21,6 +20,7 @@ from mooring.controllers.binding.metrics import PROVISION, BinderMetrics
 from mooring.controllers.binding.plan import Provision, Reason
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, MooringError, NotFound
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.may_destroy import Kept, Stay

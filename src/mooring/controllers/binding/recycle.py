@@ -5,10 +5,11 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from mooring.client.contract import Change, ChangeType, Client, Doc, Scope
+from mooring.client.contract import Change, ChangeType, Client, Scope
 from mooring.controllers.binding.contract import PluginError, Tell
 from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, recycler_pod
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, NotFound
+from mooring.model.document import Doc
 from mooring.model.event import Event, EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod, PodPhase

@@ -6,14 +6,13 @@ volume is made of. The rest is the administrator's.
 
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
 from mooring.errors import UsageError
+from mooring.model.document import Doc
 from mooring.model.volume import Volume
-
-Doc = dict[str, Any]
 
 NAMESPACE = "default"
 IMAGE = "registry.k8s.io/build-image/debian-base:bookworm-v1.0.6"

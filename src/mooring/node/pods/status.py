@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from mooring.client.contract import Doc
 from mooring.model.container import Container
 from mooring.model.container_status import ContainerState, ContainerStatus
+from mooring.model.document import Doc
 from mooring.model.pod import Pod, PodPhase, PodStatus
 from mooring.node.pods.conditions import conditions
 from mooring.node.pods.container_statuses import Statuses, statuses

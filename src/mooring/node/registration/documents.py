@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from mooring.client.contract import Doc
 from mooring.csi.node import NodeInfo
 from mooring.errors import MooringError
 from mooring.model.csi_node import CsiNode, DriverAllocatable, NodeDriver
+from mooring.model.document import Doc
 from mooring.model.node import Node
 from mooring.model.wellknown import Annotation
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mooring.client.contract import Doc
+from mooring.model.document import Doc
 
 _encode = msgspec.json.Encoder().encode
 

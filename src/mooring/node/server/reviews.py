@@ -1,6 +1,7 @@
 """Asking the API server who somebody is, and what they may do with this node."""
 
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
+from mooring.model.document import Doc
 from mooring.model.review import SubjectAccessReview, TokenReview, UserInfo
 from mooring.node.server.access import Attempt
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from mooring.client.contract import Doc
 from mooring.model.condition import Condition, find_condition, set_condition
+from mooring.model.document import Doc
 from mooring.model.node import Node
 from mooring.model.quantity import from_bytes
 from mooring.model.wellknown import Annotation, Label

@@ -4,9 +4,10 @@ from contextlib import suppress
 from random import Random
 
 from mooring import log
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
 from mooring.clock import Clock, to_micros
 from mooring.errors import AlreadyExists, ApiError, Conflict, ConnectionLost, NotFound
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.node.own_node import WatchedNode

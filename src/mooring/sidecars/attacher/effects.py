@@ -6,12 +6,13 @@ from typing import Any, NoReturn, assert_never
 import msgspec
 
 from mooring import log
-from mooring.client.contract import Client, Doc, Part
+from mooring.client.contract import Client, Part
 from mooring.clock import Clock, to_seconds
 from mooring.csi.outcome import Done, Refused, Uncertain
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.errors import NotFound
 from mooring.model.attachment import Attachment
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.may_destroy import DetachOrder, Go, Stay
 from mooring.model.reference import SecretReference

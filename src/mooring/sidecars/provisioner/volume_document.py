@@ -1,7 +1,5 @@
 """The PersistentVolume that tells of a volume which a driver has made."""
 
-from typing import Any
-
 import msgspec
 
 from mooring.csi.capability import WireMode
@@ -9,6 +7,7 @@ from mooring.csi.topology import to_node_affinity
 from mooring.csi.volume import Volume as Made
 from mooring.model import quantity
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.reference import SecretReference
 from mooring.model.storage_terms import STORAGE, VolumeMode
 from mooring.model.volume import Volume
@@ -16,8 +15,6 @@ from mooring.model.wellknown import Annotation, Finalizer, Parameter
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.provisioner.draft import Draft
 from mooring.sidecars.provisioner.settings import Settings
-
-Doc = dict[str, Any]
 
 
 def document(draft: Draft, made: Made, driver: Driver, settings: Settings, identity: str) -> Doc:

@@ -9,8 +9,9 @@ import pytest
 from mooring.apiserver.admission.contract import Attempt, Operation
 from mooring.apiserver.admission.node_restriction import check_attempt
 from mooring.apiserver.auth.user import ADMIN, NODES, User, node_user
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.errors import ApiError, Forbidden, NotFound
+from mooring.model.document import Doc
 from tests.unit.apiserver.auth.cluster import Cluster, a_claim, a_pod, two_nodes
 
 CREATE, UPDATE, DELETE = Operation.CREATE, Operation.UPDATE, Operation.DELETE

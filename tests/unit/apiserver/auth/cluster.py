@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 
 
 def a_pod(name: str, node: str, namespace: str = "default", **spec: Any) -> Doc:

@@ -19,8 +19,8 @@ from mooring.apiserver.auth.service_account_tokens import (
 )
 from mooring.apiserver.auth.tokens import open_role_tokens
 from mooring.apiserver.auth.user import ADMIN, ANONYMOUS, READ_ONLY, User, node_user
-from mooring.apiserver.kinds.contract import Doc
 from mooring.errors import BadRequest, Forbidden, Unauthorized
+from mooring.model.document import Doc
 from tests.unit.apiserver.auth.cluster import two_nodes
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

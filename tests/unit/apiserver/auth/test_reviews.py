@@ -12,9 +12,9 @@ from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.service_account_tokens import ServiceAccountTokens
 from mooring.apiserver.auth.tokens import open_role_tokens
 from mooring.apiserver.auth.user import ADMIN, READ_ONLY, User, node_user
-from mooring.apiserver.kinds.contract import Doc
 from mooring.clock import RealClock
 from mooring.errors import ApiError, BadRequest, Invalid
+from mooring.model.document import Doc
 from tests.unit.apiserver.auth.cluster import two_nodes
 
 AUTHORIZER = Authorizer(two_nodes())

@@ -9,7 +9,7 @@ from mooring.apiserver.auth.attempt import Attempt
 from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.stored_roles import StoredRoles
 from mooring.apiserver.auth.user import AUTHENTICATED, User, node_user, service_account_name
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from tests.unit.apiserver.auth.cluster import Cluster, two_nodes
 
 JANE = User("jane", groups=("team", AUTHENTICATED))

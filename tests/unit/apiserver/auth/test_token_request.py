@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from mooring.apiserver.auth import token_request
 from mooring.apiserver.auth.service_account_tokens import Claims, ServiceAccountTokens, find_flaw
-from mooring.apiserver.kinds.contract import Doc
 from mooring.errors import ApiError, BadRequest, Conflict, Invalid, NotFound
+from mooring.model.document import Doc
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ISSUER = "https://mooring.test"

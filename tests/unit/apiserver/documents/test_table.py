@@ -13,9 +13,9 @@ from mooring.apiserver.documents.table import (
     table,
     table_of_one,
 )
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.request.negotiation import META_V1BETA1
 from mooring.errors import BadRequest
+from mooring.model.document import Doc
 from tests.unit.apiserver.small_api import POD, SECRET
 
 NOW = "2026-01-02T03:04:05Z"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.pod import POD
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import BEFORE, create, created, merged
 
 

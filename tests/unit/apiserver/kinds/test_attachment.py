@@ -1,7 +1,7 @@
 import pytest
 
 from mooring.apiserver.kinds.attachment import ATTACHMENT
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
     NO_SUBDOMAIN,

@@ -1,7 +1,7 @@
 import pytest
 
 from mooring.apiserver.kinds.attributes_class import ATTRIBUTES_CLASS
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import BEFORE, NO_KEY, create, merged, printed, update
 
 GOLD: Doc = {

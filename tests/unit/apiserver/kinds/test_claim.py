@@ -1,7 +1,7 @@
 import pytest
 
 from mooring.apiserver.kinds.claim import CLAIM, validate_spec
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from mooring.model.quantity import canonical_resource
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,

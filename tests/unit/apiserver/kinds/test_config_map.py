@@ -3,7 +3,7 @@ from base64 import b64encode
 import pytest
 
 from mooring.apiserver.kinds.config_map import CONFIG_MAP
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import BEFORE, create, created, merged, printed, update
 
 C: Doc = {

@@ -1,7 +1,7 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
     create,

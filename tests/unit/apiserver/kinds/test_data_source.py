@@ -1,7 +1,7 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.data_source import settle_data_sources, validate_data_sources
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import NO_LABEL, NO_SUBDOMAIN
 
 CLAIM = {"kind": "PersistentVolumeClaim", "name": "old"}

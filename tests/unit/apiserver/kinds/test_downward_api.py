@@ -1,12 +1,12 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.downward_api import (
     FOR_ENVIRONMENT,
     validate_field_ref,
     validate_file_resource_ref,
     validate_resource_ref,
 )
+from mooring.model.document import Doc
 
 FIELDS: dict[str, tuple[Doc, list[str]]] = {
     "a field of v1": ({"apiVersion": "v1", "fieldPath": "status.podIP"}, []),

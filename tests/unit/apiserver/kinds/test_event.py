@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.event import EVENT
+from mooring.model.document import Doc
 from mooring.model.names import qualified_name
 from tests.unit.apiserver.kinds.writing import NO_KEY, create, created, merged, printed
 

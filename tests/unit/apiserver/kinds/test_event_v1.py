@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.event import EVENT
 from mooring.apiserver.kinds.event_v1 import EVENT_V1, from_stored, to_stored
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import create, created, merged, printed, update
 
 V1: Doc = {

@@ -1,10 +1,10 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.group_snapshot_class import (
     GROUP_SNAPSHOT_CLASS,
     GROUP_SNAPSHOT_CLASS_V1,
 )
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import BEFORE, create, merged, printed, update
 
 CLASS: Doc = {

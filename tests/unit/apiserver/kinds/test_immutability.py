@@ -3,8 +3,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.immutability import changes, same, validate_unchanged
+from mooring.model.document import Doc
 
 EMPTY: st.SearchStrategy[Any] = (
     st.sampled_from(["", 0, False, None]) | st.builds(list) | st.builds(dict)

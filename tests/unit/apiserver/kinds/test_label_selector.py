@@ -1,7 +1,7 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.label_selector import validate_label_selector
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import NO_KEY, NO_VALUE
 
 AT = "spec.selector.matchExpressions[0]"

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.metadata import (
     MOST_ANNOTATION_BYTES,
     drop_duplicate_owners,
@@ -11,6 +11,7 @@ from mooring.apiserver.kinds.metadata import (
     validate_metadata,
     validate_metadata_update,
 )
+from mooring.model.document import Doc
 from mooring.model.names import dns_label, path_segment
 from tests.unit.apiserver.kinds.writing import (
     NO_KEY,

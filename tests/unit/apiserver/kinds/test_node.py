@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.node import NODE
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
     NO_KEY,

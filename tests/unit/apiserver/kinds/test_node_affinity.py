@@ -2,12 +2,12 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.node_affinity import (
     validate_affinity_update,
     validate_node_affinity,
     warn_of_labels,
 )
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import NO_KEY, NO_SUBDOMAIN
 
 TERMS = "spec.nodeAffinity.required.nodeSelectorTerms"

@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, complaints
 from tests.unit.apiserver.kinds.writing import NO_LABEL, NO_SUBDOMAIN
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.pod_isolation import validate_isolation
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, complaints
 
 C = "spec.containers[0]"

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, complaints
 
 AT = "spec.containers[0].livenessProbe"

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from mooring.model.names import qualified_name
 from tests.unit.apiserver.kinds.pods import complaints
 from tests.unit.apiserver.kinds.writing import NO_KEY, NO_SUBDOMAIN, NO_VALUE

@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, complaints
 
 RANGE = "must be between 0 and 2147483647, inclusive"

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.pod import POD
 from mooring.apiserver.schema.parse import load
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_pod, complaints
 from tests.unit.apiserver.kinds.writing import (
     NO_LABEL,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.pod_warnings import warnings
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, a_pod
 
 NO_SELECTOR = "a null labelSelector results in matching no pod"

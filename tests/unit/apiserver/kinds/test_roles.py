@@ -2,9 +2,10 @@
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.role import CLUSTER_ROLE, ROLE
 from mooring.apiserver.kinds.role_binding import CLUSTER_ROLE_BINDING, ROLE_BINDING
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import BEFORE, create, created, merged, printed, update
 
 RBAC = "rbac.authorization.k8s.io"

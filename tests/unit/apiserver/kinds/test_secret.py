@@ -2,8 +2,8 @@ from base64 import b64encode
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.secret import SECRET
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import BEFORE, create, created, merged, printed, update
 
 S: Doc = {

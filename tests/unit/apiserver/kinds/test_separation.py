@@ -1,5 +1,6 @@
-from mooring.apiserver.kinds.contract import Context, Doc
+from mooring.apiserver.kinds.contract import Context
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
+from mooring.model.document import Doc
 
 NOW = Context(now="2026-01-02T03:04:05Z")
 

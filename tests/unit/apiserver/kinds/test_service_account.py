@@ -1,5 +1,6 @@
-from mooring.apiserver.kinds.contract import Doc, Subresource
+from mooring.apiserver.kinds.contract import Subresource
 from mooring.apiserver.kinds.service_account import SERVICE_ACCOUNT
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import created, merged, updated
 
 SA: Doc = {"metadata": {"name": "sa", "namespace": "default"}}

@@ -1,7 +1,7 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS, is_default
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
     NO_KEY,

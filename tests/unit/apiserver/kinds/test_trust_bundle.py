@@ -1,7 +1,7 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
+from mooring.model.document import Doc
 from tests.fakes.certificates import a_certificate
 from tests.unit.apiserver.kinds.writing import NO_SUBDOMAIN, create, merged, printed, update
 

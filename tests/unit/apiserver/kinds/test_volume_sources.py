@@ -1,7 +1,7 @@
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.volume_sources import SOURCES, default_sources, validate_sources
+from mooring.model.document import Doc
 from mooring.model.field_error import show
 from tests.unit.apiserver.kinds.writing import NO_LABEL, NO_SUBDOMAIN, merged
 

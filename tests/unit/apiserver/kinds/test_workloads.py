@@ -2,10 +2,11 @@
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Context, Doc
+from mooring.apiserver.kinds.contract import Context
 from mooring.apiserver.kinds.pod import POD
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
 from mooring.apiserver.kinds.service import SERVICE
+from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
     NOW,

@@ -3,7 +3,8 @@
 from copy import deepcopy
 from typing import Any
 
-from mooring.apiserver.kinds.contract import Context, Doc, Kind
+from mooring.apiserver.kinds.contract import Context, Kind
+from mooring.model.document import Doc
 from mooring.model.names import dns_label, dns_subdomain, label_value, qualified_name
 
 BEFORE = "2026-01-01T00:00:00Z"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.node_proxy.address import NodeAddress, address_of
 from mooring.errors import ServerError, Unavailable
+from mooring.model.document import Doc
 from mooring.model.wellknown import Annotation
 
 PRINT = "ab" * 32

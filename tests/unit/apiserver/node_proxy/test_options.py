@@ -2,10 +2,10 @@
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.node_proxy.options import PATHS, choose_container, log_path
 from mooring.apiserver.request.options import parse_query
 from mooring.errors import ApiError, BadRequest, Invalid
+from mooring.model.document import Doc
 
 
 def a_pod(*containers: str, **others: list[str]) -> Doc:

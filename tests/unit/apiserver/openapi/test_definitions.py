@@ -2,12 +2,12 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.openapi.definitions import Definitions, Dialect, UnknownMessage
 from mooring.apiserver.openapi.names import names
 from mooring.apiserver.openapi.v2 import SWAGGER
 from mooring.apiserver.openapi.v3 import OPENAPI
 from mooring.apiserver.schema.contract import Field, Message, Schema
+from mooring.model.document import Doc
 from tests.unit.apiserver.small_api import POD, SMALL_SCHEMA, small_kinds
 
 CORE = "io.k8s.api.core.v1"

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring import errors
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.apply import apply, check_applied, check_declared
 from mooring.apiserver.patching.field_set import FieldSet, has, paths
 from mooring.apiserver.patching.managed_fields import after_update
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import LATER, NOW, SCHEMA, THING, a_thing, spoil, things
 
 

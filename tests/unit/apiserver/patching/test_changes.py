@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.changes import Changes, compare, created
 from mooring.apiserver.patching.field_set import FieldSet, ordered, union
 from mooring.apiserver.patching.shape import shape_of
 from mooring.apiserver.schema.parse import load
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import SCHEMA, THING, a_thing, things
 
 

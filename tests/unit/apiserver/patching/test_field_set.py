@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.field_set import (
     SELF,
     FieldSet,
@@ -24,6 +23,7 @@ from mooring.apiserver.patching.field_set import (
     without,
 )
 from mooring.apiserver.patching.shape import shape_of
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import SCHEMA, THING, a_thing
 
 _ELEMENTS = ["f:a", "f:b", 'k:{"n":"x"}', 'v:"y"']

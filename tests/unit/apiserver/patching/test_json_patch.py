@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring import errors
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.json_patch import MOST_COPIED_BYTES, json_patch
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import json_objects, json_values
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from mooring import errors
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.apply import apply
 from mooring.apiserver.patching.last_applied import ANNOTATION
 from mooring.apiserver.patching.managed_fields import after_update
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import NOW, SCHEMA, THING, a_thing
 
 SAID: dict[str, Any] = {

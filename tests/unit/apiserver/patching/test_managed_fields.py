@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching import managed_fields
 from mooring.apiserver.patching.field_set import FieldSet, fields_of, paths, union
 from mooring.apiserver.patching.managed_fields import (
@@ -15,6 +14,7 @@ from mooring.apiserver.patching.managed_fields import (
     decoded,
     manager_name,
 )
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import LATER, NOW, SCHEMA, THING, a_thing, things
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from mooring import errors
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.merge import merge_patch
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import json_objects, spoil
 
 CASES: dict[str, tuple[Doc, Doc, Doc]] = {

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.changes import compare
 from mooring.apiserver.patching.field_set import ordered
 from mooring.apiserver.patching.outline import outline, size_of
 from mooring.apiserver.patching.shape import shape_of
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import SCHEMA, THING, a_thing, things
 
 SHAPE = shape_of(THING, SCHEMA)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.field_set import FieldSet
 from mooring.apiserver.patching.overlay import overlaid, removed, settled
 from mooring.apiserver.patching.shape import shape_of
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import SCHEMA, THING, a_thing
 
 ROOT = shape_of(THING, SCHEMA)

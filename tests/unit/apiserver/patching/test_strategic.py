@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring import errors
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.patching.strategic import strategic
 from mooring.apiserver.schema.parse import load
+from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import SCHEMA, THING, a_thing, spoil, things
 
 

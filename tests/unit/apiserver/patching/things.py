@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.schema.contract import Field, Merge, Message, Scalar, Schema, Shape
+from mooring.model.document import Doc
 
 THING = "test.v1.Thing"
 NOW = "2025-01-01T00:00:00Z"

@@ -5,7 +5,6 @@ import copy
 import pytest
 
 from mooring.apiserver.auth.user import ADMIN
-from mooring.apiserver.kinds.contract import Doc
 from mooring.apiserver.kinds.volume import VOLUME
 from mooring.apiserver.request.message import Request
 from mooring.apiserver.request.negotiation import JSON
@@ -13,6 +12,7 @@ from mooring.apiserver.request.routes import Route
 from mooring.apiserver.verbs.backend import Call
 from mooring.apiserver.verbs.merging import merged
 from mooring.errors import ApiError, BadRequest, Invalid
+from mooring.model.document import Doc
 
 CALL = Call(Request("PATCH", ""), Route("", "v1", "", VOLUME.plural, "x"), VOLUME, ADMIN, JSON)
 OLD: Doc = {

@@ -4,10 +4,11 @@ from copy import deepcopy
 
 import pytest
 
-from mooring.client.contract import Action, Doc
+from mooring.client.contract import Action
 from mooring.errors import Conflict, Invalid, NotFound
 from mooring.model.claim import Claim
 from mooring.model.condition import is_condition_true
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.pod import Pod

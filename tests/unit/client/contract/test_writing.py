@@ -4,9 +4,10 @@ from copy import deepcopy
 
 import pytest
 
-from mooring.client.contract import Doc, Part
+from mooring.client.contract import Part
 from mooring.errors import AlreadyExists, ApiError, BadRequest, Conflict, Invalid, NotFound
 from mooring.model.claim import Claim, ClaimPhase
+from mooring.model.document import Doc
 from mooring.model.meta import ObjectMeta
 from mooring.model.storage_class import StorageClass
 from tests.fakes.objects import a_claim, a_class

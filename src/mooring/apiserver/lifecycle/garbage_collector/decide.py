@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 

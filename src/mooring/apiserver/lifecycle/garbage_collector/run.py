@@ -12,7 +12,7 @@ from mooring import log
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.documents.objects import store_name
-from mooring.apiserver.kinds.contract import Doc, Kind
+from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.lifecycle.garbage_collector.decide import (
     FOREGROUND,
     ORPHAN,
@@ -34,6 +34,7 @@ from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.delete import DeleteOptions
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from mooring.errors import Conflict, NotFound
+from mooring.model.document import Doc
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Settled, Verdict, serve
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mooring.apiserver.kinds.contract import Doc
+from mooring.model.document import Doc
 
 FINALIZER = "kubernetes"
 ROOT_CA = "kube-root-ca.crt"

@@ -5,12 +5,13 @@ from typing import Final, assert_never
 
 import msgspec
 
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
 from mooring.csi.outcome import Done
 from mooring.csi.topology import Topology
 from mooring.errors import NotFound
 from mooring.model import quantity
 from mooring.model.csi_driver import CsiDriver
+from mooring.model.document import Doc
 from mooring.model.meta import OwnerReference
 from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import assert_never
 
 from mooring import log
-from mooring.client.contract import Client, Doc
+from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.csi.volume import Volume as Made
 from mooring.errors import AlreadyExists
 from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.steps import Emit, Fail
 from mooring.model.storage_class import StorageClass
