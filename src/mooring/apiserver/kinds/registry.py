@@ -26,7 +26,7 @@ from mooring.apiserver.kinds.group_snapshot_content import (
 from mooring.apiserver.kinds.lease import LEASE
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.node import NODE
-from mooring.apiserver.kinds.pod import POD
+from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
 from mooring.apiserver.kinds.reviews import (
     LOCAL_SUBJECT_ACCESS_REVIEW,

@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.apiserver.kinds.cells import NONE, age_of, name_of
 from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind, Subresource
-from mooring.apiserver.kinds.pod_template import (
+from mooring.apiserver.kinds.pod.template import (
     default_template,
     template_warnings,
     validate_template,

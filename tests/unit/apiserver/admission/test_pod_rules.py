@@ -8,7 +8,7 @@ import pytest
 from mooring.apiserver.admission import default_tolerations, runtime_class
 from mooring.apiserver.admission.contract import Attempt, Operation
 from mooring.apiserver.auth.user import ADMIN
-from mooring.apiserver.kinds.pod import POD
+from mooring.apiserver.kinds.pod.pod import POD
 from mooring.errors import Forbidden
 from mooring.model.document import Doc
 

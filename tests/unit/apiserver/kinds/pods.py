@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mooring.apiserver.kinds.pod import POD
+from mooring.apiserver.kinds.pod.pod import POD
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import BEFORE, create, created, merged
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mooring.apiserver.kinds.contract import Context
-from mooring.apiserver.kinds.pod import POD
+from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
 from mooring.apiserver.kinds.service import SERVICE
 from mooring.model.document import Doc

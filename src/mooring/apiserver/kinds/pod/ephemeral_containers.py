@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from mooring.apiserver.kinds.contract import Context
 from mooring.apiserver.kinds.immutability import changes, same
-from mooring.apiserver.kinds.pod_isolation import validate_isolation
+from mooring.apiserver.kinds.pod.isolation import validate_isolation
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, show
 

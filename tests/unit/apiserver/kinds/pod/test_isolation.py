@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.pod_isolation import validate_isolation
+from mooring.apiserver.kinds.pod.isolation import validate_isolation
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, complaints
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.immutability import changes, same, validate_unchanged
-from mooring.apiserver.kinds.pod_validation import ADDRESS_TEXT, is_address
+from mooring.apiserver.kinds.pod.validation import ADDRESS_TEXT, is_address
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid
 from mooring.model.names import dns_subdomain

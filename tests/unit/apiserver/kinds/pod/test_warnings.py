@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.apiserver.kinds.pod_warnings import warnings
+from mooring.apiserver.kinds.pod.warnings import warnings
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, a_pod
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from mooring.apiserver.kinds.claim import validate_spec
 from mooring.apiserver.kinds.metadata import validate_annotations, validate_labels
 from mooring.apiserver.kinds.path_rules import validate_descending
-from mooring.apiserver.kinds.pod_files import (
+from mooring.apiserver.kinds.pod.files import (
     validate_config_map,
     validate_downward_api,
     validate_projected,

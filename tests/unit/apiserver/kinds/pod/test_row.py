@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.pod import POD
+from mooring.apiserver.kinds.pod.pod import POD
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, a_pod
 from tests.unit.apiserver.kinds.writing import merged, printed

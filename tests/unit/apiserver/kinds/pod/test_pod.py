@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.kinds.contract import Subresource
-from mooring.apiserver.kinds.pod import POD, grace, quality_of_service
+from mooring.apiserver.kinds.pod.pod import POD, grace, quality_of_service
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, a_pod, stored
 from tests.unit.apiserver.kinds.writing import NOW, created, merged, status_updated, updated, warned

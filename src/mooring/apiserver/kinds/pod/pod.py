@@ -1,12 +1,15 @@
-"""Pod: containers that run together on one node. The rules are in the `pod_*` files beside this."""
+"""Pod: containers that run together on one node. Its rules are in the files beside this one."""
 
 from mooring.apiserver.kinds.contract import Context, Kind, Part, Subresource
-from mooring.apiserver.kinds.pod_debuggers import keep_all_but_debuggers, validate_debuggers
-from mooring.apiserver.kinds.pod_defaults import defaults
-from mooring.apiserver.kinds.pod_row import COLUMNS, row, row_conditions
-from mooring.apiserver.kinds.pod_update import validate_pod_status, validate_pod_update
-from mooring.apiserver.kinds.pod_validation import validate_pod
-from mooring.apiserver.kinds.pod_warnings import warnings
+from mooring.apiserver.kinds.pod.defaults import defaults
+from mooring.apiserver.kinds.pod.ephemeral_containers import (
+    keep_all_but_debuggers,
+    validate_debuggers,
+)
+from mooring.apiserver.kinds.pod.row import COLUMNS, row, row_conditions
+from mooring.apiserver.kinds.pod.update import validate_pod_status, validate_pod_update
+from mooring.apiserver.kinds.pod.validation import validate_pod
+from mooring.apiserver.kinds.pod.warnings import warnings
 from mooring.apiserver.kinds.selectable import flag_in, text_in
 from mooring.apiserver.kinds.separation import keep, keep_status
 from mooring.model.document import Doc

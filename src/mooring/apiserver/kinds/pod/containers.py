@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 
-from mooring.apiserver.kinds.pod_env import validate_env, validate_env_from
-from mooring.apiserver.kinds.pod_mounts import validate_devices, validate_mounts
-from mooring.apiserver.kinds.pod_probes import (
+from mooring.apiserver.kinds.pod.env import validate_env, validate_env_from
+from mooring.apiserver.kinds.pod.mounts import validate_devices, validate_mounts
+from mooring.apiserver.kinds.pod.probes import (
     PROBES,
     port_name,
     port_number,
     validate_lifecycle,
     validate_probes,
 )
-from mooring.apiserver.kinds.pod_security import validate_container_security
-from mooring.apiserver.kinds.pod_volumes import PULL_POLICIES
+from mooring.apiserver.kinds.pod.security import validate_container_security
+from mooring.apiserver.kinds.pod.volumes import PULL_POLICIES
 from mooring.apiserver.kinds.resources import validate_not_negative
 from mooring.model.document import Doc
 from mooring.model.field_error import (

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.pod import POD
-from mooring.apiserver.kinds.pod_defaults import defaults, pull_policy
+from mooring.apiserver.kinds.pod.defaults import defaults, pull_policy
+from mooring.apiserver.kinds.pod.pod import POD
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, a_pod
 from tests.unit.apiserver.kinds.writing import created

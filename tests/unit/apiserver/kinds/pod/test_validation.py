@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.apiserver.kinds.pod import POD
+from mooring.apiserver.kinds.pod.pod import POD
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_container, complaints
 from tests.unit.apiserver.kinds.writing import NO_KEY, NO_LABEL, NO_SUBDOMAIN, create

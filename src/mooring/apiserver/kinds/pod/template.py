@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mooring.apiserver.kinds import pod_warnings
 from mooring.apiserver.kinds.metadata import validate_annotations, validate_labels
-from mooring.apiserver.kinds.pod_defaults import default_pod_spec
-from mooring.apiserver.kinds.pod_validation import validate_pod
+from mooring.apiserver.kinds.pod.defaults import default_pod_spec
+from mooring.apiserver.kinds.pod.validation import validate_pod
+from mooring.apiserver.kinds.pod.warnings import warnings
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden
 
@@ -31,5 +31,5 @@ def validate_template(template: Doc, path: str) -> Iterable[FieldError]:
 
 def template_warnings(template: Doc, path: str) -> Iterable[str]:
     named = {"metadata": {"name": "template"}, "spec": template.get("spec", {})}
-    for warning in pod_warnings.warnings(named):
+    for warning in warnings(named):
         yield f"{path}.{warning}" if warning.startswith("spec.") else warning

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.pod import POD
+from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.schema.parse import load
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.pods import a_pod, complaints

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from ipaddress import ip_address
 
-from mooring.apiserver.kinds.pod_containers import validate_containers, validate_requirements
-from mooring.apiserver.kinds.pod_isolation import validate_isolation
-from mooring.apiserver.kinds.pod_scheduling import validate_scheduling
-from mooring.apiserver.kinds.pod_security import validate_pod_security
-from mooring.apiserver.kinds.pod_volumes import validate_volumes
+from mooring.apiserver.kinds.pod.containers import validate_containers, validate_requirements
+from mooring.apiserver.kinds.pod.isolation import validate_isolation
+from mooring.apiserver.kinds.pod.scheduling import validate_scheduling
+from mooring.apiserver.kinds.pod.security import validate_pod_security
+from mooring.apiserver.kinds.pod.volumes import validate_volumes
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 from mooring.model.names import dns_label, dns_subdomain, qualified_name
