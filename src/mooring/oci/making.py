@@ -10,6 +10,7 @@ import msgspec
 from mooring.host.contract import MountOps
 from mooring.host.mountinfo import canonical
 from mooring.host.refusal import refusals
+from mooring.model.document import Doc
 from mooring.oci import bundle, capabilities, devices, id_mapping, rootfs, seccomp, users
 from mooring.oci.contract import Bind, ContainerSpec, RuntimeRefused, SeccompKind
 from mooring.oci.host_root import HostRoot
@@ -97,7 +98,7 @@ class Maker:
             seccomp=self._seccomp(spec),
         )
 
-    def _seccomp(self, spec: ContainerSpec) -> bundle.Doc | msgspec.Raw | None:
+    def _seccomp(self, spec: ContainerSpec) -> Doc | msgspec.Raw | None:
         """Raises: RuntimeRefused."""
         wish = spec.confinement
         if wish.seccomp is SeccompKind.UNCONFINED or spec.privileges.is_privileged:

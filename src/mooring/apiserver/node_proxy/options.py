@@ -5,14 +5,15 @@ Pure: a pod and a query in, a path with a query out.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote, urlencode
 
 from mooring.apiserver.request.options import Query, first, flag
 from mooring.apiserver.request.refusals import invalid_as
 from mooring.errors import BadRequest
 from mooring.model.document import Doc
-from mooring.model.field_error import FieldError, forbidden, invalid
+from mooring.model.field_error import forbidden
+from mooring.model.pod_log_options import PodLogOptions, validate_pod_log_options
 
 Pairs = list[tuple[str, str]]
 
@@ -20,6 +21,8 @@ _CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 _STANDARD_STREAMS = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _MOST = 1 << 63
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
 
 
 def log_path(pod: Doc, query: Query) -> str:
@@ -81,36 +84,29 @@ def _standard_streams(query: Query) -> Iterator[tuple[str, str]]:
 
 
 def _log_options(name: str, query: Query) -> Pairs:
-    options: Pairs = [
-        (word, "true") for word in ("follow", "previous", "timestamps") if flag(query, word)
-    ]
-    numbers: dict[str, int] = {
+    flags = [word for word in ("follow", "previous", "timestamps") if flag(query, word)]
+    numbers = {
         word: _integer(query[word][0])
         for word in ("sinceSeconds", "tailLines", "limitBytes")
         if word in query
     }
     since = _moment(query["sinceTime"][0]) if first(query, "sinceTime") else None
-    errors = list(_complaints(numbers, since))
+    options = PodLogOptions(
+        tail_lines=numbers.get("tailLines"),
+        since_seconds=numbers.get("sinceSeconds"),
+        since_time=None if since is None else (since - _EPOCH) // _SECOND * 10**9,
+        limit_bytes=numbers.get("limitBytes"),
+    )
+    errors = list(validate_pod_log_options(options))
     if "stream" in query:  # a feature that is off by default
         errors.append(forbidden("stream", "may not be specified"))
     if errors:
         raise invalid_as("PodLogOptions", "", name, errors)
-    options += [(word, str(number)) for word, number in numbers.items()]
+    told = [(word, "true") for word in flags]
+    told += [(word, str(number)) for word, number in numbers.items()]
     if since is not None:
-        options.append(("sinceTime", since))
-    return options
-
-
-def _complaints(numbers: dict[str, int], since: str | None) -> Iterable[FieldError]:
-    tail, seconds = numbers.get("tailLines"), numbers.get("sinceSeconds")
-    if tail is not None and tail < 0:
-        yield invalid("tailLines", tail, "must be greater than or equal to 0")
-    if numbers.get("limitBytes", 1) < 1:
-        yield invalid("limitBytes", numbers["limitBytes"], "must be greater than 0")
-    if seconds is not None and since is not None:
-        yield forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified")
-    elif seconds is not None and seconds < 1:
-        yield invalid("sinceSeconds", seconds, "must be greater than 0")
+        told.append(("sinceTime", since.strftime("%Y-%m-%dT%H:%M:%SZ")))
+    return told
 
 
 def _integer(text: str) -> int:
@@ -122,8 +118,8 @@ def _integer(text: str) -> int:
     return number
 
 
-def _moment(text: str) -> str:
-    """A point in time, in whole seconds of UTC."""
+def _moment(text: str) -> datetime:
+    """A point in time, in UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -131,7 +127,7 @@ def _moment(text: str) -> str:
     if moment is None or moment.tzinfo is None or "T" not in text:
         raise BadRequest(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse it')
     try:
-        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return moment.astimezone(UTC)
     except OverflowError as error:
         raise BadRequest(f'parsing time "{text}": year out of range') from error
 

@@ -4,7 +4,7 @@ from mooring.clock import Clock
 from mooring.errors import HostError
 from mooring.node.server.conversation import Client, talk
 from mooring.node.server.outcome import SUCCESS, failed
-from mooring.node.server.wishes import Streams
+from mooring.node.server.stream_options import Streams
 from mooring.oci.contract import Containers, RuntimeRefused
 
 

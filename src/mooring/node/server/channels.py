@@ -13,7 +13,7 @@ from aiohttp import WSMsgType, web
 from mooring.node.server.outcome import Outcome
 from mooring.node.server.refusal import Refusal
 from mooring.node.server.resizing import SizeReader
-from mooring.node.server.wishes import Streams
+from mooring.node.server.stream_options import Streams
 from mooring.oci.contract import Session
 
 MOST_BYTES = 32 << 20  # of one message, as upstream

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from mooring.model.pod_log_options import PodLogOptions
 from mooring.node.server.log_lines import LogLines, is_partial
-from mooring.node.server.log_wish import LogWish
 
 BLOCK = 256 << 10  # bytes read at a time
 MOST_TRIES = 100  # to see all files at one moment, while rotation is at work
@@ -40,10 +40,10 @@ class _File(msgspec.Struct, frozen=True):
 class LogReader:
     """What was asked for of the log at `path`, piece by piece: `open`, `read`s, `close`."""
 
-    def __init__(self, path: Path, wish: LogWish) -> None:
+    def __init__(self, path: Path, options: PodLogOptions) -> None:
         self._path = path
-        self._wish = wish
-        self._lines = LogLines(wish)
+        self._options = options
+        self._lines = LogLines(options)
         self._handle = -1
         self._inode = 0
         self._bounds: dict[int, int] | None = None  # how far to read which file; None: all there is
@@ -52,7 +52,7 @@ class LogReader:
         """The file in which the wished part begins, at that place. Raises: OSError."""
         for _ in range(MOST_TRIES):
             files = _files(self._path)
-            if not self._wish.follows:
+            if not self._options.follow:
                 # What is written from now on was not asked for, and may come faster than we read.
                 self._bounds = {file.inode: file.size for file in files}
             if self._has_begun(files):
@@ -72,7 +72,7 @@ class LogReader:
             return self._piece(block)
         following = self._find_next()
         if following is None:
-            return Piece(b"" if self._wish.follows else self._lines.flush(), is_all=True)
+            return Piece(b"" if self._options.follow else self._lines.flush(), is_all=True)
         if block := self._block():  # written after we looked, before the next file was begun
             return self._piece(block)
         return Piece(self._lines.flush() if self._open(following) else b"", is_all=False)
@@ -100,8 +100,8 @@ class LogReader:
 
     def _has_begun(self, files: list[_File]) -> bool:
         """False: rotation was quicker."""
-        if self._wish.tail is not None:
-            tally = _Tally(self._wish.tail)
+        if self._options.tail_lines is not None:
+            tally = _Tally(self._options.tail_lines)
             for file in reversed(files):
                 if not self._open(file):
                     return False
@@ -110,7 +110,7 @@ class LogReader:
                     os.lseek(self._handle, start, os.SEEK_SET)
                     break
             return True
-        since = self._wish.since or 0
+        since = self._options.since_time or 0
         wanted = (file for file in files if file is files[-1] or file.written >= since)
         first = next(wanted, None)
         return first is None or self._open(first)

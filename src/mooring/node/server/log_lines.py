@@ -6,24 +6,30 @@ line (F) or goes on in the next one (P), and what was written.
 
 import re
 
-from mooring.node.server.log_wish import LogWish, nanoseconds
+from mooring.model.pod_log_options import PodLogOptions
+from mooring.node.server.log_options import nanoseconds
 from mooring.node.server.refusal import Refusal
 
 MOST_LINE_BYTES = 1 << 20  # a longer one was not written by a runtime; it is passed over
 
-_STREAMS = (b"stdout", b"stderr")
+_STREAMS = {
+    "All": frozenset({b"stdout", b"stderr"}),
+    "Stdout": frozenset({b"stdout"}),
+    "Stderr": frozenset({b"stderr"}),
+}
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 
 
 class LogLines:
     """Turns bytes of a log into what was asked for; bytes may be cut anywhere."""
 
-    def __init__(self, wish: LogWish) -> None:
-        self._wish = wish
+    def __init__(self, options: PodLogOptions) -> None:
+        self._options = options
         self._rest = b""
         self._is_too_long = False
         self._begins_line = True
-        self._left = wish.most_bytes
+        self._left = options.limit_bytes
+        self._streams = _STREAMS[options.stream]
         self._second: tuple[bytes, int] = (b"", 0)
 
     @property
@@ -55,14 +61,14 @@ class LogLines:
             stamp, stream, tag, text = line.split(b" ", 3)
         except ValueError:
             return b""
-        wish = self._wish
-        if stream not in _STREAMS or (wish.stream is not None and stream != wish.stream):
+        options = self._options
+        if stream not in self._streams:
             return b""
-        if wish.since is not None and self._moment(stamp) < wish.since:
+        if options.since_time is not None and self._moment(stamp) < options.since_time:
             return b""
         if not is_partial(tag):
             text += b"\n"
-        if wish.has_timestamps and self._begins_line:
+        if options.timestamps and self._begins_line:
             text = b"%b %b" % (_fixed(stamp), text)
         self._begins_line = text.endswith(b"\n")
         if self._left is not None:

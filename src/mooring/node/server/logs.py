@@ -11,9 +11,9 @@ from mooring.host.blocking import in_thread
 from mooring.host.directory_watch import DirectoryWatch, DirectoryWatches
 from mooring.model.container_status import ContainerStatus
 from mooring.model.pod import Pod
+from mooring.model.pod_log_options import PodLogOptions
 from mooring.node.server.endings import Endings
 from mooring.node.server.log_file import LogReader
-from mooring.node.server.log_wish import LogWish
 from mooring.node.server.refusal import Refusal
 from mooring.oci.contract import Containers, Found
 
@@ -25,14 +25,14 @@ _PULLING = {
 }
 
 
-def choose_log(pod: Pod, container: str, wish: LogWish, containers: Containers) -> Found:
+def choose_log(pod: Pod, container: str, options: PodLogOptions, containers: Containers) -> Found:
     """The container whose log is meant. Raises: Refusal, in kubelet's words."""
-    if not wish.previous:
+    if not options.previous:
         # Our own list is never behind; the status may be.
         begun = [found for found in _of(pod, container, containers.list()) if found.started_at]
         if begun:
             return max(begun, key=lambda found: found.owner.attempt)
-    wanted = _container_id(pod, container, wish)
+    wanted = _container_id(pod, container, options)
     found = containers.find(wanted.partition("://")[2])
     if found is None:
         raise Refusal(400, f"unable to retrieve container logs for {wanted}")
@@ -47,14 +47,14 @@ def _of(pod: Pod, container: str, everything: Sequence[Found]) -> list[Found]:
     ]
 
 
-def _container_id(pod: Pod, name: str, wish: LogWish) -> str:
+def _container_id(pod: Pod, name: str, options: PodLogOptions) -> str:
     """As kubelet decides it from the status."""
     status = _find_status(pod, name)
     where = f'container "{name}" in pod "{pod.name}"'
     if status is None:
         raise Refusal(400, f"{where} is not available")
     last, now = status.last_state.terminated, status.state
-    if wish.previous:
+    if options.previous:
         if last is None or not last.container_id:
             raise Refusal(400, f"previous terminated {where} not found")
         return last.container_id
@@ -89,13 +89,15 @@ class LogSender:
         self._endings = endings
         self._watches = DirectoryWatches()
 
-    async def send(self, request: web.Request, found: Found, wish: LogWish) -> web.StreamResponse:
+    async def send(
+        self, request: web.Request, found: Found, options: PodLogOptions
+    ) -> web.StreamResponse:
         """The answer, sent as it is read. Raises: Refusal, ConnectionError."""
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
-        reader = LogReader(found.log_path, wish)
+        reader = LogReader(found.log_path, options)
         try:
-            if wish.follows:
+            if options.follow:
                 await self._send_growing(request, response, found, reader)
             else:
                 await in_thread(reader.open)

@@ -14,12 +14,12 @@ from mooring.node.server.channels import Channels, is_websocket, open_channels
 from mooring.node.server.conversation import Client
 from mooring.node.server.endings import Endings
 from mooring.node.server.exec import Executed
-from mooring.node.server.log_wish import log_wish
+from mooring.node.server.log_options import log_options
 from mooring.node.server.logs import LogSender, choose_log
 from mooring.node.server.refusal import Refusal
 from mooring.node.server.spdy.session import SpdySession, open_session
 from mooring.node.server.spdy.upgrade import is_spdy
-from mooring.node.server.wishes import (
+from mooring.node.server.stream_options import (
     Streams,
     Target,
     command_of,
@@ -56,15 +56,15 @@ class Paths:
 
     async def logs(self, request: web.Request) -> web.StreamResponse:
         target = target_of(request)
-        wish = log_wish(request.query, self._clock.now())
+        options = log_options(request.query, self._clock.now())
         pod = self._find_pod(target.pod)
         if pod is None:
             raise Refusal(404, f'pod "{target.pod.name}" does not exist')
         if find_container(pod, target.container) is None:
             name, where = target.container, pod.name
             raise Refusal(404, f'container "{name}" not found in pod "{where}"')
-        found = choose_log(pod, target.container, wish, self._containers)
-        return await self._log_sender.send(request, found, wish)
+        found = choose_log(pod, target.container, options, self._containers)
+        return await self._log_sender.send(request, found, options)
 
     async def exec(self, request: web.Request) -> web.StreamResponse:
         streams, command, target = streams_of(request), command_of(request), target_of(request)

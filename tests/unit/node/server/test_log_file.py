@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mooring.model.pod_log_options import PodLogOptions
 from mooring.node.server import log_file
 from mooring.node.server.log_file import LogReader
 from mooring.node.server.log_lines import MOST_LINE_BYTES, LogLines
-from mooring.node.server.log_wish import LogWish
 
 FULL, PART = "F", "P"
 
@@ -31,8 +31,8 @@ def everything(reader: LogReader) -> bytes:
 
 
 @contextmanager
-def opened(path: Path, wish: LogWish) -> Iterator[LogReader]:
-    reader = LogReader(path, wish)
+def opened(path: Path, options: PodLogOptions) -> Iterator[LogReader]:
+    reader = LogReader(path, options)
     try:
         reader.open()
         yield reader
@@ -40,60 +40,60 @@ def opened(path: Path, wish: LogWish) -> Iterator[LogReader]:
         reader.close()
 
 
-def read(path: Path, wish: LogWish) -> bytes:
-    with opened(path, wish) as reader:
+def read(path: Path, options: PodLogOptions) -> bytes:
+    with opened(path, options) as reader:
         return everything(reader)
 
 
-def shown(wish: LogWish, *lines: bytes) -> bytes:
-    return LogLines(wish).feed(b"".join(lines))
+def shown(options: PodLogOptions, *lines: bytes) -> bytes:
+    return LogLines(options).feed(b"".join(lines))
 
 
 LINES = {
     "parts of a line are joined": (
-        LogWish(),
+        PodLogOptions(),
         (line("a", PART), line("b", PART), line("c")),
         b"abc\n",
     ),
-    "an empty line is a line": (LogWish(), (line(""), line("x")), b"\nx\n"),
-    "spaces in the text are kept": (LogWish(), (line("  a  b "),), b"  a  b \n"),
+    "an empty line is a line": (PodLogOptions(), (line(""), line("x")), b"\nx\n"),
+    "spaces in the text are kept": (PodLogOptions(), (line("  a  b "),), b"  a  b \n"),
     "a time is shown once per line, with nine digits, in UTC as Z": (
-        LogWish(has_timestamps=True),
+        PodLogOptions(timestamps=True),
         (line("a", PART), line("b")),
         b"2026-01-02T03:04:05.000000007Z ab\n",
     ),
     "another zone is shown as it is": (
-        LogWish(has_timestamps=True),
+        PodLogOptions(timestamps=True),
         (b"2026-01-02T03:04:05.5+02:00 stdout F x\n",),
         b"2026-01-02T03:04:05.500000000+02:00 x\n",
     ),
     "one stream alone": (
-        LogWish(stream=b"stderr"),
+        PodLogOptions(stream="Stderr"),
         (line("out"), line("err", stream="stderr")),
         b"err\n",
     ),
     "what is older than asked for is left out": (
-        LogWish(since=1767323046 * 10**9),
+        PodLogOptions(since_time=1767323046 * 10**9),
         (line("old"), line("new", second=6), line("newer", second=7)),
         b"new\nnewer\n",
     ),
     "bytes are counted with the time before a line": (
-        LogWish(has_timestamps=True, most_bytes=33),
+        PodLogOptions(timestamps=True, limit_bytes=33),
         (line("abcdef"), line("x")),
         b"2026-01-02T03:04:05.000000007Z ab",
     ),
     "what is no log line is passed over": (
-        LogWish(),
+        PodLogOptions(),
         (b"rubbish\n", line("a", stream="stdwhat"), b"\n", line("b")),
         b"b\n",
     ),
-    "further tags do not matter": (LogWish(), (line("a", "P:x"), line("b", "F:y")), b"ab\n"),
+    "further tags do not matter": (PodLogOptions(), (line("a", "P:x"), line("b", "F:y")), b"ab\n"),
 }
 
 
-@pytest.mark.parametrize(("wish", "lines", "expected"), LINES.values(), ids=LINES)
-def test_lines(wish: LogWish, lines: tuple[bytes, ...], expected: bytes) -> None:
-    assert shown(wish, *lines) == expected
+@pytest.mark.parametrize(("options", "lines", "expected"), LINES.values(), ids=LINES)
+def test_lines(options: PodLogOptions, lines: tuple[bytes, ...], expected: bytes) -> None:
+    assert shown(options, *lines) == expected
 
 
 @given(
@@ -102,14 +102,14 @@ def test_lines(wish: LogWish, lines: tuple[bytes, ...], expected: bytes) -> None
 )
 def test_lines_are_the_same_however_they_are_cut(texts: list[tuple[str, str]], size: int) -> None:
     whole = b"".join(line(text, tag) for text, tag in texts)
-    reader = LogLines(LogWish())
+    reader = LogLines(PodLogOptions())
     pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
     expected = "".join(text + ("\n" if tag == FULL else "") for text, tag in texts)
     assert b"".join(map(reader.feed, pieces)) == expected.encode()
 
 
 def test_a_line_without_end_is_not_held() -> None:
-    lines = LogLines(LogWish())
+    lines = LogLines(PodLogOptions())
     for _ in range(20):
         assert lines.feed(b"x" * (MOST_LINE_BYTES // 8)) == b""
         assert len(lines._rest) <= MOST_LINE_BYTES
@@ -142,7 +142,7 @@ def test_the_tail_is_the_last_lines_whatever_the_files_and_blocks(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log_file, "BLOCK", block)
         expected = "".join(wanted[-tail:] if tail else [])
-        assert read(path, LogWish(tail=tail)) == expected.encode()
+        assert read(path, PodLogOptions(tail_lines=tail)) == expected.encode()
 
 
 def _goes_on(text: str) -> bool:
@@ -159,7 +159,7 @@ def test_the_tail_of_a_large_log_reads_little_of_it(
         file.write(b"\n" + b"".join(line(str(number)) for number in range(5000)))
     taken: list[int] = []
     monkeypatch.setattr(os, "pread", _counting(os.pread, taken))
-    assert read(path, LogWish(tail=2)) == b"4998\n4999\n"
+    assert read(path, PodLogOptions(tail_lines=2)) == b"4998\n4999\n"
     assert sum(taken) <= log_file.BLOCK
 
 
@@ -181,24 +181,24 @@ def test_rotated_files_come_first_the_oldest_before_all(tmp_path: Path) -> None:
     path.with_name("0.log.20260102-030405").write_bytes(line("1"))
     path.with_name("0.log.20260102-030405.tmp").write_bytes(line("no"))
     path.with_name("10.log").write_bytes(line("no"))
-    assert read(path, LogWish()) == b"1\n2\n3\n"
+    assert read(path, PodLogOptions()) == b"1\n2\n3\n"
 
 
 def test_no_log_yet_is_an_empty_log(tmp_path: Path) -> None:
-    assert read(tmp_path / "gone" / "0.log", LogWish()) == b""
+    assert read(tmp_path / "gone" / "0.log", PodLogOptions()) == b""
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(line("secret"))
     (tmp_path / "0.log").symlink_to(tmp_path / "secret")
     with pytest.raises(OSError, match="symbolic links"):
-        read(tmp_path / "0.log", LogWish())
+        read(tmp_path / "0.log", PodLogOptions())
 
 
 def test_what_is_written_after_the_question_is_not_part_of_the_answer(tmp_path: Path) -> None:
     path = tmp_path / "0.log"
     path.write_bytes(line("before"))
-    with opened(path, LogWish()) as reader:
+    with opened(path, PodLogOptions()) as reader:
         with path.open("ab") as file:
             file.write(line("after"))
         assert everything(reader) == b"before\n"
@@ -207,13 +207,13 @@ def test_what_is_written_after_the_question_is_not_part_of_the_answer(tmp_path: 
 def test_a_last_line_that_was_cut_off_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "0.log"
     path.write_bytes(line("whole") + line("cut off").removesuffix(b"\n"))
-    assert read(path, LogWish()) == b"whole\ncut off\n"
+    assert read(path, PodLogOptions()) == b"whole\ncut off\n"
 
 
 def test_a_follower_reads_through_rotations(tmp_path: Path) -> None:
     path = tmp_path / "0.log"
     path.write_bytes(line("1"))
-    with opened(path, LogWish(follows=True)) as reader:
+    with opened(path, PodLogOptions(follow=True)) as reader:
         assert everything(reader) == b"1\n"
         with path.open("ab") as old:
             path.rename(path.with_name("0.log.20260102-030405"))
@@ -231,7 +231,7 @@ def test_a_follower_reads_through_rotations(tmp_path: Path) -> None:
 def test_a_follower_whose_file_was_thrown_away_goes_on_with_the_oldest(tmp_path: Path) -> None:
     path = tmp_path / "0.log"
     path.write_bytes(line("1"))
-    with opened(path, LogWish(follows=True)) as reader:
+    with opened(path, PodLogOptions(follow=True)) as reader:
         assert everything(reader) == b"1\n"
         path.unlink()
         path.with_name("0.log.20260102-030406").write_bytes(line("5"))

@@ -9,7 +9,7 @@ from mooring.node.server.outcome import Outcome
 from mooring.node.server.resizing import SizeReader
 from mooring.node.server.spdy.connection import SpdyConnection, Stream
 from mooring.node.server.spdy.upgrade import upgrade
-from mooring.node.server.wishes import Streams
+from mooring.node.server.stream_options import Streams
 from mooring.oci.contract import Session
 
 SLOWEST_STREAMS = 30.0  # seconds in which a client opens all of them
