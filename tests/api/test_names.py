@@ -149,7 +149,7 @@ def draw(api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch, suffixes: Iterator[
     def choices(_: random.Random, letters: Sequence[str], *, k: int) -> list[str]:
         return list(next(suffixes))
 
-    monkeypatch.setattr(type(api.parts.backend.chance), "choices", choices)
+    monkeypatch.setattr(type(api.parts.backend.rng), "choices", choices)
 
 
 async def test_a_generated_name_that_is_taken_is_drawn_again(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
-from mooring.apiserver.lifecycle.own_service import announce, reachable_address
+from mooring.apiserver.lifecycle.kubernetes_service import announce, reachable_address
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from tests.api.answers import message, refusal
 from tests.fakes.api import ApiUnderTest

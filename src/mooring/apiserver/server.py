@@ -1,4 +1,4 @@
-"""The API server put together: store, kinds, access, HTTP, and what keeps order among objects."""
+"""The API server put together: store, kinds, access, HTTP, and its own controllers."""
 
 import asyncio
 import random
@@ -37,11 +37,11 @@ from mooring.apiserver.kinds.registry import Kinds, builtin
 from mooring.apiserver.lifecycle.event_expiry import EventExpiry
 from mooring.apiserver.lifecycle.garbage_collector.run import GarbageCollector
 from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
+from mooring.apiserver.lifecycle.kubernetes_service import announce
 from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
-from mooring.apiserver.lifecycle.own_service import announce
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.node_proxy.dial import Nodes
-from mooring.apiserver.node_proxy.pods import PodPassage
+from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.openapi.serving import OpenApi
 from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
@@ -84,7 +84,7 @@ class Parts(msgspec.Struct, frozen=True):
 def assemble(
     store: Store,
     clock: Clock,
-    chance: random.Random,
+    rng: random.Random,
     pki: Pki,
     tokens: RoleTokens,
     address: str,
@@ -107,7 +107,7 @@ def assemble(
         objects,
         Chain(nodes),
         clock,
-        chance,
+        rng,
         Frames(frame),
         count_events,
         Turns(clock),
@@ -118,12 +118,12 @@ def assemble(
     authorizer = Authorizer(nodes, stored=roles)
     access = Access(authenticator, authorizer, account_tokens)
     nodes_reached = Nodes(NodeCallers(pki.authority, clock.now).context)
-    passage = PodPassage(nodes_reached, access.check)
+    pod_proxy = PodProxy(nodes_reached, access.check)
     health = Health(live={}, ready={"store": lambda: store.trouble})
     pages = Pages(Discovery(kinds, address), OpenApi(kinds, schema), health, metrics)
     writer = InProcessWriter(backend, HOUSEKEEPER)
     return Parts(
-        api=Api(backend, access, passage, pages, metrics),
+        api=Api(backend, access, pod_proxy, pages, metrics),
         backend=backend,
         nodes=nodes,
         namespaces=Namespaces(backend, writer, pki.ca_certificate.decode()),
@@ -180,13 +180,13 @@ async def running(
 
         pki = certified()
         tokens = open_role_tokens(data_dir / "tokens.json")
-        chance = random.Random()  # noqa: S311  seeded by the system; names and uids are no secrets
-        parts = assemble(store, clock, chance, pki, tokens, f"{address.host}:{address.port}")
+        rng = random.Random()  # noqa: S311  seeded by the system; names and uids are no secrets
+        parts = assemble(store, clock, rng, pki, tokens, f"{address.host}:{address.port}")
         server = Server(parts.api.handle, clock, server_context(pki), parts.access.find_caller)
         await server.listen(address.host, address.port)
         parts.nodes.start()
 
-        async def furnish() -> None:
+        async def create_first_objects() -> None:
             await parts.namespaces.create_first()
             await announce(
                 parts.backend,
@@ -197,11 +197,11 @@ async def running(
 
         async with asyncio.TaskGroup() as tasks:
             try:
-                await furnish()
+                await create_first_objects()
                 owned = []
             except StoreError as error:  # a full disk can still be read from
                 _log.warning("serving, but nothing can be written", because=error)
-                owned = [tasks.create_task(lasting("first objects", clock, furnish))]
+                owned = [tasks.create_task(lasting("first objects", clock, create_first_objects))]
             owned += [
                 tasks.create_task(part.run())
                 for part in (

@@ -11,7 +11,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mooring.apiserver.api.in_process import Cursor, InProcessApi
-from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import CONTROLLERS
@@ -48,12 +48,14 @@ class Noted:
     """A server in this process that writes down what it was asked for."""
 
     def __init__(self, api: InProcessApi) -> None:
-        self.attempts: set[Attempt] = set()
+        self.attempts: set[AccessAttributes] = set()
         self._api = api
 
     def _note(self, verb: str, resource: Resource, part: str = "") -> None:
         self.attempts.add(
-            Attempt(verb, resource.group, resource.version, resource.plural, subresource=part)
+            AccessAttributes(
+                verb, resource.group, resource.version, resource.plural, subresource=part
+            )
         )
 
     async def get(self, resource: Resource, key: Key) -> bytes:

@@ -16,7 +16,7 @@ from mooring.apiserver.admission import (
     runtime_class,
     service_account,
 )
-from mooring.apiserver.admission.contract import Attempt, Objects, Operation, Rule
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects, Operation, Rule
 from mooring.apiserver.auth.node_authorizer import NodeObjects
 from mooring.apiserver.kinds.access_rules import GROUP as RBAC
 from mooring.apiserver.kinds.contract import Kind
@@ -65,33 +65,35 @@ JUDGING = (
 
 
 class Chain:
-    """Runs the rules that concern an attempt."""
+    """Runs the rules that concern a write."""
 
     def __init__(self, nodes: NodeObjects) -> None:
         self._nodes = nodes
         self._placed: dict[tuple[str, Operation, Kind], tuple[Rule, ...]] = {}
 
-    def mutate(self, attempt: Attempt, objects: Objects) -> None:
-        """Before validation: rules may change `attempt.new` or refuse."""
-        for rule in self._rules("mutating", MUTATING, attempt):
-            rule(attempt, objects)
+    def mutate(self, attributes: AdmissionAttributes, objects: Objects) -> None:
+        """Before validation: rules may change `attributes.new` or refuse."""
+        for rule in self._rules("mutating", MUTATING, attributes):
+            rule(attributes, objects)
 
-    def judge(self, attempt: Attempt, objects: Objects) -> None:
+    def judge(self, attributes: AdmissionAttributes, objects: Objects) -> None:
         """After validation: rules may refuse."""
-        for rule in self._rules("judging", JUDGING, attempt):
-            rule(attempt, objects)
-        node_restriction.check_attempt(attempt, self._nodes)
+        for rule in self._rules("judging", JUDGING, attributes):
+            rule(attributes, objects)
+        node_restriction.check_attempt(attributes, self._nodes)
 
-    def _rules(self, stage: str, placed: tuple[Placed, ...], attempt: Attempt) -> tuple[Rule, ...]:
-        if attempt.subresource:
+    def _rules(
+        self, stage: str, placed: tuple[Placed, ...], attributes: AdmissionAttributes
+    ) -> tuple[Rule, ...]:
+        if attributes.subresource:
             return ()
-        key = (stage, attempt.operation, attempt.kind)
+        key = (stage, attributes.operation, attributes.kind)
         rules = self._placed.get(key)
         if rules is None:
             rules = self._placed[key] = tuple(
                 each.rule
                 for each in placed
-                if attempt.operation in each.operations
-                and (not each.resources or attempt.kind.resource in each.resources)
+                if attributes.operation in each.operations
+                and (not each.resources or attributes.kind.resource in each.resources)
             )
         return rules

@@ -1,6 +1,6 @@
 """A claim may grow only when it is bound and its class allows expansion."""
 
-from mooring.apiserver.admission.contract import Attempt, Objects
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 from mooring.apiserver.admission.default_storage_class import BETA_CLASS
 from mooring.apiserver.request.refusals import forbidden
 from mooring.model.document import Doc
@@ -13,18 +13,18 @@ NOT_EXPANDABLE = (
 )
 
 
-def check(attempt: Attempt, objects: Objects) -> None:
-    new, old = attempt.new, attempt.old
+def check(attributes: AdmissionAttributes, objects: Objects) -> None:
+    new, old = attributes.new, attributes.old
     if new is None or old is None or not _grows(new, old):
         return
     if old.get("status", {}).get("phase") != "Bound":
-        raise forbidden(attempt.kind, attempt.name, UNBOUND)
+        raise forbidden(attributes.kind, attributes.name, UNBOUND)
     name = class_name(new)
     expands = None
     if name and name == class_name(old):
         expands = objects.find("storageclasses", "", name, group="storage.k8s.io")
     if not (expands and expands.get("allowVolumeExpansion")):
-        raise forbidden(attempt.kind, attempt.name, NOT_EXPANDABLE)
+        raise forbidden(attributes.kind, attributes.name, NOT_EXPANDABLE)
 
 
 def _grows(new: Doc, old: Doc) -> bool:

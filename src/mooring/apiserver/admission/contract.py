@@ -1,7 +1,7 @@
 """What an admission rule is given and may do.
 
-A rule looks at one attempted write. It may change `attempt.new` (mutating rules, before validation)
-or raise `Forbidden`. Rules read other objects through `Objects`; they never write.
+A rule looks at the attributes of one write. It may change `attributes.new` (mutating rules, before
+validation) or raise `Forbidden`. Rules read other objects through `Objects`; they never write.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +23,9 @@ class Operation(Enum):
     __hash__ = object.__hash__  # a key in every request: by identity, not by name
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class AdmissionAttributes(msgspec.Struct, frozen=True):
+    """A write that somebody attempts."""
+
     operation: Operation
     kind: Kind
     user: User
@@ -42,4 +44,4 @@ class Objects(Protocol):
     def all(self, plural: str, namespace: str = "", group: str = "") -> Iterable[Doc]: ...
 
 
-Rule = Callable[[Attempt, Objects], None]
+Rule = Callable[[AdmissionAttributes, Objects], None]

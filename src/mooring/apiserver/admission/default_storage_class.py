@@ -1,14 +1,14 @@
 """A claim that names no class gets the default one: the newest, then the first by name."""
 
-from mooring.apiserver.admission.contract import Attempt, Objects
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 from mooring.apiserver.kinds.storage_class import is_default
 from mooring.model.document import Doc
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
-def choose(attempt: Attempt, objects: Objects) -> None:
-    claim = attempt.new
+def choose(attributes: AdmissionAttributes, objects: Objects) -> None:
+    claim = attributes.new
     if claim is None or "storageClassName" in claim.get("spec", {}):
         return  # an explicit "" means: no class at all
     if BETA_CLASS in claim["metadata"].get("annotations", {}):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mooring.apiserver.admission.contract import Attempt, Objects
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 from mooring.model.document import Doc
 
 TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -10,11 +10,11 @@ EFFECT = "NoExecute"
 SECONDS = 300
 
 
-def give(attempt: Attempt, objects: Objects) -> None:
+def give(attributes: AdmissionAttributes, objects: Objects) -> None:
     """On create and update, as upstream: a pod never loses them by a write that leaves them out."""
-    if attempt.new is None:
+    if attributes.new is None:
         return
-    spec = attempt.new["spec"]
+    spec = attributes.new["spec"]
     tolerations = spec.get("tolerations", [])
     missing = [
         {"key": taint, "operator": "Exists", "effect": EFFECT, "tolerationSeconds": SECONDS}

@@ -1,6 +1,6 @@
 """Volumes, claims and attribute classes are born protected: they stay while they are in use."""
 
-from mooring.apiserver.admission.contract import Attempt, Objects
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 
 FINALIZERS = {
     "persistentvolumes": "kubernetes.io/pv-protection",
@@ -9,10 +9,10 @@ FINALIZERS = {
 }
 
 
-def protect(attempt: Attempt, objects: Objects) -> None:
-    if attempt.new is None:
+def protect(attributes: AdmissionAttributes, objects: Objects) -> None:
+    if attributes.new is None:
         return
-    finalizer = FINALIZERS[attempt.kind.plural]
-    metadata = attempt.new["metadata"]
+    finalizer = FINALIZERS[attributes.kind.plural]
+    metadata = attributes.new["metadata"]
     if finalizer not in metadata.get("finalizers", ()):
         metadata["finalizers"] = [*metadata.get("finalizers", ()), finalizer]

@@ -3,7 +3,7 @@
 Kubernetes also lets those give who have just the rights in question; here that is not worked out.
 """
 
-from mooring.apiserver.admission.contract import Attempt, Objects
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 from mooring.apiserver.auth.user import MASTERS
 from mooring.apiserver.request.refusals import forbidden
 from mooring.model.document import Doc
@@ -13,22 +13,22 @@ _GARBAGE_COLLECTION = frozenset({"ownerReferences", "finalizers"})
 _VOLATILE = frozenset({"resourceVersion", "managedFields", "selfLink"})
 
 
-def check(attempt: Attempt, _: Objects) -> None:
-    if MASTERS in attempt.user.groups or not _gives(attempt):
+def check(attributes: AdmissionAttributes, _: Objects) -> None:
+    if MASTERS in attributes.user.groups or not _gives(attributes):
         return
-    groups = " ".join(map(show, attempt.user.groups))
+    groups = " ".join(map(show, attributes.user.groups))
     raise forbidden(
-        attempt.kind,
-        attempt.name,
-        f"user {show(attempt.user.name)} (groups=[{groups}]) is attempting to grant RBAC "
+        attributes.kind,
+        attributes.name,
+        f"user {show(attributes.user.name)} (groups=[{groups}]) is attempting to grant RBAC "
         "permissions not currently held",
     )
 
 
-def _gives(attempt: Attempt) -> bool:
+def _gives(attributes: AdmissionAttributes) -> bool:
     """Only the metadata that garbage collection changes gives nothing: a label may be what an
     aggregated role looks for, and any other change may give again what its writer never had."""
-    new, old = attempt.new or {}, attempt.old
+    new, old = attributes.new or {}, attributes.old
     if old is None:
         return True
     return _content(new) != _content(old)

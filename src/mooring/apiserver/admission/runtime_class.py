@@ -1,17 +1,17 @@
 """There are no runtime classes here: a pod that names one, or their overhead, is refused."""
 
-from mooring.apiserver.admission.contract import Attempt, Objects
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 from mooring.apiserver.request.refusals import forbidden
 
 
-def check(attempt: Attempt, objects: Objects) -> None:
+def check(attributes: AdmissionAttributes, objects: Objects) -> None:
     """On create; what upstream says of a class that does not exist."""
-    if attempt.new is None:
+    if attributes.new is None:
         return
-    spec = attempt.new["spec"]
+    spec = attributes.new["spec"]
     if name := spec.get("runtimeClassName"):
         why = f'pod rejected: RuntimeClass "{name}" not found'
-        raise forbidden(attempt.kind, attempt.name, why)
+        raise forbidden(attributes.kind, attributes.name, why)
     if spec.get("overhead"):
         why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        raise forbidden(attempt.kind, attempt.name, why)
+        raise forbidden(attributes.kind, attributes.name, why)

@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any
 
-from mooring.apiserver.admission.contract import Attempt, Objects
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 from mooring.apiserver.request.refusals import forbidden
 from mooring.model.document import Doc
 
@@ -15,26 +15,26 @@ MIRROR = "kubernetes.io/config.mirror"
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
-def give(attempt: Attempt, objects: Objects) -> None:
-    pod = attempt.new
+def give(attributes: AdmissionAttributes, objects: Objects) -> None:
+    pod = attributes.new
     if pod is None:
         return
     spec = pod["spec"]
     if MIRROR in pod["metadata"].get("annotations", {}):
         if spec.get("serviceAccountName"):
             why = "a mirror pod may not reference service accounts"
-            raise forbidden(attempt.kind, attempt.name, why)
+            raise forbidden(attributes.kind, attributes.name, why)
         return
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or DEFAULT
     spec["serviceAccountName"] = spec["serviceAccount"] = name
-    account = objects.find("serviceaccounts", attempt.namespace, name)
+    account = objects.find("serviceaccounts", attributes.namespace, name)
     if account is None and name == DEFAULT:
         account = {}  # the server gives one to every namespace: it is about to appear
     if account is None:
         raise forbidden(
-            attempt.kind,
-            attempt.name,
-            f"error looking up service account {attempt.namespace}/{name}: "
+            attributes.kind,
+            attributes.name,
+            f"error looking up service account {attributes.namespace}/{name}: "
             f'serviceaccount "{name}" not found',
         )
     if _wants_token(spec, account):

@@ -1,12 +1,12 @@
-"""Who asks, and may they: the door that every request comes through; and the questions about it
-(reviews) and the keys to it (tokens) that clients may ask for."""
+"""Authentication and authorization of every request; the reviews that ask about them, and the
+TokenRequests of service accounts."""
 
 from collections.abc import Callable, Mapping
 
 from mooring.apiserver.admission import contract as admission
 from mooring.apiserver.admission.contract import Operation
 from mooring.apiserver.auth import reviews, token_request
-from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.authenticate import Authenticator, impersonate
 from mooring.apiserver.auth.authorize import Authorizer, refusal
 from mooring.apiserver.auth.service_account_tokens import ServiceAccountTokens
@@ -48,10 +48,10 @@ class Access:
             return ""
         return "" if user is ANONYMOUS else user.name
 
-    def check(self, user: User, attempt: Attempt) -> None:
-        verdict = self._authorizer.authorize(user, attempt)
+    def check(self, user: User, attributes: AccessAttributes) -> None:
+        verdict = self._authorizer.authorize(user, attributes)
         if not verdict.allowed:
-            raise refusal(user, attempt, verdict)
+            raise refusal(user, attributes, verdict)
 
     def _reviews(self) -> dict[str, Review]:
         authorizer = self._authorizer
@@ -88,10 +88,10 @@ class Access:
         if entry is None:
             raise not_found(call.kind, call.name)
         request = token_request.prepare(asked, decode(call.kind, entry), self._tokens)
-        attempt = admission.Attempt(
+        attributes = admission.AdmissionAttributes(
             Operation.CREATE, call.kind, call.user, call.namespace, call.name, "token", request
         )
-        backend.admission.judge(attempt, backend.objects)
+        backend.admission.judge(attributes, backend.objects)
         granted = token_request.grant(
             request, self._tokens, backend.objects.find, backend.clock.now(), backend.new_uid()
         )

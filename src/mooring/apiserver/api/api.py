@@ -1,4 +1,4 @@
-"""One request from end to end: who, what, may they, do it, say it.
+"""One request from end to end: authenticate, route, authorize, call the verb, answer.
 
 The order decides which refusal wins, as in Kubernetes: 401, 403, 404/405, 406, then whatever the
 verb itself finds wrong.
@@ -10,19 +10,19 @@ from mooring import log
 from mooring.apiserver.api.access import Access
 from mooring.apiserver.api.metrics import Load, Metrics, Target
 from mooring.apiserver.api.pages import Pages
-from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import encode
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.limits.budgets import MOST_STREAMS
-from mooring.apiserver.node_proxy.pods import PodPassage
+from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.request.message import (
     TEXT,
     Answer,
     Request,
     Response,
-    Source,
     Stream,
+    StreamSource,
     Tunnel,
 )
 from mooring.apiserver.request.negotiation import JSON, negotiate
@@ -81,13 +81,13 @@ class Api:
         self,
         backend: Backend,
         access: Access,
-        passage: PodPassage,
+        pod_proxy: PodProxy,
         pages: Pages,
         metrics: Metrics,
     ) -> None:
         self._backend = backend
         self._access = access
-        self._of_nodes = passage.part_verbs
+        self._of_nodes = pod_proxy.part_verbs
         self._pages = pages
         self._metrics = metrics
         self._streams: dict[str, int] = {}  # open ones, by user
@@ -156,7 +156,7 @@ class Api:
         return closed
 
     def _page(self, request: Request, user: User, path: str) -> Response:
-        self._access.check(user, Attempt(request.method.lower(), path=path))
+        self._access.check(user, AccessAttributes(request.method.lower(), path=path))
         answer = self._pages.find(path, request)
         if answer is None:
             return self._missing(path)
@@ -170,7 +170,7 @@ class Api:
     def _resource(
         self, request: Request, user: User, route: Route, kind: Kind | None, word: str
     ) -> Awaitable[Answer]:
-        self._access.check(user, _attempt(request, route, word))
+        self._access.check(user, _attributes(request, route, word))
         if kind is None:
             return _at_once(self._missing(request.path))
         verb = self._verb(kind, request.method, route, word)
@@ -203,7 +203,7 @@ class Api:
     def _part_verb(self, kind: Kind, method: str, route: Route) -> Verb:
         part = (kind.plural, route.subresource)
         verbs = ON_PART.get(part) or self._access.part_verbs.get(part) or self._of_nodes.get(part)
-        if (route.subresource == "status" and kind.status) or route.subresource in kind.parts:
+        if (route.subresource == "status" and kind.status) or route.subresource in kind.strategies:
             verbs = ON_STATUS
         if verbs is None or route.watch_prefix:
             raise unknown_resource()
@@ -274,9 +274,9 @@ def _word(request: Request, route: Route) -> str:
             return other.lower()
 
 
-def _attempt(request: Request, route: Route, word: str) -> Attempt:
+def _attributes(request: Request, route: Route, word: str) -> AccessAttributes:
     query = parse_query(request.query) if request.query else {}
-    return Attempt(
+    return AccessAttributes(
         word,
         group=route.group,
         version=route.version,
@@ -292,7 +292,7 @@ def _attempt(request: Request, route: Route, word: str) -> Attempt:
 class _Counted:
     """A stream that is counted while it is open."""
 
-    def __init__(self, source: Source, closed: Callable[[], None]) -> None:
+    def __init__(self, source: StreamSource, closed: Callable[[], None]) -> None:
         self._source = source
         self._closed = closed
         self.start = source.start

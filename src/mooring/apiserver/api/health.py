@@ -1,4 +1,4 @@
-"""`/healthz`, `/livez` and `/readyz`: named checks, told in the words that probes match on."""
+"""`/healthz`, `/livez` and `/readyz`: named checks, in the words that probes match on."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -8,7 +8,7 @@ Check = Callable[[], str | None]
 """Says what is wrong, or None. Called on the event loop, so it must not wait."""
 
 Told = Callable[[], str]
-"""Says what anybody may know of a role; empty when nothing is to be said. Must not wait either."""
+"""The state of a role, public; empty when there is none to report. Must not wait either."""
 
 NOT_FOUND = (404, "404 page not found\n")
 

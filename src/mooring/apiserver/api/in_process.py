@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 
-from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import encode, wire
 from mooring.apiserver.documents.objects import store_name, store_prefix
@@ -38,7 +38,7 @@ from mooring.model.meta import Resource
 ReviewVerbs = Mapping[str, Verb]
 """What answers a review, which is never stored, by its plural."""
 
-Check = Callable[[User, Attempt], None]
+Check = Callable[[User, AccessAttributes], None]
 
 _ON_PODS: SubresourceVerbs = {
     ("pods", "binding"): {"POST": bind},
@@ -195,7 +195,7 @@ class InProcessApi:
         """Raises: Forbidden."""
         if self._check is None:
             return
-        attempt = Attempt(
+        attributes = AccessAttributes(
             verb,
             group=kind.group,
             version=kind.version,
@@ -205,7 +205,7 @@ class InProcessApi:
             name=name,
             field_selector=fields,
         )
-        self._check(self._user, attempt)
+        self._check(self._user, attributes)
 
     def _kind(self, resource: Resource) -> Kind:
         kind = self._backend.kinds.find(resource.group, resource.version, resource.plural)

@@ -1,4 +1,4 @@
-"""What the server says of itself: version, health, metrics, discovery, OpenAPI."""
+"""Paths that are no resources: version, health, metrics, discovery, OpenAPI."""
 
 import platform
 

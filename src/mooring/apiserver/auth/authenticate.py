@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.authorize import Authorizer, refusal
 from mooring.apiserver.auth.roles import AUTHENTICATION
 from mooring.apiserver.auth.service_account_tokens import (
@@ -131,9 +131,9 @@ class _Wish(msgspec.Struct, frozen=True):
         version = f"{AUTHENTICATION}/v1" if self.kind in {"UserExtra", "UID"} else ""
         return f"{{{self.kind} {self.namespace} {self.name}  {version}  {self.extra_key}}}"
 
-    def attempt(self) -> Attempt:
+    def attributes(self) -> AccessAttributes:
         group, resource = _RESOURCES[self.kind]
-        return Attempt(
+        return AccessAttributes(
             "impersonate",
             group=group,
             resource=resource,
@@ -161,9 +161,9 @@ def _impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer
         told = " ".join(map(str, wishes))
         raise BadRequest(f"requested [{told}] without impersonating a user")
     for wish in wishes:
-        verdict = authorizer.authorize(user, wish.attempt())
+        verdict = authorizer.authorize(user, wish.attributes())
         if not verdict.allowed:
-            raise refusal(user, wish.attempt(), verdict)
+            raise refusal(user, wish.attributes(), verdict)
     extra: dict[str, tuple[str, ...]] = {}
     for wish in wishes:
         if wish.kind == "UserExtra":

@@ -6,7 +6,13 @@ the rules of their roles add up: the fixed ones first, then those that users wro
 
 from collections.abc import Iterator, Sequence
 
-from mooring.apiserver.auth.attempt import ALLOWED, NO_OPINION, Attempt, Verdict, with_name
+from mooring.apiserver.auth.attributes import (
+    ALLOWED,
+    NO_OPINION,
+    AccessAttributes,
+    Verdict,
+    with_name,
+)
 from mooring.apiserver.auth.node_authorizer import NodeAuthorizer, NodeObjects
 from mooring.apiserver.auth.roles import EVERYTHING, FIXED_BINDINGS
 from mooring.apiserver.auth.rules import (
@@ -46,20 +52,20 @@ class Authorizer:
                 self._roles_by_group.setdefault(group, []).append(binding.role)
         self._remembered: dict[_Key, Verdict] = {}
 
-    def authorize(self, user: User, attempt: Attempt) -> Verdict:
+    def authorize(self, user: User, attributes: AccessAttributes) -> Verdict:
         if MASTERS in user.groups:
             return ALLOWED
-        attempt = with_name(attempt)
+        attributes = with_name(attributes)
         node = find_node(user)
         if node is None:
-            return self._by_rules(user, attempt)
+            return self._by_rules(user, attributes)
         if node:
-            verdict = self._nodes.authorize(node, attempt)
+            verdict = self._nodes.authorize(node, attributes)
         else:
             verdict = Verdict(allowed=False, reason=f"unknown node for user {show(user.name)}")
         if verdict.allowed:
             return verdict
-        by_rules = self._by_rules(user, attempt)
+        by_rules = self._by_rules(user, attributes)
         return by_rules if by_rules.allowed else verdict
 
     def rules_for(self, user: User, namespace: str) -> list[Rule]:
@@ -69,42 +75,42 @@ class Authorizer:
         roles = [*self._roles(user), *self._written(user, namespace)]
         return [rule for role in roles for rule in role.rules]
 
-    def _by_rules(self, user: User, attempt: Attempt) -> Verdict:
-        verdict = self._by_fixed(user, attempt)
+    def _by_rules(self, user: User, attributes: AccessAttributes) -> Verdict:
+        verdict = self._by_fixed(user, attributes)
         if verdict.allowed:
             return verdict
-        for role in self._written(user, attempt.namespace):
-            if any(_covers(rule, attempt) for rule in role.rules):
+        for role in self._written(user, attributes.namespace):
+            if any(_covers(rule, attributes) for rule in role.rules):
                 return _allowed_by(role)
         return verdict
 
     def _written(self, user: User, namespace: str) -> Iterator[Role]:
         return self._stored.held_by(user, namespace) if self._stored else iter(())
 
-    def _by_fixed(self, user: User, attempt: Attempt) -> Verdict:
-        if attempt.path:
-            return self._by_path(user, attempt)
+    def _by_fixed(self, user: User, attributes: AccessAttributes) -> Verdict:
+        if attributes.path:
+            return self._by_path(user, attributes)
         key = (
             user.name,
             user.groups,
-            attempt.verb,
-            attempt.group,
-            attempt.resource,
-            attempt.subresource,
+            attributes.verb,
+            attributes.group,
+            attributes.resource,
+            attributes.subresource,
         )
         verdict = self._remembered.get(key)
         if verdict is not None:
             return verdict
-        verdict, depends_on_name = self._by_resource(user, attempt)
+        verdict, depends_on_name = self._by_resource(user, attributes)
         if not depends_on_name:
             if len(self._remembered) >= _MOST_REMEMBERED:
                 self._remembered.clear()
             self._remembered[key] = verdict
         return verdict
 
-    def _by_resource(self, user: User, attempt: Attempt) -> tuple[Verdict, bool]:
+    def _by_resource(self, user: User, attributes: AccessAttributes) -> tuple[Verdict, bool]:
         """The verdict, and whether another name could change it."""
-        asked = attempt.verb, attempt.group, attempt.resource, attempt.subresource
+        asked = attributes.verb, attributes.group, attributes.resource, attributes.subresource
         by_name: Verdict | None = None
         for role in self._roles(user):
             for rule in role.rules:
@@ -112,16 +118,16 @@ class Authorizer:
                     continue
                 if not rule.names:
                     return _allowed_by(role), False
-                if covers_name(rule, attempt.name):
+                if covers_name(rule, attributes.name):
                     by_name = _allowed_by(role)
                 elif by_name is None:
                     by_name = NO_OPINION
         return by_name or NO_OPINION, by_name is not None
 
-    def _by_path(self, user: User, attempt: Attempt) -> Verdict:
+    def _by_path(self, user: User, attributes: AccessAttributes) -> Verdict:
         for role in self._roles(user):
             for rule in role.rules:
-                if covers_path(rule, attempt.verb, attempt.path):
+                if covers_path(rule, attributes.verb, attributes.path):
                     return _allowed_by(role)
         return NO_OPINION
 
@@ -131,33 +137,33 @@ class Authorizer:
             yield from self._roles_by_group.get(group, ())
 
 
-def _covers(rule: Rule, attempt: Attempt) -> bool:
-    if attempt.path:
-        return covers_path(rule, attempt.verb, attempt.path)
-    asked = attempt.verb, attempt.group, attempt.resource, attempt.subresource
-    return covers_resource(rule, *asked) and covers_name(rule, attempt.name)
+def _covers(rule: Rule, attributes: AccessAttributes) -> bool:
+    if attributes.path:
+        return covers_path(rule, attributes.verb, attributes.path)
+    asked = attributes.verb, attributes.group, attributes.resource, attributes.subresource
+    return covers_resource(rule, *asked) and covers_name(rule, attributes.name)
 
 
-def refusal(user: User, attempt: Attempt, verdict: Verdict) -> Forbidden | Unauthorized:
+def refusal(user: User, attributes: AccessAttributes, verdict: Verdict) -> Forbidden | Unauthorized:
     """What to tell a user who may not: 403 with the reason; 401 to whoever showed no token."""
     if user is ANONYMOUS:
         return Unauthorized("Unauthorized")
-    attempt = with_name(attempt)
-    text = _in_html(_sentence(user, attempt))
+    attributes = with_name(attributes)
+    text = _in_html(_sentence(user, attributes))
     why = f"{text}: {verdict.reason}" if verdict.reason else text
-    return forbidden_as(attempt.group, attempt.resource, attempt.name, why)
+    return forbidden_as(attributes.group, attributes.resource, attributes.name, why)
 
 
-def _sentence(user: User, attempt: Attempt) -> str:
-    who = f"User {show(user.name)} cannot {attempt.verb}"
-    if attempt.path:
-        return f"{who} path {show(attempt.path)}"
-    resource = attempt.resource
-    if attempt.subresource:
-        resource = f"{resource}/{attempt.subresource}"
-    what = f"resource {show(resource)} in API group {show(attempt.group)}"
-    if attempt.namespace:
-        return f"{who} {what} in the namespace {show(attempt.namespace)}"
+def _sentence(user: User, attributes: AccessAttributes) -> str:
+    who = f"User {show(user.name)} cannot {attributes.verb}"
+    if attributes.path:
+        return f"{who} path {show(attributes.path)}"
+    resource = attributes.resource
+    if attributes.subresource:
+        resource = f"{resource}/{attributes.subresource}"
+    what = f"resource {show(resource)} in API group {show(attributes.group)}"
+    if attributes.namespace:
+        return f"{who} {what} in the namespace {show(attributes.namespace)}"
     return f"{who} {what} at the cluster scope"
 
 

@@ -9,7 +9,13 @@ not known here: `admission/node_restriction.py` checks them.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-from mooring.apiserver.auth.attempt import ALLOWED, NO_OPINION, Attempt, Verdict, find_required
+from mooring.apiserver.auth.attributes import (
+    ALLOWED,
+    NO_OPINION,
+    AccessAttributes,
+    Verdict,
+    find_required,
+)
 from mooring.apiserver.auth.pod_references import References, references, volume_secrets
 from mooring.apiserver.auth.roles import NODE
 from mooring.apiserver.auth.rules import covers_resource
@@ -44,7 +50,7 @@ class NodeAuthorizer:
     def __init__(self, objects: NodeObjects) -> None:
         self._objects = objects
         self._remembered: dict[tuple[str, int], References] = {}
-        self._rules: Mapping[tuple[str, str], Callable[[str, Attempt], Verdict]] = {
+        self._rules: Mapping[tuple[str, str], Callable[[str, AccessAttributes], Verdict]] = {
             ("", "secrets"): self._read_namespaced,
             ("", "configmaps"): self._read_namespaced,
             ("", "persistentvolumeclaims"): self._claim,
@@ -57,57 +63,57 @@ class NodeAuthorizer:
             ("coordination.k8s.io", "leases"): _own_lease,
         }
 
-    def authorize(self, node: str, attempt: Attempt) -> Verdict:
+    def authorize(self, node: str, attributes: AccessAttributes) -> Verdict:
         """The verdict on what `node` tries; a refusal says which rule it missed."""
-        rule = self._rules.get((attempt.group, attempt.resource))
+        rule = self._rules.get((attributes.group, attributes.resource))
         if rule is not None:
-            return rule(node, attempt)
-        asked = attempt.verb, attempt.group, attempt.resource, attempt.subresource
+            return rule(node, attributes)
+        asked = attributes.verb, attributes.group, attributes.resource, attributes.subresource
         allowed = any(covers_resource(rule, *asked) for rule in NODE.rules)
         return ALLOWED if allowed else NO_OPINION
 
-    def _read_namespaced(self, node: str, attempt: Attempt) -> Verdict:
-        if attempt.verb not in {"get", "list", "watch"}:
+    def _read_namespaced(self, node: str, attributes: AccessAttributes) -> Verdict:
+        if attributes.verb not in {"get", "list", "watch"}:
             return _no("can only read resources of this type")
-        if attempt.subresource:
+        if attributes.subresource:
             return _no("cannot read subresource")
-        if not attempt.namespace:
+        if not attributes.namespace:
             return _no("can only read namespaced object of this type")
-        return self._related(node, attempt)
+        return self._related(node, attributes)
 
-    def _get(self, node: str, attempt: Attempt) -> Verdict:
-        if attempt.verb != "get":
+    def _get(self, node: str, attributes: AccessAttributes) -> Verdict:
+        if attributes.verb != "get":
             return _no("can only get individual resources of this type")
-        if attempt.subresource:
+        if attributes.subresource:
             return _no("cannot get subresource")
-        return self._related(node, attempt)
+        return self._related(node, attributes)
 
-    def _claim(self, node: str, attempt: Attempt) -> Verdict:
-        if attempt.subresource != "status":
-            return self._get(node, attempt)
-        if attempt.verb not in {"update", "patch"}:
+    def _claim(self, node: str, attributes: AccessAttributes) -> Verdict:
+        if attributes.subresource != "status":
+            return self._get(node, attributes)
+        if attributes.verb not in {"update", "patch"}:
             return _no("can only get/update/patch this type")
-        return self._related(node, attempt)
+        return self._related(node, attributes)
 
-    def _service_account(self, node: str, attempt: Attempt) -> Verdict:
-        if attempt.verb == "get" and not attempt.subresource:
-            return self._read_namespaced(node, attempt)
-        if attempt.verb != "create" or not attempt.name:
+    def _service_account(self, node: str, attributes: AccessAttributes) -> Verdict:
+        if attributes.verb == "get" and not attributes.subresource:
+            return self._read_namespaced(node, attributes)
+        if attributes.verb != "create" or not attributes.name:
             return _no("can only create tokens for individual service accounts")
-        if attempt.subresource != "token":
+        if attributes.subresource != "token":
             return _no("can only create token subresource of serviceaccount")
-        return self._related(node, attempt)
+        return self._related(node, attributes)
 
-    def _pod(self, node: str, attempt: Attempt) -> Verdict:
+    def _pod(self, node: str, attributes: AccessAttributes) -> Verdict:
         # Writes are allowed here; admission limits them to the node's own pods.
-        match attempt.subresource, attempt.verb:
+        match attributes.subresource, attributes.verb:
             case "", "get":
-                return self._get(node, attempt)
+                return self._get(node, attributes)
             case "", "list" | "watch":
-                if find_required(attempt.field_selector, "spec.nodeName") == node:
+                if find_required(attributes.field_selector, "spec.nodeName") == node:
                     return ALLOWED
-                if attempt.name:
-                    return self._related(node, attempt)
+                if attributes.name:
+                    return self._related(node, attributes)
                 return _no("can only list/watch pods with spec.nodeName field selector")
             case (
                 ("", "create" | "delete") | ("status", "update" | "patch") | ("eviction", "create")
@@ -116,16 +122,16 @@ class NodeAuthorizer:
             case _:
                 return NO_OPINION
 
-    def _related(self, node: str, attempt: Attempt) -> Verdict:
-        if not attempt.name:
+    def _related(self, node: str, attributes: AccessAttributes) -> Verdict:
+        if not attributes.name:
             return _no("No Object name found")
-        if self._leads_to(node, attempt):
+        if self._leads_to(node, attributes):
             return ALLOWED
         return _no(f"no relationship found between node '{node}' and this object")
 
-    def _leads_to(self, node: str, attempt: Attempt) -> bool:
-        namespace, name = attempt.namespace, attempt.name
-        match attempt.resource:
+    def _leads_to(self, node: str, attributes: AccessAttributes) -> bool:
+        namespace, name = attributes.namespace, attributes.name
+        match attributes.resource:
             case "secrets":
                 return any(
                     name in found.secrets for found in self._references(node, namespace)
@@ -188,36 +194,36 @@ class NodeAuthorizer:
         return volume if volume and _claim_of(volume) == (namespace, claim_name) else None
 
 
-def _own_node(node: str, attempt: Attempt) -> Verdict:
-    match attempt.subresource, attempt.verb:
+def _own_node(node: str, attributes: AccessAttributes) -> Verdict:
+    match attributes.subresource, attributes.verb:
         case ("", "create" | "update" | "patch") | ("status", "update" | "patch"):
             return ALLOWED  # admission limits these to the node's own object
         case "", "get" | "list" | "watch":
             # By name, not by what exists: a node looks for itself before it registers.
-            if attempt.name == node:
+            if attributes.name == node:
                 return ALLOWED
-            what = f"'{attempt.name}'" if attempt.name else "all nodes"
+            what = f"'{attributes.name}'" if attributes.name else "all nodes"
             return _no(f"node '{node}' cannot read {what}, only its own Node object")
         case _:
             return NO_OPINION
 
 
-def _own_csi_node(node: str, attempt: Attempt) -> Verdict:
-    if attempt.subresource:
+def _own_csi_node(node: str, attributes: AccessAttributes) -> Verdict:
+    if attributes.subresource:
         return _no("cannot authorize CSINode subresources")
-    if attempt.verb not in {"get", "create", "update", "patch", "delete"}:
+    if attributes.verb not in {"get", "create", "update", "patch", "delete"}:
         return _no("can only get, create, update, patch, or delete a CSINode")
-    if attempt.verb != "create" and attempt.name != node:
+    if attributes.verb != "create" and attributes.name != node:
         return _no("can only access CSINode with the same name as the requesting node")
     return ALLOWED
 
 
-def _own_lease(node: str, attempt: Attempt) -> Verdict:
-    if attempt.verb not in {"get", "create", "update", "patch", "delete"}:
+def _own_lease(node: str, attributes: AccessAttributes) -> Verdict:
+    if attributes.verb not in {"get", "create", "update", "patch", "delete"}:
         return _no("can only get, create, update, patch, or delete a node lease")
-    if attempt.namespace != LEASE_NAMESPACE:
+    if attributes.namespace != LEASE_NAMESPACE:
         return _no(f'can only access leases in the "{LEASE_NAMESPACE}" system namespace')
-    if attempt.verb != "create" and attempt.name != node:
+    if attributes.verb != "create" and attributes.name != node:
         return _no("can only access node lease with the same name as the requesting node")
     return ALLOWED
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mooring.apiserver.auth import user as users
-from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.authenticate import Authenticator
 from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.roles import AUTHENTICATION, AUTHORIZATION
@@ -119,8 +119,8 @@ def token_review(document: Doc, authenticator: Authenticator) -> Doc:
 
 
 def _decided(document: Doc, user: User, authorizer: Authorizer) -> Doc:
-    attempt, evaluation_error = _attempt(document["spec"])
-    verdict = authorizer.authorize(user, attempt)
+    attributes, evaluation_error = _attempt(document["spec"])
+    verdict = authorizer.authorize(user, attributes)
     status: Doc = {"allowed": verdict.allowed}
     if verdict.reason:
         status["reason"] = verdict.reason
@@ -129,13 +129,13 @@ def _decided(document: Doc, user: User, authorizer: Authorizer) -> Doc:
     return document | {"status": status}
 
 
-def _attempt(spec: Doc) -> tuple[Attempt, str]:
+def _attempt(spec: Doc) -> tuple[AccessAttributes, str]:
     """What is asked about, and what of it could not be understood."""
     if asked := spec.get("nonResourceAttributes"):
-        return Attempt(asked.get("verb") or "", path=asked.get("path") or ""), ""
+        return AccessAttributes(asked.get("verb") or "", path=asked.get("path") or ""), ""
     asked = spec.get("resourceAttributes") or {}
     field_selector, complaint = _field_selector(asked.get("fieldSelector") or {})
-    attempt = Attempt(
+    attributes = AccessAttributes(
         asked.get("verb") or "",
         group=asked.get("group") or "",
         version=asked.get("version") or "",
@@ -146,7 +146,7 @@ def _attempt(spec: Doc) -> tuple[Attempt, str]:
         field_selector=field_selector,
         label_selector=(asked.get("labelSelector") or {}).get("rawSelector") or "",
     )
-    return attempt, complaint
+    return attributes, complaint
 
 
 def _field_selector(selector: Doc) -> tuple[str, str]:

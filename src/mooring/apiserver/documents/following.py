@@ -1,6 +1,6 @@
 """Following tables: what is there now, then every change; kinds that join later included.
 
-A callback that raises is told of, and misses one object: commits, and other followers, go on.
+A callback that raises is logged, and misses one object: commits, and other followers, go on.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Change = Callable[[Kind, Event], None]
 
 
 class Follower:
-    """While entered, tells of every object of the kinds chosen. Callbacks are quick and sync."""
+    """While entered, calls back for every object of the kinds chosen. Callbacks must be quick."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Objects as the node rules look them up; pods found by their node through an index."""
+"""The objects that node authorization and node restriction look up; pods by node, from an index."""
 
 from collections import defaultdict
 from collections.abc import Iterator

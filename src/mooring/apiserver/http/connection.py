@@ -13,7 +13,7 @@ from typing import cast
 import httptools
 
 from mooring import log
-from mooring.apiserver.http import last_words
+from mooring.apiserver.http import error_responses
 from mooring.apiserver.http.heads import head_of
 from mooring.apiserver.http.limits import (
     MOST_DISCARDED,
@@ -105,12 +105,12 @@ class Connection(asyncio.Protocol):
             self._is_deaf = True  # of HTTP, this request is the last one
             self._early = bytearray(data[upgrade.args[0] :])
         except httptools.HttpParserError:
-            self._refuse(last_words.BAD_REQUEST)
+            self._refuse(error_responses.BAD_REQUEST)
         receiving = self._receiving
         if mark == (self._completed, receiving.received):  # all of it head: the parser keeps that
             receiving.head_bytes += len(data)
             if receiving.head_bytes > MOST_HEADER_BYTES:
-                self._refuse(last_words.HEADERS_TOO_LARGE)
+                self._refuse(error_responses.HEADERS_TOO_LARGE)
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
         receiving.url += url
         receiving.header_bytes += len(url)
         if len(receiving.url) > MOST_URL:
-            self._refuse(last_words.URL_TOO_LONG)
+            self._refuse(error_responses.URL_TOO_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         receiving = self._receiving
@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
         self._check_header()
         headers = receiving.headers
         if self._parser.get_http_version() not in ("1.1", "1.0"):
-            self._refuse(last_words.BAD_REQUEST)
+            self._refuse(error_responses.BAD_REQUEST)
             return
         receiving.caller = self._caller(headers.get("authorization"))
         if not receiving.caller:
@@ -176,13 +176,13 @@ class Connection(asyncio.Protocol):
             return
         receiving.piece(body, self._owner.bodies)
         if receiving.pieces > MOST_PIECES:
-            self._refuse(last_words.TOO_LARGE)
+            self._refuse(error_responses.TOO_LARGE)
         if receiving.received <= RETAINED or self._is_deaf:
             return
         if receiving.keep in (Keep.NOTHING, Keep.CROWDED):  # what more there is changes nothing
             self._answer_early()
         elif receiving.received > MOST_DISCARDED:
-            self._refuse(last_words.TOO_LARGE)
+            self._refuse(error_responses.TOO_LARGE)
 
     def _answer_early(self) -> None:
         """Serve the request without the rest of its body; it is the last one then."""
@@ -227,7 +227,7 @@ class Connection(asyncio.Protocol):
             if not self.caller:
                 self.caller = caller
                 if not self._owner.recognized(self):
-                    self._refuse(last_words.TOO_MANY_CONNECTIONS)
+                    self._refuse(error_responses.TOO_MANY_CONNECTIONS)
         return caller
 
     # serving
@@ -273,7 +273,7 @@ class Connection(asyncio.Protocol):
 
     def _check_header(self) -> None:
         if self._receiving.header_bytes > MOST_HEADER_BYTES:
-            self._refuse(last_words.HEADERS_TOO_LARGE)
+            self._refuse(error_responses.HEADERS_TOO_LARGE)
 
     def _refuse(self, answer: bytes) -> None:
         """Say what is wrong, behind the answers to what was right, and close."""

@@ -1,4 +1,4 @@
-"""VolumeAttachment: the wish that a volume be attached to a node, and what came of it."""
+"""VolumeAttachment: a volume that shall be attached to a node, and the attacher's status."""
 
 from collections.abc import Iterable
 from typing import Any

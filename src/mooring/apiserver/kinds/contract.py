@@ -51,7 +51,7 @@ class Subresource(msgspec.Struct, frozen=True):
     version: str = ""
 
 
-class Part(msgspec.Struct, frozen=True):
+class SubresourceStrategy(msgspec.Struct, frozen=True):
     """A subresource that writes some of an object's fields, by rules of its own."""
 
     prepare: Callable[[Doc, Doc, Context], None]  # (new, old): whatever else is said is dropped
@@ -115,7 +115,7 @@ class Kind:
     warnings: Callable[[Doc], Iterable[str]] = _no_warnings
     update_warnings: Callable[[Doc, Doc], Iterable[str]] | None = None  # None: as on create
     name_rule: Callable[[str], Iterable[str]] = dns_subdomain
-    parts: Mapping[str, Part] = field(default_factory=dict)  # by subresource, apart from status
+    strategies: Mapping[str, SubresourceStrategy] = field(default_factory=dict)  # by subresource
 
     # selecting: further fields for fieldSelector, beyond metadata.name and metadata.namespace
     fields: Mapping[str, Callable[[Doc], str]] = field(default_factory=dict)

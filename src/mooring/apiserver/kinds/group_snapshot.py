@@ -1,4 +1,4 @@
-"""VolumeGroupSnapshot: the wish for a picture of several claims at one moment."""
+"""VolumeGroupSnapshot: a request for snapshots of several claims at one moment."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Lease: who holds a role or lives on a node, and until when to believe it."""
+"""Lease: the holder of a role, or the heartbeat of a node, and for how long it is valid."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Secret: small data that is handed only to whom it concerns."""
+"""Secret: small confidential data."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Events are news, not records: an hour after they were last written they go."""
+"""Events are deleted an hour after they were last written."""
 
 import msgspec
 
@@ -24,14 +24,14 @@ class _Written(msgspec.Struct, frozen=True):
     due: float  # by the monotonic clock
 
 
-Place = tuple[str, str]  # table and name
+EventKey = tuple[str, str]  # table and name
 
 
 class EventExpiry:
     def __init__(self, backend: Backend) -> None:
-        self.queue: KeyedQueue[Place] = KeyedQueue(backend.clock)
+        self.queue: KeyedQueue[EventKey] = KeyedQueue(backend.clock)
         self._backend = backend
-        self._written: dict[Place, _Written] = {}
+        self._written: dict[EventKey, _Written] = {}
         self._store_again = 0.0  # not before this is the database asked again
 
     async def run(self) -> None:
@@ -40,41 +40,41 @@ class EventExpiry:
             await serve(self.queue, self._reconcile)
 
     def _see(self, kind: Kind, entry: Entry) -> None:
-        place = (entry.table, entry.name)
+        key = (entry.table, entry.name)
         due = self._backend.clock.monotonic() + TIME_TO_LIVE
-        is_new = place not in self._written
-        self._written[place] = _Written(kind, entry.revision, due)
+        is_new = key not in self._written
+        self._written[key] = _Written(kind, entry.revision, due)
         if is_new:  # else it is looked at when its first hour is over, and put off then
-            self.queue.add_after(place, TIME_TO_LIVE)
+            self.queue.add_after(key, TIME_TO_LIVE)
 
     def _change(self, kind: Kind, event: Event) -> None:
         if not event.deleted:
             self._see(kind, event.entry)
 
-    async def _reconcile(self, place: Place) -> Verdict:
-        written = self._written.get(place)
+    async def _reconcile(self, key: EventKey) -> Verdict:
+        written = self._written.get(key)
         if written is None:
             return Settled()
         left = max(written.due, self._store_again) - self._backend.clock.monotonic()
         if left > 0:
             return Again(left)
         try:
-            await self._remove(place, written)
+            await self._remove(key, written)
         except StoreError:
             self._store_again = self._backend.clock.monotonic() + STORE_AGAIN
             raise
-        if self._written.get(place) is written:
-            del self._written[place]
+        if self._written.get(key) is written:
+            del self._written[key]
             return Settled()
         return Again(TIME_TO_LIVE)
 
-    async def _remove(self, place: Place, written: _Written) -> None:
+    async def _remove(self, key: EventKey, written: _Written) -> None:
         def decide(entry: Entry | None) -> Change:
             if entry is None or entry.revision != written.revision:
                 return None  # gone, or written again since: that write has its own hour
             return Remove(stored_form(written.kind, decode(written.kind, entry)))
 
-        await self._backend.store.write(*place, decide)
+        await self._backend.store.write(*key, decide)
 
 
 def _is_event(kind: Kind) -> bool:

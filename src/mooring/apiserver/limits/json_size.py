@@ -1,4 +1,4 @@
-"""How much there is in a body, found before anything is made of it.
+"""How many values there are in a JSON body, counted before it is decoded.
 
 What a document costs grows with its values, not with its bytes: three megabytes of `{}` are a
 million objects, each of which would be given defaults, owners and complaints.

@@ -1,7 +1,7 @@
 """Answers kept by the text that was asked about, when that text is short.
 
-A cache that is bounded by entries alone holds as many bytes as its keys have: whoever may send a
-request could fill the memory with texts that never come again. Texts that come again are short.
+A cache that is bounded by entries alone holds as many bytes as its keys have: any
+client could fill the memory with texts that never come again. Texts that come again are short.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 A task that merely yields comes back in the next round of the event loop, and so does every other
 one like it: a hundred of them make each round a hundred slices long. Here one slice runs in a
-round, whoever's it is, first come, first served.
+round, for all clients together, first come, first served.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """What a node sends back: a head, then a body or the bytes of another protocol.
 
-Nothing is gathered here. Once the head is there, reading stops until somebody takes the bytes, and
-it stops again whenever they ask for it.
+Nothing is buffered here. Once the head is there, reading stops until a taker is given, and it
+stops again whenever the taker asks for it.
 """
 
 import asyncio

@@ -32,7 +32,7 @@ class NoAnswer(MooringError):
 
 
 class Nodes:
-    """Calls nodes, as whoever the TLS settings say."""
+    """Calls nodes, with the client certificate of the TLS settings."""
 
     def __init__(self, tls: Callable[[], ssl.SSLContext]) -> None:
         self._tls = tls

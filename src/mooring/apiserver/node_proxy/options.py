@@ -1,4 +1,4 @@
-"""What is asked of a pod's node, checked, and in the words that a node understands.
+"""Options of log, exec, attach and portforward: checked, and as the path that the kubelet serves.
 
 Pure: a pod and a query in, a path with a query out.
 """
@@ -137,4 +137,4 @@ PATHS: dict[str, Callable[[Doc, Query], str]] = {
     "attach": attach_path,
     "portforward": port_forward_path,
 }
-"""By the part of a pod that is asked for; each needs an upgrade."""
+"""By subresource; each needs an upgrade."""

@@ -1,8 +1,8 @@
-"""The parts of a pod that only its node can serve: log, exec, attach, portforward."""
+"""The subresources of a pod that only its node can serve: log, exec, attach, portforward."""
 
 from collections.abc import Callable, Iterator
 
-from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.node_proxy.address import NodeAddress, address_of
@@ -19,7 +19,7 @@ from mooring.apiserver.verbs.backend import Backend, Call, SubresourceVerbs
 from mooring.errors import BadRequest, ServerError, ServerTimeout
 from mooring.model.document import Doc
 
-Check = Callable[[User, Attempt], None]
+Check = Callable[[User, AccessAttributes], None]
 
 LOG_TYPE = "text/plain"
 SWITCHING = 101
@@ -30,8 +30,8 @@ _WEBSOCKET = "sec-websocket-"
 _TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."  # noqa: S105  its name, not a token
 
 
-class PodPassage:
-    """Serves them. `check` raises what a user is told who may not."""
+class PodProxy:
+    """Serves them. `check` raises Forbidden."""
 
     def __init__(self, nodes: Nodes, check: Check) -> None:
         self._nodes = nodes
@@ -78,13 +78,13 @@ class PodPassage:
         return await _upgraded(head, answer)
 
     def _check_create(self, call: Call) -> None:
-        """Whoever gets in may do as they please there: reading rights are not enough."""
+        """A client inside a container may do as it pleases: reading rights are not enough."""
         if call.request.method == "POST":
             return
         route = call.route
         self._check(
             call.user,
-            Attempt(
+            AccessAttributes(
                 "create",
                 group=route.group,
                 version=route.version,

@@ -1,4 +1,4 @@
-"""What a client is told when a node says no, in the words of Kubernetes: pure."""
+"""The answer to a client when the node refuses, in the words of Kubernetes: pure."""
 
 from mooring.apiserver.documents.document import encode
 from mooring.apiserver.request.message import Response

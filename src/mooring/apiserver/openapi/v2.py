@@ -12,14 +12,14 @@ from mooring.apiserver.schema.contract import Schema
 from mooring.model.document import Doc
 
 
-class Part(msgspec.Struct, frozen=True):
+class SwaggerPart(msgspec.Struct, frozen=True):
     """What one group-version adds to the document."""
 
     paths: dict[str, Doc]
     definitions: dict[str, Doc]
 
 
-def part(kinds: Iterable[Kind], schema: Schema, names: Names) -> Part:
+def part(kinds: Iterable[Kind], schema: Schema, names: Names) -> SwaggerPart:
     """The part of one group-version. Raises: UnknownMessage."""
     definitions = Definitions(schema, names, SWAGGER)
     described = {
@@ -27,10 +27,10 @@ def part(kinds: Iterable[Kind], schema: Schema, names: Names) -> Part:
         for kind in kinds
         for item in paths(kind, schema)
     }
-    return Part(described, definitions.made())
+    return SwaggerPart(described, definitions.made())
 
 
-def document(parts: Iterable[Part]) -> Doc:
+def document(parts: Iterable[SwaggerPart]) -> Doc:
     described: dict[str, Doc] = {}
     definitions: dict[str, Doc] = {}
     for one in parts:

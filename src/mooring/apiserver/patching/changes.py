@@ -18,11 +18,11 @@ from mooring.apiserver.patching.field_set import (
     ordered,
 )
 from mooring.apiserver.patching.outline import Outline, outline, size_of
-from mooring.apiserver.patching.shape import Part, Shape
+from mooring.apiserver.patching.shape import OwnedAs, Shape
 from mooring.model.document import Doc
 
 # looked up once: the walk of every create compares with these
-_LEAF, _MESSAGE, _MAP = Part.LEAF, Part.MESSAGE, Part.MAP
+_LEAF, _MESSAGE, _MAP = OwnedAs.LEAF, OwnedAs.MESSAGE, OwnedAs.MAP
 
 _MOST_OUTLINES = 256
 _LONGEST_OUTLINE = 4096  # characters
@@ -81,7 +81,7 @@ def _new_in_message(value: Any, fields: Mapping[str, Shape]) -> FieldSet:
         field = fields.get(name)
         if field is None:
             out["f:" + name] = {}
-        elif field.part is _LEAF:
+        elif field.owned_as is _LEAF:
             if value[name] or not field.always:
                 out[field.label] = {}
         elif not field.always:
@@ -97,17 +97,17 @@ def _new_in_message(value: Any, fields: Mapping[str, Shape]) -> FieldSet:
 
 def added(value: Any, shape: Shape) -> FieldSet:
     """A value that was not there before: what is below it and, in `.`, itself."""
-    part = shape.part
-    if not value or part is _LEAF:
+    owned_as = shape.owned_as
+    if not value or owned_as is _LEAF:
         return {}
     if type(value) is list:
         return _added_items(value, shape)
     if type(value) is not dict:
         return {}
     out: FieldSet = {SELF: {}}
-    if part is _MAP:
+    if owned_as is _MAP:
         item = shape.item
-        is_flat = item is None or item.part is _LEAF
+        is_flat = item is None or item.owned_as is _LEAF
         for name in sorted(value):
             out["f:" + name] = {} if is_flat or item is None else added(value[name], item)
         return out
@@ -116,7 +116,7 @@ def added(value: Any, shape: Shape) -> FieldSet:
         field = fields.get(name)
         if field is None:
             out["f:" + name] = {}
-        elif field.part is _LEAF:
+        elif field.owned_as is _LEAF:
             out[field.label] = {}
         else:
             out[field.label] = added(value[name], field)
@@ -157,11 +157,11 @@ def _within(before: Any, after: Any, shape: Shape) -> Changes:
         _compare_items(changes, before, after, shape)
         return changes
     fields = shape.fields or {}
-    is_message = shape.part is _MESSAGE
+    is_message = shape.owned_as is _MESSAGE
     for name in _differing(before, after):
         field = fields.get(name) if is_message else shape.item
         now = after.get(name)
-        if now and (field is None or field.part is _LEAF):  # as in _note: nearly all of them
+        if now and (field is None or field.owned_as is _LEAF):  # as in _note: nearly all of them
             changes.written[f"f:{name}"] = {}
         else:
             _note(changes, f"f:{name}", before.get(name), now, field)
@@ -183,7 +183,7 @@ def _note(changes: Changes, label: str, was: Any, now: Any, shape: Shape | None)
     """Record how one member went from `was` to `now`, which differ. None: it is not there."""
     if not was and not now and _may_be_empty(shape):
         return
-    if shape is None or shape.part is _LEAF:
+    if shape is None or shape.owned_as is _LEAF:
         is_gone = now is None and not (shape and shape.always)
         (changes.removed if is_gone else changes.written)[label] = {}
         return
@@ -206,7 +206,7 @@ def _note(changes: Changes, label: str, was: Any, now: Any, shape: Shape | None)
 
 def _may_be_empty(shape: Shape | None) -> bool:
     """Whether none and an empty one say the same: of lists, maps and what is always there."""
-    return shape is not None and (shape.is_list or shape.part is _MAP or shape.always)
+    return shape is not None and (shape.is_list or shape.owned_as is _MAP or shape.always)
 
 
 def _compare_items(changes: Changes, before: list[Any], after: list[Any], shape: Shape) -> None:

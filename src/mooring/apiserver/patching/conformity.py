@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.apiserver.patching import go_text
 from mooring.apiserver.patching.field_set import items_of, path_text
-from mooring.apiserver.patching.shape import Part, Shape
+from mooring.apiserver.patching.shape import OwnedAs, Shape
 from mooring.apiserver.schema.contract import Scalar
 
 _NUMBERS = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE})
@@ -40,7 +40,7 @@ def _list_complaints(value: Any, shape: Shape, path: str) -> Iterator[str]:
         yield _at(path, f"expected list, got &{{{go_text.plain(value)}}}")
         return
     item_shape = shape.item or shape
-    if shape.part is Part.LEAF:
+    if shape.owned_as is OwnedAs.LEAF:
         for index, item in enumerate(value):
             yield from complaints(item, item_shape, f"{path}[{index}]")
         return
@@ -57,7 +57,7 @@ def _list_complaints(value: Any, shape: Shape, path: str) -> Iterator[str]:
 
 
 def _item_complaint(item: Any, element: str, shape: Shape) -> str:
-    if shape.part is Part.SET:
+    if shape.owned_as is OwnedAs.SET:
         match item:
             case None:
                 return "associative list without keys has an element that's an explicit null"

@@ -13,7 +13,7 @@ from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
 from mooring.apiserver.patching import go_text
-from mooring.apiserver.patching.shape import Part, Shape, shape_of
+from mooring.apiserver.patching.shape import OwnedAs, Shape, shape_of
 from mooring.apiserver.schema.contract import Schema
 from mooring.model.document import Doc
 
@@ -143,19 +143,19 @@ def fields_of(doc: Doc, message: str, schema: Schema) -> FieldSet:
 def mentioned(value: Any, shape: Shape) -> FieldSet:
     """What a value says, as the set below it; identity and server fields not left out."""
     out: FieldSet = {}
-    match shape.part:
-        case Part.MESSAGE if isinstance(value, dict):
+    match shape.owned_as:
+        case OwnedAs.MESSAGE if isinstance(value, dict):
             fields = shape.fields or {}
             for name, inner in value.items():
                 field = fields.get(name)
-                if field is None or field.part is Part.LEAF or inner is None or inner == {}:
+                if field is None or field.owned_as is OwnedAs.LEAF or inner is None or inner == {}:
                     out[f"f:{name}"] = {}
                 elif below := mentioned(inner, field):
                     out[field.label] = below
-        case Part.MAP if isinstance(value, dict):
+        case OwnedAs.MAP if isinstance(value, dict):
             for name, inner in value.items():
                 out[f"f:{name}"] = _itself_and_below(inner, shape.item)
-        case Part.KEYED | Part.SET if isinstance(value, list):
+        case OwnedAs.KEYED | OwnedAs.SET if isinstance(value, list):
             for element, inner in items_of(value, shape):
                 # an item that stands there twice is owned as one thing
                 out[element] = {} if element in out else _itself_and_below(inner, shape.item)
@@ -169,7 +169,7 @@ def _itself_and_below(value: Any, shape: Shape | None) -> FieldSet:
 
 def items_of(value: list[Any], shape: Shape) -> Iterator[tuple[str, Any]]:
     """The items of a keyed list or set, each with the name it has in a FieldSet."""
-    if shape.part is Part.SET:
+    if shape.owned_as is OwnedAs.SET:
         for item in value:
             yield f"v:{_text(item)}", item
         return

@@ -7,7 +7,7 @@ created one of them owns the same fields of it.
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mooring.apiserver.patching.shape import Part, Shape
+from mooring.apiserver.patching.shape import OwnedAs, Shape
 from mooring.model.document import Doc
 
 Outline = tuple[tuple[str, ...] | bool, ...]
@@ -47,7 +47,7 @@ def _trace(value: Any, shape: Shape, less: str, found: list[tuple[str, ...] | bo
             found.append(bool(inner))
         elif is_flat:
             found.append(tuple(inner))
-        elif branch.part is not Part.MESSAGE or not _trace(inner, branch, "", found):
+        elif branch.owned_as is not OwnedAs.MESSAGE or not _trace(inner, branch, "", found):
             return False
     return True
 
@@ -56,12 +56,14 @@ def _trace(value: Any, shape: Shape, less: str, found: list[tuple[str, ...] | bo
 def _branches(shape: Shape, names: tuple[str, ...], less: str) -> tuple[_Branch, ...]:
     fields = shape.fields or {}
     return tuple(
-        _Branch(name, field, field.part is Part.LEAF, _is_flat(field))
+        _Branch(name, field, field.owned_as is OwnedAs.LEAF, _is_flat(field))
         for name in names
         if (field := fields.get(name)) and name != less
-        if field.always or field.part is not Part.LEAF
+        if field.always or field.owned_as is not OwnedAs.LEAF
     )
 
 
 def _is_flat(shape: Shape) -> bool:
-    return shape.part is Part.MAP and (shape.item is None or shape.item.part is Part.LEAF)
+    return shape.owned_as is OwnedAs.MAP and (
+        shape.item is None or shape.item.owned_as is OwnedAs.LEAF
+    )

@@ -8,13 +8,13 @@ from typing import Any
 
 from mooring.apiserver.patching.copying import copied
 from mooring.apiserver.patching.field_set import SELF, FieldSet, items_of
-from mooring.apiserver.patching.shape import Part, Shape
+from mooring.apiserver.patching.shape import OwnedAs, Shape
 from mooring.apiserver.schema.contract import Scalar
 
 
 def overlaid(live: Any, applied: Any, shape: Shape | None) -> Any:
     """Both in one: where they disagree on a leaf, as applied. Nothing of the live value is lost."""
-    if shape is None or shape.part is Part.LEAF or not live:
+    if shape is None or shape.owned_as is OwnedAs.LEAF or not live:
         return applied
     if not applied:
         return live
@@ -29,7 +29,7 @@ def overlaid(live: Any, applied: Any, shape: Shape | None) -> Any:
 
 
 def _member(shape: Shape, name: str) -> Shape | None:
-    if shape.part is Part.MAP:
+    if shape.owned_as is OwnedAs.MAP:
         return shape.item
     return (shape.fields or {}).get(name)
 
@@ -87,8 +87,13 @@ def _values_that_stand_once(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def removed(value: Any, fields: FieldSet, shape: Shape | None) -> Any:
     """The value less these fields and all that is below them. What this empties becomes None."""
-    if shape is None or shape.part is Part.LEAF or not value or not isinstance(value, dict | list):
-        return value if shape is None or shape.part is Part.LEAF else None
+    if (
+        shape is None
+        or shape.owned_as is OwnedAs.LEAF
+        or not value
+        or not isinstance(value, dict | list)
+    ):
+        return value if shape is None or shape.owned_as is OwnedAs.LEAF else None
     if isinstance(value, list):
         items = []
         for element, item in items_of(value, shape):

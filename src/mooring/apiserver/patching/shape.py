@@ -11,7 +11,7 @@ from mooring.apiserver.schema import contract
 from mooring.apiserver.schema.contract import Merge, Message, Scalar, Schema
 
 
-class Part(Enum):
+class OwnedAs(Enum):
     """What a value is to those who own it."""
 
     LEAF = "leaf"  # one thing: a scalar, or a list, map or message that is replaced whole
@@ -34,13 +34,13 @@ class Shape:
         "label",
         "merges",
         "message",
-        "part",
+        "owned_as",
         "patch_key",
         "scalar",
     )
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
+    def __init__(self, owned_as: OwnedAs) -> None:
+        self.owned_as = owned_as
         self.label = ""  # how FieldsV1 names it: f:<name>
         self.always = False  # exists, if only empty, whenever its parent does
         self.message = ""  # its name, of a message
@@ -65,7 +65,7 @@ class _Shapes:
     def root(self, name: str) -> Shape:
         shape = self._roots.get(name)
         if shape is None:
-            shape = self._roots[name] = Shape(Part.MESSAGE)
+            shape = self._roots[name] = Shape(OwnedAs.MESSAGE)
             shape.message = name
             shape.fields = self._fields_of(self.schema.message(name))
         return shape
@@ -86,7 +86,7 @@ class _Shapes:
         if field.shape is contract.Shape.LIST:
             shape = self._of_list(field)
         elif field.shape is contract.Shape.MAP:
-            shape = Shape(Part.LEAF if field.merge is Merge.ATOMIC else Part.MAP)
+            shape = Shape(OwnedAs.LEAF if field.merge is Merge.ATOMIC else OwnedAs.MAP)
             shape.item = self._of_item(field.type)
         else:
             shape = self._of_type(field.type, is_atomic=field.merge is Merge.ATOMIC)
@@ -95,14 +95,14 @@ class _Shapes:
         return shape
 
     def _of_list(self, field: contract.Field) -> Shape:
-        shape = Shape(_LIST_PARTS.get(field.merge, Part.LEAF))
+        shape = Shape(_LIST_PARTS.get(field.merge, OwnedAs.LEAF))
         shape.is_list = True
         shape.item = self._of_item(field.type)
         shape.keys = tuple(sorted(field.keys))
         shape.key_defaults = self._key_defaults(field)
         shape.patch_key = field.patch_key
         shape.merges = field.patch_merges
-        shape.always = shape.part is not Part.LEAF and field.required
+        shape.always = shape.owned_as is not OwnedAs.LEAF and field.required
         return shape
 
     def _key_defaults(self, field: contract.Field) -> Mapping[str, str | int]:
@@ -120,17 +120,17 @@ class _Shapes:
 
     def _of_type(self, kind: Scalar | str, *, is_atomic: bool) -> Shape:
         if isinstance(kind, Scalar):
-            shape = Shape(Part.LEAF)
+            shape = Shape(OwnedAs.LEAF)
             shape.scalar = kind
             return shape
         message = self.schema.message(kind)
         if any(
             field.inline and field.shape is contract.Shape.LIST for field in message.fields.values()
         ):
-            shape = Shape(Part.LEAF)  # stands in JSON as a list of its own
+            shape = Shape(OwnedAs.LEAF)  # stands in JSON as a list of its own
             shape.scalar = Scalar.ANY
             return shape
-        shape = Shape(Part.LEAF if is_atomic else Part.MESSAGE)
+        shape = Shape(OwnedAs.LEAF if is_atomic else OwnedAs.MESSAGE)
         shape.message = kind
         shape.fields = self._fields_of(message)
         return shape
@@ -143,7 +143,7 @@ _KEY_DEFAULTS: Mapping[str, Mapping[str, str]] = {
     "core.v1.LocalObjectReference": {"name": ""},
 }
 
-_LIST_PARTS = {Merge.SET: Part.SET, Merge.KEYED: Part.KEYED}
+_LIST_PARTS = {Merge.SET: OwnedAs.SET, Merge.KEYED: OwnedAs.KEYED}
 
 # By identity: a schema is loaded once and lives as long as the process. It is kept with its shapes,
 # so that no other can take its place in memory.

@@ -1,4 +1,4 @@
-"""What a handler is given and what it answers."""
+"""Requests and answers, apart from how they are carried: `http/` sends and receives them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Protocol
@@ -27,7 +27,7 @@ class Request(msgspec.Struct, frozen=True):
 class Joined:
     """A long body out of pieces that others hold too: joined block by block, as it is sent.
 
-    Whoever does not read it costs a list of references, not a copy.
+    A client that does not read it costs a list of references, not a copy.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Writer(Protocol):
         ...
 
 
-class Source(Protocol):
+class StreamSource(Protocol):
     """What feeds a stream."""
 
     def start(self, writer: Writer) -> None:
@@ -122,7 +122,7 @@ class Source(Protocol):
 class Stream(msgspec.Struct):
     """An answer without an end of its own; chunked."""
 
-    source: Source
+    source: StreamSource
     status: int = 200
     content_type: str = JSON
     headers: tuple[tuple[str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""JSON bodies: strict JSON, any depth survived, keys that come twice noticed.
+"""JSON texts: strict JSON, any depth survived, duplicate keys noticed.
 
 Errors are ValueErrors in the words of the Go decoder that clients know.
 """

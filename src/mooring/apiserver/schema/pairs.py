@@ -1,4 +1,4 @@
-"""Objects as they were written: key after key, some perhaps twice.
+"""JSON objects as they were written: key after key, duplicate keys included.
 
 Decoders keep the last of two equal keys. To say which ones came twice, and where, a body with such
 keys is read once more into `Pairs`.

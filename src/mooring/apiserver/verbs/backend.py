@@ -34,7 +34,7 @@ class Backend:
     objects: Objects
     admission: Chain
     clock: Clock
-    chance: random.Random
+    rng: random.Random
     frames: Frames
     watch_events: Callable[[Kind, int], None]  # counts events sent, for /metrics
     turns: Turns
@@ -49,7 +49,7 @@ class Backend:
 
     def new_uid(self) -> str:
         """A random UUID (version 4)."""
-        text = f"{self.chance.getrandbits(128):032x}"
+        text = f"{self.rng.getrandbits(128):032x}"
         variant = _VARIANTS[text[16]]
         return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 

@@ -8,7 +8,7 @@ from itertools import chain
 from operator import ne
 from typing import Any
 
-from mooring.apiserver.admission.contract import Attempt, Operation
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.metadata import (
     drop_duplicate_owners,
@@ -81,12 +81,12 @@ def prepare_new(
     kind.prepare_create(doc, context)
     if kind.generation:
         metadata["generation"] = 1
-    attempt = Attempt(
+    attributes = AdmissionAttributes(
         Operation.CREATE, kind, call.user, call.namespace, metadata.get("name", ""), new=doc
     )
-    backend.admission.mutate(attempt, backend.objects)
+    backend.admission.mutate(attributes, backend.objects)
     check(kind, metadata.get("name", ""), chain(validate_metadata(doc, kind), kind.validate(doc)))
-    backend.admission.judge(attempt, backend.objects)
+    backend.admission.judge(attributes, backend.objects)
     return doc
 
 
@@ -148,7 +148,7 @@ def generated_name(backend: Backend, metadata: dict[str, Any]) -> str:
     prefix = metadata.get("generateName", "")
     if not prefix:
         return ""
-    return str(prefix)[:MOST_PREFIX] + "".join(backend.chance.choices(SUFFIX_LETTERS, k=5))
+    return str(prefix)[:MOST_PREFIX] + "".join(backend.rng.choices(SUFFIX_LETTERS, k=5))
 
 
 def prepare_change(
@@ -175,25 +175,25 @@ def prepare_change(
     if managed is None:
         managed = owners_after(backend, call, old, new, manager=manager, now=context.now)
     _set_or_drop(new["metadata"], "managedFields", managed)
-    if part := kind.parts.get(subresource):
-        part.prepare(new, old, context)
+    if strategy := kind.strategies.get(subresource):
+        strategy.prepare(new, old, context)
     elif subresource != "status":
         kind.prepare_update(new, old, context)
-    attempt = Attempt(
+    attributes = AdmissionAttributes(
         Operation.UPDATE, kind, call.user, call.namespace, call.name, subresource, new, old
     )
-    backend.admission.mutate(attempt, backend.objects)
+    backend.admission.mutate(attributes, backend.objects)
     if subresource != "status":
         _count_generation(kind, new, old)
     problems = [validate_metadata_update(new, old, kind)]
-    if part:
-        problems += [kind.validate(new), part.validate(new, old)]
+    if strategy:
+        problems += [kind.validate(new), strategy.validate(new, old)]
     elif subresource == "status":
         problems.append(kind.validate_status(new, old))
     else:
         problems += [kind.validate(new), kind.validate_update(new, old)]
     check(kind, call.name, chain.from_iterable(problems))
-    backend.admission.judge(attempt, backend.objects)
+    backend.admission.judge(attributes, backend.objects)
     return new if _differs(new, old) else None
 
 

@@ -1,4 +1,4 @@
-"""From a request's body to a document of the kind, and what to say about its oddities."""
+"""From a request's body to a document, with warnings on unknown and duplicate fields."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

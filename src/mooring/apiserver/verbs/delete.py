@@ -1,11 +1,11 @@
-"""DELETE: remove an object, or mark it and wait for those who hold it."""
+"""DELETE: remove an object, or set its deletionTimestamp and wait for grace and finalizers."""
 
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from mooring.apiserver.admission.contract import Attempt, Operation
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.codec.body import decode_options
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.kinds.contract import Kind
@@ -78,8 +78,10 @@ def _as_if(entry: Entry, change: Change) -> Entry:
 def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> Change:
     kind = call.kind
     _check_preconditions(kind, doc, options)
-    attempt = Attempt(Operation.DELETE, kind, call.user, call.namespace, call.name, old=doc)
-    backend.admission.judge(attempt, backend.objects)
+    attributes = AdmissionAttributes(
+        Operation.DELETE, kind, call.user, call.namespace, call.name, old=doc
+    )
+    backend.admission.judge(attributes, backend.objects)
     metadata = doc["metadata"]
     now = backend.clock.now()
     if metadata.get("deletionGracePeriodSeconds"):

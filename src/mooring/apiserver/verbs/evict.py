@@ -1,11 +1,11 @@
-"""POST pods/<p>/eviction: delete a pod on behalf of whoever empties its node.
+"""POST pods/<p>/eviction: delete a pod on behalf of a client that drains its node.
 
 No kind says how many pods of an application must stay up, so nothing stands in the way of it.
 """
 
 import msgspec
 
-from mooring.apiserver.admission.contract import Attempt, Operation
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.documents.document import decode, encode
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.refusals import not_found
@@ -30,7 +30,7 @@ async def evict(backend: Backend, call: Call) -> Response:
     )
     if eviction.get("metadata", {}).get("name") != call.name:
         raise BadRequest("name in URL does not match name in Eviction object")
-    attempt = Attempt(
+    attributes = AdmissionAttributes(
         Operation.CREATE,
         call.kind,
         call.user,
@@ -39,7 +39,7 @@ async def evict(backend: Backend, call: Call) -> Response:
         call.route.subresource,
         new=eviction,
     )
-    backend.admission.judge(attempt, backend.objects)
+    backend.admission.judge(attributes, backend.objects)
     asked = checked_options(eviction.get("deleteOptions", {}), dry_run=options.dry_run)
     await delete_object(backend, call, msgspec.structs.replace(asked, dry_run=True))
     if not asked.dry_run:

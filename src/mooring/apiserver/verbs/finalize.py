@@ -1,4 +1,4 @@
-"""PUT namespaces/<n>/finalize: say who still holds a namespace; nobody, and it goes."""
+"""PUT namespaces/<n>/finalize: replace spec.finalizers; with none left, the namespace goes."""
 
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.refusals import check

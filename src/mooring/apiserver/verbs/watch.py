@@ -87,7 +87,7 @@ class WatchSource:
         self._timers: list[asyncio.TimerHandle] = []
         self._has_turn = False  # it waits in line, to go on then
 
-    # Source
+    # StreamSource
 
     def start(self, writer: Writer) -> None:
         self._writer = writer
@@ -144,7 +144,7 @@ class WatchSource:
         loop = asyncio.get_running_loop()
         lasts = self._options.timeout
         if not lasts or lasts < 0:
-            lasts = self._backend.chance.randint(SHORTEST, LONGEST)
+            lasts = self._backend.rng.randint(SHORTEST, LONGEST)
         self._timers.append(loop.call_later(lasts, self._finish))
         if self._options.bookmarks:
             soon = max(lasts - BOOKMARK_BEFORE_END, lasts / 2)

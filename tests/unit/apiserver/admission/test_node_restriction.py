@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.admission.contract import Attempt, Operation
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.admission.node_restriction import check_attempt
 from mooring.apiserver.auth.user import ADMIN, NODES, User, node_user
 from mooring.apiserver.kinds.contract import Kind
@@ -33,9 +33,9 @@ CSI_NODE = a_kind("CSINode", "csinodes", "storage.k8s.io", namespaced=False)
 CONFIG_MAP = a_kind("ConfigMap", "configmaps")
 
 
-def attempted(operation: Operation, kind: Kind, name: str, **more: Any) -> Attempt:
+def attempted(operation: Operation, kind: Kind, name: str, **more: Any) -> AdmissionAttributes:
     namespace = more.pop("namespace", "default" if kind.namespaced else "")
-    return Attempt(operation, kind, NODE, namespace, name, **more)
+    return AdmissionAttributes(operation, kind, NODE, namespace, name, **more)
 
 
 def changed(document: Doc, path: str, value: Any) -> Doc:
@@ -68,43 +68,45 @@ WEB = a_pod("web", "n1")
 OTHER = a_pod("other", "n2")
 
 
-def new_pod(path: str = "", value: Any = None) -> Attempt:
+def new_pod(path: str = "", value: Any = None) -> AdmissionAttributes:
     pod = changed(MIRROR, path, value) if path else MIRROR
     return attempted(CREATE, POD, "static-n1", new=pod)
 
 
-def new_node(path: str, value: Any) -> Attempt:
+def new_node(path: str, value: Any) -> AdmissionAttributes:
     return attempted(CREATE, NODE_KIND, "n1", new=changed(OWN_NODE, path, value))
 
 
-def node_update(path: str, value: Any, subresource: str = "") -> Attempt:
+def node_update(path: str, value: Any, subresource: str = "") -> AdmissionAttributes:
     new = changed(OWN_NODE, path, value)
     return attempted(UPDATE, NODE_KIND, "n1", new=new, old=OWN_NODE, subresource=subresource)
 
 
-def claim_status(path: str, value: Any) -> Attempt:
+def claim_status(path: str, value: Any) -> AdmissionAttributes:
     new = changed(OWN_CLAIM, path, value)
     return attempted(UPDATE, CLAIM, "data", subresource="status", new=new, old=OWN_CLAIM)
 
 
-def pod_status(old: Doc, path: str = "status/phase", value: Any = "Running") -> Attempt:
+def pod_status(old: Doc, path: str = "status/phase", value: Any = "Running") -> AdmissionAttributes:
     name = old["metadata"]["name"]
     new = changed(old, path, value)
     return attempted(UPDATE, POD, name, subresource="status", new=new, old=old)
 
 
-def token(audiences: list[str] | None = None, **ref: str) -> Attempt:
+def token(audiences: list[str] | None = None, **ref: str) -> AdmissionAttributes:
     bound = {"kind": "Pod", "apiVersion": "v1", "name": "web", "uid": "uid-default-web"} | ref
     request = {"spec": {"boundObjectRef": bound, "audiences": audiences}}
     return attempted(CREATE, ACCOUNT, "web-account", subresource="token", new=request)
 
 
-def evicted(name: str, body_name: str = "") -> Attempt:
+def evicted(name: str, body_name: str = "") -> AdmissionAttributes:
     body = {"metadata": {"name": body_name}} if body_name else {}
     return attempted(CREATE, POD, name, subresource="eviction", new=body)
 
 
-def lease(operation: Operation, name: str, namespace: str = "kube-node-lease") -> Attempt:
+def lease(
+    operation: Operation, name: str, namespace: str = "kube-node-lease"
+) -> AdmissionAttributes:
     return attempted(operation, LEASE, name, namespace=namespace, new={"metadata": {"name": name}})
 
 
@@ -157,9 +159,9 @@ def cluster() -> Cluster:
     return two_nodes()
 
 
-@pytest.mark.parametrize("attempt", ALLOWED.values(), ids=ALLOWED)
-def test_a_node_may_write(cluster: Cluster, attempt: Attempt) -> None:
-    check_attempt(attempt, cluster)
+@pytest.mark.parametrize("attributes", ALLOWED.values(), ids=ALLOWED)
+def test_a_node_may_write(cluster: Cluster, attributes: AdmissionAttributes) -> None:
+    check_attempt(attributes, cluster)
 
 
 ONLY_MIRRORS = 'node "n1" can only create and delete mirror pods'
@@ -362,39 +364,41 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("attempt", "why"), REFUSED.values(), ids=REFUSED)
-def test_a_node_may_not_write(cluster: Cluster, attempt: Attempt, why: str) -> None:
+@pytest.mark.parametrize(("attributes", "why"), REFUSED.values(), ids=REFUSED)
+def test_a_node_may_not_write(cluster: Cluster, attributes: AdmissionAttributes, why: str) -> None:
     with pytest.raises(Forbidden) as refused:
-        check_attempt(attempt, cluster)
-    meta = (attempt.new or {}).get("metadata", {})
-    name = attempt.name or meta.get("name", "Unknown")
-    assert refused.value.message == f'{attempt.kind.resource} "{name}" is forbidden: {why}'
+        check_attempt(attributes, cluster)
+    meta = (attributes.new or {}).get("metadata", {})
+    name = attributes.name or meta.get("name", "Unknown")
+    assert refused.value.message == f'{attributes.kind.resource} "{name}" is forbidden: {why}'
 
 
-@pytest.mark.parametrize("attempt", [row[0] for row in REFUSED.values()], ids=REFUSED)
-def test_everyone_else_is_none_of_this_rules_business(cluster: Cluster, attempt: Attempt) -> None:
+@pytest.mark.parametrize("attributes", [row[0] for row in REFUSED.values()], ids=REFUSED)
+def test_everyone_else_is_none_of_this_rules_business(
+    cluster: Cluster, attributes: AdmissionAttributes
+) -> None:
     for user in (ADMIN, User("system:node:n1"), User("bob", groups=(NODES,))):
-        other = Attempt(
-            attempt.operation,
-            attempt.kind,
+        other = AdmissionAttributes(
+            attributes.operation,
+            attributes.kind,
             user,
-            attempt.namespace,
-            attempt.name,
-            attempt.subresource,
-            attempt.new,
-            attempt.old,
+            attributes.namespace,
+            attributes.name,
+            attributes.subresource,
+            attributes.new,
+            attributes.old,
         )
         check_attempt(other, cluster)
 
 
 def test_a_node_without_a_name_writes_nothing(cluster: Cluster) -> None:
     nameless = User("system:node:", groups=(NODES,))
-    attempt = Attempt(CREATE, CONFIG_MAP, nameless, "default", "x", new={})
+    attributes = AdmissionAttributes(CREATE, CONFIG_MAP, nameless, "default", "x", new={})
     with pytest.raises(Forbidden, match='could not determine node from user "system:node:"'):
-        check_attempt(attempt, cluster)
+        check_attempt(attributes, cluster)
 
 
-GONE: dict[str, tuple[Attempt, Callable[[Cluster], object], str]] = {
+GONE: dict[str, tuple[AdmissionAttributes, Callable[[Cluster], object], str]] = {
     "the pod it deletes": (
         attempted(DELETE, POD, "web"),
         lambda cluster: cluster.pods.clear(),
@@ -418,13 +422,16 @@ GONE: dict[str, tuple[Attempt, Callable[[Cluster], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("attempt", "happens", "message"), GONE.values(), ids=GONE)
+@pytest.mark.parametrize(("attributes", "happens", "message"), GONE.values(), ids=GONE)
 def test_what_is_gone_is_not_found(
-    cluster: Cluster, attempt: Attempt, happens: Callable[[Cluster], object], message: str
+    cluster: Cluster,
+    attributes: AdmissionAttributes,
+    happens: Callable[[Cluster], object],
+    message: str,
 ) -> None:
     happens(cluster)
     with pytest.raises(NotFound) as refused:
-        check_attempt(attempt, cluster)
+        check_attempt(attributes, cluster)
     assert refused.value.message == message
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.admission import default_tolerations, runtime_class
-from mooring.apiserver.admission.contract import Attempt, Operation
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.auth.user import ADMIN
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.errors import Forbidden
@@ -23,9 +23,9 @@ class Nothing:
         return ()
 
 
-def attempted(**spec: Any) -> Attempt:
+def attempted(**spec: Any) -> AdmissionAttributes:
     new = {"metadata": {"name": "p"}, "spec": spec}
-    return Attempt(Operation.CREATE, POD, ADMIN, "default", "p", new=new)
+    return AdmissionAttributes(Operation.CREATE, POD, ADMIN, "default", "p", new=new)
 
 
 def default(taint: str) -> Doc:
@@ -58,12 +58,12 @@ TOLERATIONS: dict[str, tuple[list[Doc], list[Doc]]] = {
 
 @pytest.mark.parametrize(("given", "then"), TOLERATIONS.values(), ids=TOLERATIONS)
 def test_tolerations(given: list[Doc], then: list[Doc]) -> None:
-    attempt = attempted(**({"tolerations": given} if given else {}))
-    default_tolerations.give(attempt, Nothing())
-    assert attempt.new is not None
-    assert attempt.new["spec"]["tolerations"] == then
-    default_tolerations.give(attempt, Nothing())
-    assert attempt.new["spec"]["tolerations"] == then
+    attributes = attempted(**({"tolerations": given} if given else {}))
+    default_tolerations.give(attributes, Nothing())
+    assert attributes.new is not None
+    assert attributes.new["spec"]["tolerations"] == then
+    default_tolerations.give(attributes, Nothing())
+    assert attributes.new["spec"]["tolerations"] == then
 
 
 RUNTIMES: dict[str, tuple[Doc, str]] = {

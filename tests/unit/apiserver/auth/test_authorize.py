@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mooring.apiserver.auth.attempt import Attempt, Verdict
+from mooring.apiserver.auth.attributes import AccessAttributes, Verdict
 from mooring.apiserver.auth.authorize import Authorizer, refusal
 from mooring.apiserver.auth.rules import Binding, Role, Rule
 from mooring.apiserver.auth.user import (
@@ -152,13 +152,13 @@ TABLE = {
 }
 
 
-def an_attempt(words: str, **more: str) -> Attempt:
+def an_attempt(words: str, **more: str) -> AccessAttributes:
     verb, what = words.split(" ")
     if what.startswith("/"):
-        return Attempt(verb, path=what)
+        return AccessAttributes(verb, path=what)
     resource, _, group = what.partition(".")
     resource, _, subresource = resource.partition("/")
-    return Attempt(verb, group=group, resource=resource, subresource=subresource, **more)
+    return AccessAttributes(verb, group=group, resource=resource, subresource=subresource, **more)
 
 
 @pytest.fixture
@@ -168,8 +168,10 @@ def authorizer() -> Authorizer:
 
 @pytest.mark.parametrize(("words", "who"), TABLE.items(), ids=TABLE)
 def test_who_may(authorizer: Authorizer, words: str, who: str) -> None:
-    attempt = an_attempt(words)
-    allowed = {name for name, user in KNOWN.items() if authorizer.authorize(user, attempt).allowed}
+    attributes = an_attempt(words)
+    allowed = {
+        name for name, user in KNOWN.items() if authorizer.authorize(user, attributes).allowed
+    }
     assert allowed == set(who.split())
 
 
@@ -181,7 +183,7 @@ def refused_verbs(authorizer: Authorizer, user: User, kind: Kind, *verbs: str) -
         verb
         for verb in verbs
         if not authorizer.authorize(
-            user, Attempt(verb, group=kind.group, resource=kind.plural)
+            user, AccessAttributes(verb, group=kind.group, resource=kind.plural)
         ).allowed
     ]
 
@@ -226,16 +228,16 @@ def test_the_scheduler_and_leases(
     name: str,
     allowed: bool,  # noqa: FBT001 the last column
 ) -> None:
-    attempt = an_attempt(f"{verb} leases.coordination.k8s.io", name=name)
+    attributes = an_attempt(f"{verb} leases.coordination.k8s.io", name=name)
     for _ in range(2):  # a remembered verdict must not answer for another name
-        assert authorizer.authorize(SCHEDULER, attempt).allowed is allowed
+        assert authorizer.authorize(SCHEDULER, attributes).allowed is allowed
         other = an_attempt(f"{verb} leases.coordination.k8s.io", name="nobodys")
         assert authorizer.authorize(SCHEDULER, other).allowed is (verb == "create")
 
 
 def test_a_watch_limited_to_one_name_is_about_that_object(authorizer: Authorizer) -> None:
-    own = Attempt("watch", resource="nodes", field_selector="metadata.name=n1")
-    other = Attempt("watch", resource="nodes", field_selector="metadata.name=n2")
+    own = AccessAttributes("watch", resource="nodes", field_selector="metadata.name=n1")
+    other = AccessAttributes("watch", resource="nodes", field_selector="metadata.name=n2")
     assert authorizer.authorize(NODE, own).allowed
     verdict = authorizer.authorize(NODE, other)
     assert not verdict.allowed
@@ -243,9 +245,9 @@ def test_a_watch_limited_to_one_name_is_about_that_object(authorizer: Authorizer
 
 
 def test_masters_may_everything_by_group_not_by_name(authorizer: Authorizer) -> None:
-    attempt = an_attempt("delete nodes")
-    assert authorizer.authorize(User("eve", groups=(MASTERS,)), attempt).allowed
-    assert not authorizer.authorize(User("admin", groups=(AUTHENTICATED,)), attempt).allowed
+    attributes = an_attempt("delete nodes")
+    assert authorizer.authorize(User("eve", groups=(MASTERS,)), attributes).allowed
+    assert not authorizer.authorize(User("admin", groups=(AUTHENTICATED,)), attributes).allowed
 
 
 def test_a_node_without_a_name_has_no_rights_of_a_node(authorizer: Authorizer) -> None:
@@ -272,47 +274,49 @@ def test_bindings_can_be_given_and_add_up() -> None:
     assert names == ["a", "b"]
 
 
-def many_attempts() -> Iterator[Attempt]:
+def many_attempts() -> Iterator[AccessAttributes]:
     for index in range(10_000):
-        yield Attempt("get", resource=f"made-up-{index}")
+        yield AccessAttributes("get", resource=f"made-up-{index}")
 
 
 def test_made_up_resources_do_not_fill_the_memory(authorizer: Authorizer) -> None:
-    for attempt in many_attempts():
-        authorizer.authorize(ANYONE, attempt)
+    for attributes in many_attempts():
+        authorizer.authorize(ANYONE, attributes)
     assert len(authorizer._remembered) <= 4096
 
 
 REFUSALS = {
     "an object in a namespace": (
-        Attempt("get", resource="secrets", namespace="default", name="s"),
+        AccessAttributes("get", resource="secrets", namespace="default", name="s"),
         "",
         'secrets "s" is forbidden: User "bob" cannot get resource "secrets" in API group "" '
         'in the namespace "default"',
         {"name": "s", "kind": "secrets"},
     ),
     "a list at the cluster scope": (
-        Attempt("list", group="storage.k8s.io", resource="storageclasses"),
+        AccessAttributes("list", group="storage.k8s.io", resource="storageclasses"),
         "",
         'storageclasses.storage.k8s.io is forbidden: User "bob" cannot list resource '
         '"storageclasses" in API group "storage.k8s.io" at the cluster scope',
         {"group": "storage.k8s.io", "kind": "storageclasses"},
     ),
     "a subresource": (
-        Attempt("create", resource="pods", subresource="exec", namespace="default", name="web"),
+        AccessAttributes(
+            "create", resource="pods", subresource="exec", namespace="default", name="web"
+        ),
         "",
         'pods "web" is forbidden: User "bob" cannot create resource "pods/exec" in API group "" '
         'in the namespace "default"',
         {"name": "web", "kind": "pods"},
     ),
     "a path": (
-        Attempt("get", path="/nope"),
+        AccessAttributes("get", path="/nope"),
         "",
         'forbidden: User "bob" cannot get path "/nope"',
         {},
     ),
     "with a reason": (
-        Attempt("get", resource="persistentvolumes", name="pv"),
+        AccessAttributes("get", resource="persistentvolumes", name="pv"),
         "no relationship found between node 'n1' and this object",
         'persistentvolumes "pv" is forbidden: User "bob" cannot get resource "persistentvolumes" '
         "in API group \"\" at the cluster scope: no relationship found between node 'n1' "
@@ -320,7 +324,7 @@ REFUSALS = {
         {"name": "pv", "kind": "persistentvolumes"},
     ),
     "nothing that a browser could take for a page": (
-        Attempt("get", path="/<script>&"),
+        AccessAttributes("get", path="/<script>&"),
         "",
         'forbidden: User "bob" cannot get path "/&lt;script&gt;&amp;"',
         {},
@@ -329,23 +333,23 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize(
-    ("attempt", "reason", "message", "details"), REFUSALS.values(), ids=REFUSALS
+    ("attributes", "reason", "message", "details"), REFUSALS.values(), ids=REFUSALS
 )
 def test_a_refusal_in_upstreams_words(
-    attempt: Attempt, reason: str, message: str, details: dict[str, str]
+    attributes: AccessAttributes, reason: str, message: str, details: dict[str, str]
 ) -> None:
-    refused = refusal(ANYONE, attempt, Verdict(allowed=False, reason=reason))
+    refused = refusal(ANYONE, attributes, Verdict(allowed=False, reason=reason))
     assert isinstance(refused, Forbidden)
     assert (refused.message, refused.details) == (message, details)
 
 
 def test_without_a_token_the_answer_is_who_are_you() -> None:
-    refused = refusal(ANONYMOUS, Attempt("get", resource="pods"), Verdict(allowed=False))
+    refused = refusal(ANONYMOUS, AccessAttributes("get", resource="pods"), Verdict(allowed=False))
     assert isinstance(refused, Unauthorized)
     assert (refused.code, refused.message) == (401, "Unauthorized")
 
 
 def test_an_impersonated_anonymous_user_has_shown_a_token() -> None:
     posing = User(ANONYMOUS.name, groups=ANONYMOUS.groups)
-    refused = refusal(posing, Attempt("get", resource="pods"), Verdict(allowed=False))
+    refused = refusal(posing, AccessAttributes("get", resource="pods"), Verdict(allowed=False))
     assert isinstance(refused, Forbidden)

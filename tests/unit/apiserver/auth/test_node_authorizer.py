@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.node_authorizer import NodeAuthorizer
 from tests.unit.apiserver.auth.cluster import Cluster, a_claim, a_pod, a_volume, two_nodes
 
@@ -21,9 +21,9 @@ def authorizer(cluster: Cluster) -> NodeAuthorizer:
 
 def core(
     verb: str, resource: str, name: str = "", namespace: str = "default", selector: str = ""
-) -> Attempt:
+) -> AccessAttributes:
     resource, _, subresource = resource.partition("/")
-    return Attempt(
+    return AccessAttributes(
         verb,
         resource=resource,
         subresource=subresource,
@@ -33,14 +33,16 @@ def core(
     )
 
 
-def storage(verb: str, resource: str, name: str = "") -> Attempt:
+def storage(verb: str, resource: str, name: str = "") -> AccessAttributes:
     resource, _, subresource = resource.partition("/")
-    return Attempt(verb, group=STORAGE, resource=resource, subresource=subresource, name=name)
+    return AccessAttributes(
+        verb, group=STORAGE, resource=resource, subresource=subresource, name=name
+    )
 
 
-def lease(verb: str, name: str = "", namespace: str = "kube-node-lease") -> Attempt:
+def lease(verb: str, name: str = "", namespace: str = "kube-node-lease") -> AccessAttributes:
     group = "coordination.k8s.io"
-    return Attempt(verb, group=group, resource="leases", namespace=namespace, name=name)
+    return AccessAttributes(verb, group=group, resource="leases", namespace=namespace, name=name)
 
 
 ALLOWED = {
@@ -92,17 +94,21 @@ ALLOWED = {
     "its lease": lease("update", "n1"),
     "its lease, read": lease("get", "n1"),
     "events": core("create", "events"),
-    "events, the new way": Attempt("patch", group="events.k8s.io", resource="events", name="e"),
-    "a check of a token": Attempt("create", group="authentication.k8s.io", resource="tokenreviews"),
-    "a check of access": Attempt(
+    "events, the new way": AccessAttributes(
+        "patch", group="events.k8s.io", resource="events", name="e"
+    ),
+    "a check of a token": AccessAttributes(
+        "create", group="authentication.k8s.io", resource="tokenreviews"
+    ),
+    "a check of access": AccessAttributes(
         "create", group="authorization.k8s.io", resource="subjectaccessreviews"
     ),
 }
 
 
-@pytest.mark.parametrize("attempt", ALLOWED.values(), ids=ALLOWED)
-def test_a_node_may_have(authorizer: NodeAuthorizer, attempt: Attempt) -> None:
-    assert authorizer.authorize("n1", attempt).allowed
+@pytest.mark.parametrize("attributes", ALLOWED.values(), ids=ALLOWED)
+def test_a_node_may_have(authorizer: NodeAuthorizer, attributes: AccessAttributes) -> None:
+    assert authorizer.authorize("n1", attributes).allowed
 
 
 UNRELATED = "no relationship found between node 'n1' and this object"
@@ -234,41 +240,43 @@ DENIED = {
 }
 
 
-@pytest.mark.parametrize(("attempt", "reason"), DENIED.values(), ids=DENIED)
-def test_a_node_may_not_have(authorizer: NodeAuthorizer, attempt: Attempt, reason: str) -> None:
-    verdict = authorizer.authorize("n1", attempt)
+@pytest.mark.parametrize(("attributes", "reason"), DENIED.values(), ids=DENIED)
+def test_a_node_may_not_have(
+    authorizer: NodeAuthorizer, attributes: AccessAttributes, reason: str
+) -> None:
+    verdict = authorizer.authorize("n1", attributes)
     assert (verdict.allowed, verdict.reason) == (False, reason)
 
 
 def test_a_pod_that_leaves_takes_its_secrets_along(
     cluster: Cluster, authorizer: NodeAuthorizer
 ) -> None:
-    attempt = core("get", "secrets", "mounted")
-    assert authorizer.authorize("n1", attempt).allowed
+    attributes = core("get", "secrets", "mounted")
+    assert authorizer.authorize("n1", attributes).allowed
     del cluster.pods["default", "web"]
-    assert not authorizer.authorize("n1", attempt).allowed
+    assert not authorizer.authorize("n1", attributes).allowed
 
 
 def test_a_pod_that_changes_is_looked_at_again(
     cluster: Cluster, authorizer: NodeAuthorizer
 ) -> None:
-    attempt = core("get", "secrets", "new")
-    assert not authorizer.authorize("n1", attempt).allowed
+    attributes = core("get", "secrets", "new")
+    assert not authorizer.authorize("n1", attributes).allowed
     changed = a_pod("web", "n1", imagePullSecrets=[{"name": "new"}])
     changed["metadata"]["generation"] = 2
     cluster.pods["default", "web"] = changed
-    assert authorizer.authorize("n1", attempt).allowed
+    assert authorizer.authorize("n1", attributes).allowed
 
 
 def test_a_pod_of_the_same_name_is_another_pod(
     cluster: Cluster, authorizer: NodeAuthorizer
 ) -> None:
-    attempt = core("get", "secrets", "mounted")
-    assert authorizer.authorize("n1", attempt).allowed
+    attributes = core("get", "secrets", "mounted")
+    assert authorizer.authorize("n1", attributes).allowed
     again = a_pod("web", "n1")
     again["metadata"]["uid"] = "uid-again"
     cluster.pods["default", "web"] = again
-    assert not authorizer.authorize("n1", attempt).allowed
+    assert not authorizer.authorize("n1", attributes).allowed
 
 
 def test_a_mirror_pod_gives_its_node_nothing(cluster: Cluster, authorizer: NodeAuthorizer) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.auth.attempt import Attempt
+from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.authorize import Authorizer
 from mooring.apiserver.auth.stored_roles import StoredRoles
 from mooring.apiserver.auth.user import AUTHENTICATED, User, node_user, service_account_name
@@ -51,15 +51,15 @@ class Written:
     def follow(self, forget: Callable[[], None]) -> None:
         self.forget = forget
 
-    def may(self, user: User, attempt: Attempt) -> bool:
+    def may(self, user: User, attributes: AccessAttributes) -> bool:
         authorizer = Authorizer(Cluster(), stored=StoredRoles(self, self.follow))
-        return authorizer.authorize(user, attempt).allowed
+        return authorizer.authorize(user, attributes).allowed
 
 
-GET_POD = Attempt("get", resource="pods", namespace="ns", name="one")
-GET_POD_ELSEWHERE = Attempt("get", resource="pods", namespace="other", name="one")
-LIST_ALL_PODS = Attempt("list", resource="pods")
-READ_METRICS = Attempt("get", path="/metrics")
+GET_POD = AccessAttributes("get", resource="pods", namespace="ns", name="one")
+GET_POD_ELSEWHERE = AccessAttributes("get", resource="pods", namespace="other", name="one")
+LIST_ALL_PODS = AccessAttributes("list", resource="pods")
+READ_METRICS = AccessAttributes("get", path="/metrics")
 
 READER = named("reader", rules=[READ_PODS, METRICS])
 LOCAL_READER = named("reader", "ns", rules=[READ_PODS])
@@ -67,7 +67,7 @@ PICKY = named("picky", rules=[READ_ONE])
 WHOLE = named("whole", aggregationRule={"clusterRoleSelectors": [{"matchLabels": {"part": "a"}}]})
 PART = named("part", rules=[READ_PODS], labels={"part": "a"})
 
-TABLE: dict[str, tuple[Written, User, Attempt, bool]] = {
+TABLE: dict[str, tuple[Written, User, AccessAttributes, bool]] = {
     "nothing was written": (Written(), JANE, GET_POD, False),
     "a cluster role, given everywhere": (
         Written(clusterroles=[READER], clusterrolebindings=[binding("reader", A_USER)]),
@@ -179,20 +179,20 @@ TABLE: dict[str, tuple[Written, User, Attempt, bool]] = {
     "the role of those who may do everything": (
         Written(clusterrolebindings=[binding("cluster-admin", A_USER)]),
         JANE,
-        Attempt("delete", resource="secrets", namespace="ns", name="x"),
+        AccessAttributes("delete", resource="secrets", namespace="ns", name="x"),
         True,
     ),
     "and that of those who may look": (
         Written(clusterrolebindings=[binding("view", A_USER)]),
         JANE,
-        Attempt("get", resource="secrets", namespace="ns", name="x"),
+        AccessAttributes("get", resource="secrets", namespace="ns", name="x"),
         False,
     ),
 }
 
 
 @pytest.mark.parametrize(("written", "who", "what", "then"), TABLE.values(), ids=TABLE)
-def test_stored_roles(written: Written, who: User, what: Attempt, *, then: bool) -> None:
+def test_stored_roles(written: Written, who: User, what: AccessAttributes, *, then: bool) -> None:
     assert written.may(who, what) is then
 
 

@@ -215,7 +215,7 @@ RUNNING: Doc = {
     "spec": {"containers": [{"name": "c", "image": "x"}], "ephemeralContainers": [DEBUGGER]},
     "status": {"phase": "Running"},
 }
-PART = POD.parts["ephemeralcontainers"]
+PART = POD.strategies["ephemeralcontainers"]
 
 
 def test_of_a_write_only_the_ephemeral_containers_count() -> None:

@@ -2,28 +2,36 @@
 
 import pytest
 
-from mooring.apiserver.patching.shape import Part, Shape, shape_of
+from mooring.apiserver.patching.shape import OwnedAs, Shape, shape_of
 from mooring.apiserver.schema.parse import load
 
-PARTS: dict[str, tuple[str, str, Part]] = {
-    "labels are a map": ("core.v1.Pod", "metadata.labels", Part.MAP),
-    "finalizers are a set": ("core.v1.Pod", "metadata.finalizers", Part.SET),
-    "owners are items that are leaves": ("core.v1.Pod", "metadata.ownerReferences.[]", Part.LEAF),
-    "containers are keyed": ("core.v1.Pod", "spec.containers", Part.KEYED),
-    "tolerations are one": ("core.v1.Pod", "spec.tolerations", Part.LEAF),
-    "a node selector is one": ("core.v1.Pod", "spec.nodeSelector", Part.LEAF),
-    "sources of a volume stand in its spec": ("core.v1.PersistentVolume", "spec.csi", Part.MESSAGE),
+PARTS: dict[str, tuple[str, str, OwnedAs]] = {
+    "labels are a map": ("core.v1.Pod", "metadata.labels", OwnedAs.MAP),
+    "finalizers are a set": ("core.v1.Pod", "metadata.finalizers", OwnedAs.SET),
+    "owners are items that are leaves": (
+        "core.v1.Pod",
+        "metadata.ownerReferences.[]",
+        OwnedAs.LEAF,
+    ),
+    "containers are keyed": ("core.v1.Pod", "spec.containers", OwnedAs.KEYED),
+    "tolerations are one": ("core.v1.Pod", "spec.tolerations", OwnedAs.LEAF),
+    "a node selector is one": ("core.v1.Pod", "spec.nodeSelector", OwnedAs.LEAF),
+    "sources of a volume stand in its spec": (
+        "core.v1.PersistentVolume",
+        "spec.csi",
+        OwnedAs.MESSAGE,
+    ),
     "a secret reference is one": (
         "core.v1.PersistentVolume",
         "spec.csi.nodeStageSecretRef",
-        Part.LEAF,
+        OwnedAs.LEAF,
     ),
-    "a claim reference is not": ("core.v1.PersistentVolume", "spec.claimRef", Part.MESSAGE),
-    "a label selector is one": ("core.v1.PersistentVolumeClaim", "spec.selector", Part.LEAF),
+    "a claim reference is not": ("core.v1.PersistentVolume", "spec.claimRef", OwnedAs.MESSAGE),
+    "a label selector is one": ("core.v1.PersistentVolumeClaim", "spec.selector", OwnedAs.LEAF),
     "lists in the guise of a message are one": (
         "authentication.v1.TokenReview",
         "status.user.extra.[]",
-        Part.LEAF,
+        OwnedAs.LEAF,
     ),
 }
 
@@ -38,8 +46,8 @@ def _at(message: str, path: str) -> Shape:
 
 
 @pytest.mark.parametrize(("message", "path", "then"), PARTS.values(), ids=PARTS)
-def test_part(message: str, path: str, then: Part) -> None:
-    assert _at(message, path).part is then
+def test_part(message: str, path: str, then: OwnedAs) -> None:
+    assert _at(message, path).owned_as is then
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,7 @@ def test_ports_without_a_protocol_are_tcp() -> None:
 
 def test_every_message_has_a_shape() -> None:
     for message in load().messages:
-        assert shape_of(message, load()).part is Part.MESSAGE
+        assert shape_of(message, load()).owned_as is OwnedAs.MESSAGE
 
 
 def test_a_shape_is_made_once() -> None:

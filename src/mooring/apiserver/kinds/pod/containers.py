@@ -1,4 +1,4 @@
-"""The containers of a pod: regular ones, those that run first, those added for debugging."""
+"""The containers of a pod: regular, init and ephemeral ones."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""What a pod says by keeping silent: defaults of its spec, containers and volumes."""
+"""Defaults of a pod: of its spec, containers and volumes."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What of a pod does not go together: users of its own and the host's namespaces, systems, names.
+"""Fields of a pod that exclude each other: user namespaces and host namespaces, OS, host names.
 
 Asked of new pods only: one that was stored before these rules can still be changed and ended.
 """

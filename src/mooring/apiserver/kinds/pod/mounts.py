@@ -1,4 +1,4 @@
-"""Where a container sees the volumes of its pod: as directories (mounts) or as devices."""
+"""volumeMounts and volumeDevices of a container: the pod's volumes as directories or devices."""
 
 from collections.abc import Iterable, Mapping
 

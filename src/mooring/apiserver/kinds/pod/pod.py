@@ -1,6 +1,6 @@
 """Pod: containers that run together on one node. Its rules are in the files beside this one."""
 
-from mooring.apiserver.kinds.contract import Context, Kind, Part, Subresource
+from mooring.apiserver.kinds.contract import Context, Kind, Subresource, SubresourceStrategy
 from mooring.apiserver.kinds.pod.defaults import defaults
 from mooring.apiserver.kinds.pod.ephemeral_containers import (
     keep_all_but_debuggers,
@@ -105,7 +105,9 @@ POD = Kind(
         Subresource("log", ("get",), "Pod"),
         Subresource("portforward", _CONNECT, "PodPortForwardOptions"),
     ),
-    parts={"ephemeralcontainers": Part(keep_all_but_debuggers, validate_debuggers)},
+    strategies={
+        "ephemeralcontainers": SubresourceStrategy(keep_all_but_debuggers, validate_debuggers)
+    },
     columns=COLUMNS,
     row=row,
     row_conditions=row_conditions,

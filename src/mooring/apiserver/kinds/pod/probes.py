@@ -1,4 +1,4 @@
-"""How a container is asked whether it lives, and what runs when it starts and stops."""
+"""Probes and lifecycle hooks of a container."""
 
 import re
 from collections.abc import Iterable

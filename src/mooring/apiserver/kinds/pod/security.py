@@ -1,4 +1,4 @@
-"""As whom containers run, and what they may do."""
+"""Security contexts of pods and containers."""
 
 import re
 from collections.abc import Iterable

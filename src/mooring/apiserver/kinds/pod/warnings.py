@@ -1,4 +1,4 @@
-"""What is legal in a pod and yet hardly meant: removed kinds of volumes, names that come twice."""
+"""Warnings for pods that are valid and hardly meant: removed volume plugins, duplicate names."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""What owner references ask for: pure decisions over what exists.
+"""Garbage collection: which objects owner references let go, decided over what exists. Pure.
 
 A dependent goes when none of its owners exists any more. An owner that is deleted in the foreground
 waits for the dependents that block it; one that orphans lets go of them first.
@@ -13,8 +13,8 @@ from mooring.model.document import Doc
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where an object is stored."""
+class StoreKey(msgspec.Struct, frozen=True):
+    """Where an object is stored: its table, and its name there."""
 
     table: str
     name: str  # `namespace/name`, or `name`
@@ -30,7 +30,7 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 class Dependent(msgspec.Struct, frozen=True):
-    place: Place
+    key: StoreKey
     uid: str
     deleting: bool
     references: tuple[Reference, ...]
@@ -41,7 +41,7 @@ class Dependent(msgspec.Struct, frozen=True):
 
 
 class Delete(msgspec.Struct, frozen=True):
-    place: Place
+    key: StoreKey
     uid: str
     because: str
     foreground: bool = False  # an owner waits: its own dependents go before it
@@ -50,13 +50,13 @@ class Delete(msgspec.Struct, frozen=True):
 class DropReferences(msgspec.Struct, frozen=True):
     """Take these owners out of the object's owner references."""
 
-    place: Place
+    key: StoreKey
     owners: frozenset[str]
     because: str
 
 
 class DropFinalizer(msgspec.Struct, frozen=True):
-    place: Place
+    key: StoreKey
     finalizer: str
     because: str
 
@@ -68,31 +68,31 @@ def decide_dependent(dependent: Dependent) -> tuple[Step, ...]:
     """What becomes of an object, seen from its owners."""
     if dependent.deleting or not dependent.references:
         return ()
-    place, uid = dependent.place, dependent.uid
+    key, uid = dependent.key, dependent.uid
     leaving = [r for r in dependent.references if r.foreground or not r.exists]
     if not leaving:
         return ()
     if len(leaving) < len(dependent.references):
         owners = frozenset(r.uid for r in leaving)
-        return (DropReferences(place, owners, "other owners remain"),)
+        return (DropReferences(key, owners, "other owners remain"),)
     if any(r.foreground for r in leaving):
-        return (Delete(place, uid, "its owner goes, dependents first", foreground=True),)
-    return (Delete(place, uid, "none of its owners exists"),)
+        return (Delete(key, uid, "its owner goes, dependents first", foreground=True),)
+    return (Delete(key, uid, "none of its owners exists"),)
 
 
 def decide_owner(
-    place: Place, uid: str, finalizers: Sequence[str], dependents: Sequence[Dependent]
+    key: StoreKey, uid: str, finalizers: Sequence[str], dependents: Sequence[Dependent]
 ) -> tuple[Step, ...]:
     """What a terminating owner waits for."""
     if ORPHAN in finalizers:
         drops = [
-            DropReferences(d.place, frozenset({uid}), "its owner lets go of it") for d in dependents
+            DropReferences(d.key, frozenset({uid}), "its owner lets go of it") for d in dependents
         ]
-        return (*drops, DropFinalizer(place, ORPHAN, "no dependent refers to it any more"))
+        return (*drops, DropFinalizer(key, ORPHAN, "no dependent refers to it any more"))
     if FOREGROUND in finalizers:
         steps = [step for d in dependents for step in decide_dependent(d)]
         if not any(d.blocks(uid) for d in dependents):
-            steps.append(DropFinalizer(place, FOREGROUND, "no dependent blocks it"))
+            steps.append(DropFinalizer(key, FOREGROUND, "no dependent blocks it"))
         return tuple(steps)
     return ()
 

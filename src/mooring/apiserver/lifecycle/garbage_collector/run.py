@@ -20,9 +20,9 @@ from mooring.apiserver.lifecycle.garbage_collector.decide import (
     Dependent,
     DropFinalizer,
     DropReferences,
-    Place,
     Reference,
     Step,
+    StoreKey,
     decide_dependent,
     decide_owner,
     without_finalizer,
@@ -49,9 +49,9 @@ class GarbageCollector:
     def __init__(self, backend: Backend, writer: InProcessWriter) -> None:
         self._backend = backend
         self._writer = writer
-        self.queue: KeyedQueue[Place] = KeyedQueue(backend.clock, AGAIN)
-        self._owners: dict[Place, frozenset[str]] = {}  # of each dependent
-        self._dependents: defaultdict[str, set[Place]] = defaultdict(set)  # by owner uid
+        self.queue: KeyedQueue[StoreKey] = KeyedQueue(backend.clock, AGAIN)
+        self._owners: dict[StoreKey, frozenset[str]] = {}  # of each dependent
+        self._dependents: defaultdict[str, set[StoreKey]] = defaultdict(set)  # by owner uid
         self._kinds: dict[str, Kind] = {}  # by table
 
     async def run(self) -> None:
@@ -64,18 +64,18 @@ class GarbageCollector:
     def _see(self, kind: Kind, entry: Entry) -> None:
         self._kinds[entry.table] = kind
         value = entry.value
-        place = Place(entry.table, entry.name)
+        key = StoreKey(entry.table, entry.name)
         is_owned = value.find(OWNED) >= 0  # `in` would try whether it is a number first
-        if is_owned or place in self._owners:
+        if is_owned or key in self._owners:
             owners = frozenset(self._owner_uids(kind, entry)) if is_owned else frozenset()
-            self._index(place, owners)
-            self.queue.add(place)
+            self._index(key, owners)
+            self.queue.add(key)
         elif value.find(HELD_AS_OWNER[0]) >= 0 or value.find(HELD_AS_OWNER[1]) >= 0:
-            self.queue.add(place)
+            self.queue.add(key)
 
     def _change(self, kind: Kind, event: Event) -> None:
         if event.deleted:
-            self._index(Place(event.entry.table, event.entry.name), frozenset())
+            self._index(StoreKey(event.entry.table, event.entry.name), frozenset())
             if self._dependents:
                 for dependent in self._dependents.get(_uid(kind, event.entry), ()):
                     self.queue.add(dependent)
@@ -84,50 +84,48 @@ class GarbageCollector:
         if event.previous is not None and OWNED in event.previous.value:
             self._wake_owners(kind, event.previous)
 
-    def _index(self, place: Place, owners: frozenset[str]) -> None:
-        for uid in self._owners.pop(place, frozenset()) - owners:
-            self._dependents[uid].discard(place)
+    def _index(self, key: StoreKey, owners: frozenset[str]) -> None:
+        for uid in self._owners.pop(key, frozenset()) - owners:
+            self._dependents[uid].discard(key)
             if not self._dependents[uid]:
                 del self._dependents[uid]
         if owners:
-            self._owners[place] = owners
+            self._owners[key] = owners
             for uid in owners:
-                self._dependents[uid].add(place)
+                self._dependents[uid].add(key)
 
     def _wake_owners(self, kind: Kind, entry: Entry) -> None:
         """It was perhaps what the deletion of an owner waited for, and is no more."""
         doc = decode(kind, entry)
         for reference in doc["metadata"].get("ownerReferences", ()):
-            place = self._owner_place(doc, reference)
-            owner = self._backend.store.get(place.table, place.name) if place else None
-            if place and owner and DELETING in owner.value:
-                self.queue.add(place)
+            key = self._owner_key(doc, reference)
+            owner = self._backend.store.get(key.table, key.name) if key else None
+            if key and owner and DELETING in owner.value:
+                self.queue.add(key)
 
     # reconciling
 
-    async def _reconcile(self, place: Place) -> Verdict:
-        kind = self._kinds[place.table]
-        entry = self._backend.store.get(place.table, place.name)
+    async def _reconcile(self, key: StoreKey) -> Verdict:
+        kind = self._kinds[key.table]
+        entry = self._backend.store.get(key.table, key.name)
         if entry is None:
             return Settled()
         doc = decode(kind, entry)
         metadata = doc["metadata"]
-        steps: tuple[Step, ...] = decide_dependent(self._dependent(place, doc))
+        steps: tuple[Step, ...] = decide_dependent(self._dependent(key, doc))
         if "deletionTimestamp" in metadata:
             dependents = list(self._dependents_of(metadata["uid"]))
-            steps += decide_owner(
-                place, metadata["uid"], metadata.get("finalizers", ()), dependents
-            )
+            steps += decide_owner(key, metadata["uid"], metadata.get("finalizers", ()), dependents)
         for step in steps:
             await self._act(step)
         return Settled()
 
     async def _act(self, step: Step) -> None:
-        kind = self._kinds[step.place.table]
-        namespace, _, name = step.place.name.rpartition("/")
+        kind = self._kinds[step.key.table]
+        namespace, _, name = step.key.name.rpartition("/")
         match step:
             case Delete(_, uid, because):
-                LOG.info("collected", table=step.place.table, name=step.place.name, because=because)
+                LOG.info("collected", table=step.key.table, name=step.key.name, because=because)
                 policy = "Foreground" if step.foreground and self._must_wait(uid) else ""
                 try:
                     options = DeleteOptions(uid=uid, policy=policy)
@@ -149,16 +147,16 @@ class GarbageCollector:
     # the picture that is decided on
 
     def _dependents_of(self, uid: str) -> Iterator[Dependent]:
-        for place in sorted(self._dependents.get(uid, ()), key=lambda p: (p.table, p.name)):
-            kind = self._kinds[place.table]
-            entry = self._backend.store.get(place.table, place.name)
+        for key in sorted(self._dependents.get(uid, ()), key=lambda p: (p.table, p.name)):
+            kind = self._kinds[key.table]
+            entry = self._backend.store.get(key.table, key.name)
             if entry is not None:
-                yield self._dependent(place, decode(kind, entry))
+                yield self._dependent(key, decode(kind, entry))
 
-    def _dependent(self, place: Place, doc: Doc) -> Dependent:
+    def _dependent(self, key: StoreKey, doc: Doc) -> Dependent:
         metadata = doc["metadata"]
         return Dependent(
-            place,
+            key,
             metadata["uid"],
             deleting="deletionTimestamp" in metadata,
             references=tuple(self._reference(doc, r) for r in metadata.get("ownerReferences", ())),
@@ -167,10 +165,10 @@ class GarbageCollector:
 
     def _reference(self, doc: Doc, reference: Doc) -> Reference:
         uid, blocks = reference["uid"], bool(reference.get("blockOwnerDeletion"))
-        kind, place = self._owner_kind(reference), self._owner_place(doc, reference)
-        if kind is None or place is None:
+        kind, key = self._owner_kind(reference), self._owner_key(doc, reference)
+        if kind is None or key is None:
             return Reference(uid, exists=True)
-        entry = self._backend.store.get(place.table, place.name)
+        entry = self._backend.store.get(key.table, key.name)
         owner = decode(kind, entry)["metadata"] if entry is not None else {}
         if owner.get("uid") != uid:
             return Reference(uid, exists=False, blocks=blocks)
@@ -180,7 +178,7 @@ class GarbageCollector:
         group, _, version = reference["apiVersion"].rpartition("/")
         return self._backend.kinds.by_kind(group, version, reference["kind"])
 
-    def _owner_place(self, doc: Doc, reference: Doc) -> Place | None:
+    def _owner_key(self, doc: Doc, reference: Doc) -> StoreKey | None:
         """None when it cannot be looked up: its kind is not served, or it is a namespaced owner of
         a cluster-wide object."""
         kind = self._owner_kind(reference)
@@ -188,7 +186,7 @@ class GarbageCollector:
         if kind is None or (kind.namespaced and not namespace):
             return None
         self._kinds.setdefault(kind.store_table, kind)
-        return Place(kind.store_table, store_name(kind, namespace, reference["name"]))
+        return StoreKey(kind.store_table, store_name(kind, namespace, reference["name"]))
 
     def _owner_uids(self, kind: Kind, entry: Entry) -> Iterator[str]:
         for reference in decode(kind, entry)["metadata"].get("ownerReferences", ()):

@@ -1,4 +1,4 @@
-"""What a namespace needs: its furniture while it lives, emptying when it goes. Pure."""
+"""The default objects of a namespace, and its status and finalizer while it is deleted. Pure."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,8 @@ ROOT_CA = "kube-root-ca.crt"
 ACCOUNT = "default"
 
 
-def furniture(authority: str) -> tuple[tuple[str, Doc], ...]:
-    """(plural, document) of what every namespace has."""
+def default_objects(authority: str) -> tuple[tuple[str, Doc], ...]:
+    """(plural, document) of the objects that every namespace has."""
     return (
         ("serviceaccounts", {"metadata": {"name": ACCOUNT}}),
         (

@@ -8,8 +8,8 @@ from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.lifecycle.housekeeper import AGAIN
 from mooring.apiserver.lifecycle.namespace_controller.decide import (
+    default_objects,
     emptied,
-    furniture,
     with_progress,
 )
 from mooring.apiserver.store.contract import Entry, Event
@@ -30,7 +30,7 @@ class Namespaces:
     def __init__(self, backend: Backend, writer: InProcessWriter, authority: str) -> None:
         self._backend = backend
         self._writer = writer
-        self._furniture = furniture(authority)
+        self._default_objects = default_objects(authority)
         self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
         self._going: set[str] = set()
 
@@ -47,7 +47,7 @@ class Namespaces:
         for name in FIRST:
             if self._backend.store.get(kind.store_table, name) is None:
                 await self._writer.create(kind, "", {"metadata": {"name": name}})
-            await self._furnish(name)
+            await self._create_defaults(name)
 
     def _see(self, kind: Kind, entry: Entry) -> None:
         if kind.plural == "namespaces":
@@ -70,11 +70,11 @@ class Namespaces:
             self._going.add(name)
             await self._empty(name)
         else:
-            await self._furnish(name)
+            await self._create_defaults(name)
         return Settled()
 
-    async def _furnish(self, name: str) -> None:
-        for plural, doc in self._furniture:
+    async def _create_defaults(self, name: str) -> None:
+        for plural, doc in self._default_objects:
             kind = self._kind(plural)
             if self._backend.store.get(kind.store_table, f"{name}/{doc['metadata']['name']}"):
                 continue

@@ -9,17 +9,17 @@ from mooring.apiserver.lifecycle.garbage_collector.decide import (
     Dependent,
     DropFinalizer,
     DropReferences,
-    Place,
     Reference,
     Step,
+    StoreKey,
     decide_dependent,
     decide_owner,
     without_finalizer,
     without_references,
 )
 
-PLACE = Place("configmaps", "default/x")
-OWNER = Place("configmaps", "default/owner")
+PLACE = StoreKey("configmaps", "default/x")
+OWNER = StoreKey("configmaps", "default/owner")
 
 THERE = Reference("there", exists=True)
 GONE = Reference("gone", exists=False)

@@ -1,8 +1,8 @@
 from typing import Any
 
 from mooring.apiserver.lifecycle.namespace_controller.decide import (
+    default_objects,
     emptied,
-    furniture,
     with_progress,
 )
 
@@ -21,7 +21,7 @@ def by_type(namespace: Doc) -> dict[str, Doc]:
 
 
 def test_every_namespace_has_an_account_and_the_authority_of_the_server() -> None:
-    found = {plural: doc for plural, doc in furniture("PEM")}
+    found = {plural: doc for plural, doc in default_objects("PEM")}
     assert found["serviceaccounts"]["metadata"]["name"] == "default"
     assert found["configmaps"]["metadata"]["name"] == "kube-root-ca.crt"
     assert found["configmaps"]["data"] == {"ca.crt": "PEM"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.apiserver.auth.attempt import Attempt, find_required, with_name
+from mooring.apiserver.auth.attributes import AccessAttributes, find_required, with_name
 
 SELECTORS = {
     "equal": ("spec.nodeName=n1", "n1"),
@@ -23,18 +23,21 @@ def test_what_spec_node_name_must_be(selector: str, value: str | None) -> None:
 
 
 NAMED = {
-    "a list of one": (Attempt("list", field_selector="metadata.name=a"), "a"),
-    "a watch of one": (Attempt("watch", field_selector="metadata.name=a,x=y"), "a"),
-    "a list of all": (Attempt("list"), ""),
-    "a list of some": (Attempt("list", field_selector="status.phase=Running"), ""),
-    "a get has its name": (Attempt("get", name="b", field_selector="metadata.name=a"), "b"),
+    "a list of one": (AccessAttributes("list", field_selector="metadata.name=a"), "a"),
+    "a watch of one": (AccessAttributes("watch", field_selector="metadata.name=a,x=y"), "a"),
+    "a list of all": (AccessAttributes("list"), ""),
+    "a list of some": (AccessAttributes("list", field_selector="status.phase=Running"), ""),
+    "a get has its name": (
+        AccessAttributes("get", name="b", field_selector="metadata.name=a"),
+        "b",
+    ),
     "a collection is not deleted by one name": (
-        Attempt("deletecollection", field_selector="metadata.name=a"),
+        AccessAttributes("deletecollection", field_selector="metadata.name=a"),
         "",
     ),
 }
 
 
-@pytest.mark.parametrize(("attempt", "name"), NAMED.values(), ids=NAMED)
-def test_the_name_that_an_attempt_is_about(attempt: Attempt, name: str) -> None:
-    assert with_name(attempt).name == name
+@pytest.mark.parametrize(("attributes", "name"), NAMED.values(), ids=NAMED)
+def test_the_name_that_an_attempt_is_about(attributes: AccessAttributes, name: str) -> None:
+    assert with_name(attributes).name == name

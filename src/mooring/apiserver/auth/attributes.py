@@ -1,9 +1,9 @@
-"""What somebody tries to do, and what is said about it."""
+"""The attributes of a request that authorization decides on, and its verdict."""
 
 import msgspec
 
 
-class Attempt(msgspec.Struct, frozen=True, gc=False):
+class AccessAttributes(msgspec.Struct, frozen=True, gc=False):
     """One request in the words of authorization: a verb on a resource, or on a path.
 
     `name` is the object's; a list or watch that is limited to one name has it by `with_name`.
@@ -31,12 +31,12 @@ ALLOWED = Verdict(allowed=True)
 NO_OPINION = Verdict(allowed=False)
 
 
-def with_name(attempt: Attempt) -> Attempt:
+def with_name(attributes: AccessAttributes) -> AccessAttributes:
     """A list or watch whose field selector leaves one name is about the object of that name."""
-    if not attempt.field_selector or attempt.name or attempt.verb not in {"list", "watch"}:
-        return attempt
-    name = find_required(attempt.field_selector, "metadata.name")
-    return msgspec.structs.replace(attempt, name=name) if name else attempt
+    if not attributes.field_selector or attributes.name or attributes.verb not in {"list", "watch"}:
+        return attributes
+    name = find_required(attributes.field_selector, "metadata.name")
+    return msgspec.structs.replace(attributes, name=name) if name else attributes
 
 
 def find_required(selector: str, field: str) -> str | None:
