@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 
-from mooring.apiserver.auth.attributes import AccessAttributes
+from mooring.apiserver.auth.attributes import AccessAttributes, AccessCheck
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import encode, wire
 from mooring.apiserver.documents.objects import store_name, store_prefix
@@ -37,8 +37,6 @@ from mooring.model.meta import Resource
 
 ReviewVerbs = Mapping[str, Verb]
 """What answers a review, which is never stored, by its plural."""
-
-Check = Callable[[User, AccessAttributes], None]
 
 _ON_PODS: SubresourceVerbs = {
     ("pods", "binding"): {"POST": bind},
@@ -89,7 +87,7 @@ class InProcessApi:
         backend: Backend,
         user: User,
         part_verbs: SubresourceVerbs | None = None,
-        check: Check | None = None,
+        check: AccessCheck | None = None,
         review_verbs: ReviewVerbs | None = None,
     ) -> None:
         self._backend = backend

@@ -1,6 +1,10 @@
 """The attributes of a request that authorization decides on, and its verdict."""
 
+from collections.abc import Callable
+
 import msgspec
+
+from mooring.apiserver.auth.user import User
 
 
 class AccessAttributes(msgspec.Struct, frozen=True, gc=False):
@@ -20,6 +24,10 @@ class AccessAttributes(msgspec.Struct, frozen=True, gc=False):
     path: str = ""
     field_selector: str = ""
     label_selector: str = ""
+
+
+AccessCheck = Callable[[User, AccessAttributes], None]
+"""Raises Forbidden."""
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):

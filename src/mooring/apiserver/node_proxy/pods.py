@@ -1,9 +1,8 @@
 """The subresources of a pod that only its node can serve: log, exec, attach, portforward."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from mooring.apiserver.auth.attributes import AccessAttributes
-from mooring.apiserver.auth.user import User
+from mooring.apiserver.auth.attributes import AccessAttributes, AccessCheck
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.node_proxy.address import NodeAddress, address_of
 from mooring.apiserver.node_proxy.answer import Head, NodeAnswer
@@ -19,8 +18,6 @@ from mooring.apiserver.verbs.backend import Backend, Call, SubresourceVerbs
 from mooring.errors import BadRequest, ServerError, ServerTimeout
 from mooring.model.document import Doc
 
-Check = Callable[[User, AccessAttributes], None]
-
 LOG_TYPE = "text/plain"
 SWITCHING = 101
 
@@ -33,7 +30,7 @@ _TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."  # noqa: S105  its na
 class PodProxy:
     """Serves them. `check` raises Forbidden."""
 
-    def __init__(self, nodes: Nodes, check: Check) -> None:
+    def __init__(self, nodes: Nodes, check: AccessCheck) -> None:
         self._nodes = nodes
         self._check = check
         connect = {"GET": self._connect, "POST": self._connect}
