@@ -7,7 +7,7 @@ watches can be held, cut, ended.
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -206,3 +206,22 @@ async def _turn() -> None:
     turned = loop.create_future()
     loop.call_soon(turned.set_result, None)
     await turned
+
+
+class EyesByKind(FakeClient):
+    """Looks at some kinds through clients of their own; what it writes is its own."""
+
+    def __init__(self, client: FakeClient, others: Mapping[type[ApiObject], FakeClient]) -> None:
+        super().__init__(client.server, client._clock)
+        self._client = client
+        self._others = others
+
+    async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
+        return await self._others.get(kind, self._client).list(kind, scope)
+
+    @asynccontextmanager
+    async def watch(
+        self, kind: type[T], version: str, scope: Scope = EVERYTHING
+    ) -> AsyncIterator[AsyncIterator[Change[T]]]:
+        async with self._others.get(kind, self._client).watch(kind, version, scope) as changes:
+            yield changes

@@ -7,31 +7,29 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from random import Random
-from typing import Any
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.client.contract import EVERYTHING, Action, Change, Client, Listing, Part, Scope, T
 from mooring.client.local import LocalClient
+from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
+from mooring.controllers.options import Options
 from mooring.controllers.protection import run as protection
-from mooring.model.attributes_class import AttributesClass
-from mooring.model.claim import Claim
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
-from mooring.model.pod import Pod
-from mooring.model.volume import Volume
-from mooring.reconcile.informer import Informer
-from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
 from tests.fakes.objects import EVENTS
 
 TURNS = 300  # of the event loop; more than any of this takes
 FOREVER = 10**9
+NO_OPTIONS = Options(HostPathPlugin(Path("/nowhere"), HostPathProvisioning.OFF))
 
 
 class Mortal:
@@ -86,29 +84,14 @@ class Cluster:
     async def neighbours(self, writes: int = FOREVER) -> AsyncIterator[Mortal]:
         clock, chance = self.api.clock, Random(1)  # noqa: S311  not for secrets
         client = Mortal(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
-
-        def informer(kind: Any) -> Any:
-            return Informer(client, kind, EVERYTHING, clock, chance)
-
-        claims, volumes, pods = informer(Claim), informer(Volume), informer(Pod)
-        known = protection.Informers(claims, volumes, informer(AttributesClass), pods)
-        names = (protection.COMPONENT, ephemeral.COMPONENT, expansion.COMPONENT)
-        first, second, third = (Recorder(client, clock, chance, name) for name in names)
+        loops = Loops("neighbours", client, clock, chance)
+        for neighbour in (protection, ephemeral, expansion):
+            neighbour.build(loops, NO_OPTIONS)
         async with asyncio.TaskGroup() as tasks:
-            owned = [
-                tasks.create_task(part)
-                for part in (
-                    *(cache.run() for cache in (claims, volumes, pods, known.classes)),
-                    *(recorder.run() for recorder in (first, second, third)),
-                    protection.run(client, clock, first, known),
-                    ephemeral.EphemeralVolumes(client, clock, second, pods, claims).run(),
-                    expansion.Expansion(client, clock, third, claims, volumes).run(),
-                )
-            ]
+            running = tasks.create_task(loops.run())
             await self.settle()
             yield client
-            for task in owned:
-                task.cancel()
+            running.cancel()
 
     async def settle(self) -> None:
         await settle(TURNS)

@@ -25,7 +25,7 @@ def apiserver(
     """
     from mooring import log
     from mooring.stack.config import Config
-    from mooring.stack.wiring import run_apiserver
+    from mooring.stack.up import run_apiserver
 
     log.to_stderr(log_level)
     run_apiserver(Config(data_dir, host, port, tuple(names), kubeconfig), say)

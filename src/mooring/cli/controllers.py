@@ -78,8 +78,8 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.controllers.attachment.view import Policy
     from mooring.controllers.binding.recycle import Deadline
     from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, load_template
-    from mooring.stack.alone import Alone, run_controllers
-    from mooring.stack.controllers import Recycling
+    from mooring.controllers.options import Recycling
+    from mooring.stack.standalone import Standalone, run_controllers
 
     log.to_stderr(log_level)
     recycling = Recycling(
@@ -88,6 +88,6 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         load_template(nfs_template) if nfs_template else DEFAULT_TEMPLATE,
         load_template(host_path_template) if host_path_template else DEFAULT_TEMPLATE,
     )
-    wanted = Alone(kubeconfig, leader_elect, metrics_address)
+    wanted = Standalone(kubeconfig, leader_elect, metrics_address)
     detaching = Policy(forces_on_timeout=not disable_force_detach)
     run_controllers(wanted, say, recycling, detaching, makes_host_paths=enable_hostpath_provisioner)

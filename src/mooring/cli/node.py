@@ -56,12 +56,12 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     Example: mooring node --kubeconfig worker-1.conf --node-name worker-1
     """
     from mooring import log
-    from mooring.stack.alone import Alone, run_node
     from mooring.stack.config import get_node_name
     from mooring.stack.pods import Terms, own_address
+    from mooring.stack.standalone import Standalone, run_node
 
     log.to_stderr(log_level)
-    wanted = Alone(kubeconfig, leader_elect=False, metrics_address=metrics_address)
+    wanted = Standalone(kubeconfig, leader_elect=False, metrics_address=metrics_address)
     terms = Terms(
         host_rootfs=host_rootfs,
         listen=listen or own_address(),

@@ -25,8 +25,8 @@ def scheduler(
     Example: mooring scheduler --kubeconfig data/scheduler.kubeconfig
     """
     from mooring import log
-    from mooring.stack.alone import Alone, run_scheduler
+    from mooring.stack.standalone import Standalone, run_scheduler
 
     log.to_stderr(log_level)
-    wanted = Alone(kubeconfig, leader_elect, metrics_address)
+    wanted = Standalone(kubeconfig, leader_elect, metrics_address)
     run_scheduler(wanted, say, scheduler_name)

@@ -99,11 +99,11 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.client.kubeconfig import Surroundings
     from mooring.clock import RealClock
     from mooring.sidecars.provisioner.settings import Settings
-    from mooring.stack.alone import Alone
     from mooring.stack.lease_namespace import find_lease_namespace
     from mooring.stack.release import Release, run_release
     from mooring.stack.sidecar_alone import run_registrar, run_sidecars
     from mooring.stack.sidecars import Sidecar, Work
+    from mooring.stack.standalone import Standalone
 
     _check(roles, csi_address)
     log.to_stderr(log_level)
@@ -131,7 +131,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
             controller_publish_readonly,
         ),
     )
-    wanted = Alone(kubeconfig, leader_elect, metrics_address)
+    wanted = Standalone(kubeconfig, leader_elect, metrics_address)
     run_sidecars(wanted, say, work, tuple(csi_address))
 
 

@@ -61,7 +61,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     """
     from mooring import log
     from mooring.stack.config import Config, get_node_name
-    from mooring.stack.wiring import run_everything
+    from mooring.stack.up import run_everything
 
     log.to_stderr(log_level)
     node = "" if no_node else get_node_name(node_name)

@@ -25,7 +25,7 @@ from mooring.node.claims import used_names
 from mooring.node.tokens import Tokens
 from mooring.plugins.contract import Token, TokenWish
 from mooring.reconcile.cache import version_of
-from mooring.reconcile.informer import Informer
+from mooring.reconcile.reflector import Reflector
 
 _MISSING = ""  # the version of what is not there
 
@@ -174,7 +174,7 @@ class _Followed(Generic[T]):
         watched = self._by_key.get(key)
         if watched is None:
             scope = Scope(key.namespace, fields=f"metadata.name={escape_field(key.name)}")
-            informer = Informer(self._client, self._kind, scope, self._clock, self._chance)
+            informer = Reflector(self._client, self._kind, scope, self._clock, self._chance)
             watched = self._by_key[key] = _Watched(self._client, key, informer, self._tell)
             if self._tasks is not None:
                 watched.start(self._tasks)
@@ -193,7 +193,7 @@ class _Watched(Generic[T]):
         self,
         client: Client,
         key: Key,
-        informer: Informer[T],
+        informer: Reflector[T],
         changed: Callable[["_Watched[T]"], None],
     ) -> None:
         self.pods: set[str] = set()  # that refer to it, by uid

@@ -8,7 +8,7 @@ from mooring.clock import Clock
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.selector import escape_field
-from mooring.reconcile.informer import Informer
+from mooring.reconcile.reflector import Reflector
 
 
 class WatchedNode:
@@ -30,7 +30,7 @@ class WatchedNode:
         self._labels = labels
         self._allocatable = allocatable
         scope = Scope(fields=f"metadata.name={escape_field(name)}")
-        self.informer = Informer(client, Node, scope, clock, chance)
+        self.informer = Reflector(client, Node, scope, clock, chance)
 
     @property
     def known(self) -> Node | None:

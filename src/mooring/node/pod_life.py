@@ -27,9 +27,9 @@ from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.run import NodeVolumes
 from mooring.node.waits import NodeFull, NotMounted, StillMounted
 from mooring.reconcile.backoff import Backoff
-from mooring.reconcile.informer import Informer
 from mooring.reconcile.poison import set_aside
 from mooring.reconcile.recorder import reference_to
+from mooring.reconcile.reflector import Reflector
 from mooring.reconcile.worker import lasting
 
 AGAIN = Backoff(first=0.2, cap=10.0, jitter=0.5)
@@ -180,7 +180,7 @@ class PodLives:
         self._rules = rules or Rules()
         self._lives: dict[str, _Life] = {}
         scope = Scope(fields=f"spec.nodeName={escape_field(machine.own_node.name)}")
-        self.informer = Informer(self._client, Pod, scope, self._clock, self._chance)
+        self.informer = Reflector(self._client, Pod, scope, self._clock, self._chance)
         containers.on_written(self.informer.fold)
 
     async def run(self) -> None:

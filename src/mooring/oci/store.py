@@ -135,7 +135,7 @@ class ImageStore:
 
     @contextmanager
     def _changing(self, say: Say, failing: str) -> Iterator[None]:
-        """Alone with the store. What goes wrong is told after `failing`."""
+        """Standalone with the store. What goes wrong is told after `failing`."""
         try:
             for directory in (*reversed(self._root.parents), self._root, self._layers, self._tmp):
                 directory.mkdir(_PRIVATE, exist_ok=True)  # keys may come to lie beside it

@@ -30,8 +30,8 @@ Handler = Callable[[T | None, T | None], None]
 class Cache(Generic[T]):
     def __init__(self) -> None:
         self._objects: dict[Key, T] = {}
-        self._indexes: dict[str, _Index[T]] = {}
-        self._handlers: list[Handler[T]] = []
+        self._indexes: dict[Hashable, _Index[T]] = {}
+        self._handlers: tuple[Handler[T], ...] = ()  # replaced whole: a role may go meanwhile
         self.is_catching_up = False  # a list is being told: what it lacks may have changed unseen
         self._unread: dict[Key, str] = {}  # what cannot be read, and why
         self._seen = 0  # every change up to this version has arrived
@@ -57,17 +57,20 @@ class Cache(Generic[T]):
         """A live view: to change anything while going through it, copy it first."""
         return self._objects.values()
 
-    def by_index(self, name: str, value: Hashable) -> Sequence[T]:
+    def by_index(self, name: Hashable, value: Hashable) -> Sequence[T]:
         """The objects for which the index function gave `value`. Raises: KeyError, no such index"""
         return [self._objects[key] for key in self._indexes[name].keys_of(value)]
 
     # setting up
 
-    def add_index(self, name: str, values_of: Callable[[T], Iterable[Hashable]]) -> None:
+    def add_index(self, name: Hashable, values_of: Callable[[T], Iterable[Hashable]]) -> None:
         """Find objects by what `values_of`, a pure function, says about them."""
         index = self._indexes[name] = _Index(values_of)
         for key, held in self._objects.items():
             index.move(key, None, held)
+
+    def remove_index(self, name: Hashable) -> None:
+        del self._indexes[name]
 
     def on_change(self, handler: Handler[T]) -> None:
         """Tell `handler` of every change, in order, beginning with all that is here already.
@@ -75,11 +78,22 @@ class Cache(Generic[T]):
         It is called when cache and indexes show the change, must be quick, must not raise, and
         must not call `fold`. If it does raise, it misses that change.
         """
-        self._handlers.append(handler)
+        self._handlers = (*self._handlers, handler)
         for held in list(self._objects.values()):
             shielded(held.key, handler, None, held)
 
+    def remove_handler(self, handler: Handler[T]) -> None:
+        kept = list(self._handlers)
+        kept.remove(handler)
+        self._handlers = tuple(kept)
+
     # news
+
+    def show(self, key: Key, now: T | None) -> None:
+        """Hold `now` under this key, whatever its version; None: hold nothing there."""
+        held = self._objects.get(key)
+        if held is not now:
+            self._tell(self._store(key, held, now))
 
     def fold(self, written: T) -> None:
         """Take in the answer to an own write, ahead of the watch.

@@ -1,4 +1,4 @@
-"""Telling people what happened to an object: core Events, written in the background.
+"""CorrelatedEvent people what happened to an object: core Events, written in the background.
 
 `record` takes no time and never fails; one task writes, and while the API server is away a bounded
 number of events waits for it. What becomes of repetitions is decided in `repeats.py`.
@@ -30,8 +30,8 @@ from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.names import dns_subdomain
 from mooring.model.reference import ObjectReference
+from mooring.reconcile.event_correlator import CorrelatedEvent, EventCorrelator, Occurrence
 from mooring.reconcile.metrics import RecorderCounts
-from mooring.reconcile.repeats import Occurrence, Repeats, Telling
 from mooring.reconcile.worker import lasting
 
 _log = log.get("mooring.recorder")
@@ -61,7 +61,7 @@ class Recorder:
         self._chance = chance
         self._component = component
         self._host = host
-        self._repeats = Repeats()
+        self._correlator = EventCorrelator()
         self._waiting: asyncio.Queue[Occurrence] = asyncio.Queue(MOST_WAITING)
         self._last_stamp = 0
 
@@ -81,20 +81,20 @@ class Recorder:
     async def _write_all(self) -> None:
         while True:
             occurrence = await self._waiting.get()
-            telling = self._repeats.judge(occurrence, self._clock.monotonic())
-            if telling is None:
+            event = self._correlator.judge(occurrence, self._clock.monotonic())
+            if event is None:
                 self.counts.over_budget += 1
             else:
-                await self._write(telling)
+                await self._write(event)
 
-    async def _write(self, telling: Telling) -> None:
+    async def _write(self, event: CorrelatedEvent) -> None:
         trouble: MooringError | None = None
         for attempt in range(TRIES):
             if attempt:  # the first pause varies: others lost the API server at the same moment
                 luck = self._chance.random() if attempt == 1 else 1.0
                 await self._clock.sleep(PAUSE_SECONDS * luck)
             try:
-                written = await self._tell(telling)
+                written = await self._tell(event)
             except (ConnectionLost, TooManyRequests, ServerTimeout) as error:
                 trouble = error
             except ApiError as error:  # it would be refused again
@@ -102,42 +102,42 @@ class Recorder:
                 break
             else:
                 self.counts.written += 1
-                telling.written = Event(metadata=written.metadata)  # all that a patch looks at
+                event.written = Event(metadata=written.metadata)  # all that a patch looks at
                 return
         self.counts.refused += 1
-        _log.warning("event not written", about=telling.latest.about.key, because=trouble)
+        _log.warning("event not written", about=event.latest.about.key, because=trouble)
 
-    async def _tell(self, telling: Telling) -> Event:
-        if telling.written is not None:
+    async def _tell(self, event: CorrelatedEvent) -> Event:
+        if event.written is not None:
             try:
-                return await self._patch(telling.written, telling)
+                return await self._patch(event.written, event)
             except NotFound:
                 pass  # events do not live for long: tell it anew
-        if not telling.name:
-            telling.name = self._new_name(telling)
+        if not event.name:
+            event.name = self._new_name(event)
         try:
-            return await self._client.create(Event, self._document(telling))
+            return await self._client.create(Event, self._document(event))
         except AlreadyExists:
-            return await self._tell_beside(telling)
+            return await self._tell_beside(event)
 
-    async def _tell_beside(self, telling: Telling) -> Event:
+    async def _tell_beside(self, event: CorrelatedEvent) -> Event:
         """The name is taken: by this very event when an answer got lost, else by another's."""
-        found = await self._client.get(Event, self._key(telling))
-        latest = telling.latest
+        found = await self._client.get(Event, self._key(event))
+        latest = event.latest
         if (
-            (found.source.component, found.message) == (self._component, telling.message)
+            (found.source.component, found.message) == (self._component, event.message)
             and (found.type, found.reason) == (latest.type, latest.reason)
             and found.involved_object.uid == latest.about.uid
         ):
-            return await self._patch(found, telling)
-        telling.name = self._new_name(telling)
-        return await self._client.create(Event, self._document(telling))
+            return await self._patch(found, event)
+        event.name = self._new_name(event)
+        return await self._client.create(Event, self._document(event))
 
-    async def _patch(self, seen: Event, telling: Telling) -> Event:
+    async def _patch(self, seen: Event, event: CorrelatedEvent) -> Event:
         change = {
-            "count": telling.count,
-            "lastTimestamp": to_seconds(telling.latest.at),
-            "message": telling.message,
+            "count": event.count,
+            "lastTimestamp": to_seconds(event.latest.at),
+            "message": event.message,
         }
         try:
             return await self._client.patch(seen, change)
@@ -145,8 +145,8 @@ class Recorder:
             newest = await self._client.get(Event, seen.key)
             return await self._client.patch(newest, change)
 
-    def _document(self, telling: Telling) -> Doc:
-        latest, key = telling.latest, self._key(telling)
+    def _document(self, event: CorrelatedEvent) -> Doc:
+        latest, key = event.latest, self._key(event)
         source = {"component": self._component}
         if self._host:
             source["host"] = self._host
@@ -157,24 +157,24 @@ class Recorder:
             "involvedObject": msgspec.to_builtins(latest.about),
             "type": latest.type,
             "reason": latest.reason,
-            "message": telling.message,
+            "message": event.message,
             "source": source,
-            "firstTimestamp": to_seconds(telling.first),
+            "firstTimestamp": to_seconds(event.first),
             "lastTimestamp": to_seconds(latest.at),
-            "count": telling.count,
+            "count": event.count,
             "reportingComponent": self._component,
             "reportingInstance": self._host,
         }
 
-    def _key(self, telling: Telling) -> Key:
+    def _key(self, event: CorrelatedEvent) -> Key:
         """Events about objects of the whole cluster live in the namespace `default`."""
-        return Key(telling.latest.about.namespace or "default", telling.name)
+        return Key(event.latest.about.namespace or "default", event.name)
 
-    def _new_name(self, telling: Telling) -> str:
+    def _new_name(self, event: CorrelatedEvent) -> str:
         """The object's name and the time in nanoseconds, of which no two are the same."""
-        stamp = (telling.latest.at - _EPOCH) // _MICROSECOND * 1000
+        stamp = (event.latest.at - _EPOCH) // _MICROSECOND * 1000
         self._last_stamp = max(stamp, self._last_stamp + 1)
-        name = f"{telling.latest.about.name}.{self._last_stamp:x}"
+        name = f"{event.latest.about.name}.{self._last_stamp:x}"
         if list(dns_subdomain(name)):
             return str(UUID(int=self._chance.getrandbits(128), version=4))
         return name

@@ -49,27 +49,15 @@ Verdict = Settled | Again
 Reconcile = Callable[[K], Awaitable[Verdict]]
 
 
-class Source(Protocol):
+class Synced(Protocol):
     """What feeds a queue: an informer."""
 
     @property
     def synced(self) -> asyncio.Event: ...
 
-    async def run(self) -> None: ...
-
-
-async def run(
-    informers: Sequence[Source], queue: KeyedQueue[K], reconcile: Reconcile[K], workers: int
-) -> None:
-    """Run the controller until cancelled; if one part dies, all of it stops."""
-    async with asyncio.TaskGroup() as tasks:
-        for informer in informers:
-            tasks.create_task(informer.run())
-        tasks.create_task(work(informers, queue, reconcile, workers))
-
 
 async def work(
-    informers: Sequence[Source], queue: KeyedQueue[K], reconcile: Reconcile[K], workers: int
+    informers: Sequence[Synced], queue: KeyedQueue[K], reconcile: Reconcile[K], workers: int
 ) -> None:
     """Serve the queue with so many workers; somebody else runs the informers."""
     for informer in informers:

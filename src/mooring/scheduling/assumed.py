@@ -9,13 +9,13 @@ from typing import Generic
 
 from mooring.client.contract import T
 from mooring.model.keys import Key
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.informer import Informer
 
 
 class Assumed(Generic[T]):
     """`on_change` is told every object that looks different now, assumed or not."""
 
-    def __init__(self, cache: Cache[T], on_change: Callable[[T], None]) -> None:
+    def __init__(self, cache: Informer[T], on_change: Callable[[T], None]) -> None:
         self._cache = cache
         self._objects: dict[Key, T] = {}
         self._on_change = on_change

@@ -18,7 +18,8 @@ from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.reconcile.informer import Informer
-from mooring.reconcile.worker import Source
+from mooring.reconcile.shared_informer import Selection
+from mooring.reconcile.worker import Synced
 from mooring.scheduling.assumed import Assumed
 from mooring.scheduling.decide.bound import Seen
 from mooring.scheduling.decide.contract import Change
@@ -38,7 +39,9 @@ H = TypeVar(
     Volume,
 )
 
-ALIVE = Scope(fields="status.phase!=Succeeded,status.phase!=Failed")
+ALIVE: Selection[Pod] = Selection(
+    Scope(fields="status.phase!=Succeeded,status.phase!=Failed"), lambda pod: not pod.is_finished
+)
 """The pods to follow: one that has ended takes nothing from its node any more."""
 
 CLAIM = "claim"  # volumes, by the claim that they point at
@@ -58,7 +61,7 @@ class Informers(msgspec.Struct, frozen=True):
     capacities: Informer[StorageCapacity]
     attachments: Informer[Attachment]
 
-    def all(self) -> tuple[Source, ...]:
+    def all(self) -> tuple[Synced, ...]:
         return msgspec.structs.astuple(self)
 
 

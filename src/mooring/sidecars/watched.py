@@ -6,13 +6,13 @@ from typing import Generic
 
 from mooring.client.contract import T
 from mooring.reconcile.cache import Handler
-from mooring.reconcile.informer import Informer
+from mooring.reconcile.reflector import Reflector
 
 
 class Watched(Generic[T]):
     """Somebody else runs the informer."""
 
-    def __init__(self, cache: Informer[T]) -> None:
+    def __init__(self, cache: Reflector[T]) -> None:
         self.cache = cache
         self._handlers: list[Handler[T]] = []
         cache.on_change(self._tell)

@@ -5,16 +5,16 @@ from contextlib import contextmanager
 
 import uvloop
 
-from mooring.apiserver.store.lock import DirectoryLock
 from mooring.clock import RealClock
 from mooring.driver.core import Core
 from mooring.driver.serve import open_driver, serving
 from mooring.driver.settings import NAME, Settings, checked
 from mooring.errors import UsageError
+from mooring.host.directory_lock import DirectoryLock
 from mooring.host.loop_watch import LoopWatch
 from mooring.host.mount import Mounts
 from mooring.stack.metrics_page import Say
-from mooring.stack.stopping import stop_asked
+from mooring.stack.process import stop_asked
 
 LOCK = "mooring.lock"
 

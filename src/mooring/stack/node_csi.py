@@ -19,7 +19,7 @@ from mooring.node.run import NodeVolumes
 from mooring.plugins.contract import Host
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.csi.plugin import CsiPlugin
-from mooring.reconcile.informer import Informer
+from mooring.reconcile.reflector import Reflector
 from mooring.reconcile.worker import lasting
 
 
@@ -29,7 +29,7 @@ class NodeCsi:
     def __init__(self, host: Host, client: Client, own_node: WatchedNode) -> None:
         clock, chance = host.clock, host.chance
         self.drivers = Drivers()
-        self.objects = Informer(client, CsiDriver, EVERYTHING, clock, chance)
+        self.objects = Reflector(client, CsiDriver, EVERYTHING, clock, chance)
         self.plugin = CsiPlugin(host, client, self.drivers, self.objects)
         self._clock = clock
         self._calls = calls_histogram(OF_NODE)

@@ -17,9 +17,9 @@ import msgspec
 
 from mooring import log
 from mooring.apiserver.auth.private_file import write_private
-from mooring.apiserver.store.lock import DirectoryLock
 from mooring.errors import HostError, UsageError
 from mooring.host.contract import MountOps
+from mooring.host.directory_lock import DirectoryLock
 from mooring.plugins.layout import DIRECTORY_MODE
 from mooring.stack.node_home_choice import (
     InPlace,

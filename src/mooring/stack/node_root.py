@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from mooring import log
-from mooring.apiserver.store.lock import DirectoryLock
 from mooring.errors import HostError, UsageError
 from mooring.host.contract import MountOps
+from mooring.host.directory_lock import DirectoryLock
 from mooring.host.mountinfo import MountTable
 from mooring.plugins.layout import DIRECTORY_MODE, Layout
 

@@ -28,11 +28,11 @@ from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Label
-from mooring.reconcile.informer import Informer
 from mooring.reconcile.leadership import FencedClient
 from mooring.reconcile.lease import TERMS, LeaderElection, Terms
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.reflector import Reflector
 from mooring.reconcile.worker import lasting
 from mooring.sidecars.attacher import caches as attacher_caches
 from mooring.sidecars.attacher.run import Attacher
@@ -97,7 +97,7 @@ class SidecarsRole:
         self._loops = LoopMetrics()
         self._calls = calls_histogram(OF_SIDECAR)
         self._provisioned = ProvisionerMetrics()
-        self._informers: list[Informer[ApiObject]] = []
+        self._informers: list[Reflector[ApiObject]] = []
         volumes, csi_nodes = self._watched(Volume), self._watched(CsiNode)
         attachments = self._watched(Attachment)
         self._attaching = attacher_caches.Caches(attachments, volumes, csi_nodes)
@@ -249,7 +249,7 @@ class SidecarsRole:
         await working.run()
 
     def _watched(self, kind: type[T], scope: Scope = EVERYTHING) -> Watched[T]:
-        informer = Informer(self._client, kind, scope, self._clock, self._chance)
+        informer = Reflector(self._client, kind, scope, self._clock, self._chance)
         self._informers.append(informer)  # type: ignore[arg-type]  # run alike, whatever the kind
         self._loops.add_informer(f"sidecars/{kind.resource.plural}", informer.counts)
         return Watched(informer)

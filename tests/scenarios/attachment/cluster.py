@@ -17,7 +17,11 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.client.contract import EVERYTHING, Change, Client, Part, Scope, T
 from mooring.client.local import LocalClient
-from mooring.controllers.attachment.run import AS_KUBERNETES, COMPONENT, AttachDetach, Informers
+from mooring.controllers.attachment.run import (
+    AS_KUBERNETES,
+    AttachDetach,
+    add_controller,
+)
 from mooring.controllers.attachment.view import Policy
 from mooring.errors import ConnectionLost, MooringError
 from mooring.model.attachment import Attachment
@@ -30,8 +34,8 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.plugins.csi.attachment_name import CsiName, attachment_name
-from mooring.reconcile.informer import Informer
-from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.loops import Loops
+from mooring.reconcile.reflector import Reflector
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
 from tests.fakes.objects import (
@@ -114,10 +118,14 @@ class Asked(Mortal):
         return await super().get(kind, key)
 
     async def create(self, kind: type[T], doc: Doc) -> T:
+        if kind.resource.kind == "Event":  # its process does not live by these
+            return await self._client.create(kind, doc)
         self._ask("create", kind, doc["metadata"]["name"])
         return self._answer("create", await super().create(kind, doc))
 
     async def patch(self, seen: T, change: Doc, part: Part = Part.MAIN) -> T:
+        if seen.resource.kind == "Event":
+            return await self._client.patch(seen, change, part)
         self._ask("patch", type(seen), seen.name)
         return self._answer("patch", await super().patch(seen, change, part))
 
@@ -126,8 +134,6 @@ class Asked(Mortal):
         await super().delete(seen, grace_seconds=grace_seconds)
 
     def _ask(self, verb: str, kind: type[ApiObject], name: str) -> None:
-        if kind.resource.kind == "Event":
-            return
         call = f"{verb} {kind.resource.kind} {name}"
         self.calls.append(call)
         if self.refusals.get(call):
@@ -154,7 +160,7 @@ class Attacher:
         self._cluster = cluster
         self._client = LocalClient(InProcessApi(cluster.api.parts.backend, CONTROLLERS))
         chance = Random(2)  # noqa: S311  not for secrets
-        self._known = Informer(self._client, Attachment, EVERYTHING, cluster.clock, chance)
+        self._known = Reflector(self._client, Attachment, EVERYTHING, cluster.clock, chance)
         self._news = asyncio.Event()
         self._known.on_change(lambda _before, _after: self._news.set())
 
@@ -250,20 +256,10 @@ class Cluster:
         clock, chance = self.clock, Random(1)  # noqa: S311  not for secrets
         client = Asked(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
 
-        def informer(kind: Any) -> Any:
-            return Informer(client, kind, EVERYTHING, clock, chance)
-
-        known = Informers(
-            *(informer(kind) for kind in (Pod, Node, Claim, Volume, CsiDriver, Attachment))
-        )
-        recorder = Recorder(
-            LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), clock, chance, COMPONENT
-        )
-        working = AttachDetach(client, clock, recorder, known, policy)
-        parts = [getattr(known, name).run() for name in known.__struct_fields__]
-        parts += [recorder.run(), working.run(), self.attacher.run()]
+        loops = Loops("controllers", client, clock, chance)
+        working = add_controller(loops, policy)
         async with asyncio.TaskGroup() as tasks:
-            owned = [tasks.create_task(part) for part in parts]
+            owned = [tasks.create_task(part) for part in (loops.run(), self.attacher.run())]
             await self.settle()
             yield Running(client, working)
             for task in owned:

@@ -2,6 +2,7 @@
 
 from mooring.controllers.attachment.view import Policy
 from mooring.model.node import Node
+from tests.fakes.lagging import reflector_of
 from tests.fakes.objects import ATTACHMENTS, NODES, an_attachment
 from tests.scenarios.attachment.cluster import MANAGED, Cluster, name_of, unique
 
@@ -74,7 +75,7 @@ async def test_a_node_whose_last_word_was_missed_is_waited_for(cluster: Cluster)
         running.client.hold(Node)
         await cluster.uses("n1", "pv1")
         await cluster.delete(f"{NODES}/n1")
-        nodes = running.controller._known.nodes
+        nodes = reflector_of(running.controller._known.nodes)
         nodes.replace(await running.client.list(Node))
         running.client.let_go()
         await moves(cluster)

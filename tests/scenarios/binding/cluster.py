@@ -6,7 +6,7 @@ volumes that are names in a set, and fails as told.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -14,9 +14,7 @@ from typing import Any
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.client.contract import EVERYTHING
 from mooring.client.local import LocalClient
-from mooring.controllers.binding.caches import Informers
 from mooring.controllers.binding.contract import (
     InTreePlugins,
     Order,
@@ -30,23 +28,17 @@ from mooring.controllers.binding.recycle import (
     NFS_DEADLINE,
     PodRecycler,
 )
-from mooring.controllers.binding.run import COMPONENT, Binder, Settings
+from mooring.controllers.binding.run import COMPONENT, Binder, Settings, add_binder
 from mooring.controllers.protection import run as protection
-from mooring.model.attributes_class import AttributesClass
-from mooring.model.claim import Claim
 from mooring.model.document import Doc
 from mooring.model.keys import Key
-from mooring.model.node import Node
-from mooring.model.pod import Pod
-from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Plugin
-from mooring.reconcile.informer import Informer
-from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
 from tests.fakes.objects import CLAIMS, DEFAULT, VOLUMES
-from tests.scenarios.neighbours import FOREVER, Mortal
+from tests.scenarios.neighbours import FOREVER, NO_OPTIONS, Mortal
 
 FAKE = "kubernetes.io/fake"
 TURNS = 300  # of the event loop; more than any of this takes
@@ -144,35 +136,15 @@ class Cluster:
         clock, chance = self.clock, Random(1)  # noqa: S311  not for secrets
         client = self.a_client(writes)
 
-        def informer(kind: Any) -> Any:
-            return Informer(client, kind, EVERYTHING, clock, chance)
-
-        informers = Informers(
-            informer(Volume), informer(Claim), informer(StorageClass), informer(Pod), informer(Node)
-        )
-        guarded = protection.Informers(
-            informers.claims, informers.volumes, informer(AttributesClass), informers.pods
-        )
-        recorder = Recorder(client, clock, chance, COMPONENT)
-        other = Recorder(client, clock, chance, protection.COMPONENT)
-        binder = Binder(client, clock, informers, recorder, self._plugins(client), self.settings)
+        loops = Loops("controllers", client, clock, chance)
+        binder = add_binder(loops, self._plugins(client), self.settings)
+        protection.build(loops, NO_OPTIONS)
+        self.beside(loops)
         async with asyncio.TaskGroup() as tasks:
-            owned = [
-                tasks.create_task(part)
-                for part in (
-                    *(cache.run() for cache in informers.all()),
-                    guarded.classes.run(),
-                    recorder.run(),
-                    other.run(),
-                    protection.run(client, clock, other, guarded),
-                    binder.run(),
-                    *self.beside(client, informers, chance),
-                )
-            ]
+            running = tasks.create_task(loops.run())
             await self.settle()
             yield binder
-            for task in owned:
-                task.cancel()
+            running.cancel()
 
     def a_client(self, writes: int) -> Mortal:
         client = Refusing(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
@@ -180,11 +152,8 @@ class Cluster:
         client.gate = self.gate
         return client
 
-    def beside(
-        self, client: Mortal, informers: Informers, chance: Random
-    ) -> list[Coroutine[Any, Any, None]]:
+    def beside(self, loops: Loops) -> None:
         """What else runs in that process."""
-        return []
 
     def _plugins(self, client: Mortal) -> InTreePlugins:
         made: dict[str, Any] = {FAKE: self.plugin}

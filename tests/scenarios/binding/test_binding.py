@@ -6,6 +6,7 @@ from mooring.controllers.binding.decide.claim import LOST_VOLUME, NO_CONSUMER, N
 from mooring.controllers.binding.run import Settings
 from mooring.errors import Conflict, ConnectionLost
 from tests.fakes.clock import settle
+from tests.fakes.lagging import reflector_of
 from tests.fakes.objects import (
     CLAIMS,
     CLASSES,
@@ -219,7 +220,7 @@ async def test_a_new_claim_of_the_same_name_does_not_get_the_old_volume(cluster:
 async def test_66_a_volume_whose_claim_only_the_api_knows_is_not_released(cluster: Cluster) -> None:
     """The scheduler is quicker than our watch of claims."""
     async with cluster.binder() as binder:
-        claims = binder._caches.claims
+        claims = reflector_of(binder._caches.claims)
         claims.absorb = lambda change: None  # type: ignore[method-assign] # a watch that lags
         claim = await cluster.create(CLAIMS, a_claim(volumeName="disk"))
         reference = {"namespace": "default", "name": "data", "uid": claim["metadata"]["uid"]}

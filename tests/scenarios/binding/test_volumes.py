@@ -3,6 +3,7 @@
 from typing import Any
 
 from mooring.model.wellknown import Annotation, Finalizer
+from tests.fakes.lagging import reflector_of
 from tests.fakes.objects import CLAIMS, CLASSES, VOLUMES, Doc, a_claim, a_class, a_volume
 from tests.scenarios.binding.cluster import FAKE, Cluster
 
@@ -99,7 +100,7 @@ async def test_67_a_volume_of_a_claim_that_the_cache_takes_for_an_older_one_is_b
 ) -> None:
     async with cluster.binder() as binder:
         await cluster.create(CLAIMS, a_claim(storage="900Gi"))
-        claims = binder._caches.claims
+        claims = reflector_of(binder._caches.claims)
         claims.absorb = lambda change: None  # type: ignore[method-assign] # a watch that lags
         await cluster.patch(CLAIMS, "data", {"metadata": {"finalizers": None}})
         await cluster.delete(CLAIMS, "data")

@@ -9,6 +9,7 @@ from mooring.controllers.binding.run import Settings
 from mooring.model.claim import Claim
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
+from tests.fakes.lagging import reflector_of
 from tests.fakes.objects import CLAIMS, CLASSES, VOLUMES, Doc, a_claim, a_class, a_volume
 from tests.scenarios.faults.world import World
 
@@ -193,7 +194,7 @@ async def test_a_policy_changed_at_the_last_moment_counts(world: World) -> None:
     async with world.binder() as binder:
         await world.create(VOLUMES, a_disk("Delete"))
         await world.create(CLAIMS, a_claim())
-        volumes = binder._caches.volumes
+        volumes = reflector_of(binder._caches.volumes)
         absorb = volumes.absorb
         volumes.absorb = lambda change: None  # type: ignore[method-assign] # a watch that lags
         await world.patch(VOLUMES, "disk", {"spec": {"persistentVolumeReclaimPolicy": "Retain"}})

@@ -8,7 +8,6 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.pki import Pki
@@ -16,19 +15,15 @@ from mooring.apiserver.auth.tokens import open_role_tokens
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.apiserver.server import assemble
 from mooring.apiserver.store.sqlite import SqliteStore
-from mooring.client.contract import EVERYTHING, Client
+from mooring.client.contract import Client
 from mooring.client.local import LocalClient
 from mooring.clock import RealClock
-from mooring.controllers.binding.caches import Informers
 from mooring.controllers.binding.contract import InTreePlugins
-from mooring.controllers.binding.run import COMPONENT, Binder
+from mooring.controllers.binding.run import add_binder
 from mooring.model.claim import Claim
-from mooring.model.node import Node
-from mooring.model.pod import Pod
-from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.reconcile.informer import Informer
-from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.loops import Loops
 from tests.fakes.objects import a_claim, a_volume
 from tests.fakes.waiting import until
 from tests.scenarios.faults.trouble import Troubled
@@ -62,22 +57,16 @@ class Moving(Troubled):
 
 
 @asynccontextmanager
-async def a_binder(client: Client) -> AsyncIterator[Informers]:
+async def a_binder(client: Client) -> AsyncIterator[Informer[Claim]]:
     clock, chance = RealClock(), random.SystemRandom()
 
-    def informer(kind: Any) -> Any:
-        return Informer(client, kind, EVERYTHING, clock, chance)
-
-    kinds = (Volume, Claim, StorageClass, Pod, Node)
-    informers = Informers(*(informer(kind) for kind in kinds))
-    recorder = Recorder(client, clock, chance, COMPONENT)
-    binder = Binder(client, clock, informers, recorder, InTreePlugins())
+    loops = Loops("controllers", client, clock, chance)
+    claims = loops.informer(Claim)
+    add_binder(loops, InTreePlugins())
     async with asyncio.TaskGroup() as tasks:
-        parts = (*(cache.run() for cache in informers.all()), recorder.run(), binder.run())
-        owned = [tasks.create_task(part) for part in parts]
-        yield informers
-        for task in owned:
-            task.cancel()
+        running = tasks.create_task(loops.run())
+        yield claims
+        running.cancel()
 
 
 async def create_pairs(client: Client, numbers: range) -> None:
@@ -88,31 +77,31 @@ async def create_pairs(client: Client, numbers: range) -> None:
         await client.create(Claim, claim)
 
 
-def bound(informers: Informers, count: int) -> Callable[[], bool]:
-    return lambda: sum(claim.is_bound for claim in informers.claims.all()) >= count
+def bound(claims: Informer[Claim], count: int) -> Callable[[], bool]:
+    return lambda: sum(claim.is_bound for claim in claims.all()) >= count
 
 
 async def test_pairs_are_bound_one_to_one_over_a_restart(pki: Pki, tmp_path: Path) -> None:
     server = Server(pki, tmp_path)
     await server.start()
     client = Moving(server.client, FOREVER)
-    async with a_binder(client) as informers:
+    async with a_binder(client) as claims:
         await create_pairs(server.client, range(PAIRS))
-        await until(bound(informers, PAIRS // 4))
+        await until(bound(claims, PAIRS // 4))
         client.go_down()
         await server.stop()
         server = Server(pki, tmp_path)
         await server.start()
         client.moves_to(server.client)
         await create_pairs(server.client, range(PAIRS, ALL))
-        await until(bound(informers, ALL))
-    claims = (await server.client.list(Claim)).items
+        await until(bound(claims, ALL))
+    listed = (await server.client.list(Claim)).items
     volumes = {volume.name: volume for volume in (await server.client.list(Volume)).items}
     await server.stop()
-    assert {claim.name: claim.spec.volume_name for claim in claims} == {
+    assert {claim.name: claim.spec.volume_name for claim in listed} == {
         f"c{i}": f"v{i}" for i in range(ALL)
     }
-    for claim in claims:
+    for claim in listed:
         reference = volumes[claim.spec.volume_name].spec.claim_ref
         assert reference is not None
         assert reference.uid == claim.uid

@@ -4,8 +4,6 @@
 is: no claim without its volume, no volume with two claims, nothing gone that was to be kept.
 """
 
-from collections.abc import Coroutine
-from random import Random
 from typing import Any
 
 from mooring.apiserver.api.in_process import InProcessApi
@@ -15,13 +13,13 @@ from mooring.apiserver.patching.merge import merge_patch
 from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.changing import stored_form
 from mooring.client.local import LocalClient
-from mooring.controllers.binding.caches import Informers
 from mooring.controllers.expansion import run as expansion
 from mooring.model.document import Doc
-from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.loops import Loops
 from tests.fakes.objects import CLAIMS, PODS, VOLUMES
 from tests.scenarios.binding.cluster import Cluster
 from tests.scenarios.faults.trouble import Troubled
+from tests.scenarios.neighbours import NO_OPTIONS
 
 RECYCLER = "recycler-for-"
 
@@ -47,14 +45,8 @@ class World(Cluster):
         self.plugin.live = self.client.live
         return self.client
 
-    def beside(
-        self, client: Any, informers: Informers, chance: Random
-    ) -> list[Coroutine[Any, Any, None]]:
-        recorder = Recorder(client, self.clock, chance, expansion.COMPONENT)
-        growing = expansion.Expansion(
-            client, self.clock, recorder, informers.claims, informers.volumes
-        )
-        return [recorder.run(), growing.run()]
+    def beside(self, loops: Loops) -> None:
+        expansion.build(loops, NO_OPTIONS)
 
     async def settle(self) -> None:
         await super().settle()

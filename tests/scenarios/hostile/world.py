@@ -16,10 +16,14 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER
 from mooring.apiserver.kinds.contract import Kind
 from mooring.client.local import LocalClient
+from mooring.controllers import role as controllers
 from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
+from mooring.controllers.options import Options
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
-from mooring.stack.controllers import Controllers
-from mooring.stack.scheduler import Scheduler
+from mooring.reconcile.role import Role
+from mooring.reconcile.shared_informer import SharedInformers
+from mooring.scheduling import role as scheduling
 from tests.fakes import objects
 from tests.fakes.api import Answered, ApiUnderTest
 from tests.fakes.hostile import Doc, Hostile
@@ -333,11 +337,16 @@ async def hostile_world(api: ApiUnderTest, directory: Path) -> AsyncIterator[Wor
     plugin = HostPathPlugin(directory, HostPathProvisioning.ON)
     as_controllers = LocalClient(InProcessApi(backend, CONTROLLERS))
     as_scheduler = LocalClient(InProcessApi(backend, SCHEDULER))
+    informers = SharedInformers(as_controllers, clock, chance)
+    loops = Loops(controllers.NAME, as_controllers, clock, chance, informers)
+    scheduler = Loops(scheduling.NAME, as_scheduler, clock, chance, informers)
+    roles: tuple[Role, ...] = (
+        informers,
+        controllers.build(loops, Options(plugin)),
+        scheduling.build(scheduler),
+    )
     async with cluster.node(real=True), asyncio.TaskGroup() as tasks:
-        owned = [
-            tasks.create_task(Controllers(as_controllers, clock, chance, plugin).run()),
-            tasks.create_task(Scheduler(as_scheduler, clock, chance).run()),
-        ]
+        owned = [tasks.create_task(role.run()) for role in roles]
         await api.settle()
         yield World(api, cluster, owned)
         for task in owned:

@@ -6,7 +6,7 @@ from mooring.client.contract import Change
 from mooring.model.document import Doc
 from mooring.model.pod import Pod
 from mooring.reconcile.cache import Cache
-from mooring.reconcile.informer import Informer
+from mooring.reconcile.reflector import Reflector
 from tests.fakes.objects import CLAIMS, PODS, a_claim, a_pod
 from tests.scenarios.neighbours import Cluster
 
@@ -78,12 +78,12 @@ async def test_90_a_pod_without_a_node_does_not_keep_a_claim(cluster: Cluster) -
 async def test_90_a_pod_that_only_the_server_knows_keeps_a_claim(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lag_behind(informer: Informer[Pod], change: Change[Pod]) -> None:
+    def lag_behind(informer: Reflector[Pod], change: Change[Pod]) -> None:
         if informer.kind is not Pod:
             Cache.absorb(informer, change)
 
     await cluster.create(CLAIMS, a_claim())
-    monkeypatch.setattr(Informer, "absorb", lag_behind)
+    monkeypatch.setattr(Reflector, "absorb", lag_behind)
     async with cluster.neighbours():
         await cluster.create(PODS, a_pod(node="n1", claim="data"))
         await cluster.delete(CLAIMS, "data")

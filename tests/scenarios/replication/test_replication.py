@@ -11,19 +11,16 @@ import pytest
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.client.contract import EVERYTHING, Client
+from mooring.client.contract import Client
 from mooring.client.local import LocalClient
 from mooring.controllers.replication import run as replication
 from mooring.errors import ConnectionLost
 from mooring.model.document import Doc
 from mooring.model.meta import ApiObject
-from mooring.model.pod import Pod
-from mooring.model.replication_controller import ReplicationController
-from mooring.reconcile.informer import Informer
-from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.objects import PODS, a_pod
-from tests.scenarios.neighbours import FOREVER, Cluster, Mortal
+from tests.scenarios.neighbours import FOREVER, NO_OPTIONS, Cluster, Mortal
 
 DEFAULT = "/api/v1/namespaces/default"
 RCS = f"{DEFAULT}/replicationcontrollers"
@@ -74,17 +71,13 @@ async def replicating(
     clock, chance = api.clock, Random(1)  # noqa: S311  not for secrets
     in_process = InProcessApi(api.parts.backend, CONTROLLERS, check=api.parts.access.check)
     client = Losing(LocalClient(in_process), writes, lost)
-    controllers = Informer(client, ReplicationController, EVERYTHING, clock, chance)
-    pods = Informer(client, Pod, EVERYTHING, clock, chance)
-    recorder = Recorder(client, clock, chance, replication.COMPONENT)
-    reconciler = replication.Replication(client, clock, recorder, controllers, pods)
+    loops = Loops("controllers", client, clock, chance)
+    replication.build(loops, NO_OPTIONS)
     async with asyncio.TaskGroup() as tasks:
-        parts = (controllers.run(), pods.run(), recorder.run(), reconciler.run())
-        owned = [tasks.create_task(part) for part in parts]
+        running = tasks.create_task(loops.run())
         await cluster.settle()
         yield
-        for task in owned:
-            task.cancel()
+        running.cancel()
 
 
 @pytest.fixture

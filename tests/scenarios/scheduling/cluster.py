@@ -14,7 +14,8 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import SCHEDULER
 from mooring.client.local import LocalClient
 from mooring.model.document import Doc
-from mooring.stack.scheduler import Scheduler
+from mooring.reconcile.loops import Loops
+from mooring.scheduling.role import NAME, build
 from tests.fakes.objects import (
     CLAIMS,
     CLASSES,
@@ -73,7 +74,7 @@ class Cluster(binding.Cluster):
         client = Mortal(LocalClient(api), writes)
         chance = Random(1)  # noqa: S311  not for secrets
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(Scheduler(client, self.clock, chance).run())
+            running = tasks.create_task(build(Loops(NAME, client, self.clock, chance)).run())
             await self.settle()
             yield client
             running.cancel()

@@ -14,21 +14,19 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS, SIDECARS
 from mooring.client.contract import EVERYTHING, Change, Scope
 from mooring.client.local import LocalClient
-from mooring.controllers.binding.caches import Informers
 from mooring.controllers.binding.contract import InTreePlugins
-from mooring.controllers.binding.run import Binder
+from mooring.controllers.binding.run import add_binder
 from mooring.controllers.protection import run as protection
 from mooring.model.attachment import Attachment
-from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
 from mooring.model.document import Doc
 from mooring.model.node import Node
-from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
-from mooring.reconcile.informer import Informer
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.reflector import Reflector
 from mooring.sidecars.attacher import caches as attacher_caches
 from mooring.sidecars.attacher.run import Attacher
 from mooring.sidecars.provisioner import caches as provisioner_caches
@@ -52,7 +50,7 @@ from tests.fakes.objects import (
     a_node,
     a_volume,
 )
-from tests.scenarios.neighbours import FOREVER, Mortal
+from tests.scenarios.neighbours import FOREVER, NO_OPTIONS, Mortal
 from tests.scenarios.sidecars.driver import NAME, FakeDriver
 
 TURNS = 400  # of the event loop; more than any of this takes
@@ -132,18 +130,10 @@ class Cluster:
     @asynccontextmanager
     async def neighbours(self) -> AsyncIterator[None]:
         """The binder and the protection of claims and volumes."""
-        client = self.client()
-        kinds = (Volume, Claim, StorageClass, Pod, Node, AttributesClass)
-        known = [self.informer(client, kind) for kind in kinds]
-        volumes, claims, _, pods, _, attributes = known
-        recorder = Recorder(self.client(), self.clock, Random(3), "binder")  # noqa: S311  no secret
-        binder = Binder(
-            client, self.clock, Informers(*known[:5]), recorder, InTreePlugins({}, {}, {})
-        )
-        protected = protection.Informers(claims, volumes, attributes, pods)
-        parts = [each.run() for each in known]
-        guard = protection.run(client, self.clock, recorder, protected)
-        async with self._owned([*parts, recorder.run(), binder.run(), guard]):
+        loops = Loops("controllers", self.client(), self.clock, Random(3))  # noqa: S311  no secret
+        add_binder(loops, InTreePlugins({}, {}, {}))
+        protection.build(loops, NO_OPTIONS)
+        async with self._owned([loops.run()]):
             yield
 
     @asynccontextmanager
@@ -193,7 +183,7 @@ class Cluster:
 
     def informer(self, client: Any, kind: Any) -> Any:
         chance = Random(11)  # noqa: S311  not for secrets
-        return Informer(client, kind, EVERYTHING, self.clock, chance)
+        return Reflector(client, kind, EVERYTHING, self.clock, chance)
 
     async def settle(self) -> None:
         await settle(TURNS)

@@ -27,8 +27,8 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
-from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.reflector import Reflector
 from mooring.sidecars.attacher import caches as attacher_caches
 from mooring.sidecars.attacher.run import Attacher
 from mooring.sidecars.provisioner import caches as provisioner_caches
@@ -113,7 +113,7 @@ class World:
         chance = Random(1)  # noqa: S311  no secret
         self._watches = {kind: FakeClient(self.server, self.clock) for kind in KINDS}
         known: dict[Any, Any] = {
-            kind: Informer(self._watches[kind], kind, EVERYTHING, self.clock, chance)
+            kind: Reflector(self._watches[kind], kind, EVERYTHING, self.clock, chance)
             for kind in KINDS
         }
         watched = {kind: Watched(informer) for kind, informer in known.items()}

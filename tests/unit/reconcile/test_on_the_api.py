@@ -19,9 +19,9 @@ from mooring.model.event import Event
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.model.reference import ObjectReference
-from mooring.reconcile.informer import Informer
 from mooring.reconcile.lease import LeaderElection
 from mooring.reconcile.recorder import Recorder, reference_to
+from mooring.reconcile.reflector import Reflector
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
 from tests.fakes.clock import settle
 from tests.fakes.objects import a_claim
@@ -70,7 +70,7 @@ async def test_an_informer_follows_the_server(
     api: ApiUnderTest, client: Client, chance: Random
 ) -> None:
     first = await client.create(Claim, claim("first"))
-    informer = Informer(client, Claim, EVERYTHING, api.clock, chance)
+    informer = Reflector(client, Claim, EVERYTHING, api.clock, chance)
     told: list[str] = []
     informer.on_change(lambda old, new: told.append(f"{old and old.name} {new and new.name}"))
     async with running(informer.run()):

@@ -2,14 +2,19 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from random import Random
 
 import pytest
 
 from mooring.errors import Conflict, ConnectionLost, Invalid, TooManyRequests
 from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
-from mooring.reconcile.worker import Again, Reconcile, Settled, Verdict, run, serve, work
+from mooring.reconcile.worker import Again, Reconcile, Settled, Verdict, serve, work
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 
 Outcome = Verdict | Exception
 
@@ -55,6 +60,18 @@ def clock() -> VirtualClock:
 @pytest.fixture
 def queue(clock: VirtualClock) -> KeyedQueue[str]:
     return KeyedQueue(clock, Backoff(1, 100))
+
+
+def in_loops(
+    clock: VirtualClock, sources: list[Source], queue: KeyedQueue[str], script: Reconcile[str]
+) -> Loops:
+    """A role with these informers, and two workers on the queue."""
+    client, chance = FakeClient(FakeServer(clock), clock), Random(1)  # noqa: S311  no secret
+    loops = Loops("tester", client, clock, chance)
+    for source in sources:
+        loops.add(source.run)
+    loops.add(partial(work, sources, queue, script, workers=2))
+    return loops
 
 
 @asynccontextmanager
@@ -130,7 +147,7 @@ async def test_nothing_is_decided_before_every_informer_is_synced(
     sources = [Source(), Source()]
     script = Script(clock)
     queue.add("a")
-    task = asyncio.create_task(run(sources, queue, script, workers=2))
+    task = asyncio.create_task(in_loops(clock, sources, queue, script).run())
     await settle()
     assert all(source.is_running for source in sources)
     sources[1].synced.set()
@@ -150,7 +167,7 @@ async def test_if_one_informer_dies_all_of_it_stops(
     sources = [Source(), Source()]
     for source in sources:
         source.synced.set()
-    task = asyncio.create_task(run(sources, queue, Script(clock), workers=2))
+    task = asyncio.create_task(in_loops(clock, sources, queue, Script(clock)).run())
     await settle()
     assert sources[0].broken is not None
     sources[0].broken.set_exception(RuntimeError("broken"))

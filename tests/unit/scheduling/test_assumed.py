@@ -1,13 +1,18 @@
 """What is decided and not written yet."""
 
+from random import Random
+
 from msgspec.structs import replace
 
-from mooring.client.contract import Change, ChangeType, Listing
+from mooring.client.contract import EVERYTHING, Change, ChangeType, Listing
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.reflector import Reflector
 from mooring.scheduling.assumed import Assumed
 from mooring.scheduling.decide.wanted import meant_for
+from tests.fakes.client import FakeClient
+from tests.fakes.clock import VirtualClock
+from tests.fakes.fake_server import FakeServer
 from tests.unit.scheduling.things import a_claim
 
 DATA = Key("default", "data")
@@ -18,9 +23,11 @@ def at(claim: Claim, version: int) -> Claim:
     return replace(claim, metadata=replace(claim.metadata, resource_version=str(version)))
 
 
-def a_world() -> tuple[Cache[Claim], Assumed[Claim], list[str]]:
+def a_world() -> tuple[Reflector[Claim], Assumed[Claim], list[str]]:
     told: list[str] = []
-    cache: Cache[Claim] = Cache()
+    clock = VirtualClock()
+    client, chance = FakeClient(FakeServer(clock), clock), Random(1)  # noqa: S311  no secret
+    cache = Reflector(client, Claim, EVERYTHING, clock, chance)
     cache.replace(Listing([SEEN], "1"))
     assumed = Assumed(cache, lambda claim: told.append(claim.selected_node))
     told.clear()

@@ -11,8 +11,8 @@ from mooring.errors import Conflict
 from mooring.model.event import Event
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
-from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.reflector import Reflector
 from mooring.reconcile.worker import work
 from mooring.scheduling.reports import LONGEST_NOTE, Reason, Reports, shortened
 from tests.fakes import objects
@@ -28,7 +28,7 @@ class World:
         self.server = FakeServer(self.clock)
         self.client = FakeClient(self.server, self.clock)
         chance = Random(1)  # noqa: S311  not for secrets
-        self.pods = Informer(self.client, Pod, EVERYTHING, self.clock, chance)
+        self.pods = Reflector(self.client, Pod, EVERYTHING, self.clock, chance)
         self.recorder = Recorder(self.client, self.clock, chance, "default-scheduler")
         self.reports = Reports(self.client, self.clock, self.recorder, self.pods)
         doc = objects.a_pod()

@@ -18,7 +18,8 @@ from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
-from mooring.stack.scheduler import Scheduler
+from mooring.reconcile.loops import Loops
+from mooring.scheduling.role import NAME, build
 from tests.fakes import objects
 from tests.fakes.client import FakeClient, FakeServer
 from tests.fakes.clock import VirtualClock, settle
@@ -106,7 +107,7 @@ async def world() -> AsyncIterator[World]:
     world.add(Node, a_ready_node("n1"))
     world.add(StorageClass, a_waiting_class())
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(Scheduler(world.client, world.clock, chance).run())
+        running = tasks.create_task(build(Loops(NAME, world.client, world.clock, chance)).run())
         await world.settle()
         yield world
         running.cancel()

@@ -16,10 +16,10 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import node_user
 from mooring.client.local import LocalClient
 from mooring.oci.probe import NoRuntime
+from mooring.reconcile.merged_metrics import MergedMetrics
 from mooring.stack.node import NodeRole, Place, look_at
 from mooring.stack.node_root import node_root
 from mooring.stack.pods import Terms
-from mooring.stack.together import Together
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
 from tests.fakes.mounts import FakeMounts
 from tests.fakes.objects import CONFIG_MAPS, PODS, a_config_map
@@ -124,7 +124,7 @@ async def test_what_is_there_when_it_stops_is_there_when_it_starts_again(world: 
         await until(scratch.is_dir)
     (scratch / "file").touch()
     async with world.node() as node:
-        shown = Together(list(node.collectors()))
+        shown = MergedMetrics(list(node.collectors()))
         await until(lambda: 'state="actual_state_of_world"} 1.0' in _page(shown))
         assert (scratch / "file").exists()
 
@@ -138,7 +138,7 @@ async def test_what_a_pod_left_that_is_gone_is_swept_up(world: World) -> None:
         await until(lambda: not volumes.parent.exists())
 
 
-def _page(shown: Together) -> str:
+def _page(shown: MergedMetrics) -> str:
     registry = CollectorRegistry()
     registry.register(shown)
     return generate_latest(registry).decode()

@@ -16,11 +16,11 @@ from pathlib import Path
 import msgspec
 
 from mooring.apiserver.store.contract import Entry
-from mooring.apiserver.store.lock import DirectoryLock
 from mooring.apiserver.store.revision_mark import RevisionMark, find_mark
 from mooring.apiserver.store.timeline import FIRST_REVISION
 from mooring.apiserver.store.wal import loses_commits
 from mooring.errors import Damaged, UsageError
+from mooring.host.directory_lock import DirectoryLock
 
 _FORMAT = 1
 

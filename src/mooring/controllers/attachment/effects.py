@@ -38,7 +38,7 @@ from mooring.model.steps import Emit
 from mooring.model.wellknown import Plugin
 from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.reconcile.apply import apply
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
 
 _log = log.get("mooring.attachment")
@@ -54,7 +54,7 @@ class Effects:
         self,
         client: Client,
         recorder: Recorder,
-        attachments: Cache[Attachment],
+        attachments: Informer[Attachment],
         actual: Actual,
         reports: NodeReports,
         metrics: AttachmentMetrics,

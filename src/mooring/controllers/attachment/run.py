@@ -30,6 +30,7 @@ from mooring.controllers.attachment.resolve import (
 )
 from mooring.controllers.attachment.status import NodeReports
 from mooring.controllers.attachment.view import Departure, Place, Policy, VolumeView
+from mooring.controllers.options import Options
 from mooring.model.attachment import Attachment, AttachmentStatus
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
@@ -41,6 +42,7 @@ from mooring.model.volume import Volume
 from mooring.plugins.csi.attachment_name import CsiName, find_csi_name
 from mooring.plugins.csi.attachment_wait import NotYet, judge_attach
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import shielded
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
@@ -63,6 +65,31 @@ class Informers(msgspec.Struct, frozen=True):
     volumes: Informer[Volume]
     drivers: Informer[CsiDriver]
     attachments: Informer[Attachment]
+
+
+def build(loops: Loops, options: Options) -> None:
+    """Add the AttachDetach controller to the role."""
+    add_controller(loops, options.detaching)
+
+
+def add_controller(loops: Loops, policy: Policy) -> "AttachDetach":
+    known = Informers(
+        loops.informer(Pod),
+        loops.informer(Node),
+        loops.informer(Claim),
+        loops.informer(Volume),
+        loops.informer(CsiDriver),
+        loops.informer(Attachment),
+    )
+    recorder = loops.recorder(COMPONENT)
+    controller = AttachDetach(loops.client, loops.clock, recorder, known, policy)
+    queues = {
+        controller.queue_name: controller.queue,
+        controller.nodes_queue_name: controller.nodes_queue,
+    }
+    loops.add(controller.run, queues)
+    loops.count(controller.metrics)
+    return controller
 
 
 class AttachDetach:

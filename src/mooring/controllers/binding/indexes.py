@@ -7,7 +7,7 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.informer import Informer
 
 CLAIMS_BY_VOLUME = "volume"  # by the volumeName of the claim
 CLAIMS_BY_NODE = "node"  # by the node that the scheduler chose
@@ -15,14 +15,14 @@ PODS_BY_CLAIM = "claim"  # by the keys of the claims that a pod uses
 RECYCLED_BY_CLAIM = "recycled"  # volumes to be recycled, by the claim they were for
 
 
-def add_indexes(claims: Cache[Claim], pods: Cache[Pod], volumes: Cache[Volume]) -> None:
+def add_indexes(claims: Informer[Claim], pods: Informer[Pod], volumes: Informer[Volume]) -> None:
     claims.add_index(CLAIMS_BY_VOLUME, _volume_named)
     claims.add_index(CLAIMS_BY_NODE, _node_chosen)
     pods.add_index(PODS_BY_CLAIM, _claims_used)
     volumes.add_index(RECYCLED_BY_CLAIM, _claim_recycled)
 
 
-def find_named_by(claims: Cache[Claim], volume: Volume) -> Claim | None:
+def find_named_by(claims: Informer[Claim], volume: Volume) -> Claim | None:
     """A claim that was bound to this volume, and still names it; the volume may know nothing of it.
 
     Of several the first by name: it is only known of each that it believes so.

@@ -31,7 +31,7 @@ from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
 from mooring.model.wire import read_document
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.informer import Informer
 from mooring.reconcile.live_gate import LiveGate
 
 TRIES = 5
@@ -47,7 +47,7 @@ class Provisioning:
         clock: Clock,
         effects: Effects,
         plugins: InTreePlugins,
-        nodes: Cache[Node],
+        nodes: Informer[Node],
         metrics: BinderMetrics,
     ) -> None:
         self._client = client

@@ -34,12 +34,19 @@ from mooring.controllers.binding.plan import (
 )
 from mooring.controllers.binding.provision import Provisioning as ProvisionOperation
 from mooring.controllers.binding.reclaim import Reclaiming
+from mooring.controllers.binding.recycle import PodRecycler
 from mooring.controllers.binding.view import ClaimView, Provisioning, VolumeView
 from mooring.controllers.binding.wakes import FRESH_SECONDS, Wakes
+from mooring.controllers.options import Options
 from mooring.errors import NotFound
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume, VolumePhase
+from mooring.model.wellknown import Plugin
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict, lasting, work
@@ -55,6 +62,42 @@ class Settings(msgspec.Struct, frozen=True):
     provisioning: Provisioning = Provisioning.ON
     workers: int = 32
     resync_seconds: float = 600.0  # in which everything is looked at once, without cause
+
+
+def build(loops: Loops, options: Options) -> None:
+    """Add the binder to the role."""
+    add_binder(loops, _plugins(loops.client, options))
+
+
+def add_binder(
+    loops: Loops,
+    plugins: InTreePlugins,
+    settings: Settings = Settings(),  # noqa: B008 - immutable
+) -> "Binder":
+    informers = Informers(
+        loops.informer(Volume),
+        loops.informer(Claim),
+        loops.informer(StorageClass),
+        loops.informer(Pod),
+        loops.informer(Node),
+    )
+    recorder = loops.recorder(COMPONENT)
+    binder = Binder(loops.client, loops.clock, informers, recorder, plugins, settings)
+    loops.add(binder.run, {"claims": binder.queue})  # upstream has a second queue for volumes
+    loops.count(binder.metrics)
+    return binder
+
+
+def _plugins(client: Client, options: Options) -> InTreePlugins:
+    recycling = options.recycling
+    return InTreePlugins(
+        provisioners={Plugin.HOST_PATH: options.host_path},
+        deleters={Plugin.HOST_PATH: options.host_path},
+        recyclers={
+            Plugin.HOST_PATH: PodRecycler(client, recycling.host_path, recycling.host_path_pod),
+            Plugin.NFS: PodRecycler(client, recycling.nfs, recycling.nfs_pod),
+        },
+    )
 
 
 class Binder:

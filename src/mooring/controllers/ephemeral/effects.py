@@ -10,14 +10,14 @@ from mooring.errors import MooringError
 from mooring.model.claim import Claim
 from mooring.model.steps import Emit, Fail
 from mooring.reconcile.apply import apply
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
 
 _log = log.get("mooring.ephemeral")
 
 
 class Effects:
-    def __init__(self, client: Client, recorder: Recorder, claims: Cache[Claim]) -> None:
+    def __init__(self, client: Client, recorder: Recorder, claims: Informer[Claim]) -> None:
         self.counts = EphemeralCounts()
         self._client = client
         self._recorder = recorder

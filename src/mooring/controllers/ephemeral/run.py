@@ -8,10 +8,12 @@ from mooring.controllers.ephemeral.decide import decide
 from mooring.controllers.ephemeral.effects import Effects
 from mooring.controllers.ephemeral.metrics import EphemeralCounts
 from mooring.controllers.ephemeral.view import claims_of_pod, has_ephemeral_volume, view
+from mooring.controllers.options import Options
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, work
@@ -21,6 +23,15 @@ COMPONENT: Final = "ephemeral_volume"
 
 WORKERS = 16
 _PODS = "ephemeral: pods by claim"
+
+
+def build(loops: Loops, _: Options) -> None:
+    """Add the reconciler of ephemeral volumes to the role."""
+    pods, claims = loops.informer(Pod), loops.informer(Claim)
+    recorder = loops.recorder(COMPONENT)
+    controller = EphemeralVolumes(loops.client, loops.clock, recorder, pods, claims)
+    loops.add(controller.run, {controller.queue_name: controller.queue})
+    loops.count(controller.counts)
 
 
 class EphemeralVolumes:

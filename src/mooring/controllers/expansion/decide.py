@@ -21,9 +21,9 @@ from mooring.controllers.expansion.view import (
     needs_file_system,
 )
 from mooring.model.claim import Claim
+from mooring.model.csi_migration import Migration, find_migration
 from mooring.model.event import EventType
 from mooring.model.expansion import Grow, LeaveAlone, LeaveToNode, RetryOnNode, decide_target
-from mooring.model.migration import Migration, find_migration
 from mooring.model.quantity import Quantity
 from mooring.model.steps import Emit, Fail, plan
 from mooring.model.storage_terms import STORAGE

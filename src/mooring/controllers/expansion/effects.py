@@ -26,7 +26,7 @@ from mooring.model.storage_terms import STORAGE
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.reconcile.apply import apply
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
 
 _log = log.get("mooring.expansion")
@@ -38,8 +38,8 @@ class Effects:
         client: Client,
         clock: Clock,
         recorder: Recorder,
-        claims: Cache[Claim],
-        volumes: Cache[Volume],
+        claims: Informer[Claim],
+        volumes: Informer[Volume],
     ) -> None:
         self._client = client
         self._clock = clock

@@ -7,11 +7,13 @@ from mooring.clock import Clock
 from mooring.controllers.expansion.decide import decide
 from mooring.controllers.expansion.effects import Effects
 from mooring.controllers.expansion.view import ClaimView, find_local_expander, wakes
+from mooring.controllers.options import Options
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, work
@@ -20,6 +22,14 @@ COMPONENT: Final = "volume_expand"
 """Who its events come from."""
 
 WORKERS = 10
+
+
+def build(loops: Loops, _: Options) -> None:
+    """Add the expand controller to the role."""
+    claims, volumes = loops.informer(Claim), loops.informer(Volume)
+    recorder = loops.recorder(COMPONENT)
+    controller = Expansion(loops.client, loops.clock, recorder, claims, volumes)
+    loops.add(controller.run, {controller.queue_name: controller.queue})
 
 
 class Expansion:

@@ -4,14 +4,12 @@ Each takes informers that somebody else runs, as they are shared. Nothing is dec
 them are synced.
 """
 
-import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-import msgspec
-
 from mooring.client.contract import Client
 from mooring.clock import Clock
+from mooring.controllers.options import Options
 from mooring.controllers.protection.decide import (
     decide_claim,
     decide_class,
@@ -38,6 +36,7 @@ from mooring.model.steps import Emit
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, work
@@ -51,23 +50,17 @@ _PODS = "protection: pods by claim"
 _REFERRING = "protection: by attributes class"
 
 
-class Informers(msgspec.Struct, frozen=True):
-    claims: Informer[Claim]
-    volumes: Informer[Volume]
-    classes: Informer[AttributesClass]
-    pods: Informer[Pod]
-
-
-async def run(client: Client, clock: Clock, recorder: Recorder, informers: Informers) -> None:
-    """Protect claims, volumes and classes until cancelled."""
-    known = informers
-    async with asyncio.TaskGroup() as tasks:
-        for protection in (
-            ClaimProtection(client, clock, recorder, known.claims, known.pods),
-            VolumeProtection(client, clock, known.volumes),
-            ClassProtection(client, clock, known.classes, known.volumes, known.claims),
-        ):
-            tasks.create_task(protection.run())
+def build(loops: Loops, _: Options) -> None:
+    """Add the protection of claims, of volumes and of classes to the role."""
+    client, clock = loops.client, loops.clock
+    claims, volumes = loops.informer(Claim), loops.informer(Volume)
+    pods, classes = loops.informer(Pod), loops.informer(AttributesClass)
+    of_claims = ClaimProtection(client, clock, loops.recorder(COMPONENT), claims, pods)
+    of_volumes = VolumeProtection(client, clock, volumes)
+    of_classes = ClassProtection(client, clock, classes, volumes, claims)
+    loops.add(of_claims.run, {of_claims.queue_name: of_claims.queue})
+    loops.add(of_volumes.run, {of_volumes.queue_name: of_volumes.queue})
+    loops.add(of_classes.run, {of_classes.queue_name: of_classes.queue})
 
 
 class ClaimProtection:

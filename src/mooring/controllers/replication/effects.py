@@ -18,7 +18,7 @@ from mooring.errors import ApiError, ConnectionLost, Forbidden, NotFound
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.model.replication_controller import ReplicationController
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder, reference_to
 
 _log = log.get("mooring.replication")
@@ -31,8 +31,8 @@ class Effects:
         self,
         client: Client,
         recorder: Recorder,
-        controllers: Cache[ReplicationController],
-        pods: Cache[Pod],
+        controllers: Informer[ReplicationController],
+        pods: Informer[Pod],
     ) -> None:
         self.doomed: set[str] = set()  # uids of pods whose deletion was asked for
         self._client = client

@@ -4,6 +4,7 @@ from typing import Final
 
 from mooring.client.contract import Client
 from mooring.clock import Clock
+from mooring.controllers.options import Options
 from mooring.controllers.replication.decide import decide, seconds_until_available
 from mooring.controllers.replication.effects import Effects
 from mooring.controllers.replication.view import view
@@ -11,6 +12,7 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.replication_controller import ReplicationController
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict, work
@@ -22,6 +24,14 @@ WORKERS = 4
 _OWNED = "replication: pods by owner"
 _FREE = "replication: pods of nobody by namespace"
 _IN_NAMESPACE = "replication: controllers by namespace"
+
+
+def build(loops: Loops, _: Options) -> None:
+    """Add the replication controller to the role."""
+    replicated, pods = loops.informer(ReplicationController), loops.informer(Pod)
+    recorder = loops.recorder(COMPONENT)
+    controller = Replication(loops.client, loops.clock, recorder, replicated, pods)
+    loops.add(controller.run, {controller.queue_name: controller.queue})
 
 
 class Replication:

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from mooring.model.csi_migration import DRIVERS
 from mooring.model.csi_node import CsiNode
-from mooring.model.migration import DRIVERS
 from mooring.model.node_selector import (
     NodeOperator,
     NodeRequirement,

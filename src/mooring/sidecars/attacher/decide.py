@@ -12,10 +12,10 @@ from mooring.csi.capability import (
 )
 from mooring.csi.controller import AttachVolume
 from mooring.errors import MooringError
+from mooring.model.csi_translation import translate
 from mooring.model.reference import SecretReference
 from mooring.model.steps import plan
 from mooring.model.storage_terms import VolumeMode
-from mooring.model.translation import translate
 from mooring.model.volume import VolumeSpec
 from mooring.model.volume_source import CsiSource
 from mooring.model.wellknown import Annotation

@@ -18,7 +18,7 @@ from mooring.model.may_destroy import DetachOrder, Go, Stay
 from mooring.model.reference import SecretReference
 from mooring.model.volume import Volume
 from mooring.reconcile.apply import NotNow
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.informer import Informer
 from mooring.reconcile.live_gate import LiveGate
 from mooring.reconcile.worker import Settled, Verdict
 from mooring.sidecars.attacher.plan import (
@@ -51,8 +51,8 @@ class Effects:
         client: Client,
         clock: Clock,
         driver: Driver,
-        attachments: Cache[Attachment],
-        volumes: Cache[Volume],
+        attachments: Informer[Attachment],
+        volumes: Informer[Volume],
         call_seconds: float,
     ) -> None:
         self._gate = LiveGate(client)

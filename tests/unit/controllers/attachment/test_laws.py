@@ -28,8 +28,8 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.plugins.csi.attachment_name import CsiName
-from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.reflector import Reflector
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.fake_server import FakeServer
@@ -95,7 +95,7 @@ class World:
 
         def informer(kind: Any) -> Any:
             eyes = self.eyes_on_nodes if kind is Node else client
-            return Informer(eyes, kind, EVERYTHING, self.clock, chance)
+            return Reflector(eyes, kind, EVERYTHING, self.clock, chance)
 
         known = Informers(*map(informer, (Pod, Node, Claim, Volume, CsiDriver, Attachment)))
         recorder = Recorder(client, self.clock, chance, COMPONENT)  # silent: its writes count too

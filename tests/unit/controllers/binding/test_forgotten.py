@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mooring.client.contract import EVERYTHING, Change, ChangeType
+from mooring.client.contract import EVERYTHING
 from mooring.controllers.binding.caches import Caches, Informers
 from mooring.controllers.binding.decide.claim import decide_claim
 from mooring.controllers.binding.plan import SaveVolume
@@ -17,7 +17,7 @@ from mooring.model.steps import Emit
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.reconcile.apply import NotNow
-from mooring.reconcile.informer import Informer
+from mooring.reconcile.reflector import Reflector
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock
 from tests.fakes.fake_server import FakeServer
@@ -32,14 +32,14 @@ def caches(*claims: Claim) -> Caches:
     client = FakeClient(FakeServer(clock), clock)
 
     def informer(kind: Any) -> Any:
-        return Informer(client, kind, EVERYTHING, clock, chance)
+        return Reflector(client, kind, EVERYTHING, clock, chance)
 
     informers = Informers(*map(informer, (Volume, Claim, StorageClass, Pod, Node)))
     made = Caches(informers, Plugins(), Provisioning.ON)
-    informers.volumes.absorb(Change(ChangeType.ADDED, FORGETFUL))
+    informers.volumes.fold(FORGETFUL)
     made.index.put(FORGETFUL)
     for claim in claims:
-        informers.claims.absorb(Change(ChangeType.ADDED, claim))
+        informers.claims.fold(claim)
     return made
 
 

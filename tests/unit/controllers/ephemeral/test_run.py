@@ -17,8 +17,8 @@ from mooring.model.claim import Claim
 from mooring.model.event import Event
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
-from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.reflector import Reflector
 from tests.fakes.client import FakeClient, FakeServer
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.objects import a_claim, a_pod
@@ -48,8 +48,8 @@ class World:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[EphemeralVolumes]:
         chance = Random(1)  # noqa: S311  not for secrets
-        pods = Informer(self.other, Pod, EVERYTHING, self.clock, chance)
-        claims = Informer(self.eyes_for_claims, Claim, EVERYTHING, self.clock, chance)
+        pods = Reflector(self.other, Pod, EVERYTHING, self.clock, chance)
+        claims = Reflector(self.eyes_for_claims, Claim, EVERYTHING, self.clock, chance)
         recorder = Recorder(self.other, self.clock, chance, COMPONENT)
         volumes = EphemeralVolumes(self.client, self.clock, recorder, pods, claims)
         async with asyncio.TaskGroup() as tasks:

@@ -16,8 +16,8 @@ from mooring.model.event import Event
 from mooring.model.expansion import ResizeStatus, find_resize_status
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
-from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.reflector import Reflector
 from tests.fakes.client import FakeClient, FakeServer
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.objects import a_claim, a_volume
@@ -48,8 +48,8 @@ class World:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Expansion]:
         chance = Random(1)  # noqa: S311  not for secrets
-        claims = Informer(self.eyes, Claim, EVERYTHING, self.clock, chance)
-        volumes = Informer(self.eyes_for_volumes, Volume, EVERYTHING, self.clock, chance)
+        claims = Reflector(self.eyes, Claim, EVERYTHING, self.clock, chance)
+        volumes = Reflector(self.eyes_for_volumes, Volume, EVERYTHING, self.clock, chance)
         recorder = Recorder(self.eyes, self.clock, chance, COMPONENT)
         expanding = Expansion(self.client, self.clock, recorder, claims, volumes)
         async with asyncio.TaskGroup() as tasks:

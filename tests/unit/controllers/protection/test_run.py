@@ -10,19 +10,21 @@ import pytest
 
 from mooring.client.contract import EVERYTHING, Listing
 from mooring.controllers.protection.live_pods import LivePods
-from mooring.controllers.protection.run import COMPONENT, ClaimProtection, Informers, run
+from mooring.controllers.protection.run import COMPONENT, ClaimProtection, build
 from mooring.errors import ConnectionLost, ServerError
-from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
 from mooring.model.event import Event
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
-from mooring.reconcile.informer import Informer
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.recorder import Recorder
-from tests.fakes.client import FakeClient, FakeServer
+from mooring.reconcile.reflector import Reflector
+from mooring.reconcile.shared_informer import SharedInformers
+from tests.fakes.client import EyesByKind, FakeClient, FakeServer
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.objects import a_claim, a_pod, a_volume
+from tests.scenarios.neighbours import NO_OPTIONS
 
 Doc = dict[str, Any]
 
@@ -48,18 +50,12 @@ class World:
     @asynccontextmanager
     async def protecting(self) -> AsyncIterator[None]:
         chance = Random(1)  # noqa: S311  not for secrets
-
-        def informer(kind: Any) -> Any:
-            eyes = self.eyes_for_pods if kind is Pod else self.eyes
-            return Informer(eyes, kind, EVERYTHING, self.clock, chance)
-
-        known = Informers(*map(informer, (Claim, Volume, AttributesClass, Pod)))
-        recorder = Recorder(self.client, self.clock, chance, COMPONENT)
+        eyes = EyesByKind(self.eyes, {Pod: self.eyes_for_pods})
+        informers = SharedInformers(eyes, self.clock, chance)
+        loops = Loops("controllers", self.client, self.clock, chance, informers)
+        build(loops, NO_OPTIONS)
         async with asyncio.TaskGroup() as tasks:
-            parts = [known.claims.run(), known.volumes.run(), known.classes.run()]
-            parts += [known.pods.run(), recorder.run()]
-            parts += [run(self.client, self.clock, recorder, known)]
-            owned = [tasks.create_task(part) for part in parts]
+            owned = [tasks.create_task(part) for part in (informers.run(), loops.run())]
             await settle()
             yield
             for task in owned:
@@ -185,8 +181,8 @@ async def test_nothing_is_asked_or_written_while_nothing_waits_to_go(world: Worl
 
 async def test_pods_wake_nobody_but_claims_that_wait_to_go(world: World) -> None:
     chance = Random(1)  # noqa: S311  not for secrets
-    claims = Informer(world.eyes, Claim, EVERYTHING, world.clock, chance)
-    pods = Informer(world.eyes, Pod, EVERYTHING, world.clock, chance)
+    claims = Reflector(world.eyes, Claim, EVERYTHING, world.clock, chance)
+    pods = Reflector(world.eyes, Pod, EVERYTHING, world.clock, chance)
     recorder = Recorder(world.client, world.clock, chance, COMPONENT)
     protection = ClaimProtection(world.client, world.clock, recorder, claims, pods)
     claims.replace(Listing([world.has_claim("alive"), world.has_claim("going")], "2"))

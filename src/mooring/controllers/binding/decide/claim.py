@@ -10,8 +10,8 @@ from mooring.controllers.binding.decide.migration import anneal_claim
 from mooring.controllers.binding.plan import AssignClass, Plan, Provision, Reason, save_claim
 from mooring.controllers.binding.view import ClaimView, Provisioning
 from mooring.model.claim import Claim, ClaimPhase
+from mooring.model.csi_migration import DRIVERS
 from mooring.model.event import EventType
-from mooring.model.migration import DRIVERS
 from mooring.model.steps import Emit, Fail, plan
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume

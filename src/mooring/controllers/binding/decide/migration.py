@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from mooring.controllers.binding.decide.bind import without
 from mooring.model.claim import Claim
-from mooring.model.migration import DRIVERS
+from mooring.model.csi_migration import DRIVERS
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer, Plugin

@@ -17,7 +17,7 @@ from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Label
 from mooring.reconcile.apply import NotNow
-from mooring.reconcile.cache import Cache
+from mooring.reconcile.informer import Informer
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.provisioner.capacity.plan import (
     Pair,
@@ -38,7 +38,7 @@ class Effects:
         self,
         client: Client,
         driver: Driver,
-        known: Cache[StorageCapacity],
+        known: Informer[StorageCapacity],
         namespace: str,
         call_seconds: float,
     ) -> None:

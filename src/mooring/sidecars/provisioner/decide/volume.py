@@ -1,10 +1,10 @@
 """What is to be done about a volume: protected while it is bound, deleted when it is released."""
 
+from mooring.model.csi_translation import translate
 from mooring.model.event import EventType
 from mooring.model.reference import SecretReference
 from mooring.model.steps import Emit, Fail, plan
 from mooring.model.storage_terms import ReclaimPolicy
-from mooring.model.translation import translate
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.sidecars.provisioner import secret_templates

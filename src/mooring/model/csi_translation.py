@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from mooring.model.csi_migration import DRIVERS, find_migration
 from mooring.model.meta import ObjectMeta
-from mooring.model.migration import DRIVERS, find_migration
 from mooring.model.pod_volume import PodVolume
 from mooring.model.reference import SecretReference
 from mooring.model.storage_terms import AccessMode

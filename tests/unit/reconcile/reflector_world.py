@@ -9,7 +9,7 @@ from typing import Any
 from mooring.client.contract import EVERYTHING, Scope
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
-from mooring.reconcile.informer import Informer
+from mooring.reconcile.reflector import Reflector
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.fake_server import FakeServer
@@ -32,7 +32,7 @@ class World:
         self.server = FakeServer(self.clock)
         self.client = FakeClient(self.server, self.clock)
         chance = Random(1)  # noqa: S311 - repeatable, not secret
-        self.informer = Informer(self.client, Volume, scope, self.clock, chance, resync_seconds)
+        self.informer = Reflector(self.client, Volume, scope, self.clock, chance, resync_seconds)
         self.told: list[tuple[str, str | None]] = []  # (name, new class or None)
         self.picture: dict[str, Volume] = {}
         self.informer.on_change(self.follow)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mooring.errors import ConnectionLost, Expired, ServerError, TooManyRequests
 from mooring.model.volume import Volume
 from tests.fakes.clock import settle
-from tests.unit.reconcile.informer_world import World
+from tests.unit.reconcile.reflector_world import World
 
 NAMES = st.sampled_from("abc")
 CLASSES = st.sampled_from("xyz")

@@ -17,14 +17,16 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.client.contract import Scope
 from mooring.client.local import LocalClient
+from mooring.controllers import role
 from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
+from mooring.controllers.options import Options
 from mooring.errors import StoreError
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import Resource
 from mooring.model.wellknown import Annotation
 from mooring.plugins.csi.attachment_name import attachment_name
-from mooring.stack.controllers import Controllers
+from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
 from tests.fakes.objects import (
     ATTACHMENTS,
@@ -98,7 +100,8 @@ class World:
         self.asked = Noted(InProcessApi(api.parts.backend, CONTROLLERS))
         host_path = HostPathPlugin(temporary, HostPathProvisioning.ON)
         chance = random.Random(1)  # noqa: S311  not for secrets
-        self.controllers = Controllers(LocalClient(self.asked), api.clock, chance, host_path)
+        loops = Loops(role.NAME, LocalClient(self.asked), api.clock, chance)
+        self.controllers = role.build(loops, Options(host_path))
         self.running = asyncio.create_task(self.controllers.run())
 
     async def until(self, path: str, phase: str) -> None:

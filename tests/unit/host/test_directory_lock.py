@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mooring.apiserver.store.lock import DirectoryLock
 from mooring.errors import UsageError
+from mooring.host.directory_lock import DirectoryLock
 
 
 def test_the_file_names_its_owner_and_is_private(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from mooring.model.config_map import ConfigMap
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
+from mooring.reconcile.elected import Candidate, ElectedRole
 from mooring.reconcile.leadership import NotLeading
-from mooring.stack.leading import Leading, Setting, lease_of
-from mooring.stack.role import Role
+from mooring.reconcile.loops import Loops
+from mooring.reconcile.role import Role
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.fake_server import FakeServer
@@ -64,15 +65,15 @@ class World:
         self.server = FakeServer(self.clock)
         self.roles: list[Probe] = []
 
-    def build(self, client: Client) -> Role:
-        self.roles.append(Probe(client))
+    def build(self, loops: Loops) -> Role:
+        self.roles.append(Probe(loops.client))
         return self.roles[-1]
 
-    def leading(self, identity: str = "mooring-up_1") -> Leading:
+    def leading(self, identity: str = "mooring-up_1") -> ElectedRole:
         client = FakeClient(self.server, self.clock)
         chance = Random(1)  # noqa: S311 - repeatable, not secret
-        setting = Setting(client, self.clock, chance, identity)
-        return Leading("tester", setting, lease_of("tester"), self.build)
+        candidate = Candidate(client, self.clock, chance, identity)
+        return ElectedRole("tester", candidate, self.build)
 
     def held_by(self, holder: str) -> None:
         spec: Doc = {"holderIdentity": holder, "leaseDurationSeconds": 60}
@@ -81,7 +82,7 @@ class World:
 
 
 @asynccontextmanager
-async def running(role: Leading) -> AsyncIterator[None]:
+async def running(role: ElectedRole) -> AsyncIterator[None]:
     task = asyncio.create_task(role.run())
     await settle()
     yield
@@ -89,7 +90,7 @@ async def running(role: Leading) -> AsyncIterator[None]:
     await asyncio.wait({task})
 
 
-def shown(role: Leading) -> list[str]:
+def shown(role: ElectedRole) -> list[str]:
     return [family.name for one in role.collectors() for family in one.collect()]
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from mooring.model.csi_translation import translate, translate_inline
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode
-from mooring.model.translation import translate, translate_inline
 from mooring.model.volume import Volume
 from mooring.model.wire import read_document
 

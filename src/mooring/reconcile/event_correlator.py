@@ -38,7 +38,7 @@ class Occurrence(msgspec.Struct, frozen=True):
     at: datetime
 
 
-class Telling(msgspec.Struct):
+class CorrelatedEvent(msgspec.Struct):
     """An Event as it shall be in the API, after the latest occurrence."""
 
     latest: Occurrence
@@ -49,18 +49,18 @@ class Telling(msgspec.Struct):
     written: Event | None = None  # as it is in the API; None when it was never written
 
 
-class Repeats:
+class EventCorrelator:
     """Remembers what happened, and judges what happens next."""
 
     def __init__(self) -> None:
         self._similar: _Recent[_Similar] = _Recent()
         self._budgets: _Recent[_Budget] = _Recent()
-        self._tellings: _Recent[Telling] = _Recent()
+        self._correlated: _Recent[CorrelatedEvent] = _Recent()
 
-    def judge(self, event: Occurrence, now: float) -> Telling | None:
+    def judge(self, event: Occurrence, now: float) -> CorrelatedEvent | None:
         """How to tell of it; None: not at all. `now` is in seconds and never goes back.
 
-        An occurrence that is left out is counted all the same, and shows in the next telling.
+        An occurrence that is left out is counted all the same, and shows in the next event.
         """
         about = event.about
         identity = (about.kind, about.namespace, about.name, about.uid, about.api_version)
@@ -68,19 +68,21 @@ class Repeats:
         topic = (*subject, event.reason)
         similar = self._similar.find(topic) or self._similar.keep(topic, _Similar())
         if similar.is_crowd(event.message, now):
-            telling = self._count(topic, event, COMBINED + event.message)
+            correlated = self._count(topic, event, COMBINED + event.message)
         else:
-            telling = self._count((*topic, about.field_path, event.message), event, event.message)
+            correlated = self._count(
+                (*topic, about.field_path, event.message), event, event.message
+            )
         budget = self._budgets.find(subject) or self._budgets.keep(subject, _Budget())
-        return telling if budget.spend(now) else None
+        return correlated if budget.spend(now) else None
 
-    def _count(self, key: Hashable, event: Occurrence, message: str) -> Telling:
-        telling = self._tellings.find(key)
-        if telling is None:
-            return self._tellings.keep(key, Telling(event, message, event.at))
-        telling.latest, telling.message = event, message
-        telling.count += 1
-        return telling
+    def _count(self, key: Hashable, event: Occurrence, message: str) -> CorrelatedEvent:
+        correlated = self._correlated.find(key)
+        if correlated is None:
+            return self._correlated.keep(key, CorrelatedEvent(event, message, event.at))
+        correlated.latest, correlated.message = event, message
+        correlated.count += 1
+        return correlated
 
 
 class _Similar:

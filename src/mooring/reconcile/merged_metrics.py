@@ -6,7 +6,7 @@ from prometheus_client import Metric
 from prometheus_client.registry import Collector
 
 
-class Together(Collector):
+class MergedMetrics(Collector):
     """Every family once, with what all of them have of it: the format knows no family twice."""
 
     def __init__(self, collectors: Sequence[Collector]) -> None:

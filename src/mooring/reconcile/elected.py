@@ -18,14 +18,17 @@ from mooring.clock import Clock
 from mooring.model.keys import Key
 from mooring.reconcile.leadership import FencedClient
 from mooring.reconcile.lease import BESIDE_THE_SERVER, LeaderElection, Told
+from mooring.reconcile.loops import Loops
+from mooring.reconcile.role import Role
+from mooring.reconcile.shared_informer import SharedInformers
 from mooring.reconcile.worker import lasting
-from mooring.stack.role import Role
 
 _log = log.get("mooring.stack")
 
 LEASES = "kube-system"
 
-Build = Callable[[Client], Role]
+Build = Callable[[Loops], Role]
+"""Adds a role to its loops; returns them, or what is built round them."""
 
 
 def lease_of(role: str) -> Key:
@@ -42,39 +45,39 @@ def tell_of_leader(role: str, lease: Key, holder: str) -> None:
     )
 
 
-class Setting(msgspec.Struct, frozen=True):
-    """Who stands for election, and how it writes."""
+class Candidate(msgspec.Struct, frozen=True):
+    """Who stands for election, how it writes, and what it looks at when it leads."""
 
     client: Client
     clock: Clock
     chance: random.Random
     identity: str
+    informers: SharedInformers | None = None  # None: of its own
 
 
-class Leading:
+class ElectedRole:
     """`Role`; `build` makes it anew, with a client of its own, each time this process leads."""
 
-    def __init__(self, name: str, setting: Setting, lease: Key, build: Build) -> None:
+    def __init__(self, name: str, candidate: Candidate, build: Build) -> None:
         self.name = name
         self._build = build
-        self._lease = lease
-        self._client = setting.client
-        self._clock = setting.clock
+        self._lease = lease_of(name)
+        self._candidate = candidate
         self._role: Role | None = None
         self._is_decided = asyncio.Event()  # whether this process leads, or another does
         self._election = LeaderElection(
-            setting.client,
-            setting.clock,
-            setting.chance,
-            lease,
-            setting.identity,
+            candidate.client,
+            candidate.clock,
+            candidate.chance,
+            self._lease,
+            candidate.identity,
             BESIDE_THE_SERVER,
             Told(waiting=self._wait),
         )
 
     async def run(self) -> None:
         """A role that dies gives its lease back, and is made anew after a pause."""
-        await lasting(f"role {self.name}", self._clock, self._stand)
+        await lasting(f"role {self.name}", self._candidate.clock, self._stand)
 
     async def _stand(self) -> None:
         await self._election.run(self._lead)
@@ -94,12 +97,16 @@ class Leading:
             yield from collector.collect()
 
     async def _lead(self) -> None:
-        self._role = self._build(FencedClient(self._client, self._election.leadership))
-        self._is_decided.set()
+        me = self._candidate
+        client = FencedClient(me.client, self._election.leadership)
+        loops = Loops(self.name, client, me.clock, me.chance, me.informers)
         try:
+            self._role = self._build(loops)
+            self._is_decided.set()
             await self._role.run()
         finally:
             self._role = None
+            loops.close()
 
     def _wait(self, holder: str) -> None:
         tell_of_leader(self.name, self._lease, holder)
@@ -107,8 +114,8 @@ class Leading:
 
 
 class _Now(Collector):
-    def __init__(self, leading: Leading) -> None:
-        self._leading = leading
+    def __init__(self, role: ElectedRole) -> None:
+        self._of = role
 
     def collect(self) -> Iterator[Metric]:
-        return self._leading.collect()
+        return self._of.collect()

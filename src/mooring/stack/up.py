@@ -23,17 +23,17 @@ from mooring.client.local import LocalClient
 from mooring.clock import RealClock
 from mooring.errors import UsageError
 from mooring.host.blocking import bulkheads, in_thread
+from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
-from mooring.stack.bulkhead_metrics import BulkheadMetrics
+from mooring.reconcile.merged_metrics import MergedMetrics
+from mooring.reconcile.role import Role, Troubled
 from mooring.stack.config import LOOPBACK, Config
 from mooring.stack.credentials import keep_kubeconfig
 from mooring.stack.data_directory import check_data_dir
-from mooring.stack.role import Role, Troubled, run_until, sparing
-from mooring.stack.stopping import stop_asked
-from mooring.stack.together import Together
+from mooring.stack.process import run_until, sparing, stop_asked
 
 if TYPE_CHECKING:
-    from mooring.client.contract import Client
+    from mooring.reconcile.elected import Build
     from mooring.stack.bundled import Bundled
     from mooring.stack.node import Place
 
@@ -99,7 +99,7 @@ async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]
         told = role.troubles if isinstance(role, Troubled) else str
         server.parts.health.add_role(role.name, told)
     with LoopWatch() as watch:
-        server.parts.metrics.add(Together([*counted, BulkheadMetrics(bulkheads()), watch]))
+        server.parts.metrics.add(MergedMetrics([*counted, BulkheadMetrics(bulkheads()), watch]))
         await _run_all(stop, roles)
 
 
@@ -140,10 +140,12 @@ async def build_roles(
 ) -> Sequence[Role]:
     """All roles of one process. What somebody runs in another process waits here for its lease."""
     # Not at the top: these take 0.2 s, and by now the server answers already.
-    from mooring.stack.controllers import Controllers
+    from mooring.controllers import role as controllers
+    from mooring.controllers.options import Options
+    from mooring.reconcile.elected import Candidate, ElectedRole
+    from mooring.reconcile.shared_informer import SharedInformers
+    from mooring.scheduling import role as scheduling
     from mooring.stack.host_volumes import HostVolumes
-    from mooring.stack.leading import Leading, Setting, lease_of
-    from mooring.stack.scheduler import Scheduler
 
     clock, chance = RealClock(), random.SystemRandom()
     try:
@@ -153,15 +155,18 @@ async def build_roles(
     temporary = Path(tempfile.gettempdir())
     ours = (config.data_dir.resolve(), *(() if place is None else (place.layout.root,)))
     host_path = HostVolumes(config.volumes, ours, temporary)
+    options = Options(host_path)
     identity = _identity(server)
+    informers = SharedInformers(_client_of(server, CONTROLLERS), clock, chance)
 
-    def leading(name: str, user: User, build: "Callable[[Client], Role]") -> Role:
-        setting = Setting(_client_of(server, user), clock, chance, identity)
-        return Leading(name, setting, lease_of(name), build)
+    def elected(name: str, user: User, build: "Build") -> Role:
+        client = _client_of(server, user)
+        return ElectedRole(name, Candidate(client, clock, chance, identity, informers), build)
 
     roles: list[Role] = [
-        leading(Controllers.name, CONTROLLERS, lambda c: Controllers(c, clock, chance, host_path)),
-        leading(Scheduler.name, SCHEDULER, lambda c: Scheduler(c, clock, chance)),
+        informers,
+        elected(controllers.NAME, CONTROLLERS, lambda loops: controllers.build(loops, options)),
+        elected(scheduling.NAME, SCHEDULER, scheduling.build),
     ]
     if place is not None:
         from mooring.reconcile.lease import BESIDE_THE_SERVER

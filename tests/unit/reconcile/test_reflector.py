@@ -15,10 +15,10 @@ from mooring.errors import (
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
-from mooring.reconcile.informer import GRACE_SECONDS, STEADY_SECONDS
+from mooring.reconcile.reflector import GRACE_SECONDS, STEADY_SECONDS
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import settle
-from tests.unit.reconcile.informer_world import World
+from tests.unit.reconcile.reflector_world import World
 
 
 @pytest.fixture

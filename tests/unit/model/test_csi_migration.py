@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.model.migration import DRIVERS, Migration, find_migration
+from mooring.model.csi_migration import DRIVERS, Migration, find_migration
 from mooring.model.volume import VolumeSpec
 from mooring.model.wire import read_document
 

@@ -1,60 +1,44 @@
-"""A role in this process: how it is run, and what becomes of the process when it dies."""
+"""The process round its roles: when it stops, and what becomes of it when one of them dies."""
 
 import asyncio
 import gc
+import signal
 import traceback
 from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
-    Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager
-from typing import Protocol, runtime_checkable
-
-from prometheus_client.registry import Collector
 
 from mooring import log
 from mooring.errors import MooringError
 from mooring.host.blocking import bulkheads
-from mooring.stack.stopping import REST_SECONDS
+from mooring.reconcile.role import Role
 
 _log = log.get("mooring.stack")
 
-
-class Role(Protocol):
-    """A part that meets the others through the API alone: controllers, scheduler, node."""
-
-    @property
-    def name(self) -> str: ...
-
-    async def run(self) -> None:
-        """Run until cancelled."""
-        ...
-
-    async def synced(self) -> None:
-        """Return when its caches hold what was there at the start."""
-        ...
-
-    def collectors(self) -> Iterable[Collector]:
-        """What it counts."""
-        ...
-
-
-@runtime_checkable
-class Troubled(Protocol):
-    """A role that may have something to tell anybody who asks whether all is well."""
-
-    def troubles(self) -> str:
-        """Empty: nothing."""
-        ...
+REST_SECONDS = 5.0  # for calls to the operating system; then they are left where they are
 
 
 class RoleDied(MooringError):
     """A role ended by itself; the text says which one, and why."""
+
+
+def stop_asked() -> asyncio.Event:
+    """An event that SIGTERM and SIGINT set from now on; calls that do not return hold up nobody."""
+    stop = asyncio.Event()
+
+    def ask() -> None:
+        stop.set()
+        bulkheads().leave_within(REST_SECONDS)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ask)
+    return stop
 
 
 async def run_until(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.model.reference import ObjectReference
-from mooring.reconcile.repeats import MOST_REMEMBERED, Occurrence, Repeats
+from mooring.reconcile.event_correlator import MOST_REMEMBERED, EventCorrelator, Occurrence
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 CLAIM = ObjectReference(kind="PersistentVolumeClaim", namespace="default", name="data", uid="u1")
@@ -26,7 +26,7 @@ Happened = list[tuple[float, Occurrence]]
 
 
 def judged(happened: Happened) -> Tellings:
-    repeats = Repeats()
+    repeats = EventCorrelator()
     tellings = (repeats.judge(event, now) for now, event in happened)
     return [None if told is None else (told.count, told.message) for told in tellings]
 
@@ -118,7 +118,7 @@ def test_judge(happened: Happened, told: Tellings) -> None:
 
 
 def test_what_was_long_ago_is_forgotten_in_favour_of_what_is_new() -> None:
-    repeats = Repeats()
+    repeats = EventCorrelator()
     repeats.judge(an_event(), 0)
     for number in range(MOST_REMEMBERED):
         other = ObjectReference(kind="PersistentVolumeClaim", name=f"c{number}")
@@ -129,7 +129,7 @@ def test_what_was_long_ago_is_forgotten_in_favour_of_what_is_new() -> None:
 
 
 def test_what_keeps_happening_is_remembered() -> None:
-    repeats = Repeats()
+    repeats = EventCorrelator()
     for number in range(2 * MOST_REMEMBERED):
         other = ObjectReference(kind="PersistentVolumeClaim", name=f"c{number}")
         repeats.judge(an_event(about=other), 0)
@@ -141,7 +141,7 @@ def test_what_keeps_happening_is_remembered() -> None:
 
 @given(pauses=st.lists(st.floats(0, 400), max_size=80))
 def test_never_more_than_the_budget_allows(pauses: list[float]) -> None:
-    repeats = Repeats()
+    repeats = EventCorrelator()
     now, told = 0.0, 0
     for pause in pauses:
         now += pause

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.registry import Collector
 
 from mooring.errors import ConnectionLost
-from mooring.stack.role import RoleDied, run_until, sparing
+from mooring.stack.process import RoleDied, run_until, sparing
 from tests.fakes.clock import settle
 
 

@@ -8,7 +8,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from mooring.stack.together import Together
+from mooring.reconcile.merged_metrics import MergedMetrics
 
 
 class Queue(Collector):
@@ -25,7 +25,7 @@ class Queue(Collector):
 
 def test_a_family_of_two_roles_is_told_once_with_the_samples_of_both() -> None:
     registry = CollectorRegistry()
-    registry.register(Together([Queue("claims", 3), Queue("pods", 5)]))
+    registry.register(MergedMetrics([Queue("claims", 3), Queue("pods", 5)]))
 
     for _ in range(2):  # reading changes nothing
         text = generate_latest(registry).decode()

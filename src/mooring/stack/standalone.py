@@ -20,33 +20,34 @@ from mooring import log
 from mooring.client.connect import connect
 from mooring.client.contract import Client
 from mooring.client.kubeconfig import Surroundings, find_endpoint
-from mooring.clock import Clock, RealClock
+from mooring.clock import RealClock
 from mooring.host.blocking import bulkheads
+from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.model.keys import Key
+from mooring.reconcile.elected import lease_of, tell_of_leader
 from mooring.reconcile.leadership import FencedClient
 from mooring.reconcile.lease import TERMS, LeaderElection, Told
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
-from mooring.stack.bulkhead_metrics import BulkheadMetrics
+from mooring.reconcile.role import Role
 from mooring.stack.config import default_data_dir
-from mooring.stack.leading import lease_of, tell_of_leader
 from mooring.stack.metrics_page import Say, metrics_served
-from mooring.stack.role import Role, run_until, sparing
-from mooring.stack.stopping import stop_asked
+from mooring.stack.process import run_until, sparing, stop_asked
 
 if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
-    from mooring.stack.controllers import Recycling  # other roles do not load the controllers
+    from mooring.controllers.options import Recycling  # other roles do not load the controllers
     from mooring.stack.pods import Terms
 
-Build = Callable[[Client, Clock, random.Random], Awaitable[Role]]
+Build = Callable[[Loops], Awaitable[Role]]
 
 EXIT_LOST = 1
 
 _log = log.get("mooring.stack")
 
 
-class Alone(msgspec.Struct, frozen=True):
+class Standalone(msgspec.Struct, frozen=True):
     """What the command line asks for, whatever the role."""
 
     kubeconfig: Path | None = None
@@ -63,33 +64,40 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 def run_controllers(
-    wanted: Alone, say: Say, recycling: "Recycling", detaching: "Policy", *, makes_host_paths: bool
+    wanted: Standalone,
+    say: Say,
+    recycling: "Recycling",
+    detaching: "Policy",
+    *,
+    makes_host_paths: bool,
 ) -> None:
     """The volume controllers; `makes_host_paths`: volumes in this machine's temporary directory."""
+    from mooring.controllers import role
     from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
-    from mooring.stack.controllers import Controllers
+    from mooring.controllers.options import Options
 
     mode = HostPathProvisioning.ON if makes_host_paths else HostPathProvisioning.OFF
+    options = Options(HostPathPlugin(Path(tempfile.gettempdir()), mode), recycling, detaching)
 
-    async def build(client: Client, clock: Clock, chance: random.Random) -> Role:
-        host_path = HostPathPlugin(Path(tempfile.gettempdir()), mode)
-        return Controllers(client, clock, chance, host_path, recycling, detaching)
+    async def build(loops: Loops) -> Role:
+        return role.build(loops, options)
 
-    candidate = Candidate(Controllers.name, "mooring controllers are running", build)
-    run_alone(candidate, wanted, say)
+    run_standalone(Candidate(role.NAME, "mooring controllers are running", build), wanted, say)
 
 
-def run_scheduler(wanted: Alone, say: Say, scheduler_name: str) -> None:
+def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     """The scheduler, of pods that ask for one of this name."""
-    from mooring.stack.scheduler import Scheduler
+    from mooring.scheduling import role
 
-    async def build(client: Client, clock: Clock, chance: random.Random) -> Role:
-        return Scheduler(client, clock, chance, scheduler_name)
+    async def build(loops: Loops) -> Role:
+        return role.build(loops, scheduler_name)
 
-    run_alone(Candidate(Scheduler.name, "mooring scheduler is running", build), wanted, say)
+    run_standalone(Candidate(role.NAME, "mooring scheduler is running", build), wanted, say)
 
 
-def run_node(wanted: Alone, say: Say, name: str, root_dir: Path | None, terms: "Terms") -> None:
+def run_node(
+    wanted: Standalone, say: Say, name: str, root_dir: Path | None, terms: "Terms"
+) -> None:
     """This machine as the node `name`, with its pods' volumes below `root_dir`.
 
     None: where `mooring up` has them when it is not told of a data directory.
@@ -101,18 +109,20 @@ def run_node(wanted: Alone, say: Say, name: str, root_dir: Path | None, terms: "
     terms = msgspec.structs.replace(terms, **cluster)
     with place_of(name, root_dir or root_of(default_data_dir(), None)) as place:
 
-        async def build(client: Client, clock: Clock, chance: random.Random) -> Role:
-            return await build_node(client, clock, chance, place, terms)
+        async def build(loops: Loops) -> Role:
+            return await build_node(loops.client, loops.clock, loops.chance, place, terms)
 
-        run_alone(Candidate(NodeRole.name, f"mooring node {name} is running", build), wanted, say)
+        run_standalone(
+            Candidate(NodeRole.name, f"mooring node {name} is running", build), wanted, say
+        )
 
 
-def run_alone(candidate: Candidate, wanted: Alone, say: Say) -> None:
+def run_standalone(candidate: Candidate, wanted: Standalone, say: Say) -> None:
     """Run until SIGTERM or SIGINT; `say` is told when this process leads."""
     uvloop.run(_run(candidate, wanted, say))
 
 
-async def _run(candidate: Candidate, wanted: Alone, say: Say) -> None:
+async def _run(candidate: Candidate, wanted: Standalone, say: Say) -> None:
     stop = stop_asked()
     clock, chance = RealClock(), random.SystemRandom()
     registry = CollectorRegistry()
@@ -125,7 +135,7 @@ async def _run(candidate: Candidate, wanted: Alone, say: Say) -> None:
             await stack.enter_async_context(page)
 
         async def lead(acting: Client = client) -> None:
-            role = await candidate.build(acting, clock, chance)
+            role = await candidate.build(Loops(candidate.name, acting, clock, chance))
             with _counted(registry, role.collectors()):
                 say(candidate.greeting)
                 async with sparing([role]):

@@ -1,0 +1,32 @@
+"""How the controllers work, as far as people may choose."""
+
+from typing import Protocol
+
+import msgspec
+
+from mooring.controllers.attachment.view import Policy
+from mooring.controllers.binding.contract import Deleter, Provisioner
+from mooring.controllers.binding.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
+from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE
+from mooring.model.document import Doc
+
+
+class HostPath(Provisioner, Deleter, Protocol):
+    """Who makes and deletes hostPath volumes."""
+
+
+class Recycling(msgspec.Struct, frozen=True):
+    """How released volumes are wiped."""
+
+    nfs: Deadline = NFS_DEADLINE
+    host_path: Deadline = HOST_PATH_DEADLINE
+    nfs_pod: Doc = msgspec.field(default_factory=lambda: DEFAULT_TEMPLATE)
+    host_path_pod: Doc = msgspec.field(default_factory=lambda: DEFAULT_TEMPLATE)
+
+
+class Options(msgspec.Struct, frozen=True):
+    """The defaults are those of kube-controller-manager."""
+
+    host_path: HostPath
+    recycling: Recycling = Recycling()
+    detaching: Policy = Policy()

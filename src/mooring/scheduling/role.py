@@ -1,0 +1,47 @@
+"""The role `scheduler`: places the pods that ask for it by name."""
+
+from typing import Final
+
+from mooring.model.attachment import Attachment
+from mooring.model.claim import Claim
+from mooring.model.csi_driver import CsiDriver
+from mooring.model.csi_node import CsiNode
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.model.storage_capacity import StorageCapacity
+from mooring.model.storage_class import StorageClass
+from mooring.model.volume import Volume
+from mooring.reconcile.loops import Loops
+from mooring.scheduling.caches import ALIVE, Informers
+from mooring.scheduling.run import DEFAULT_SCHEDULER, PodScheduler, Settings
+
+NAME: Final = "scheduler"
+
+
+def build(loops: Loops, scheduler_name: str = DEFAULT_SCHEDULER) -> Loops:
+    """Add the scheduler to the role."""
+    informers = Informers(
+        pods=loops.informer(Pod, ALIVE),
+        nodes=loops.informer(Node),
+        claims=loops.informer(Claim),
+        volumes=loops.informer(Volume),
+        classes=loops.informer(StorageClass),
+        drivers=loops.informer(CsiDriver),
+        csi_nodes=loops.informer(CsiNode),
+        capacities=loops.informer(StorageCapacity),
+        attachments=loops.informer(Attachment),
+    )
+    scheduler = PodScheduler(
+        loops.client,
+        loops.clock,
+        informers,
+        loops.recorder(scheduler_name),
+        Settings(scheduler_name),
+    )
+    queues = {
+        "scheduling": scheduler.queue,
+        "binding": scheduler.bindings.queue,
+        "reporting": scheduler.reports.queue,
+    }
+    loops.add(scheduler.run, queues)
+    return loops
