@@ -25,7 +25,6 @@ KEPT: Mapping[str, str] = {
     "pod on a node that is not there": "it is the node that is missing, not the pod",
     "CSI node created without drivers": _NULL_LISTS,
     "CSI node created without a spec": _NULL_LISTS,
-    "CSI node keeps its drivers apart by name": _NULL_LISTS,
     "claim: written again unchanged": _NO_NEW_VERSION,
     "claim updated to the same amount in other units": _NO_NEW_VERSION,
     "claim updated with a status, which is ignored": _NO_NEW_VERSION,
