@@ -6,12 +6,13 @@ STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 JOBS ?= auto
 TESTS ?= tests
+PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up test check format lint types layers unit bench conformance proto disk-tools runtime-tools clean
+.PHONY: help setup up test test-unit test-api test-scenarios test-host test-clients check format lint types layers bench conformance proto disk-tools runtime-tools clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Mooring needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
@@ -47,10 +48,26 @@ setup: $(STAMP) ## create .venv and install mooring into it
 up: setup runtime-tools ## run Mooring here (data in ./data; FLAGS='--node-name node1' for more flags)
 	$(BIN)/mooring up --data-dir data $(FLAGS)
 
-test: $(DEV_STAMP) disk-tools runtime-tools ## every test: unit, API scenarios, real clients
-	$(BIN)/python -m pytest -n $(JOBS) --dist=worksteal --durations=10 $(TESTS)
+test: $(DEV_STAMP) disk-tools runtime-tools ## every test: the five suites below (9 min)
+	$(PYTEST) --dist=worksteal --durations=10 $(TESTS)
 
-check: $(DEV_STAMP) format lint types layers unit ## format, ruff, mypy strict, import layers, unit tests
+# Times are roughly those of two idle cores; a busy machine takes far longer.
+test-unit: $(DEV_STAMP) ## tests/unit: one module at a time, nothing real (75 s)
+	$(PYTEST) -q tests/unit
+
+test-api: $(DEV_STAMP) ## tests/api: a server and its API (95 s)
+	$(PYTEST) -q --dist=worksteal tests/api
+
+test-scenarios: $(DEV_STAMP) ## tests/scenarios: whole roles on a played clock and API server (60 s)
+	$(PYTEST) -q --dist=worksteal tests/scenarios
+
+test-host: $(DEV_STAMP) disk-tools runtime-tools ## tests/host: real mounts, disks and containers, as root (90 s)
+	$(PYTEST) -q --dist=worksteal tests/host
+
+test-clients: $(DEV_STAMP) disk-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (4 min)
+	$(PYTEST) -q --dist=worksteal tests/clients
+
+check: $(DEV_STAMP) format lint types layers test-unit ## format, ruff, mypy strict, import layers, unit tests
 
 format: $(DEV_STAMP)
 	$(BIN)/ruff format --check --quiet .
@@ -64,14 +81,12 @@ types: $(DEV_STAMP)
 layers: $(DEV_STAMP)
 	$(BIN)/lint-imports --no-logo > $(VENV)/layers.log || { cat $(VENV)/layers.log; false; }
 
-unit: $(DEV_STAMP) ## the fast tests alone
-	$(BIN)/python -m pytest -q -n $(JOBS) tests/unit
-
 bench: $(DEV_STAMP) runtime-tools ## measure, and print a table (BENCH=name for one of them)
 	$(BIN)/python -m bench $(BENCH)
 
-conformance: $(DEV_STAMP) disk-tools runtime-tools ## against heavy peers, fetched once into .cache
+conformance: $(DEV_STAMP) disk-tools runtime-tools ## against heavy peers, fetched once into .cache; then properties at length
 	MOORING_CONFORMANCE=1 $(BIN)/python -m pytest -n 0 --timeout=1800 tests/conformance -m conformance
+	MOORING_CONFORMANCE=1 $(PYTEST) -q -m hypothesis tests/unit tests/scenarios
 
 proto: $(DEV_STAMP) ## compile csi/proto/*.proto (the results are committed)
 	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/mooring/csi/proto/*.proto

@@ -2,8 +2,15 @@
 
 An example that takes long says something of the machine's load, and nothing of the code. What has
 to be fast is measured by `make bench`; what hangs is ended by pytest's own limit.
+
+Properties (tests with `@given`, and state machines) are bounded by a number of examples, and hardly
+by time: hypothesis sets no deadline, and pytest's limit for them is far above what they take.
+`make test` tries `USUAL` examples, `make conformance` tries `LONG`. Properties that play a world in
+every example take a share of that, `max_examples=settings().max_examples // 4`, so that none takes
+longer than a few seconds in `make test`; a plain `max_examples=300` is for those that are cheap.
 """
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,8 +18,25 @@ from hypothesis import HealthCheck, settings
 
 from mooring.reconcile.poison import POISONED
 
-settings.register_profile("any load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+USUAL, LONG = 100, 1000  # examples
+USUAL_LIMIT, LONG_LIMIT = 300, 1800  # seconds; other tests have what pyproject.toml says
+IS_LONG = bool(os.environ.get("MOORING_CONFORMANCE"))
+
+settings.register_profile(
+    "any load",
+    max_examples=LONG if IS_LONG else USUAL,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("any load")
+
+
+@pytest.hookimpl(trylast=True)  # hypothesis marks its tests before
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    limit = pytest.mark.timeout(LONG_LIMIT if IS_LONG else USUAL_LIMIT)
+    for item in items:
+        if item.get_closest_marker("hypothesis") and not item.get_closest_marker("timeout"):
+            item.add_marker(limit)
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Admission: what rules over several objects add to writes, and what they refuse (facts 8)."""
+"""Admission: what rules over several objects add to writes, and what they refuse."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ async def test_a_class_is_the_default_only_when_it_says_true(api: ApiUnderTest, 
     assert await class_of_a_new_claim(api) is None
 
 
-async def test_90_of_two_default_classes_the_newest_is_chosen(api: ApiUnderTest) -> None:
+async def test_of_two_default_classes_the_newest_is_chosen(api: ApiUnderTest) -> None:
     await add_class(api, "a")
     await add_class(api, "z", after=10)
     assert await class_of_a_new_claim(api) == "z"
@@ -82,7 +82,7 @@ async def test_of_two_default_classes_of_the_same_age_the_first_by_name_is_chose
     assert await class_of_a_new_claim(api) == "a"
 
 
-async def test_90_an_empty_class_name_means_no_class(api: ApiUnderTest) -> None:
+async def test_an_empty_class_name_means_no_class(api: ApiUnderTest) -> None:
     await add_class(api, "usual")
     assert await class_of_a_new_claim(api, storageClassName="") == ""
 
@@ -164,7 +164,7 @@ NOT_EXPANDABLE = (
 )
 
 
-async def test_83_a_bound_claim_grows_when_its_class_allows_it(api: ApiUnderTest) -> None:
+async def test_a_bound_claim_grows_when_its_class_allows_it(api: ApiUnderTest) -> None:
     await api.post(CLASSES, a_class("fast", allowVolumeExpansion=True))
     await a_bound_claim(api, storageClassName="fast")
     answer = await resize(api, "3Gi")
@@ -175,7 +175,7 @@ async def test_83_a_bound_claim_grows_when_its_class_allows_it(api: ApiUnderTest
 @pytest.mark.parametrize(
     "body", [{"allowVolumeExpansion": False}, {}], ids=["says no", "says nothing"]
 )
-async def test_83_a_claim_cannot_grow_when_its_class(api: ApiUnderTest, body: Doc) -> None:
+async def test_a_claim_cannot_grow_when_its_class(api: ApiUnderTest, body: Doc) -> None:
     await api.post(CLASSES, a_class("fast", **body))
     await a_bound_claim(api, storageClassName="fast")
     answer = await resize(api, "3Gi")
@@ -193,7 +193,7 @@ async def test_a_claim_without_a_class_that_exists_cannot_grow(
     assert message(answer) == NOT_EXPANDABLE
 
 
-async def test_83_a_claim_may_shrink_back_to_what_it_has_but_not_below(
+async def test_a_claim_may_shrink_back_to_what_it_has_but_not_below(
     api: ApiUnderTest,
 ) -> None:
     await a_bound_claim(api, storageClassName="gone")
@@ -203,7 +203,7 @@ async def test_83_a_claim_may_shrink_back_to_what_it_has_but_not_below(
     assert "field can not be less than status.capacity" in message(answer)
 
 
-async def test_83_an_unbound_claim_cannot_grow(api: ApiUnderTest) -> None:
+async def test_an_unbound_claim_cannot_grow(api: ApiUnderTest) -> None:
     await api.post(CLASSES, a_class("fast", allowVolumeExpansion=True))
     await api.post(CLAIMS, a_claim(storageClassName="fast"))
     answer = await resize(api, "3Gi")

@@ -1,4 +1,4 @@
-"""Server-side apply: who asks for what owns it (facts 6.1), and kubectl's way there from before."""
+"""Server-side apply: who asks for what owns it, and kubectl's way there from before."""
 
 import json
 from typing import Any
@@ -48,7 +48,7 @@ def owners(doc: Doc) -> dict[tuple[str, str], Doc]:
     }
 
 
-async def test_48_who_applies_must_say_who_it_is(api: ApiUnderTest) -> None:
+async def test_who_applies_must_say_who_it_is(api: ApiUnderTest) -> None:
     answer = await api.apply(X, a_configuration(a="1"))
     assert refusal(answer) == (422, "Invalid")
     assert message(answer) == (
@@ -58,7 +58,7 @@ async def test_48_who_applies_must_say_who_it_is(api: ApiUnderTest) -> None:
     assert causes(answer) == [("FieldValueRequired", "fieldManager")]
 
 
-async def test_49_an_apply_creates_what_is_absent(api: ApiUnderTest) -> None:
+async def test_an_apply_creates_what_is_absent(api: ApiUnderTest) -> None:
     answer = await applied(api, "m1", a_configuration(a="1"))
     assert answer.code == 201
     assert answer.doc["metadata"]["namespace"] == "default"
@@ -78,7 +78,7 @@ APPLIED: dict[str, tuple[str, Doc]] = {
 
 
 @pytest.mark.parametrize(("url", "doc"), APPLIED.values(), ids=APPLIED)
-async def test_49_applying_again_changes_nothing(api: ApiUnderTest, url: str, doc: Doc) -> None:
+async def test_applying_again_changes_nothing(api: ApiUnderTest, url: str, doc: Doc) -> None:
     first = await applied(api, "m1", doc, url)
     assert first.code == 201, first.text
     await api.clock.advance(60)
@@ -105,7 +105,7 @@ async def test_an_apply_may_be_yaml(api: ApiUnderTest) -> None:
     assert (answer.code, answer.doc["data"]) == (201, {"a": "1"})
 
 
-async def test_50_another_value_of_what_another_applied_is_a_conflict(api: ApiUnderTest) -> None:
+async def test_another_value_of_what_another_applied_is_a_conflict(api: ApiUnderTest) -> None:
     await applied(api, "m1", a_configuration(k="1"))
     answer = await applied(api, "m2", a_configuration(k="2"))
     assert refusal(answer) == (409, "Conflict")
@@ -115,7 +115,7 @@ async def test_50_another_value_of_what_another_applied_is_a_conflict(api: ApiUn
     assert (await api.get(X)).doc["data"] == {"k": "1"}
 
 
-async def test_50_conflicts_with_updates_name_the_version(api: ApiUnderTest) -> None:
+async def test_conflicts_with_updates_name_the_version(api: ApiUnderTest) -> None:
     await api.post(f"{CONFIG_MAPS}?fieldManager=upd", a_config_map("x", b="1", z="1"))
     answer = await applied(api, "m1", a_configuration(b="2", z="2"))
     assert message(answer) == (
@@ -123,7 +123,7 @@ async def test_50_conflicts_with_updates_name_the_version(api: ApiUnderTest) -> 
     )
 
 
-async def test_50_force_moves_the_ownership(api: ApiUnderTest) -> None:
+async def test_force_moves_the_ownership(api: ApiUnderTest) -> None:
     await applied(api, "m1", a_configuration(k="1", l="1"))
     answer = await applied(api, "m2", a_configuration(k="2"), query="&force=true")
     assert (answer.code, answer.doc["data"]) == (200, {"k": "2", "l": "1"})
@@ -135,7 +135,7 @@ async def test_50_force_moves_the_ownership(api: ApiUnderTest) -> None:
     assert message(again) == 'Apply failed with 1 conflict: conflict with "m2": .data.k'
 
 
-async def test_50_force_that_is_false_is_no_force(api: ApiUnderTest) -> None:
+async def test_force_that_is_false_is_no_force(api: ApiUnderTest) -> None:
     await applied(api, "m1", a_configuration(k="1"))
     answer = await applied(api, "m2", a_configuration(k="2"), query="&force=false")
     assert refusal(answer) == (409, "Conflict")
@@ -148,14 +148,14 @@ async def test_equal_values_are_shared(api: ApiUnderTest) -> None:
     assert owners(answer.doc).keys() == {("m1", "Apply"), ("m2", "Apply")}
 
 
-async def test_51_what_its_only_owner_drops_is_removed(api: ApiUnderTest) -> None:
+async def test_what_its_only_owner_drops_is_removed(api: ApiUnderTest) -> None:
     await applied(api, "m1", a_configuration(k="1", l="1"))
     answer = await applied(api, "m1", a_configuration(k="1"))
     assert answer.doc["data"] == {"k": "1"}
     assert owners(answer.doc) == {("m1", "Apply"): {"f:data": {"f:k": {}}}}
 
 
-async def test_51_what_another_owns_too_is_kept(api: ApiUnderTest) -> None:
+async def test_what_another_owns_too_is_kept(api: ApiUnderTest) -> None:
     await applied(api, "m1", a_configuration(k="1", l="1"))
     await applied(api, "m2", a_configuration(l="1"))
     answer = await applied(api, "m1", a_configuration(k="1"))
@@ -196,7 +196,7 @@ async def test_finalizers_are_owned_one_by_one(api: ApiUnderTest) -> None:
 
 
 REFUSED: dict[str, tuple[Doc | bytes, tuple[int, str], str]] = {
-    "52: managedFields": (
+    "managedFields": (
         a_configuration() | {"metadata": {"name": "x", "managedFields": [{}]}},
         (400, "BadRequest"),
         "metadata.managedFields must be nil",

@@ -1,4 +1,4 @@
-"""Who may do what, through the API. Numbers are those of the scenario list (95, 96, 98)."""
+"""Who may do what, through the API."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ ANYONE = {
 
 
 @pytest.mark.parametrize(("path", "code"), ANYONE.items(), ids=ANYONE)
-async def test_95_without_a_token(api: ApiUnderTest, path: str, code: int) -> None:
+async def test_without_a_token(api: ApiUnderTest, path: str, code: int) -> None:
     api.token = None
     answer = await api.get(path)
     assert answer.code == code
@@ -75,7 +75,7 @@ async def test_95_without_a_token(api: ApiUnderTest, path: str, code: int) -> No
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_95_nobody_writes_without_a_token(api: ApiUnderTest, method: str) -> None:
+async def test_nobody_writes_without_a_token(api: ApiUnderTest, method: str) -> None:
     api.token = None
     assert (await api.ask(method, f"{CONFIG_MAPS}/c", a_config_map("c"))).code == 401
     assert (await api.ask(method, "/version", {})).code == 401
@@ -92,16 +92,16 @@ WRONG = {
 
 
 @pytest.mark.parametrize("authorization", WRONG.values(), ids=WRONG)
-async def test_95_a_bad_token_is_401(api: ApiUnderTest, authorization: str) -> None:
+async def test_a_bad_token_is_401(api: ApiUnderTest, authorization: str) -> None:
     answer = await api.get(NODES, authorization=authorization)
     assert (answer.code, answer.doc["reason"]) == (401, "Unauthorized")
 
 
-async def test_95_a_bad_token_is_401_even_where_none_is_needed(api: ApiUnderTest) -> None:
+async def test_a_bad_token_is_401_even_where_none_is_needed(api: ApiUnderTest) -> None:
     assert (await api.get("/version", authorization="Bearer nonsense")).code == 401
 
 
-async def test_95_a_limited_user_learns_nothing_of_what_exists(api: ApiUnderTest) -> None:
+async def test_a_limited_user_learns_nothing_of_what_exists(api: ApiUnderTest) -> None:
     reader = api.tokens.token(READ_ONLY).reveal()
     for path, what in (
         (f"{SECRETS}/some", 'cannot get resource "secrets" in API group "" in the namespace'),
@@ -167,14 +167,14 @@ RIGHTS: dict[str, tuple[str, str, str, Any, bool]] = {
     "the scheduler creates no pods": (SCHEDULER, "POST", PODS, a_pod(), False),
     "the scheduler deletes no volumes": (SCHEDULER, "DELETE", f"{VOLUMES}/x", None, False),
     "a node creates its CSINode": ("node:n1", "POST", CSI_NODES, a_csi_node("n1"), True),
-    "98 a node creates no other's CSINode": (
+    "a node creates no other's CSINode": (
         "node:n1",
         "POST",
         CSI_NODES,
         a_csi_node("n2"),
         False,
     ),
-    "98 a node does not list volumes": ("node:n1", "GET", VOLUMES, None, False),
+    "a node does not list volumes": ("node:n1", "GET", VOLUMES, None, False),
     "a node lists drivers": ("node:n1", "GET", DRIVERS, None, True),
     "a node registers": ("node:n1", "POST", NODES, a_node("n1"), True),
     "a node registers no other": ("node:n1", "POST", NODES, a_node("n2"), False),
@@ -235,7 +235,7 @@ async def test_rights_of_roles(
 
 
 QUESTIONS: dict[str, tuple[str, Doc, bool]] = {
-    "96 read-only may list claims": (
+    "read-only may list claims": (
         READ_ONLY,
         {
             "resourceAttributes": {
@@ -246,27 +246,27 @@ QUESTIONS: dict[str, tuple[str, Doc, bool]] = {
         },
         True,
     ),
-    "96 read-only may not create claims": (
+    "read-only may not create claims": (
         READ_ONLY,
         {"resourceAttributes": {"verb": "create", "resource": "persistentvolumeclaims"}},
         False,
     ),
-    "96 read-only may not run commands in pods": (
+    "read-only may not run commands in pods": (
         READ_ONLY,
         {"resourceAttributes": {"verb": "create", "resource": "pods", "subresource": "exec"}},
         False,
     ),
-    "96 everyone may ask for the version": (
+    "everyone may ask for the version": (
         SCHEDULER,
         {"nonResourceAttributes": {"verb": "get", "path": "/version"}},
         True,
     ),
-    "96 not everyone may read metrics": (
+    "not everyone may read metrics": (
         SCHEDULER,
         {"nonResourceAttributes": {"verb": "get", "path": "/metrics"}},
         False,
     ),
-    "96 a node may create its CSINode": (
+    "a node may create its CSINode": (
         "node:n1",
         {
             "resourceAttributes": {
@@ -281,7 +281,9 @@ QUESTIONS: dict[str, tuple[str, Doc, bool]] = {
 
 
 @pytest.mark.parametrize(("role", "spec", "allowed"), QUESTIONS.values(), ids=QUESTIONS)
-async def test_96_may_i(api: ApiUnderTest, role: str, spec: Doc, *, allowed: bool) -> None:
+async def test_self_subject_access_review(
+    api: ApiUnderTest, role: str, spec: Doc, *, allowed: bool
+) -> None:
     answer = await api.ask(
         "POST",
         f"{AUTHORIZATION}/selfsubjectaccessreviews",
@@ -299,7 +301,7 @@ async def test_96_may_i(api: ApiUnderTest, role: str, spec: Doc, *, allowed: boo
 @pytest.mark.parametrize(
     "spec", [{}, {"resourceAttributes": {}, "nonResourceAttributes": {"path": "/"}}]
 )
-async def test_96_a_question_is_about_one_thing(api: ApiUnderTest, spec: Doc) -> None:
+async def test_a_question_is_about_one_thing(api: ApiUnderTest, spec: Doc) -> None:
     answer = await api.post(f"{AUTHORIZATION}/selfsubjectaccessreviews", {"spec": spec})
     assert answer.code == 422
 

@@ -1,4 +1,4 @@
-"""What claims take and refuse. Numbers are those of the scenario list (82, 83, 89, 90)."""
+"""What claims take and refuse."""
 
 from typing import Any
 
@@ -15,37 +15,37 @@ from tests.fakes.objects import (
 Doc = dict[str, Any]
 
 NEW_CLAIMS: dict[str, tuple[Doc, int, str]] = {
-    "82 no access mode": (
+    "no access mode": (
         a_claim(accessModes=[]),
         422,
         "spec.accessModes: Required value: at least 1 access mode is required",
     ),
-    "82 an abbreviation is no access mode": (
+    "an abbreviation is no access mode": (
         a_claim(accessModes=["RWO"]),
         422,
         'spec.accessModes: Unsupported value: "RWO"',
     ),
-    "82 once per pod, and more": (
+    "once per pod, and more": (
         a_claim(accessModes=["ReadWriteOncePod", "ReadWriteOnce"]),
         422,
         "spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes",
     ),
-    "82 no storage": (
+    "no storage": (
         a_claim(storage="0"),
         422,
         'spec.resources[storage]: Invalid value: "0": must be greater than zero',
     ),
-    "82 less than no storage": (
+    "less than no storage": (
         a_claim(storage="-1Gi"),
         422,
         'spec.resources[storage]: Invalid value: "-1Gi": must be greater than zero',
     ),
-    "82 storage not asked for": (
+    "storage not asked for": (
         a_claim(resources={}),
         422,
         "spec.resources[storage]: Required value",
     ),
-    "82 storage that is no quantity": (
+    "storage that is no quantity": (
         a_claim(storage="abc"),
         400,
         'PersistentVolumeClaim in version "v1" cannot be handled as a PersistentVolumeClaim: '
@@ -77,7 +77,7 @@ async def test_refused_claims(api: ApiUnderTest, claim: Doc, code: int, message:
     assert (await api.get(f"{CLAIMS}/data")).code == 404
 
 
-async def test_82_fractions_of_a_byte_are_warned_of(api: ApiUnderTest) -> None:
+async def test_fractions_of_a_byte_are_warned_of(api: ApiUnderTest) -> None:
     answer = await api.post(CLAIMS, a_claim(storage="1.5"))
     assert answer.code == 201
     (warning,) = answer.warnings
@@ -91,19 +91,17 @@ def resized(claim: Doc, storage: Any) -> Doc:
 
 
 QUANTITIES = {
-    "89 binary": ("1024Mi", "1Gi"),
-    "89 a fraction": ("1.5Gi", "1536Mi"),
-    "89 decimal": ("1000M", "1G"),
-    "89 a number": (10_000_000_000, "10G"),
-    "89 an exponent": ("1e3", "1e3"),
-    "89 plain": ("1024", "1024"),
+    "binary": ("1024Mi", "1Gi"),
+    "a fraction": ("1.5Gi", "1536Mi"),
+    "decimal": ("1000M", "1G"),
+    "a number": (10_000_000_000, "10G"),
+    "an exponent": ("1e3", "1e3"),
+    "plain": ("1024", "1024"),
 }
 
 
 @pytest.mark.parametrize(("given", "shown"), QUANTITIES.values(), ids=QUANTITIES)
-async def test_89_amounts_read_back_in_one_spelling(
-    api: ApiUnderTest, given: Any, shown: str
-) -> None:
+async def test_amounts_read_back_in_one_spelling(api: ApiUnderTest, given: Any, shown: str) -> None:
     created = (await api.post(CLAIMS, a_claim(storage=given))).doc
     assert created["spec"]["resources"]["requests"]["storage"] == shown
     for spelling in (shown, given):
@@ -113,14 +111,14 @@ async def test_89_amounts_read_back_in_one_spelling(
 
 
 CLASS_CHOICES: dict[str, tuple[Doc, str | None]] = {
-    "90 none named: the newest default": (a_claim(), "newer"),
-    "90 the empty name stays": (a_claim(storageClassName=""), ""),
-    "90 a named one stays": (a_claim(storageClassName="older"), "older"),
+    "none named: the newest default": (a_claim(), "newer"),
+    "the empty name stays": (a_claim(storageClassName=""), ""),
+    "a named one stays": (a_claim(storageClassName="older"), "older"),
 }
 
 
 @pytest.mark.parametrize(("claim", "chosen"), CLASS_CHOICES.values(), ids=CLASS_CHOICES)
-async def test_90_the_default_class(api: ApiUnderTest, claim: Doc, chosen: str | None) -> None:
+async def test_the_class_of_a_new_claim(api: ApiUnderTest, claim: Doc, chosen: str | None) -> None:
     await api.post(CLASSES, a_class("older", is_default=True))
     await api.clock.advance(60)
     await api.post(CLASSES, a_class("newer", is_default=True))
@@ -130,14 +128,14 @@ async def test_90_the_default_class(api: ApiUnderTest, claim: Doc, chosen: str |
     assert created["spec"].get("storageClassName") == chosen
 
 
-async def test_90_of_default_classes_of_one_age_the_first_name_counts(api: ApiUnderTest) -> None:
+async def test_of_default_classes_of_one_age_the_first_name_counts(api: ApiUnderTest) -> None:
     for name in ("b", "a", "c"):
         await api.post(CLASSES, a_class(name, is_default=True))
     created = (await api.post(CLAIMS, a_claim())).doc
     assert created["spec"]["storageClassName"] == "a"
 
 
-async def test_90_without_a_default_class_none_is_chosen(api: ApiUnderTest) -> None:
+async def test_without_a_default_class_none_is_chosen(api: ApiUnderTest) -> None:
     await api.post(CLASSES, a_class("fast"))
     created = (await api.post(CLAIMS, a_claim())).doc
     assert "storageClassName" not in created["spec"]
@@ -152,7 +150,7 @@ async def bound_claim(api: ApiUnderTest, *, expandable: bool) -> Doc:
     return answer.doc
 
 
-async def test_83_an_unbound_claim_s_spec_is_fixed(api: ApiUnderTest) -> None:
+async def test_an_unbound_claim_s_spec_is_fixed(api: ApiUnderTest) -> None:
     claim = (await api.post(CLAIMS, a_claim())).doc
     answer = await api.put(f"{CLAIMS}/data", resized(claim, "2Gi"))
     assert answer.code == 422
@@ -164,35 +162,35 @@ async def test_83_an_unbound_claim_s_spec_is_fixed(api: ApiUnderTest) -> None:
 
 
 RESIZES = {
-    "83 growth of what can grow": (True, "8Gi", 200, ""),
-    "83 growth of what cannot": (
+    "growth of what can grow": (True, "8Gi", 200, ""),
+    "growth of what cannot": (
         False,
         "8Gi",
         403,
         'persistentvolumeclaims "data" is forbidden: only dynamically provisioned pvc can be '
         "resized and the storageclass that provisions the pvc must support resize",
     ),
-    "83 back to more than there is": (True, "3Gi", 200, ""),
-    "83 less than there is": (
+    "back to more than there is": (True, "3Gi", 200, ""),
+    "less than there is": (
         True,
         "1Gi",
         422,
         "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
     ),
-    "83 just what there is": (
+    "just what there is": (
         True,
         "2Gi",
         422,
         "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
     ),
-    "83 the same in other words": (False, "4096Mi", 200, ""),
+    "the same in other words": (False, "4096Mi", 200, ""),
 }
 
 
 @pytest.mark.parametrize(
     ("expandable", "storage", "code", "message"), RESIZES.values(), ids=RESIZES
 )
-async def test_83_a_bound_claim_is_resized(
+async def test_a_bound_claim_is_resized(
     api: ApiUnderTest, storage: str, code: int, message: str, *, expandable: bool
 ) -> None:
     claim = await bound_claim(api, expandable=expandable)
@@ -202,13 +200,13 @@ async def test_83_a_bound_claim_is_resized(
         assert message in answer.doc["message"]
 
 
-async def test_83_a_volume_is_named_once(api: ApiUnderTest) -> None:
+async def test_a_volume_is_named_once(api: ApiUnderTest) -> None:
     await api.post(CLAIMS, a_claim())
     assert (await api.patch(f"{CLAIMS}/data", {"spec": {"volumeName": "a"}})).code == 200
     assert (await api.patch(f"{CLAIMS}/data", {"spec": {"volumeName": "b"}})).code == 422
 
 
-async def test_83_a_class_is_named_once(api: ApiUnderTest) -> None:
+async def test_a_class_is_named_once(api: ApiUnderTest) -> None:
     await api.post(CLAIMS, a_claim())
     assert (await api.patch(f"{CLAIMS}/data", {"spec": {"storageClassName": "a"}})).code == 200
     assert (await api.patch(f"{CLAIMS}/data", {"spec": {"storageClassName": "b"}})).code == 422

@@ -1,4 +1,4 @@
-"""103: `kill -9` while clients write; what was acknowledged is there afterwards.
+"""`kill -9` while clients write; what was acknowledged is there afterwards.
 
 Rounds: MOORING_KILL_ROUNDS (5 unless told), beginning with seed MOORING_KILL_SEED (1).
 """
@@ -221,7 +221,7 @@ async def check_old_watches(server: RealServer, ledger: Ledger, chance: random.R
 
 
 @pytest.mark.timeout(60 + 20 * ROUNDS)
-async def test_103_what_was_acknowledged_survives_kill_9(
+async def test_what_was_acknowledged_survives_kill_9(
     own_api_server: RealServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ledger = Ledger()
@@ -244,7 +244,7 @@ async def test_103_what_was_acknowledged_survives_kill_9(
         )
 
 
-async def test_103_a_stop_under_load_is_clean_and_loses_nothing(own_server: RealServer) -> None:
+async def test_a_stop_under_load_is_clean_and_loses_nothing(own_server: RealServer) -> None:
     ledger = Ledger()
     codes: list[int] = []
     for seed in range(3):
@@ -260,7 +260,7 @@ async def test_103_a_stop_under_load_is_clean_and_loses_nothing(own_server: Real
         check(ledger, found, revision)
 
 
-async def test_103_a_server_killed_while_it_starts_starts_again(own_server: RealServer) -> None:
+async def test_a_server_killed_while_it_starts_starts_again(own_server: RealServer) -> None:
     """Nothing that a start does may stand in the way of the next one."""
     kept = own_server.ask("POST", MAPS, a_body("kept", "x"))
     assert kept.code == 201

@@ -1,4 +1,4 @@
-"""POST: what the server decides, what it keeps, and what it refuses (facts 4.1, 4.2)."""
+"""POST: what the server decides, what it keeps, and what it refuses."""
 
 import base64
 from typing import Any
@@ -58,14 +58,14 @@ async def test_every_kind_is_answered_as_it_is_stored(
     assert (await api.get(f"{url}/{metadata['name']}")).doc == stored
 
 
-async def test_13_a_resource_version_does_not_belong_on_a_new_object(api: ApiUnderTest) -> None:
+async def test_a_resource_version_does_not_belong_on_a_new_object(api: ApiUnderTest) -> None:
     answer = await api.post(CONFIG_MAPS, with_metadata(a_config_map("x"), resourceVersion="5"))
     assert answer.code == 500
     assert "resourceVersion should not be set on objects to be created" in message(answer)
     assert (await api.get(f"{CONFIG_MAPS}/x")).code == 404
 
 
-async def test_14_what_only_the_server_knows_is_taken_from_the_server(api: ApiUnderTest) -> None:
+async def test_what_only_the_server_knows_is_taken_from_the_server(api: ApiUnderTest) -> None:
     doc = with_metadata(
         a_config_map("x"),
         uid="mine",
@@ -80,7 +80,7 @@ async def test_14_what_only_the_server_knows_is_taken_from_the_server(api: ApiUn
     assert not metadata.keys() & {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
 
 
-async def test_15_the_namespace_of_the_body_is_that_of_the_path(api: ApiUnderTest) -> None:
+async def test_the_namespace_of_the_body_is_that_of_the_path(api: ApiUnderTest) -> None:
     answer = await api.post(CONFIG_MAPS, with_metadata(a_config_map(), namespace="other"))
     assert refusal(answer) == (400, "BadRequest")
     assert message(answer) == (
@@ -88,13 +88,13 @@ async def test_15_the_namespace_of_the_body_is_that_of_the_path(api: ApiUnderTes
     )
 
 
-async def test_16_a_namespace_on_a_cluster_wide_kind_is_dropped(api: ApiUnderTest) -> None:
+async def test_a_namespace_on_a_cluster_wide_kind_is_dropped(api: ApiUnderTest) -> None:
     answer = await api.post(VOLUMES, with_metadata(a_volume(), namespace="default"))
     assert answer.code == 201
     assert "namespace" not in answer.doc["metadata"]
 
 
-async def test_17_a_name_is_given_once(api: ApiUnderTest) -> None:
+async def test_a_name_is_given_once(api: ApiUnderTest) -> None:
     await api.post(CONFIG_MAPS, a_config_map("x"))
     answer = await api.post(CONFIG_MAPS, a_config_map("x"))
     assert refusal(answer) == (409, "AlreadyExists")
@@ -102,14 +102,14 @@ async def test_17_a_name_is_given_once(api: ApiUnderTest) -> None:
     assert answer.doc["details"] == {"name": "x", "kind": "configmaps"}
 
 
-async def test_18_a_missing_namespace_is_named(api: ApiUnderTest) -> None:
+async def test_a_missing_namespace_is_named(api: ApiUnderTest) -> None:
     answer = await api.post("/api/v1/namespaces/nowhere/configmaps", a_config_map())
     assert refusal(answer) == (404, "NotFound")
     assert message(answer) == 'namespaces "nowhere" not found'
     assert answer.doc["details"] == {"name": "nowhere", "kind": "namespaces"}
 
 
-async def test_19_nothing_new_enters_a_namespace_that_goes(api: ApiUnderTest) -> None:
+async def test_nothing_new_enters_a_namespace_that_goes(api: ApiUnderTest) -> None:
     await api.post(NAMESPACES, a_namespace("team"))
     held = with_metadata(a_config_map("held"), finalizers=["example.com/hold"])
     await api.post("/api/v1/namespaces/team/configmaps", held)
@@ -124,12 +124,12 @@ async def test_19_nothing_new_enters_a_namespace_that_goes(api: ApiUnderTest) ->
     )
 
 
-async def test_20_a_namespaced_object_is_created_in_a_namespace(api: ApiUnderTest) -> None:
+async def test_a_namespaced_object_is_created_in_a_namespace(api: ApiUnderTest) -> None:
     answer = await api.post("/api/v1/configmaps", a_config_map())
     assert refusal(answer) == (405, "MethodNotAllowed")
 
 
-async def test_28_a_secret_holds_up_to_a_mebibyte(api: ApiUnderTest) -> None:
+async def test_a_secret_holds_up_to_a_mebibyte(api: ApiUnderTest) -> None:
     def of_size(size: int) -> Doc:
         return a_secret(f"s{size}") | {"data": {"a": base64.b64encode(b"x" * size).decode()}}
 
@@ -139,7 +139,7 @@ async def test_28_a_secret_holds_up_to_a_mebibyte(api: ApiUnderTest) -> None:
     assert causes(answer) == [("FieldValueTooLong", "data")]
 
 
-async def test_29_annotations_hold_up_to_256_kibibytes(api: ApiUnderTest) -> None:
+async def test_annotations_hold_up_to_256_kibibytes(api: ApiUnderTest) -> None:
     fits = with_metadata(a_config_map("x"), annotations={"a": "x" * (262144 - 1)})
     assert (await api.post(CONFIG_MAPS, fits)).code == 201
     too_much = with_metadata(a_config_map("y"), annotations={"a": "x" * 262144})
@@ -356,7 +356,7 @@ async def test_the_plain_text_of_a_secret_is_folded_into_its_data(api: ApiUnderT
     assert "stringData" not in (await api.get(f"{SECRETS}/s")).doc
 
 
-async def test_33_a_dry_run_answers_and_leaves_nothing(api: ApiUnderTest) -> None:
+async def test_a_dry_run_answers_and_leaves_nothing(api: ApiUnderTest) -> None:
     watching = await api.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion=1")
     seen = len(watching.events)
     revision = api.parts.backend.store.revision

@@ -1,4 +1,4 @@
-"""Bodies: what is read, what is refused, and what is only remarked on (facts 4.6)."""
+"""Bodies: what is read, what is refused, and what is only remarked on."""
 
 import json
 from typing import Any
@@ -17,32 +17,32 @@ YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 UNREADABLE = {
-    "1: broken JSON": (b"{bad json", "json parse error"),
-    "2: no body at all": (b"", "json parse error"),
-    "2: a list": (b"[]", "cannot unmarshal array"),
-    "2: a string": (b'"x"', "cannot unmarshal string"),
-    "2: a number": (b"7", "cannot unmarshal number"),
-    "3: an object and then something else": (b'{"metadata":{"name":"a"}} x', "json parse error"),
-    "3: two objects": (b'{"metadata":{"name":"a"}}{"metadata":{"name":"b"}}', "json parse error"),
-    "4: lists in lists, 100000 deep": (b'{"data":' + b"[" * 100_000, "json parse error"),
-    "4: objects in objects, 100000 deep": (b'{"a":' * 100_000, "json parse error"),
-    "5: another kind": (
+    "broken JSON": (b"{bad json", "json parse error"),
+    "no body at all": (b"", "json parse error"),
+    "a list": (b"[]", "cannot unmarshal array"),
+    "a string": (b'"x"', "cannot unmarshal string"),
+    "a number": (b"7", "cannot unmarshal number"),
+    "an object and then something else": (b'{"metadata":{"name":"a"}} x', "json parse error"),
+    "two objects": (b'{"metadata":{"name":"a"}}{"metadata":{"name":"b"}}', "json parse error"),
+    "lists in lists, 100000 deep": (b'{"data":' + b"[" * 100_000, "json parse error"),
+    "objects in objects, 100000 deep": (b'{"a":' * 100_000, "json parse error"),
+    "another kind": (
         b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}',
         'Pod in version "v1" cannot be handled as a ConfigMap',
     ),
-    "6: another version": (
+    "another version": (
         b'{"kind":"ConfigMap","apiVersion":"v2","metadata":{"name":"a"}}',
         'ConfigMap in version "v2" cannot be handled as a ConfigMap',
     ),
-    "21: a number where text belongs": (
+    "a number where text belongs": (
         b'{"metadata":{"name":"a"},"data":{"a":1}}',
         "json: cannot unmarshal number into Go struct field ConfigMap.data of type string",
     ),
-    "21: text where a map belongs": (
+    "text where a map belongs": (
         b'{"metadata":{"name":"a"},"data":"x"}',
         "json: cannot unmarshal string into Go struct field ConfigMap.data of type map",
     ),
-    "21: a list where metadata belongs": (b'{"metadata":[]}', "json: cannot unmarshal array"),
+    "a list where metadata belongs": (b'{"metadata":[]}', "json: cannot unmarshal array"),
 }
 
 
@@ -57,11 +57,11 @@ async def test_a_body_that_is_no_config_map_is_refused(
 
 
 READABLE = {
-    "7: without kind and apiVersion": (b'{"metadata":{"name":"a"}}', JSON),
-    "30: without a content type": (b'{"metadata":{"name":"a"}}', ""),
-    "30: with a charset": (b'{"metadata":{"name":"a"}}', "application/json; charset=utf-8"),
-    "30: as YAML": (b"kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: a\n", YAML),
-    "30: as YAML that is JSON": (b'{"metadata":{"name":"a"}}', YAML),
+    "without kind and apiVersion": (b'{"metadata":{"name":"a"}}', JSON),
+    "without a content type": (b'{"metadata":{"name":"a"}}', ""),
+    "with a charset": (b'{"metadata":{"name":"a"}}', "application/json; charset=utf-8"),
+    "as YAML": (b"kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: a\n", YAML),
+    "as YAML that is JSON": (b'{"metadata":{"name":"a"}}', YAML),
     "white space around it": (b' \n{"metadata":{"name":"a"}}\n ', JSON),
 }
 
@@ -77,7 +77,7 @@ async def test_a_body_that_is_a_config_map_creates_it(
     assert (await api.get(f"{CONFIG_MAPS}/a")).code == 200
 
 
-async def test_2_null_is_an_object_without_a_name(api: ApiUnderTest) -> None:
+async def test_null_is_an_object_without_a_name(api: ApiUnderTest) -> None:
     answer = await api.post(CONFIG_MAPS, b"null", content_type=JSON)
     assert refusal(answer) == (422, "Invalid")
     assert causes(answer) == [("FieldValueRequired", "metadata.name")]
@@ -85,7 +85,7 @@ async def test_2_null_is_an_object_without_a_name(api: ApiUnderTest) -> None:
 
 
 @pytest.mark.parametrize("absent", ["kind", "apiVersion"])
-async def test_8_a_custom_kind_must_say_what_it_is(api: ApiUnderTest, absent: str) -> None:
+async def test_a_custom_kind_must_say_what_it_is(api: ApiUnderTest, absent: str) -> None:
     doc = a_snapshot()
     del doc[absent]
     assert refusal(await api.post(SNAPSHOTS, doc)) == (400, "BadRequest")
@@ -102,19 +102,19 @@ async def test_a_value_of_the_wrong_type_in_a_custom_kind_is_a_complaint_about_i
 
 
 ODD = {
-    "22: a key in the wrong case": (
+    "a key in the wrong case": (
         '{"metadata":{"name":"a"},"Data":{"x":"1"}}',
         ['unknown field "Data"'],
     ),
-    "23: unknown fields, one warning each": (
+    "unknown fields, one warning each": (
         '{"metadata":{"name":"a","colour":"red"},"foo":{"bar":1},"data":{"x":"1"}}',
         ['unknown field "metadata.colour"', 'unknown field "foo"'],
     ),
-    "26: the same key twice": (
+    "the same key twice": (
         '{"metadata":{"name":"a"},"data":{"a":"1","a":"2"}}',
         ['duplicate field "data.a"'],
     ),
-    "26: an unknown key and one that comes twice": (
+    "an unknown key and one that comes twice": (
         '{"metadata":{"name":"a"},"foo":1,"data":{"a":"1","a":"2"}}',
         ['unknown field "foo"', 'duplicate field "data.a"'],
     ),
@@ -143,7 +143,7 @@ async def test_odd_fields_are_told_of_even_when_the_object_is_refused(api: ApiUn
 
 
 @pytest.mark.parametrize(("body", "findings"), ODD.values(), ids=ODD)
-async def test_24_26_strictly_odd_fields_are_refused(
+async def test_strictly_odd_fields_are_refused(
     api: ApiUnderTest, body: str, findings: list[str]
 ) -> None:
     answer = await api.post(f"{CONFIG_MAPS}?fieldValidation=Strict", body.encode())
@@ -181,7 +181,7 @@ async def test_numbers_are_accepted_as_quantities_and_told_as_text(api: ApiUnder
     assert answer.doc["spec"]["resources"]["requests"] == {"storage": "10G"}
 
 
-async def test_27_a_body_over_the_limit_is_refused(api: ApiUnderTest) -> None:
+async def test_a_body_over_the_limit_is_refused(api: ApiUnderTest) -> None:
     """The connection stops reading at the limit; what is left to do here is to say so."""
     request = Request("POST", CONFIG_MAPS, "", _as_admin(api), b"", too_large=True)
     answer = await api.parts.api.handle(request)
@@ -197,7 +197,7 @@ def _as_admin(api: ApiUnderTest) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("media", ["text/plain", "application/xml", "application/cbor"])
-async def test_30_other_media_types_are_refused(api: ApiUnderTest, media: str) -> None:
+async def test_other_media_types_are_refused(api: ApiUnderTest, media: str) -> None:
     answer = await api.post(CONFIG_MAPS, b"{}", content_type=media)
     assert refusal(answer) == (415, "UnsupportedMediaType")
     for accepted in (JSON, YAML, PROTOBUF):
@@ -213,7 +213,7 @@ def _envelope(kind: str, raw: bytes) -> bytes:
     return b"k8s\x00" + inner + b"\x1a\x00\x22\x00"
 
 
-async def test_31_protobuf_is_read_and_answered_in_json(api: ApiUnderTest) -> None:
+async def test_protobuf_is_read_and_answered_in_json(api: ApiUnderTest) -> None:
     body = _envelope("ConfigMap", NAME_A + b"\x12\x06\x0a\x01k\x12\x01v")
     answer = await api.post(CONFIG_MAPS, body, content_type=PROTOBUF)
     assert (answer.code, answer.content_type) == (201, JSON)
@@ -233,7 +233,7 @@ async def test_31_protobuf_is_read_and_answered_in_json(api: ApiUnderTest) -> No
     ],
     ids=["nothing", "half a prefix", "no prefix", "cut short", "no fields", "a pod", "JSON"],
 )
-async def test_31_broken_protobuf_is_refused(api: ApiUnderTest, body: bytes) -> None:
+async def test_broken_protobuf_is_refused(api: ApiUnderTest, body: bytes) -> None:
     answer = await api.post(CONFIG_MAPS, body, content_type=PROTOBUF)
     assert refusal(answer) == (400, "BadRequest")
 
@@ -241,7 +241,7 @@ async def test_31_broken_protobuf_is_refused(api: ApiUnderTest, body: bytes) -> 
 @pytest.mark.parametrize(
     ("class_name", "stored"), [(b"\x2a\x00", ""), (b"", None)], ids=["empty", "absent"]
 )
-async def test_31_an_empty_class_name_in_protobuf_is_kept_apart_from_none(
+async def test_an_empty_class_name_in_protobuf_is_kept_apart_from_none(
     api: ApiUnderTest, class_name: bytes, stored: str | None
 ) -> None:
     modes = b"\x0a\x0dReadWriteOnce"
@@ -254,14 +254,14 @@ async def test_31_an_empty_class_name_in_protobuf_is_kept_apart_from_none(
     assert answer.doc["spec"].get("storageClassName") == stored
 
 
-async def test_32_an_answer_nobody_can_give_is_refused(api: ApiUnderTest) -> None:
+async def test_an_answer_nobody_can_give_is_refused(api: ApiUnderTest) -> None:
     await api.post(CONFIG_MAPS, a_config_map("x"))
     answer = await api.get(f"{CONFIG_MAPS}/x", accept="text/html")
     assert refusal(answer) == (406, "NotAcceptable")
 
 
 @pytest.mark.parametrize("accept", ["text/html,*/*;q=0.1", "*/*", "application/*", JSON])
-async def test_32_json_is_what_wildcards_get(api: ApiUnderTest, accept: str) -> None:
+async def test_json_is_what_wildcards_get(api: ApiUnderTest, accept: str) -> None:
     await api.post(CONFIG_MAPS, a_config_map("x"))
     answer = await api.get(f"{CONFIG_MAPS}/x", accept=accept)
     assert (answer.code, answer.content_type) == (200, JSON)

@@ -1,4 +1,4 @@
-"""DELETE: removed at once, held by finalizers, or given time to end (facts 4.4)."""
+"""DELETE: removed at once, held by finalizers, or given time to end."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ REMOVED = {kind: (kind, *how) for kind, how in STORED.items() if kind != "Namesp
 
 
 @pytest.mark.parametrize(("kind", "url", "make"), REMOVED.values(), ids=REMOVED)
-async def test_57_the_answer_to_a_deletion_tells_who_is_gone(
+async def test_the_answer_to_a_deletion_tells_who_is_gone(
     api: ApiUnderTest, kind: str, url: str, make: Any
 ) -> None:
     doc = make()
@@ -96,7 +96,7 @@ async def test_what_is_absent_cannot_be_deleted(api: ApiUnderTest) -> None:
 
 
 PRECONDITIONS = {
-    "54: another uid": (
+    "another uid": (
         {"uid": "another"},
         "the UID in the precondition (another) does not match the UID in record",
     ),
@@ -120,7 +120,7 @@ async def test_a_deletion_is_meant_for_one_object_only(
     assert (await api.delete(f"{CONFIG_MAPS}/x", {"preconditions": right})).code == 200
 
 
-async def test_57_a_held_object_is_marked_and_a_second_deletion_changes_nothing(
+async def test_a_held_object_is_marked_and_a_second_deletion_changes_nothing(
     api: ApiUnderTest,
 ) -> None:
     created = (await api.post(CLAIMS, a_claim())).doc
@@ -140,7 +140,7 @@ async def test_57_a_held_object_is_marked_and_a_second_deletion_changes_nothing(
     assert watching.types == ["MODIFIED"]
 
 
-async def test_58_the_name_of_what_goes_is_not_free_yet(api: ApiUnderTest) -> None:
+async def test_the_name_of_what_goes_is_not_free_yet(api: ApiUnderTest) -> None:
     await api.post(CLAIMS, a_claim())
     await api.delete(f"{CLAIMS}/data")
     answer = await api.post(CLAIMS, a_claim())
@@ -151,7 +151,7 @@ async def test_58_the_name_of_what_goes_is_not_free_yet(api: ApiUnderTest) -> No
 
 
 RELEASES: dict[str, tuple[str, Any]] = {
-    "59: a merge patch to null": ("merge-patch+json", {"metadata": {"finalizers": None}}),
+    "a merge patch to null": ("merge-patch+json", {"metadata": {"finalizers": None}}),
     "a merge patch to none": ("merge-patch+json", {"metadata": {"finalizers": []}}),
     "a JSON patch": ("json-patch+json", [{"op": "remove", "path": "/metadata/finalizers"}]),
     "a strategic patch": (
@@ -203,7 +203,7 @@ async def test_finalizers_may_go_from_what_is_not_deleted(api: ApiUnderTest) -> 
     assert (await api.get(f"{CONFIG_MAPS}/x")).code == 200
 
 
-async def test_60_nobody_may_begin_to_hold_what_goes(api: ApiUnderTest) -> None:
+async def test_nobody_may_begin_to_hold_what_goes(api: ApiUnderTest) -> None:
     await api.post(CLAIMS, a_claim())
     await api.delete(f"{CLAIMS}/data")
     patch = {"metadata": {"finalizers": [PROTECTION, HOLD]}}
@@ -231,7 +231,7 @@ async def a_running_pod(api: ApiUnderTest, **spec: Any) -> None:
     assert (await api.post(PODS, pod)).code == 201
 
 
-async def test_61_a_pod_gets_time_and_later_deletions_only_shorten_it(api: ApiUnderTest) -> None:
+async def test_a_pod_gets_time_and_later_deletions_only_shorten_it(api: ApiUnderTest) -> None:
     await a_running_pod(api)
     first = (await api.delete(f"{PODS}/web")).doc["metadata"]
     assert first["deletionGracePeriodSeconds"] == 30
@@ -386,7 +386,7 @@ async def test_a_dry_deletion_of_what_is_held_shows_the_mark_and_leaves_none(
     assert (await api.get(f"{CLAIMS}/data")).doc == before
 
 
-async def test_62_a_collection_is_deleted_by_selector(api: ApiUnderTest) -> None:
+async def test_a_collection_is_deleted_by_selector(api: ApiUnderTest) -> None:
     for name, label in (("a", "b"), ("b", "b"), ("c", "d")):
         await api.post(CONFIG_MAPS, a_labelled(name, a=label))
     await api.post(CONFIG_MAPS, held(a_labelled("held", a="b")))
@@ -399,14 +399,14 @@ async def test_62_a_collection_is_deleted_by_selector(api: ApiUnderTest) -> None
     assert "deletionTimestamp" in left[1]["metadata"]
 
 
-async def test_62_a_collection_is_deleted_dry(api: ApiUnderTest) -> None:
+async def test_a_collection_is_deleted_dry(api: ApiUnderTest) -> None:
     await api.post(CONFIG_MAPS, a_labelled("a", a="b"))
     answer = await api.delete(f"{CONFIG_MAPS}?labelSelector=a&dryRun=All")
     assert [item["metadata"]["name"] for item in answer.doc["items"]] == ["a"]
     assert (await api.get(f"{CONFIG_MAPS}/a")).code == 200
 
 
-async def test_62_nothing_outside_the_namespace_is_deleted(api: ApiUnderTest) -> None:
+async def test_nothing_outside_the_namespace_is_deleted(api: ApiUnderTest) -> None:
     await api.post(NAMESPACES, {"metadata": {"name": "team"}})
     other = "/api/v1/namespaces/team/configmaps"
     await api.post(other, a_labelled("a", a="b"))
@@ -423,12 +423,12 @@ async def test_nothing_is_deleted_in_all_namespaces_at_once(api: ApiUnderTest) -
     assert (await api.get(f"{CONFIG_MAPS}/x")).code == 200
 
 
-async def test_63_namespaces_are_not_deleted_together(api: ApiUnderTest) -> None:
+async def test_namespaces_are_not_deleted_together(api: ApiUnderTest) -> None:
     assert refusal(await api.delete(NAMESPACES)) == (405, "MethodNotAllowed")
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
-async def test_63_some_namespaces_never_go(api: ApiUnderTest, name: str) -> None:
+async def test_some_namespaces_never_go(api: ApiUnderTest, name: str) -> None:
     answer = await api.delete(f"{NAMESPACES}/{name}")
     assert refusal(answer) == (403, "Forbidden")
     assert message(answer) == (

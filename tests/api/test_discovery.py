@@ -253,7 +253,7 @@ METHODS = {
     "POST to an object": ("POST", "/api/v1/namespaces/default/configmaps/x"),
     "PUT to a collection": ("PUT", "/api/v1/namespaces/default/configmaps"),
     "PATCH to a collection": ("PATCH", "/api/v1/namespaces/default/configmaps"),
-    "63 DELETE of all namespaces": ("DELETE", "/api/v1/namespaces"),
+    "DELETE of all namespaces": ("DELETE", "/api/v1/namespaces"),
     "POST to a status": ("POST", "/api/v1/persistentvolumes/x/status"),
     "DELETE of a status": ("DELETE", "/api/v1/persistentvolumes/x/status"),
     "GET of a binding": ("GET", "/api/v1/namespaces/default/pods/x/binding"),

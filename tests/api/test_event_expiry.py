@@ -1,4 +1,4 @@
-"""Events are news: an hour after they were last written they are gone (facts 9)."""
+"""Events are news: an hour after they were last written they are gone."""
 
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.objects import CONFIG_MAPS, EVENTS, NEW_EVENTS, a_config_map, a_new_event, an_event

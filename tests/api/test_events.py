@@ -1,4 +1,4 @@
-"""Events: one stored object, two views of it. Section 9 of the facts."""
+"""Events: one stored object, two views of it."""
 
 from typing import Any
 

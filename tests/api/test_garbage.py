@@ -1,4 +1,4 @@
-"""Owner references: dependents go with their owners, before them, or stay (facts 4.4)."""
+"""Owner references: dependents go with their owners, before them, or stay."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Leases, by which leaders are elected. Numbers are those of the scenario list (99, 100)."""
+"""Leases, by which leaders are elected."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from tests.fakes.objects import LEASES, a_lease
 Doc = dict[str, Any]
 
 
-async def test_99_of_concurrent_writers_one_wins_each_version(api: ApiUnderTest) -> None:
+async def test_of_concurrent_writers_one_wins_each_version(api: ApiUnderTest) -> None:
     """Two contenders, 1000 writes: each is based on what its writer read last."""
     await api.post(LEASES, a_lease(holder="nobody", leaseTransitions=0))
     watching = await api.watch(f"{LEASES}?watch=true&resourceVersion={revision(api)}")
@@ -36,7 +36,7 @@ async def test_99_of_concurrent_writers_one_wins_each_version(api: ApiUnderTest)
     assert lease["spec"]["leaseTransitions"] == len(won) == len(watching.events)
 
 
-async def test_99_of_1000_writes_based_on_one_version_one_wins(api: ApiUnderTest) -> None:
+async def test_of_1000_writes_based_on_one_version_one_wins(api: ApiUnderTest) -> None:
     lease = (await api.post(LEASES, a_lease())).doc
 
     async def take(number: int) -> int:
@@ -51,23 +51,23 @@ async def test_99_of_1000_writes_based_on_one_version_one_wins(api: ApiUnderTest
     assert (await api.get(f"{LEASES}/leader")).doc["spec"]["holderIdentity"] == winner
 
 
-async def test_99_of_two_that_create_it_one_succeeds(api: ApiUnderTest) -> None:
+async def test_of_two_that_create_it_one_succeeds(api: ApiUnderTest) -> None:
     answers = await asyncio.gather(*(api.post(LEASES, a_lease(holder=me)) for me in "ab"))
     assert sorted(answer.code for answer in answers) == [201, 409]
 
 
 TIMES = {
-    "100 without a fraction": ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"),
-    "100 as Python spells it": ("2026-01-02T03:04:05+00:00", "2026-01-02T03:04:05.000000Z"),
-    "100 with six digits": ("2026-01-02T03:04:05.123456Z", "2026-01-02T03:04:05.123456Z"),
-    "100 with three digits": ("2026-01-02T03:04:05.123Z", "2026-01-02T03:04:05.123000Z"),
-    "100 with nine digits": ("2026-01-02T03:04:05.123456789Z", "2026-01-02T03:04:05.123456Z"),
-    "100 in another zone": ("2026-01-02T05:04:05.5+02:00", "2026-01-02T03:04:05.500000Z"),
+    "without a fraction": ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"),
+    "as Python spells it": ("2026-01-02T03:04:05+00:00", "2026-01-02T03:04:05.000000Z"),
+    "with six digits": ("2026-01-02T03:04:05.123456Z", "2026-01-02T03:04:05.123456Z"),
+    "with three digits": ("2026-01-02T03:04:05.123Z", "2026-01-02T03:04:05.123000Z"),
+    "with nine digits": ("2026-01-02T03:04:05.123456789Z", "2026-01-02T03:04:05.123456Z"),
+    "in another zone": ("2026-01-02T05:04:05.5+02:00", "2026-01-02T03:04:05.500000Z"),
 }
 
 
 @pytest.mark.parametrize(("given", "shown"), TIMES.values(), ids=TIMES)
-async def test_100_times_are_read_kindly_and_written_with_six_digits(
+async def test_times_are_read_kindly_and_written_with_six_digits(
     api: ApiUnderTest, given: str, shown: str
 ) -> None:
     created = await api.post(LEASES, a_lease(renewTime=given, acquireTime=given))
@@ -77,7 +77,7 @@ async def test_100_times_are_read_kindly_and_written_with_six_digits(
 
 
 @pytest.mark.parametrize("given", ["yesterday", "2026-13-01T00:00:00Z", 5, "2026-01-02"])
-async def test_100_what_is_no_time_is_400(api: ApiUnderTest, given: Any) -> None:
+async def test_what_is_no_time_is_400(api: ApiUnderTest, given: Any) -> None:
     answer = await api.post(LEASES, a_lease(renewTime=given))
     assert answer.code == 400, answer.text
 

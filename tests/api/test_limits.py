@@ -28,7 +28,7 @@ def a_map(size: int, name: str = "m") -> Doc:
     return doc
 
 
-async def test_18_an_object_of_one_and_a_half_megabytes_is_the_largest(api: ApiUnderTest) -> None:
+async def test_an_object_of_one_and_a_half_megabytes_is_the_largest(api: ApiUnderTest) -> None:
     node = {"metadata": {"name": "n", "annotations": {}}, "status": {}}
     assert (await api.post(NODES, node)).code == 201
     conditions = [{"type": "T", "status": "True", "message": "x" * 100_000}]
@@ -46,7 +46,7 @@ async def test_18_an_object_of_one_and_a_half_megabytes_is_the_largest(api: ApiU
     assert smaller.code == 200
 
 
-async def test_18_what_is_too_large_is_not_created_either(api: ApiUnderTest) -> None:
+async def test_what_is_too_large_is_not_created_either(api: ApiUnderTest) -> None:
     pod = {
         "metadata": {"name": "p"},
         "spec": {"containers": [{"name": "c", "image": "i", "args": ["x" * 1_600_000]}]},
@@ -55,7 +55,7 @@ async def test_18_what_is_too_large_is_not_created_either(api: ApiUnderTest) -> 
     assert (answer.code, answer.doc["message"]) == (500, "etcdserver: request is too large")
 
 
-async def test_18_the_largest_object_can_still_be_deleted(api: ApiUnderTest) -> None:
+async def test_the_largest_object_can_still_be_deleted(api: ApiUnderTest) -> None:
     doc = a_map(1_000_000)
     doc["metadata"]["finalizers"] = ["a/b"]
     doc["metadata"]["annotations"] = {"a": "x" * 200_000}
@@ -65,7 +65,7 @@ async def test_18_the_largest_object_can_still_be_deleted(api: ApiUnderTest) -> 
     assert (await api.delete(f"{MAPS}/m")).code == 200
 
 
-async def test_31_errors_are_told_up_to_a_number(api: ApiUnderTest) -> None:
+async def test_errors_are_told_up_to_a_number(api: ApiUnderTest) -> None:
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{}] * 4_000}}
     answer = await api.post(PODS, pod)
     assert answer.code == 422
@@ -74,14 +74,14 @@ async def test_31_errors_are_told_up_to_a_number(api: ApiUnderTest) -> None:
     assert len(answer.body) < 100_000
 
 
-async def test_31_a_few_errors_are_all_told(api: ApiUnderTest) -> None:
+async def test_a_few_errors_are_all_told(api: ApiUnderTest) -> None:
     answer = await api.post(PODS, {"metadata": {"name": "p"}, "spec": {"containers": [{}] * 3}})
     fields = {cause["field"] for cause in answer.doc["details"]["causes"]}
     assert "spec.containers[2].image" in fields
     assert "and more" not in answer.doc["message"]
 
 
-async def test_31_long_values_are_shown_by_their_beginning(api: ApiUnderTest) -> None:
+async def test_long_values_are_shown_by_their_beginning(api: ApiUnderTest) -> None:
     owner = {"apiVersion": "v1", "kind": "Node", "name": "n" * 10_000, "controller": True}
     owners = [{**owner, "uid": str(number)} for number in range(50)]
     answer = await api.post(MAPS, {"metadata": {"name": "m", "ownerReferences": owners}})
@@ -103,7 +103,7 @@ def terms(count: int) -> str:
 
 
 @pytest.mark.parametrize("verb", ["", "watch=1&"])
-async def test_15_a_selector_has_so_many_terms(api: ApiUnderTest, verb: str) -> None:
+async def test_a_selector_has_so_many_terms(api: ApiUnderTest, verb: str) -> None:
     for selector in ("labelSelector", "fieldSelector"):
         names = terms(MOST_TERMS + 1)
         if selector == "fieldSelector":
@@ -114,14 +114,14 @@ async def test_15_a_selector_has_so_many_terms(api: ApiUnderTest, verb: str) -> 
     assert fits.code == 200
 
 
-async def test_15_values_of_a_term_are_as_many_as_fit_a_url(api: ApiUnderTest) -> None:
+async def test_values_of_a_term_are_as_many_as_fit_a_url(api: ApiUnderTest) -> None:
     await api.post(MAPS, a_config_map("m") | {"metadata": {"name": "m", "labels": {"a": "v999"}}})
     values = ",".join(f"v{number}" for number in range(2_000))
     answer = await api.get(f"{MAPS}?labelSelector=a+in+({values})")
     assert [item["metadata"]["name"] for item in answer.doc["items"]] == ["m"]
 
 
-async def test_34_a_page_of_a_version_is_of_that_very_version(api: ApiUnderTest) -> None:
+async def test_a_page_of_a_version_is_of_that_very_version(api: ApiUnderTest) -> None:
     for name in ("a", "b"):
         await api.post(MAPS, a_config_map(name))
     version = (await api.get(MAPS)).doc["metadata"]["resourceVersion"]

@@ -1,4 +1,4 @@
-"""LIST: pages, snapshots, how new an answer must be. Numbers are those of the scenario list."""
+"""LIST: pages, snapshots, how new an answer must be."""
 
 from typing import Any
 from urllib.parse import quote
@@ -39,7 +39,7 @@ def names(listed: Doc) -> list[str]:
     return [item["metadata"]["name"] for item in listed["items"]]
 
 
-async def test_64_pages_show_one_snapshot_while_objects_come_and_go(api: ApiUnderTest) -> None:
+async def test_pages_show_one_snapshot_while_objects_come_and_go(api: ApiUnderTest) -> None:
     await create_volumes(api, "a", "b", "c", "d", "e")
     first = (await api.get(f"{VOLUMES}?limit=2")).doc
     await create_volumes(api, "bb", "dd")
@@ -55,7 +55,7 @@ async def test_64_pages_show_one_snapshot_while_objects_come_and_go(api: ApiUnde
     assert "labels" not in pages[1]["items"][1]["metadata"]
 
 
-async def test_64_an_object_deleted_between_pages_still_appears(api: ApiUnderTest) -> None:
+async def test_an_object_deleted_between_pages_still_appears(api: ApiUnderTest) -> None:
     for name in ("a", "b", "c"):
         await api.post(CONFIG_MAPS, a_config_map(name))
     first = (await api.get(f"{CONFIG_MAPS}?limit=1")).doc
@@ -64,7 +64,7 @@ async def test_64_an_object_deleted_between_pages_still_appears(api: ApiUnderTes
     assert names(first) + names(rest) == ["a", "b", "c", "kube-root-ca.crt"]
 
 
-async def test_64_pages_with_a_selector_do_not_tell_how_many_remain(api: ApiUnderTest) -> None:
+async def test_pages_with_a_selector_do_not_tell_how_many_remain(api: ApiUnderTest) -> None:
     for name in ("a", "b", "c", "d", "e"):
         await api.post(CONFIG_MAPS, a_labelled(name, odd="yes" if name in "ace" else "no"))
     first = (await api.get(f"{CONFIG_MAPS}?limit=2&labelSelector=odd=yes")).doc
@@ -76,7 +76,7 @@ async def test_64_pages_with_a_selector_do_not_tell_how_many_remain(api: ApiUnde
     assert "continue" not in rest["metadata"]
 
 
-async def test_64_a_token_from_before_a_compaction_is_410(api: ApiUnderTest) -> None:
+async def test_a_token_from_before_a_compaction_is_410(api: ApiUnderTest) -> None:
     await create_volumes(api, "a", "b")
     token = quote((await api.get(f"{VOLUMES}?limit=1")).doc["metadata"]["continue"])
     await create_volumes(api, "c")
@@ -114,36 +114,36 @@ async def test_lists(api: ApiUnderTest, query: str, found: list[str]) -> None:
 
 
 REFUSED = {
-    "65 a token that is none": ("continue=zzz", 400, "invalid continue token: "),
-    "65 a token of another make": ("continue=WzEsMl0%3D", 400, "invalid continue token: "),
-    "65 a token that is not text": ("continue=%FF%FE", 400, "invalid continue token: "),
-    "66 a token and a version": (
+    "a token that is none": ("continue=zzz", 400, "invalid continue token: "),
+    "a token of another make": ("continue=WzEsMl0%3D", 400, "invalid continue token: "),
+    "a token that is not text": ("continue=%FF%FE", 400, "invalid continue token: "),
+    "a token and a version": (
         "continue=WyJhIiwzXQ%3D%3D&resourceVersion=3",
         400,
         "specifying resource version is not allowed when using continue",
     ),
-    "68 Exact without a version": (
+    "Exact without a version": (
         "resourceVersionMatch=Exact",
         422,
         "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless "
         "resourceVersion is provided",
     ),
-    "68 NotOlderThan without a version": (
+    "NotOlderThan without a version": (
         "resourceVersionMatch=NotOlderThan",
         422,
         "resourceVersionMatch: Forbidden: ",
     ),
-    "68 Exact of version 0": (
+    "Exact of version 0": (
         "resourceVersionMatch=Exact&resourceVersion=0",
         422,
         'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
     ),
-    "68 a match that is none": (
+    "a match that is none": (
         "resourceVersionMatch=Fuzzy&resourceVersion=3",
         422,
         'resourceVersionMatch: Unsupported value: "Fuzzy"',
     ),
-    "77 initial events on a list": (
+    "initial events on a list": (
         "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=3",
         422,
         "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list",
@@ -173,13 +173,13 @@ async def test_refused_lists(api: ApiUnderTest, query: str, code: int, message: 
 
 
 TOO_NEW = {
-    "67 a list": VOLUMES,
-    "67 an object": f"{NAMESPACES}/default",
+    "a list": VOLUMES,
+    "an object": f"{NAMESPACES}/default",
 }
 
 
 @pytest.mark.parametrize("path", TOO_NEW.values(), ids=TOO_NEW)
-async def test_67_a_version_of_the_future_is_waited_for_then_504(
+async def test_a_version_of_the_future_is_waited_for_then_504(
     api: ApiUnderTest, loop_time: LoopTime, path: str
 ) -> None:
     began = loop_time.now()
@@ -219,14 +219,14 @@ async def test_exact_of_a_compacted_version_is_410(api: ApiUnderTest) -> None:
     assert answer.doc["message"].startswith(f"too old resource version: {then} (")
 
 
-async def test_69_a_namespace_that_does_not_exist_lists_empty(api: ApiUnderTest) -> None:
+async def test_a_namespace_that_does_not_exist_lists_empty(api: ApiUnderTest) -> None:
     answer = await api.get("/api/v1/namespaces/nowhere/configmaps")
     assert answer.code == 200
     assert answer.doc["items"] == []
     assert int(answer.doc["metadata"]["resourceVersion"]) > 0
 
 
-async def test_70_items_of_built_in_kinds_do_not_repeat_their_kind(api: ApiUnderTest) -> None:
+async def test_items_of_built_in_kinds_do_not_repeat_their_kind(api: ApiUnderTest) -> None:
     await api.post(PODS, a_pod())
     listed = (await api.get(PODS)).doc
     assert (listed["kind"], listed["apiVersion"]) == ("PodList", "v1")
@@ -234,7 +234,7 @@ async def test_70_items_of_built_in_kinds_do_not_repeat_their_kind(api: ApiUnder
     assert "continue" not in listed["metadata"]
 
 
-async def test_70_items_of_snapshot_kinds_carry_their_kind(api: ApiUnderTest) -> None:
+async def test_items_of_snapshot_kinds_carry_their_kind(api: ApiUnderTest) -> None:
     await api.post(SNAPSHOTS, a_snapshot())
     listed = (await api.get(SNAPSHOTS)).doc
     assert listed["kind"] == "VolumeSnapshotList"

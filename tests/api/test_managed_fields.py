@@ -1,4 +1,4 @@
-"""metadata.managedFields on writes other than apply (facts 4.7)."""
+"""metadata.managedFields on writes other than apply."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Namespaces: furnished when they appear, emptied when they go (facts 4.2, 4.4, 8)."""
+"""Namespaces: furnished when they appear, emptied when they go."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which form an answer takes, and which error wins: section 1.4 and the pipeline of section 0."""
+"""Which form an answer takes, and which error wins when a request is wrong in several ways."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ ACCEPTED = {
     "any application": ("application/*", "ConfigMap"),
     "JSON": ("application/json", "ConfigMap"),
     "JSON with a charset": ("application/json; charset=utf-8", "ConfigMap"),
-    "32 a browser": ("text/html,*/*;q=0.1", "ConfigMap"),
+    "a browser": ("text/html,*/*;q=0.1", "ConfigMap"),
     "typed clients: protobuf, else JSON": (
         "application/vnd.kubernetes.protobuf,application/json",
         "ConfigMap",
@@ -74,7 +74,7 @@ async def test_forms_of_a_list(api: ApiUnderTest, accept: str, kind: str) -> Non
 
 
 REFUSED = {
-    "32 HTML alone": "text/html",
+    "HTML alone": "text/html",
     "protobuf alone": "application/vnd.kubernetes.protobuf",
     "a form unknown alone": f"application/json;as=Chart;{META}",
     "a version unknown": "application/json;as=Table;v=v9;g=meta.k8s.io",

@@ -1,4 +1,4 @@
-"""What a node sees: what its pods lead to, and nothing else. Scenario 98 of the list."""
+"""What a node sees: what its pods lead to, and nothing else."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.fakes.objects import (
 )
 
 
-async def test_98_a_node_reads_what_its_pods_lead_to(api: ApiUnderTest) -> None:
+async def test_a_node_reads_what_its_pods_lead_to(api: ApiUnderTest) -> None:
     node = api.token_of("node:n1")
     reference = {"namespace": "default", "name": "data"}
     secret_ref = {"namespace": "default", "name": "password"}
@@ -52,7 +52,7 @@ async def test_98_a_node_reads_what_its_pods_lead_to(api: ApiUnderTest) -> None:
     assert (await api.ask("GET", f"{VOLUMES}/disk", token=api.token_of("node:n2"))).code == 403
 
 
-async def test_98_a_node_loses_sight_of_what_its_pods_no_longer_need(api: ApiUnderTest) -> None:
+async def test_a_node_loses_sight_of_what_its_pods_no_longer_need(api: ApiUnderTest) -> None:
     node = api.token_of("node:n1")
     await api.post(CLAIMS, a_claim("data"))
     await api.post(PODS, a_pod("web", node="n1", claim="data"))
@@ -61,7 +61,7 @@ async def test_98_a_node_loses_sight_of_what_its_pods_no_longer_need(api: ApiUnd
     assert (await api.ask("GET", f"{CLAIMS}/data", token=node)).code == 403
 
 
-async def test_98_a_node_watches_what_it_may_read_and_nothing_beside(api: ApiUnderTest) -> None:
+async def test_a_node_watches_what_it_may_read_and_nothing_beside(api: ApiUnderTest) -> None:
     pod = a_pod("web", node="n1")
     pod["spec"]["volumes"] = [{"name": "s", "secret": {"secretName": "mine"}}]
     for name in ("mine", "other"):
@@ -85,7 +85,7 @@ async def test_98_a_node_watches_what_it_may_read_and_nothing_beside(api: ApiUnd
         assert (await api.get(url)).code == 403, url
 
 
-async def test_98_a_node_reports_the_size_of_a_claim_and_nothing_else(api: ApiUnderTest) -> None:
+async def test_a_node_reports_the_size_of_a_claim_and_nothing_else(api: ApiUnderTest) -> None:
     node = api.token_of("node:n1")
     await api.post(CLAIMS, a_claim("data"))
     await api.post(PODS, a_pod("web", node="n1", claim="data"))

@@ -1,4 +1,4 @@
-"""OpenAPI as kubectl and other clients fetch it: section 1.7 of the facts."""
+"""OpenAPI as kubectl and other clients fetch it."""
 
 from typing import Any
 

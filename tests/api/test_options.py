@@ -1,4 +1,4 @@
-"""Query parameters and DeleteOptions: what a write can be asked to do (facts 1.3)."""
+"""Query parameters and DeleteOptions: what a write can be asked to do."""
 
 from typing import Any
 from urllib.parse import quote
@@ -14,38 +14,38 @@ Doc = dict[str, Any]
 LONG = "m" * 129
 
 BAD: dict[str, tuple[str, str, str]] = {
-    "25: an unknown way to validate fields": (
+    "an unknown way to validate fields": (
         "fieldValidation=bogus",
         "FieldValueNotSupported",
         'fieldValidation: Unsupported value: "bogus": '
         'supported values: "", "Ignore", "Strict", "Warn"',
     ),
-    "34: half a dry run": (
+    "half a dry run": (
         "dryRun=Some",
         "FieldValueNotSupported",
         'dryRun: Unsupported value: ["Some"]: supported values: "All"',
     ),
-    "34: one dry run of two": (
+    "one dry run of two": (
         "dryRun=All&dryRun=Some",
         "FieldValueNotSupported",
         'dryRun: Unsupported value: ["All","Some"]: supported values: "All"',
     ),
-    "34: an empty dry run": (
+    "an empty dry run": (
         "dryRun=",
         "FieldValueNotSupported",
         'dryRun: Unsupported value: [""]: supported values: "All"',
     ),
-    "35: a field manager of 129 bytes": (
+    "a field manager of 129 bytes": (
         f"fieldManager={LONG}",
         "FieldValueTooLong",
         "fieldManager: Too long: may not be more than 128 bytes",
     ),
-    "35: a field manager of 65 characters in 130 bytes": (
+    "a field manager of 65 characters in 130 bytes": (
         f"fieldManager={quote('ä' * 65)}",
         "FieldValueTooLong",
         "fieldManager: Too long: may not be more than 128 bytes",
     ),
-    "35: a field manager with a newline": (
+    "a field manager with a newline": (
         "fieldManager=%C3%A4%0Ab",
         "FieldValueInvalid",
         'fieldManager: Invalid value: "ä\\nb": invalid character U+000A (at position 2)',
@@ -101,7 +101,7 @@ async def test_a_timeout_is_a_duration(api: ApiUnderTest, text: str) -> None:
 @pytest.mark.parametrize(
     "media", ["merge-patch+json", "json-patch+json", "strategic-merge-patch+json"]
 )
-async def test_53_only_an_apply_can_be_forced(api: ApiUnderTest, media: str) -> None:
+async def test_only_an_apply_can_be_forced(api: ApiUnderTest, media: str) -> None:
     await api.post(CONFIG_MAPS, a_config_map("x"))
     body: Any = [] if media == "json-patch+json" else {}
     answer = await api.patch(f"{CONFIG_MAPS}/x?force=true", body, media)
@@ -111,14 +111,14 @@ async def test_53_only_an_apply_can_be_forced(api: ApiUnderTest, media: str) -> 
 
 
 BAD_DELETIONS: dict[str, tuple[str, Any, tuple[int, str], str]] = {
-    "55: an unknown propagation policy": (
+    "an unknown propagation policy": (
         "",
         {"propagationPolicy": "Weird"},
         (422, "Invalid"),
         'propagationPolicy: Unsupported value: "Weird": '
         'supported values: "Foreground", "Background", "Orphan", "nil"',
     ),
-    "55: an unknown propagation policy in the query": (
+    "an unknown propagation policy in the query": (
         "?propagationPolicy=Weird",
         None,
         (422, "Invalid"),
@@ -178,8 +178,8 @@ async def test_a_deletion_cannot_be_asked_that(
 
 
 GOOD_DELETIONS: dict[str, tuple[str, Any, str]] = {
-    "56: nothing": ("", None, ""),
-    "56: an empty object": ("", {}, ""),
+    "no body": ("", None, ""),
+    "an empty object": ("", {}, ""),
     "options that say what they are": ("", {"kind": "DeleteOptions", "apiVersion": "v1"}, ""),
     "options of the group": (
         "",

@@ -1,4 +1,4 @@
-"""PATCH with JSON, merge and strategic merge patches (facts 6); server-side apply is elsewhere."""
+"""PATCH with JSON, merge and strategic merge patches; server-side apply is elsewhere."""
 
 import asyncio
 from typing import Any
@@ -122,7 +122,7 @@ async def test_a_patch_to_what_is_there_changes_nothing(
     assert watching.events == []
 
 
-async def test_43_a_patch_may_name_the_version_it_was_made_for(api: ApiUnderTest) -> None:
+async def test_a_patch_may_name_the_version_it_was_made_for(api: ApiUnderTest) -> None:
     version = (await a_stored(api, a="1"))["metadata"]["resourceVersion"]
     patch = {"metadata": {"resourceVersion": version}, "data": {"a": "2"}}
     assert (await api.patch(X, patch)).code == 200
@@ -131,7 +131,7 @@ async def test_43_a_patch_may_name_the_version_it_was_made_for(api: ApiUnderTest
     assert "the object has been modified" in message(answer)
 
 
-async def test_43_patches_at_the_same_time_all_come_through(api: ApiUnderTest) -> None:
+async def test_patches_at_the_same_time_all_come_through(api: ApiUnderTest) -> None:
     await a_stored(api)
     patches = [{"metadata": {"labels": {f"l{n}": "v"}}} for n in range(20)]
     answers = await asyncio.gather(*(api.patch(X, patch) for patch in patches))
@@ -140,31 +140,31 @@ async def test_43_patches_at_the_same_time_all_come_through(api: ApiUnderTest) -
 
 
 NO_FIT: dict[str, tuple[str, Any, tuple[int, str], str]] = {
-    "44: a test that fails": (
+    "a test that fails": (
         JSON_PATCH,
         [{"op": "test", "path": "/data/a", "value": "2"}],
         (422, "Invalid"),
         "the server rejected our request due to an error in our request",
     ),
-    "44: nothing to remove": (
+    "nothing to remove": (
         JSON_PATCH,
         [{"op": "remove", "path": "/data/b"}],
         (422, "Invalid"),
         "the server rejected our request",
     ),
-    "44: a path into nowhere": (
+    "a path into nowhere": (
         JSON_PATCH,
         [{"op": "add", "path": "/nowhere/b", "value": "2"}],
         (422, "Invalid"),
         "the server rejected our request",
     ),
-    "44: an object instead of a list": (
+    "an object instead of a list": (
         JSON_PATCH,
         {"op": "add"},
         (400, "BadRequest"),
         "error decoding patch: json: cannot unmarshal object into Go value",
     ),
-    "44: 10001 operations": (
+    "10001 operations": (
         JSON_PATCH,
         [{"op": "test", "path": "/data/a", "value": "1"}] * 10_001,
         (413, "RequestEntityTooLarge"),
@@ -225,7 +225,7 @@ async def test_a_patch_that_does_not_fit_is_refused(
     assert (await api.get(X)).doc == before
 
 
-async def test_44_a_failed_test_tells_nothing_of_the_object(api: ApiUnderTest) -> None:
+async def test_a_failed_test_tells_nothing_of_the_object(api: ApiUnderTest) -> None:
     await a_stored(api, a="secret")
     answer = await api.patch(X, [{"op": "test", "path": "/data/a", "value": "?"}], JSON_PATCH)
     assert answer.doc["details"] == {}
@@ -240,7 +240,7 @@ async def test_what_is_absent_cannot_be_patched(api: ApiUnderTest, media: str) -
 @pytest.mark.parametrize(
     ("url", "media"),
     [(X, "json"), (X, "yaml"), (X, "vnd.kubernetes.protobuf"), (f"{SNAPSHOTS}/snap", STRATEGIC)],
-    ids=["45: JSON", "45: YAML", "protobuf", "45: a strategic patch of a custom kind"],
+    ids=["JSON", "YAML", "protobuf", "a strategic patch of a custom kind"],
 )
 async def test_other_media_types_are_no_patches(api: ApiUnderTest, url: str, media: str) -> None:
     await a_stored(api)
@@ -291,13 +291,13 @@ def a_driver_entry(name: str) -> Doc:
 
 
 DRIVERS: dict[str, tuple[list[str], Doc, list[str]]] = {
-    "46: new entries come first": (["x"], {"drivers": [a_driver_entry("y")]}, ["y", "x"]),
-    "46: an entry is deleted by name": (
+    "new entries come first": (["x"], {"drivers": [a_driver_entry("y")]}, ["y", "x"]),
+    "an entry is deleted by name": (
         ["x", "y"],
         {"drivers": [{"$patch": "delete", "name": "x"}]},
         ["y"],
     ),
-    "46: the order is set": (
+    "the order is set": (
         ["x", "y"],
         {
             "$setElementOrder/drivers": [{"name": "x"}, {"name": "z"}, {"name": "y"}],
@@ -332,9 +332,9 @@ async def test_an_entry_without_its_key_is_refused(api: ApiUnderTest) -> None:
 
 
 FINALIZERS: dict[str, tuple[Doc, list[str]]] = {
-    "47: adding removes none": ({"finalizers": ["c.d/e"]}, ["a.b/c", "b.c/d", "c.d/e"]),
-    "47: one is removed": ({"$deleteFromPrimitiveList/finalizers": ["a.b/c"]}, ["b.c/d"]),
-    "47: one comes, one goes": (
+    "adding removes none": ({"finalizers": ["c.d/e"]}, ["a.b/c", "b.c/d", "c.d/e"]),
+    "one is removed": ({"$deleteFromPrimitiveList/finalizers": ["a.b/c"]}, ["b.c/d"]),
+    "one comes, one goes": (
         {"$deleteFromPrimitiveList/finalizers": ["a.b/c"], "finalizers": ["c.d/e"]},
         ["b.c/d", "c.d/e"],
     ),

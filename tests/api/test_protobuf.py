@@ -46,7 +46,7 @@ BUILT_IN = {kind: stored for kind, stored in STORED.items() if "Snapshot" not in
 
 
 @pytest.mark.parametrize("kind", BUILT_IN)
-async def test_31_a_body_in_protobuf_is_what_it_is_in_json(api: ApiUnderTest, kind: str) -> None:
+async def test_a_body_in_protobuf_is_what_it_is_in_json(api: ApiUnderTest, kind: str) -> None:
     collection, build = BUILT_IN[kind]
     by_json = await api.post(collection, build())
     assert by_json.code == 201, by_json.text
@@ -74,7 +74,7 @@ def essence(doc: Doc) -> Doc:
 
 
 @pytest.mark.parametrize("kind", BUILT_IN)
-async def test_31_what_is_written_back_in_protobuf_changes_nothing(
+async def test_what_is_written_back_in_protobuf_changes_nothing(
     api: ApiUnderTest, kind: str
 ) -> None:
     collection, build = BUILT_IN[kind]
@@ -87,7 +87,7 @@ async def test_31_what_is_written_back_in_protobuf_changes_nothing(
     assert answer.doc == stored
 
 
-async def test_31_a_status_in_protobuf(api: ApiUnderTest) -> None:
+async def test_a_status_in_protobuf(api: ApiUnderTest) -> None:
     volume = (await api.post(VOLUMES, a_volume())).doc
     volume["status"] = {"phase": "Bound"}
     answer = await send(api, "PUT", f"{VOLUMES}/disk/status", volume)
@@ -102,7 +102,7 @@ def test_the_dump_of_a_known_body_is_made_of_the_same_parts() -> None:
 
 
 POINTERS: dict[str, tuple[str, Doc, tuple[str, ...], Any]] = {
-    "31 no class, explicitly": (
+    "no class, explicitly": (
         CLAIMS,
         a_claim(storageClassName=""),
         ("spec", "storageClassName"),
@@ -130,7 +130,7 @@ POINTERS: dict[str, tuple[str, Doc, tuple[str, ...], Any]] = {
 
 
 @pytest.mark.parametrize(("collection", "doc", "path", "value"), POINTERS.values(), ids=POINTERS)
-async def test_31_what_is_there_and_empty_stays(
+async def test_what_is_there_and_empty_stays(
     api: ApiUnderTest, collection: str, doc: Doc, path: tuple[str, ...], value: Any
 ) -> None:
     answer = await send(api, "POST", collection, doc)
@@ -152,21 +152,21 @@ async def test_empty_strings_that_writers_always_send_count_as_absent(api: ApiUn
 
 
 BROKEN = {
-    "31 no prefix": b"\x0a\x0f\x0a\x02v1\x12\x09ConfigMap",
-    "31 another prefix": b"k9s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap",
-    "31 the prefix alone": b"k8s\x00",
-    "31 nothing": b"",
-    "31 cut short": b"k8s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x1d\x0a",
-    "31 a length beyond the end": b"k8s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x02\x0a\x7f",
-    "31 a text that is not UTF-8": (
+    "no prefix": b"\x0a\x0f\x0a\x02v1\x12\x09ConfigMap",
+    "another prefix": b"k9s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap",
+    "the prefix alone": b"k8s\x00",
+    "nothing": b"",
+    "cut short": b"k8s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x1d\x0a",
+    "a length beyond the end": b"k8s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x02\x0a\x7f",
+    "a text that is not UTF-8": (
         b"k8s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x05\x0a\x03\x0a\x01\xff"
     ),
-    "31 JSON by the wrong name": b'{"metadata":{"name":"x"}}',
+    "JSON by the wrong name": b'{"metadata":{"name":"x"}}',
 }
 
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
-async def test_31_broken_bodies_are_400(api: ApiUnderTest, body: bytes) -> None:
+async def test_broken_bodies_are_400(api: ApiUnderTest, body: bytes) -> None:
     answer = await api.ask("POST", CONFIG_MAPS, body, PROTOBUF)
     assert (answer.code, answer.doc["reason"]) == (400, "BadRequest"), answer.text
 

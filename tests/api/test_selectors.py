@@ -1,4 +1,4 @@
-"""Label and field selectors. Numbers are those of the scenario list."""
+"""Label and field selectors."""
 
 from typing import Any
 from urllib.parse import quote
@@ -62,7 +62,7 @@ LABELS = {
     "greater": ("g>6", ["cg"]),
     "less": ("g<6", []),
     "several terms, all of them": ("a=b,d", ["bd"]),
-    "80 all forms together": ("a in (b,c),!d,e!=f,g", ["cg"]),
+    "all forms together": ("a in (b,c),!d,e!=f,g", ["cg"]),
     "spaces do not matter": (" a in ( b , c ) , ! d ", ["b", "bf", "cg"]),
     "nothing picks everything": ("", ["b", "bare", "bd", "bf", "cg", "empty"]),
 }
@@ -78,36 +78,40 @@ async def test_labels(api: ApiUnderTest, selector: str, names: list[str]) -> Non
 
 
 UNREADABLE = {
-    "80 two words": "a b",
-    "80 an open list": "a in (b",
-    "80 an empty list is no list": "a in",
-    "80 a value that is no label value": "a=b c",
-    "80 a key that is no label key": "-a=b",
-    "80 greater than a word": "a>b",
-    "80 two operators": "a=b=c",
-    "80 a value too long": f"a={'x' * 64}",
-    "80 only a comma and a sign": ",=",
+    "two words": "a b",
+    "an open list": "a in (b",
+    "an empty list is no list": "a in",
+    "a value that is no label value": "a=b c",
+    "a key that is no label key": "-a=b",
+    "greater than a word": "a>b",
+    "two operators": "a=b=c",
+    "a value too long": f"a={'x' * 64}",
+    "only a comma and a sign": ",=",
 }
 
 
 @pytest.mark.parametrize("selector", UNREADABLE.values(), ids=UNREADABLE)
-async def test_80_labels_that_cannot_be_read_are_400(api: ApiUnderTest, selector: str) -> None:
+async def test_labels_that_cannot_be_read_are_400(api: ApiUnderTest, selector: str) -> None:
     answer = await api.get(f"{CONFIG_MAPS}?labelSelector={quote(selector)}")
     assert (answer.code, answer.doc["reason"]) == (400, "BadRequest"), answer.text
 
 
 UNKNOWN_FIELDS = {
-    "79 of a volume": (VOLUMES, "spec.foo=x", '"spec.foo" is not a known field selector: only'),
-    "79 the class of a volume": (VOLUMES, "spec.storageClassName=x", "is not a known field"),
-    "79 the class of a claim": (CLAIMS, "spec.storageClassName=x", "is not a known field"),
-    "79 the node of an attachment": (ATTACHMENTS, "spec.nodeName=x", "is not a known field"),
-    "79 of a class": (CLASSES, "provisioner=x", "is not a known field"),
-    "79 of a lease": (LEASES, "spec.holderIdentity=x", "is not a known field"),
-    "79 of a snapshot": (SNAPSHOTS, "spec.source=x", ""),
-    "79 of a pod": (PODS, "spec.foo=x", "field label not supported: spec.foo"),
-    "79 of a secret": (SECRETS, "data.key=x", "field label not supported: data.key"),
-    "79 of an event": (EVENTS, "note=x", "field label not supported: note"),
-    "79 a core field in the new view": (NEW_EVENTS, "involvedObject.name=x", "not supported"),
+    "spec.foo of a volume": (
+        VOLUMES,
+        "spec.foo=x",
+        '"spec.foo" is not a known field selector: only',
+    ),
+    "the class of a volume": (VOLUMES, "spec.storageClassName=x", "is not a known field"),
+    "the class of a claim": (CLAIMS, "spec.storageClassName=x", "is not a known field"),
+    "the node of an attachment": (ATTACHMENTS, "spec.nodeName=x", "is not a known field"),
+    "the provisioner of a class": (CLASSES, "provisioner=x", "is not a known field"),
+    "the holder of a lease": (LEASES, "spec.holderIdentity=x", "is not a known field"),
+    "the source of a snapshot": (SNAPSHOTS, "spec.source=x", ""),
+    "spec.foo of a pod": (PODS, "spec.foo=x", "field label not supported: spec.foo"),
+    "a key of a secret": (SECRETS, "data.key=x", "field label not supported: data.key"),
+    "the note of an event": (EVENTS, "note=x", "field label not supported: note"),
+    "a core field in the new view": (NEW_EVENTS, "involvedObject.name=x", "not supported"),
     "a term without a sign": (VOLUMES, "metadata.name", ""),
     "set operators are for labels": (VOLUMES, "metadata.name in (a)", ""),
     "an escape that is none": (VOLUMES, "metadata.name=a\\b", ""),
@@ -117,7 +121,7 @@ UNKNOWN_FIELDS = {
 @pytest.mark.parametrize(
     ("path", "selector", "message"), UNKNOWN_FIELDS.values(), ids=UNKNOWN_FIELDS
 )
-async def test_79_fields_that_are_not_offered_are_400(
+async def test_fields_that_are_not_offered_are_400(
     api: ApiUnderTest, path: str, selector: str, message: str
 ) -> None:
     answer = await api.get(f"{path}?fieldSelector={quote(selector)}")
@@ -128,7 +132,7 @@ async def test_79_fields_that_are_not_offered_are_400(
 NAMED = {
     "by name": ("metadata.name=a", ["a"]),
     "by name with ==": ("metadata.name==a", ["a"]),
-    "79 the same term twice": ("metadata.name=a,metadata.name=a", ["a"]),
+    "the same term twice": ("metadata.name=a,metadata.name=a", ["a"]),
     "two names are nobody's": ("metadata.name=a,metadata.name=b", []),
     "not this name": ("metadata.name!=a", ["b", "kube-root-ca.crt"]),
     "by namespace": ("metadata.namespace=default,metadata.name=b", ["b"]),
@@ -153,8 +157,8 @@ async def test_labels_and_fields_both_hold(api: ApiUnderTest) -> None:
 
 
 EVENT_FIELDS = {
-    "79 no namespace: events about nodes": ("involvedObject.namespace=", ["of-node"]),
-    "79 as describe asks about a node": (
+    "no namespace: events about nodes": ("involvedObject.namespace=", ["of-node"]),
+    "as describe asks about a node": (
         "involvedObject.uid=n1,involvedObject.name=n1,involvedObject.namespace=,"
         "involvedObject.kind=Node",
         ["of-node"],
@@ -175,7 +179,7 @@ EVENT_FIELDS = {
 
 
 @pytest.mark.parametrize(("selector", "names"), EVENT_FIELDS.values(), ids=EVENT_FIELDS)
-async def test_79_fields_of_events(api: ApiUnderTest, selector: str, names: list[str]) -> None:
+async def test_fields_of_events(api: ApiUnderTest, selector: str, names: list[str]) -> None:
     about = {"kind": "Node", "name": "n1", "uid": "n1", "apiVersion": "v1"}
     of_node = an_event(
         "of-node",

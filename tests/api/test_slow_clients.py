@@ -1,7 +1,4 @@
-"""Clients that do not read, do not write, do not finish: thousands of them, and the server lives.
-
-Numbers are those of the scenario list.
-"""
+"""Clients that do not read, write or finish: thousands of them, and the server lives."""
 
 import asyncio
 import resource
@@ -69,7 +66,7 @@ async def numbers_of(client: RawHttp, most: int) -> tuple[list[int], Doc | None]
     return numbers, None
 
 
-async def test_78_watchers_that_do_not_read_cost_nobody_else(own_server: RealServer) -> None:
+async def test_watchers_that_do_not_read_cost_nobody_else(own_server: RealServer) -> None:
     """12 watchers sleep over 25 MB of events each, one reads; then they wake and miss nothing."""
     changes = range(28)
     async with AsyncExitStack() as stack:
@@ -89,7 +86,7 @@ async def test_78_watchers_that_do_not_read_cost_nobody_else(own_server: RealSer
             assert await numbers_of(sleeper, len(changes)) == (list(changes), None)
 
 
-async def test_78_a_watcher_that_slept_too_long_is_told_410(own_server: RealServer) -> None:
+async def test_a_watcher_that_slept_too_long_is_told_410(own_server: RealServer) -> None:
     changes = range(70)  # more than history holds
     async with AsyncExitStack() as stack:
         writer = await stack.enter_async_context(await RawHttp.connect(own_server))

@@ -139,7 +139,7 @@ async def test_other_methods_are_405(client: RawHttp, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_27_a_body_too_large_is_413_and_the_connection_goes_on(
+async def test_a_body_too_large_is_413_and_the_connection_goes_on(
     client: RawHttp, method: str
 ) -> None:
     path = MAPS if method == "POST" else f"{MAPS}/large"
@@ -151,7 +151,7 @@ async def test_27_a_body_too_large_is_413_and_the_connection_goes_on(
     assert (await client.ask("GET", f"{NAMESPACES}/default")).code == 200
 
 
-async def test_27_a_body_of_the_limit_is_read(client: RawHttp) -> None:
+async def test_a_body_of_the_limit_is_read(client: RawHttp) -> None:
     assert (await client.ask("POST", MAPS, a_large(MOST_BODY), JSON)).code == 422  # data: 1 MiB
     assert (await client.ask("POST", MAPS, a_large(MOST_BODY + 1), JSON)).code == 413
 
@@ -197,7 +197,7 @@ async def test_chunked_bodies(client: RawHttp, size: int, trailer: bytes, extens
     assert (await client.ask("GET", "/version")).code == 200
 
 
-async def test_27_a_chunked_body_too_large_is_413(client: RawHttp) -> None:
+async def test_a_chunked_body_too_large_is_413(client: RawHttp) -> None:
     head = client.request("POST", MAPS, headers=JSON | {"Transfer-Encoding": "chunked"})
     await client.send(head + chunked(a_large(4 << 20), 65536))
     assert (await client.answer()).code == 413
@@ -341,7 +341,7 @@ async def test_headers_of_a_watch_come_before_its_first_event(client: RawHttp) -
     assert head.headers["content-type"] == "application/json"
 
 
-async def test_74_a_watch_ends_cleanly_when_its_time_is_over(client: RawHttp) -> None:
+async def test_a_watch_ends_cleanly_when_its_time_is_over(client: RawHttp) -> None:
     loop = asyncio.get_running_loop()
     version = (await client.ask("GET", MAPS)).doc["metadata"]["resourceVersion"]
     began = loop.time()

@@ -1,4 +1,4 @@
-"""Tables: what `kubectl get` prints. Scenario 81 of the list, for every kind."""
+"""Tables: what `kubectl get` prints, for every kind."""
 
 from typing import Any
 
@@ -158,7 +158,7 @@ def test_every_kind_has_its_table() -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-async def test_81_columns_and_cells(api: ApiUnderTest, kind: str) -> None:
+async def test_columns_and_cells(api: ApiUnderTest, kind: str) -> None:
     collection, build = STORED[kind]
     doc = build()
     name = doc["metadata"]["name"]
@@ -181,7 +181,7 @@ async def test_81_columns_and_cells(api: ApiUnderTest, kind: str) -> None:
     assert single["metadata"]["resourceVersion"] == row["object"]["metadata"]["resourceVersion"]
 
 
-async def test_81_a_bound_claim_shows_what_it_got(api: ApiUnderTest) -> None:
+async def test_a_bound_claim_shows_what_it_got(api: ApiUnderTest) -> None:
     claim = a_claim(storageClassName="fast", volumeName="disk", volumeMode="Block")
     status = {
         "phase": "Bound",
@@ -202,7 +202,7 @@ async def test_81_a_bound_claim_shows_what_it_got(api: ApiUnderTest) -> None:
     }
 
 
-async def test_81_an_unbound_claim_shows_no_capacity_even_if_its_status_has_one(
+async def test_an_unbound_claim_shows_no_capacity_even_if_its_status_has_one(
     api: ApiUnderTest,
 ) -> None:
     status = {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"]}
@@ -210,7 +210,7 @@ async def test_81_an_unbound_claim_shows_no_capacity_even_if_its_status_has_one(
     assert (row["Capacity"], row["Access Modes"], row["Volume"]) == ("", "", "")
 
 
-async def test_81_what_is_being_deleted_is_terminating(api: ApiUnderTest) -> None:
+async def test_what_is_being_deleted_is_terminating(api: ApiUnderTest) -> None:
     for collection, doc in ((CLAIMS, a_claim("x")), (VOLUMES, a_volume("x"))):
         await api.post(collection, doc)
         await api.delete(f"{collection}/x")
@@ -219,7 +219,7 @@ async def test_81_what_is_being_deleted_is_terminating(api: ApiUnderTest) -> Non
         assert "Pending" not in table["rows"][0]["cells"]
 
 
-async def test_81_a_bound_volume(api: ApiUnderTest) -> None:
+async def test_the_row_of_a_bound_volume(api: ApiUnderTest) -> None:
     volume = a_volume(
         accessModes=["ReadWriteOncePod"],
         claimRef={"namespace": "default", "name": "data"},
@@ -253,7 +253,9 @@ CLASS_NAMES = {
 
 
 @pytest.mark.parametrize(("annotations", "is_default"), CLASS_NAMES.values(), ids=CLASS_NAMES)
-async def test_81_classes(api: ApiUnderTest, annotations: Doc, *, is_default: bool) -> None:
+async def test_the_rows_of_classes(
+    api: ApiUnderTest, annotations: Doc, *, is_default: bool
+) -> None:
     doc = a_class(allowVolumeExpansion=True, volumeBindingMode="WaitForFirstConsumer")
     doc["metadata"]["annotations"] = annotations
     row = await row_of(api, CLASSES, doc)
@@ -262,12 +264,12 @@ async def test_81_classes(api: ApiUnderTest, annotations: Doc, *, is_default: bo
     assert row["VolumeBindingMode"] == "WaitForFirstConsumer"
 
 
-async def test_81_an_attached_attachment(api: ApiUnderTest) -> None:
+async def test_the_row_of_an_attached_attachment(api: ApiUnderTest) -> None:
     row = await row_of(api, ATTACHMENTS, an_attachment(), {"attached": True})
     assert row["Attached"] is True
 
 
-async def test_81_a_driver_with_everything(api: ApiUnderTest) -> None:
+async def test_the_row_of_a_driver_with_everything(api: ApiUnderTest) -> None:
     driver = a_driver(
         attachRequired=False,
         podInfoOnMount=True,
@@ -288,7 +290,7 @@ async def test_81_a_driver_with_everything(api: ApiUnderTest) -> None:
     }
 
 
-async def test_81_a_ready_node(api: ApiUnderTest) -> None:
+async def test_the_row_of_a_ready_node(api: ApiUnderTest) -> None:
     node = a_node()
     node["metadata"]["labels"] = {
         "node-role.kubernetes.io/storage": "",
@@ -308,7 +310,7 @@ async def test_81_a_ready_node(api: ApiUnderTest) -> None:
     assert (row["Version"], row["OS-Image"]) == ("v1.35.0", "Plain Linux")
 
 
-async def test_81_a_running_pod(api: ApiUnderTest) -> None:
+async def test_the_row_of_a_running_pod(api: ApiUnderTest) -> None:
     status = {
         "phase": "Running",
         "podIP": "10.1.0.1",
@@ -332,7 +334,7 @@ async def test_81_a_running_pod(api: ApiUnderTest) -> None:
     assert (row["IP"], row["Node"]) == ("10.1.0.1", "n1")
 
 
-async def test_81_a_finished_pod_s_row_says_completed(api: ApiUnderTest) -> None:
+async def test_a_finished_pod_s_row_says_completed(api: ApiUnderTest) -> None:
     await row_of(api, PODS, a_pod(node="n1"), {"phase": "Succeeded"})
     table = await table_of(api, PODS)
     (condition,) = table["rows"][0]["conditions"]
@@ -343,7 +345,7 @@ async def test_81_a_finished_pod_s_row_says_completed(api: ApiUnderTest) -> None
     )
 
 
-async def test_81_a_finished_snapshot(api: ApiUnderTest) -> None:
+async def test_the_row_of_a_finished_snapshot(api: ApiUnderTest) -> None:
     status = {
         "readyToUse": True,
         "restoreSize": "1Gi",
@@ -362,7 +364,7 @@ async def test_81_a_finished_snapshot(api: ApiUnderTest) -> None:
     assert (row["ReadyToUse"], row["RestoreSize"]) == (True, 1024)
 
 
-async def test_81_an_event_that_repeats_was_last_seen_when_it_last_repeated(
+async def test_an_event_that_repeats_was_last_seen_when_it_last_repeated(
     api: ApiUnderTest,
 ) -> None:
     event = an_event(
@@ -378,15 +380,17 @@ async def test_81_an_event_that_repeats_was_last_seen_when_it_last_repeated(
 
 
 INCLUDED = {
-    "81 nothing along": ("None", None),
-    "81 metadata along": ("Metadata", "PartialObjectMetadata"),
-    "81 the object along": ("Object", "ConfigMap"),
-    "81 metadata unless asked": ("", "PartialObjectMetadata"),
+    "nothing along": ("None", None),
+    "metadata along": ("Metadata", "PartialObjectMetadata"),
+    "the object along": ("Object", "ConfigMap"),
+    "metadata unless asked": ("", "PartialObjectMetadata"),
 }
 
 
 @pytest.mark.parametrize(("asked", "kind"), INCLUDED.values(), ids=INCLUDED)
-async def test_81_what_comes_along(api: ApiUnderTest, asked: str, kind: str | None) -> None:
+async def test_what_a_row_includes_of_its_object(
+    api: ApiUnderTest, asked: str, kind: str | None
+) -> None:
     await api.post(CONFIG_MAPS, a_config_map("c"))
     table = await table_of(api, f"{CONFIG_MAPS}/c?includeObject={asked}")
     along = table["rows"][0]["object"]
@@ -396,7 +400,7 @@ async def test_81_what_comes_along(api: ApiUnderTest, asked: str, kind: str | No
 
 
 @pytest.mark.parametrize("path", [f"{CONFIG_MAPS}/kube-root-ca.crt", CONFIG_MAPS])
-async def test_81_what_cannot_come_along_is_400(api: ApiUnderTest, path: str) -> None:
+async def test_what_a_row_cannot_include_is_400(api: ApiUnderTest, path: str) -> None:
     answer = await api.get(f"{path}?includeObject=Foo", accept=TABLE)
     assert (answer.code, answer.doc["reason"]) == (400, "BadRequest")
     assert "must be 'Metadata', 'Object', 'None', or empty" in answer.doc["message"]

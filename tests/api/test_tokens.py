@@ -1,4 +1,4 @@
-"""Tokens of service accounts, asked for and shown. Scenario 97 of the list."""
+"""Tokens of service accounts, asked for and shown."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ ISSUER = "https://kubernetes.default.svc.cluster.local"
 TOKEN_OF_DEFAULT = f"{SERVICE_ACCOUNTS}/default/token"
 
 
-async def test_97_a_token_for_a_service_account(api: ApiUnderTest) -> None:
+async def test_a_token_for_a_service_account(api: ApiUnderTest) -> None:
     answer = await api.post(TOKEN_OF_DEFAULT, {})
     assert answer.code == 201, answer.text
     asked = answer.doc
@@ -52,7 +52,7 @@ async def who(api: ApiUnderTest, token: str) -> tuple[int, Doc]:
     return answer.code, answer.doc["status"] if answer.code == 201 else {}
 
 
-async def test_97_a_service_account_s_token_is_its_word(api: ApiUnderTest) -> None:
+async def test_a_service_account_s_token_is_its_word(api: ApiUnderTest) -> None:
     token = (await api.post(TOKEN_OF_DEFAULT, {})).doc["status"]["token"]
     code, status = await who(api, token)
     assert code == 201
@@ -66,7 +66,7 @@ async def test_97_a_service_account_s_token_is_its_word(api: ApiUnderTest) -> No
     assert (await api.ask("GET", SECRETS, token=token)).code == 403
 
 
-async def test_97_a_token_ends_with_its_time(api: ApiUnderTest) -> None:
+async def test_a_token_ends_with_its_time(api: ApiUnderTest) -> None:
     request = {"spec": {"expirationSeconds": 600}}
     token = (await api.post(TOKEN_OF_DEFAULT, request)).doc["status"]["token"]
     await api.clock.advance(599)
@@ -75,7 +75,7 @@ async def test_97_a_token_ends_with_its_time(api: ApiUnderTest) -> None:
     assert (await who(api, token))[0] == 401
 
 
-async def test_97_a_token_ends_with_its_account(api: ApiUnderTest) -> None:
+async def test_a_token_ends_with_its_account(api: ApiUnderTest) -> None:
     await api.post(SERVICE_ACCOUNTS, a_service_account("robot"))
     token = (await api.post(f"{SERVICE_ACCOUNTS}/robot/token", {})).doc["status"]["token"]
     assert (await who(api, token))[0] == 201
@@ -85,7 +85,7 @@ async def test_97_a_token_ends_with_its_account(api: ApiUnderTest) -> None:
     assert (await who(api, token))[0] == 401, "another of the same name"
 
 
-async def test_97_a_token_ends_with_its_pod(api: ApiUnderTest) -> None:
+async def test_a_token_ends_with_its_pod(api: ApiUnderTest) -> None:
     await api.post(PODS, a_pod("web", node="n1"))
     reference = {"kind": "Pod", "apiVersion": "v1", "name": "web"}
     answer = await api.post(TOKEN_OF_DEFAULT, {"spec": {"boundObjectRef": reference}})
@@ -98,7 +98,7 @@ async def test_97_a_token_ends_with_its_pod(api: ApiUnderTest) -> None:
     assert (await who(api, token))[0] == 401
 
 
-async def test_97_a_token_for_others_is_no_token_here(api: ApiUnderTest) -> None:
+async def test_a_token_for_others_is_no_token_here(api: ApiUnderTest) -> None:
     request = {"spec": {"audiences": ["vault"]}}
     token = (await api.post(TOKEN_OF_DEFAULT, request)).doc["status"]["token"]
     assert (await who(api, token))[0] == 401
@@ -114,26 +114,26 @@ async def test_97_a_token_for_others_is_no_token_here(api: ApiUnderTest) -> None
 
 
 REQUESTS: dict[str, tuple[str, Doc, int, str]] = {
-    "97 of 5 seconds": (
+    "of 5 seconds": (
         "default",
         {"expirationSeconds": 5},
         422,
         "spec.expirationSeconds: Invalid value: 5: may not specify a duration less than 10 minutes",
     ),
-    "97 for ever": (
+    "of a time without end": (
         "default",
         {"expirationSeconds": 2**32 + 1},
         422,
         "may not specify a duration larger than 2^32 seconds",
     ),
-    "97 of an account that is not there": ("gone", {}, 404, 'serviceaccounts "gone" not found'),
-    "97 of a pod that is not there": (
+    "of an account that is not there": ("gone", {}, 404, 'serviceaccounts "gone" not found'),
+    "of a pod that is not there": (
         "default",
         {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "gone"}},
         404,
         'pods "gone" not found',
     ),
-    "97 of another pod of that name": (
+    "of another pod of that name": (
         "default",
         {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "web", "uid": "x"}},
         409,
@@ -143,7 +143,7 @@ REQUESTS: dict[str, tuple[str, Doc, int, str]] = {
 
 
 @pytest.mark.parametrize(("account", "spec", "code", "message"), REQUESTS.values(), ids=REQUESTS)
-async def test_97_tokens_that_are_not_given(
+async def test_tokens_that_are_not_given(
     api: ApiUnderTest, account: str, spec: Doc, code: int, message: str
 ) -> None:
     await api.post(PODS, a_pod("web", node="n1"))
@@ -152,7 +152,7 @@ async def test_97_tokens_that_are_not_given(
     assert message in answer.doc["message"]
 
 
-async def test_97_a_node_gets_tokens_for_its_pods_alone(api: ApiUnderTest) -> None:
+async def test_a_node_gets_tokens_for_its_pods_alone(api: ApiUnderTest) -> None:
     node = api.token_of("node:n1")
     await api.post(NODES, a_node("n1"))
     mine = (await api.post(PODS, a_pod("mine", node="n1"))).doc

@@ -1,4 +1,4 @@
-"""PUT, on objects and on their status: what may change, who may change it (facts 4.1, 4.3)."""
+"""PUT, on objects and on their status: what may change, who may change it."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def version(doc: Doc) -> str:
 
 
 @pytest.mark.parametrize(("url", "make"), STORED.values(), ids=STORED)
-async def test_36_the_same_object_again_changes_nothing(
+async def test_the_same_object_again_changes_nothing(
     api: ApiUnderTest, url: str, make: Any
 ) -> None:
     stored = (await api.post(url, make())).doc
@@ -85,7 +85,7 @@ async def test_36_the_same_object_again_changes_nothing(
     ],
     ids=["ConfigMap", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "Node"],
 )
-async def test_36_what_the_client_wrote_again_changes_nothing_but_what_it_left_out(
+async def test_what_the_client_wrote_again_changes_nothing_but_what_it_left_out(
     api: ApiUnderTest, url: str, make: Any
 ) -> None:
     """`kubectl replace -f` with the file an object was created from."""
@@ -100,14 +100,14 @@ async def test_36_what_the_client_wrote_again_changes_nothing_but_what_it_left_o
     assert answer.doc == stored
 
 
-async def test_36_another_spelling_of_the_same_amount_changes_nothing(api: ApiUnderTest) -> None:
+async def test_another_spelling_of_the_same_amount_changes_nothing(api: ApiUnderTest) -> None:
     stored = (await api.post(CLAIMS, a_claim(storage="1024Mi"))).doc
     assert stored["spec"]["resources"]["requests"] == {"storage": "1Gi"}
     stored["spec"]["resources"]["requests"]["storage"] = "1048576Ki"
     assert version((await api.put(f"{CLAIMS}/data", stored)).doc) == version(stored)
 
 
-async def test_37_a_stale_version_is_refused(api: ApiUnderTest) -> None:
+async def test_a_stale_version_is_refused(api: ApiUnderTest) -> None:
     stale = (await api.post(CONFIG_MAPS, a_config_map("u1"))).doc
     await api.put(f"{CONFIG_MAPS}/u1", a_config_map("u1", colour="red"))
     answer = await api.put(f"{CONFIG_MAPS}/u1", stale)
@@ -119,7 +119,7 @@ async def test_37_a_stale_version_is_refused(api: ApiUnderTest) -> None:
     assert answer.doc["details"] == {"name": "u1", "kind": "configmaps"}
 
 
-async def test_38_a_version_is_a_number(api: ApiUnderTest) -> None:
+async def test_a_version_is_a_number(api: ApiUnderTest) -> None:
     stored = (await api.post(CONFIG_MAPS, a_config_map("x"))).doc
     stored["metadata"]["resourceVersion"] = "abc"
     answer = await api.put(f"{CONFIG_MAPS}/x", stored)
@@ -127,7 +127,7 @@ async def test_38_a_version_is_a_number(api: ApiUnderTest) -> None:
     assert "invalid syntax" in message(answer)
 
 
-async def test_39_another_object_of_the_name_is_not_meant(api: ApiUnderTest) -> None:
+async def test_another_object_of_the_name_is_not_meant(api: ApiUnderTest) -> None:
     doc = a_config_map("x")
     await api.post(CONFIG_MAPS, doc)
     doc["metadata"]["uid"] = "another"
@@ -139,7 +139,7 @@ async def test_39_another_object_of_the_name_is_not_meant(api: ApiUnderTest) -> 
 
 
 NAMES = {
-    "40: another name": (
+    "another name": (
         {"name": "b"},
         "the name of the object (b) does not match the name on the URL (a)",
     ),
@@ -167,7 +167,7 @@ async def test_the_body_must_not_name_another_namespace(api: ApiUnderTest) -> No
 
 
 @pytest.mark.parametrize(("kind", "url", "make"), [(k, *v) for k, v in STORED.items()], ids=STORED)
-async def test_41_only_leases_and_events_are_created_by_a_put(
+async def test_only_leases_and_events_are_created_by_a_put(
     api: ApiUnderTest, kind: str, url: str, make: Any
 ) -> None:
     doc = make()
@@ -179,7 +179,7 @@ async def test_41_only_leases_and_events_are_created_by_a_put(
         assert refusal(answer) == (404, "NotFound")
 
 
-async def test_41_a_put_that_creates_may_carry_a_version_but_no_uid(api: ApiUnderTest) -> None:
+async def test_a_put_that_creates_may_carry_a_version_but_no_uid(api: ApiUnderTest) -> None:
     """A version is of no object any more; a uid says which object was meant, and that is gone."""
     lease = a_lease("l")
     lease["metadata"]["resourceVersion"] = "3"
@@ -191,13 +191,13 @@ async def test_41_a_put_that_creates_may_carry_a_version_but_no_uid(api: ApiUnde
     assert "UID in precondition: gone, UID in object meta: " in message(answer)
 
 
-async def test_41_a_dry_put_creates_nothing(api: ApiUnderTest) -> None:
+async def test_a_dry_put_creates_nothing(api: ApiUnderTest) -> None:
     assert (await api.put(f"{LEASES}/l?dryRun=All", a_lease("l"))).code == 201
     assert (await api.get(f"{LEASES}/l")).code == 404
 
 
 @pytest.mark.parametrize(("kind", "url", "make"), [(k, *v) for k, v in STORED.items()], ids=STORED)
-async def test_42_some_kinds_are_updated_only_by_those_who_know_their_version(
+async def test_some_kinds_are_updated_only_by_those_who_know_their_version(
     api: ApiUnderTest, kind: str, url: str, make: Any
 ) -> None:
     stored = (await api.post(url, make())).doc

@@ -1,4 +1,4 @@
-"""What the storage kinds take and refuse. Numbers are those of the scenario list (84 to 92)."""
+"""What the storage kinds take and refuse."""
 
 from typing import Any
 
@@ -38,12 +38,12 @@ ON_NODE = {
 }
 
 NEW_VOLUMES: dict[str, tuple[Doc, str]] = {
-    "84 two sources": (
+    "two sources": (
         a_volume(hostPath={"path": "/x"}),
         "spec.csi: Forbidden: may not specify more than 1 volume type",
     ),
-    "84 no source": (a_volume(csi=None), "spec: Required value: must specify a volume type"),
-    "84 local, and nobody knows where": (
+    "no source": (a_volume(csi=None), "spec: Required value: must specify a volume type"),
+    "local, and nobody knows where": (
         a_volume(csi=None, local=LOCAL),
         "spec.nodeAffinity: Required value: Local volume requires node affinity",
     ),
@@ -76,21 +76,21 @@ async def test_refused_volumes(api: ApiUnderTest, volume: Doc, message: str) -> 
     assert answer.doc["details"]["kind"] == "PersistentVolume"
 
 
-async def test_84_a_local_volume_with_its_node(api: ApiUnderTest) -> None:
+async def test_a_local_volume_with_its_node_is_taken(api: ApiUnderTest) -> None:
     answer = await api.post(VOLUMES, a_volume(csi=None, local=LOCAL, nodeAffinity=ON_NODE))
     assert answer.code == 201, answer.text
 
 
 VOLUME_CHANGES: dict[str, tuple[Doc, int, str]] = {
-    "84 another handle": (
+    "another handle": (
         {"csi": {"volumeHandle": "h2"}},
         422,
         "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after "
         "creation",
     ),
-    "84 more capacity": ({"capacity": {"storage": "9Gi"}}, 200, ""),
-    "84 less capacity": ({"capacity": {"storage": "1Gi"}}, 200, ""),
-    "84 a claim": ({"claimRef": {"namespace": "default", "name": "data"}}, 200, ""),
+    "more capacity": ({"capacity": {"storage": "9Gi"}}, 200, ""),
+    "less capacity": ({"capacity": {"storage": "1Gi"}}, 200, ""),
+    "a claim": ({"claimRef": {"namespace": "default", "name": "data"}}, 200, ""),
     "another policy": ({"persistentVolumeReclaimPolicy": "Delete"}, 200, ""),
     "another class": ({"storageClassName": "slow"}, 200, ""),
     "other access modes": ({"accessModes": ["ReadWriteMany"]}, 200, ""),
@@ -100,9 +100,7 @@ VOLUME_CHANGES: dict[str, tuple[Doc, int, str]] = {
 
 
 @pytest.mark.parametrize(("spec", "code", "message"), VOLUME_CHANGES.values(), ids=VOLUME_CHANGES)
-async def test_84_changes_of_a_volume(
-    api: ApiUnderTest, spec: Doc, code: int, message: str
-) -> None:
+async def test_changes_of_a_volume(api: ApiUnderTest, spec: Doc, code: int, message: str) -> None:
     await api.post(VOLUMES, a_volume())
     answer = await api.patch(f"{VOLUMES}/disk", {"spec": spec})
     assert answer.code == code, answer.text
@@ -110,38 +108,36 @@ async def test_84_changes_of_a_volume(
         assert message in answer.doc["message"]
 
 
-async def test_84_a_volume_s_node_stays(api: ApiUnderTest) -> None:
+async def test_a_volume_s_node_stays(api: ApiUnderTest) -> None:
     await api.post(VOLUMES, a_volume(nodeAffinity=ON_NODE))
     answer = await api.patch(f"{VOLUMES}/disk", {"spec": {"nodeAffinity": None}})
     assert answer.code == 422
 
 
 CLASS_CHANGES: dict[str, tuple[Doc, int, str]] = {
-    "85 parameters": (
+    "parameters": (
         {"parameters": {"a": "c"}},
         422,
         "parameters: Forbidden: updates to parameters are forbidden.",
     ),
-    "85 the provisioner": (
+    "the provisioner": (
         {"provisioner": "e.example.com"},
         422,
         "provisioner: Forbidden: updates to provisioner are forbidden.",
     ),
-    "85 the policy": (
+    "the policy": (
         {"reclaimPolicy": "Retain"},
         422,
         "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.",
     ),
-    "85 when it binds": ({"volumeBindingMode": "WaitForFirstConsumer"}, 422, "field is immutable"),
-    "85 whether it grows": ({"allowVolumeExpansion": True}, 200, ""),
-    "85 how it is mounted": ({"mountOptions": ["ro"]}, 200, ""),
+    "when it binds": ({"volumeBindingMode": "WaitForFirstConsumer"}, 422, "field is immutable"),
+    "whether it grows": ({"allowVolumeExpansion": True}, 200, ""),
+    "how it is mounted": ({"mountOptions": ["ro"]}, 200, ""),
 }
 
 
 @pytest.mark.parametrize(("change", "code", "message"), CLASS_CHANGES.values(), ids=CLASS_CHANGES)
-async def test_85_changes_of_a_class(
-    api: ApiUnderTest, change: Doc, code: int, message: str
-) -> None:
+async def test_changes_of_a_class(api: ApiUnderTest, change: Doc, code: int, message: str) -> None:
     await api.post(CLASSES, a_class(parameters={"a": "b"}))
     answer = await api.patch(f"{CLASSES}/fast", change)
     assert answer.code == code, answer.text
@@ -150,7 +146,7 @@ async def test_85_changes_of_a_class(
         assert answer.doc["message"].startswith('StorageClass.storage.k8s.io "fast" is invalid: ')
 
 
-async def test_85_a_class_cannot_recycle(api: ApiUnderTest) -> None:
+async def test_a_class_cannot_recycle(api: ApiUnderTest) -> None:
     answer = await api.post(CLASSES, a_class(reclaimPolicy="Recycle"))
     assert answer.code == 422
     assert (
@@ -159,13 +155,13 @@ async def test_85_a_class_cannot_recycle(api: ApiUnderTest) -> None:
     )
 
 
-async def test_85_a_class_needs_a_provisioner(api: ApiUnderTest) -> None:
+async def test_a_class_needs_a_provisioner(api: ApiUnderTest) -> None:
     answer = await api.post(CLASSES, a_class() | {"provisioner": ""})
     assert answer.code == 422
     assert "provisioner: Required value" in answer.doc["message"]
 
 
-async def test_86_an_attachment_s_spec_is_fixed(api: ApiUnderTest) -> None:
+async def test_an_attachment_s_spec_is_fixed(api: ApiUnderTest) -> None:
     link = (await api.post(ATTACHMENTS, an_attachment())).doc
     link["spec"]["nodeName"] = "n2"
     answer = await api.put(f"{ATTACHMENTS}/link", link)
@@ -174,7 +170,7 @@ async def test_86_an_attachment_s_spec_is_fixed(api: ApiUnderTest) -> None:
     assert "field is immutable" in answer.doc["message"]
 
 
-async def test_86_a_status_write_is_about_the_status_alone(api: ApiUnderTest) -> None:
+async def test_a_status_write_is_about_the_status_alone(api: ApiUnderTest) -> None:
     link = (await api.post(ATTACHMENTS, an_attachment() | {"status": {"attached": True}})).doc
     assert link["status"] == {"attached": False}
     link["status"] = {"attached": True, "attachmentMetadata": {"device": "sda"}}
@@ -185,7 +181,7 @@ async def test_86_a_status_write_is_about_the_status_alone(api: ApiUnderTest) ->
     assert "labels" not in answer.doc["metadata"]
 
 
-async def test_86_a_spec_write_leaves_the_status(api: ApiUnderTest) -> None:
+async def test_a_spec_write_leaves_the_status(api: ApiUnderTest) -> None:
     await api.post(ATTACHMENTS, an_attachment())
     await api.patch(f"{ATTACHMENTS}/link/status", {"status": {"attached": True}})
     change = {"metadata": {"labels": {"a": "b"}}, "status": {"attached": False}}
@@ -194,7 +190,7 @@ async def test_86_a_spec_write_leaves_the_status(api: ApiUnderTest) -> None:
     assert answer.doc["metadata"]["labels"] == {"a": "b"}
 
 
-async def test_87_whether_a_driver_attaches_is_fixed(api: ApiUnderTest) -> None:
+async def test_whether_a_driver_attaches_is_fixed(api: ApiUnderTest) -> None:
     await api.post(DRIVERS, a_driver())
     path = f"{DRIVERS}/d.example.com"
     answer = await api.patch(path, {"spec": {"attachRequired": False}})
@@ -204,7 +200,7 @@ async def test_87_whether_a_driver_attaches_is_fixed(api: ApiUnderTest) -> None:
     )
 
 
-async def test_87_what_a_driver_is_told_may_change_and_is_counted(api: ApiUnderTest) -> None:
+async def test_what_a_driver_is_told_may_change_and_is_counted(api: ApiUnderTest) -> None:
     made = (await api.post(DRIVERS, a_driver())).doc
     assert "generation" not in made["metadata"]
     path = f"{DRIVERS}/d.example.com"
@@ -217,7 +213,7 @@ async def test_87_what_a_driver_is_told_may_change_and_is_counted(api: ApiUnderT
 
 
 @pytest.mark.parametrize("spec", [{}, {"drivers": []}, {"drivers": None}, None])
-async def test_88_a_node_without_drivers_has_an_empty_list(
+async def test_a_node_without_drivers_has_an_empty_list(
     api: ApiUnderTest, spec: Doc | None
 ) -> None:
     created = await api.post(CSI_NODES, a_csi_node() | {"spec": spec})
@@ -226,7 +222,7 @@ async def test_88_a_node_without_drivers_has_an_empty_list(
     assert (await api.get(CSI_NODES)).doc["items"][0]["spec"] == {"drivers": []}
 
 
-async def test_88_drivers_come_and_go_but_do_not_change(api: ApiUnderTest) -> None:
+async def test_drivers_come_and_go_but_do_not_change(api: ApiUnderTest) -> None:
     node = (await api.post(CSI_NODES, a_csi_node("n1", "a", "b"))).doc
     node["spec"]["drivers"] = [node["spec"]["drivers"][0], {"name": "c", "nodeID": "x"}]
     node = (await api.put(f"{CSI_NODES}/n1", node)).doc
@@ -244,7 +240,7 @@ def binding(node: str, **target: str) -> Doc:
     }
 
 
-async def test_91_a_pod_is_bound_once(api: ApiUnderTest) -> None:
+async def test_a_pod_is_bound_once(api: ApiUnderTest) -> None:
     await api.post(NODES, a_node())
     await api.post(PODS, a_pod())
     first = await api.post(f"{PODS}/web/binding", binding("n1"))
@@ -261,29 +257,29 @@ async def test_91_a_pod_is_bound_once(api: ApiUnderTest) -> None:
 
 
 BINDINGS = {
-    "91 of a pod that is not there": ("gone", binding("n1"), 404),
-    "91 to nowhere": ("web", {"metadata": {"name": "web"}, "target": {"kind": "Node"}}, 422),
-    "91 to another kind": ("web", binding("n1", kind="Pod"), 422),
+    "of a pod that is not there": ("gone", binding("n1"), 404),
+    "to nowhere": ("web", {"metadata": {"name": "web"}, "target": {"kind": "Node"}}, 422),
+    "to another kind": ("web", binding("n1", kind="Pod"), 422),
 }
 
 
 @pytest.mark.parametrize(("pod", "body", "code"), BINDINGS.values(), ids=BINDINGS)
-async def test_91_refused_bindings(api: ApiUnderTest, pod: str, body: Doc, code: int) -> None:
+async def test_refused_bindings(api: ApiUnderTest, pod: str, body: Doc, code: int) -> None:
     await api.post(PODS, a_pod())
     answer = await api.post(f"{PODS}/{pod}/binding", body | {"metadata": {"name": pod}})
     assert answer.code == code, answer.text
 
 
 POD_CHANGES: dict[str, tuple[Doc, int]] = {
-    "92 its node": ({"spec": {"nodeName": "n1"}}, 422),
-    "92 its restart policy": ({"spec": {"restartPolicy": "Never"}}, 422),
+    "its node": ({"spec": {"nodeName": "n1"}}, 422),
+    "its restart policy": ({"spec": {"restartPolicy": "Never"}}, 422),
     "its deadline": ({"spec": {"activeDeadlineSeconds": 5}}, 200),
     "a label": ({"metadata": {"labels": {"a": "b"}}}, 200),
 }
 
 
 @pytest.mark.parametrize(("change", "code"), POD_CHANGES.values(), ids=POD_CHANGES)
-async def test_92_changes_of_a_pod(api: ApiUnderTest, change: Doc, code: int) -> None:
+async def test_changes_of_a_pod(api: ApiUnderTest, change: Doc, code: int) -> None:
     await api.post(PODS, a_pod())
     answer = await api.patch(f"{PODS}/web", change)
     assert answer.code == code, answer.text

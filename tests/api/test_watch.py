@@ -1,4 +1,4 @@
-"""WATCH: every change once and in order. Numbers are those of the scenario list."""
+"""WATCH: every change once and in order."""
 
 import itertools
 from typing import Any
@@ -33,7 +33,7 @@ def versions(watching: Watching) -> list[int]:
     return [int(event["object"]["metadata"]["resourceVersion"]) for event in watching.events]
 
 
-async def test_71_a_life_is_told_as_it_happens(api: ApiUnderTest) -> None:
+async def test_a_life_is_told_as_it_happens(api: ApiUnderTest) -> None:
     version = await current(api)
     watching = await api.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion={version}")
     created = (await api.post(CONFIG_MAPS, a_config_map("c"))).doc
@@ -49,7 +49,7 @@ async def test_71_a_life_is_told_as_it_happens(api: ApiUnderTest) -> None:
     assert not watching.ended
 
 
-async def test_71_the_version_of_a_deletion_is_the_next_watch_s_beginning(
+async def test_the_version_of_a_deletion_is_the_next_watch_s_beginning(
     api: ApiUnderTest,
 ) -> None:
     await api.post(CONFIG_MAPS, a_config_map("c"))
@@ -69,7 +69,7 @@ async def test_no_change_is_no_event(api: ApiUnderTest) -> None:
     assert watching.events == []
 
 
-async def test_72_a_selector_turns_changes_into_comings_and_goings(api: ApiUnderTest) -> None:
+async def test_a_selector_turns_changes_into_comings_and_goings(api: ApiUnderTest) -> None:
     await api.post(CONFIG_MAPS, a_labelled("c"))
     version = await current(api)
     watching = await api.watch(
@@ -85,7 +85,7 @@ async def test_72_a_selector_turns_changes_into_comings_and_goings(api: ApiUnder
     assert versions(watching) == sorted(set(versions(watching)))
 
 
-async def test_72_what_matched_when_it_was_deleted_is_told_deleted(api: ApiUnderTest) -> None:
+async def test_what_matched_when_it_was_deleted_is_told_deleted(api: ApiUnderTest) -> None:
     await api.post(CONFIG_MAPS, a_labelled("c", a="b"))
     await api.post(CONFIG_MAPS, a_labelled("d", a="x"))
     watching = await api.watch(
@@ -119,7 +119,7 @@ async def test_a_namespace_s_watch_sees_that_namespace_alone(api: ApiUnderTest) 
     assert everywhere.names == [("ADDED", "there"), ("ADDED", "here")]
 
 
-async def test_73_a_compacted_version_is_told_as_an_event_and_ends(api: ApiUnderTest) -> None:
+async def test_a_compacted_version_is_told_as_an_event_and_ends(api: ApiUnderTest) -> None:
     old = await current(api)
     await api.post(VOLUMES, a_volume())
     await api.parts.backend.store.compact(api.parts.backend.store.revision)
@@ -132,9 +132,7 @@ async def test_73_a_compacted_version_is_told_as_an_event_and_ends(api: ApiUnder
     assert status["message"] == f"too old resource version: {old} ({oldest})"
 
 
-async def test_74_a_watch_closes_after_timeout_seconds(
-    api: ApiUnderTest, loop_time: LoopTime
-) -> None:
+async def test_a_watch_closes_after_timeout_seconds(api: ApiUnderTest, loop_time: LoopTime) -> None:
     watching = await api.watch(f"{VOLUMES}?watch=true&timeoutSeconds=1")
     await loop_time.passes(0.9)
     assert not watching.ended
@@ -143,7 +141,7 @@ async def test_74_a_watch_closes_after_timeout_seconds(
     assert watching.events == []
 
 
-async def test_74_a_watch_without_timeout_lasts_30_to_60_minutes(
+async def test_a_watch_without_timeout_lasts_30_to_60_minutes(
     api: ApiUnderTest, loop_time: LoopTime
 ) -> None:
     watching = await api.watch(f"{VOLUMES}?watch=true")
@@ -154,35 +152,35 @@ async def test_74_a_watch_without_timeout_lasts_30_to_60_minutes(
 
 
 REFUSED = {
-    "75 a version that is no number": ("watch=true&resourceVersion=abc", 500, "abc"),
-    "75 a negative version": ("watch=true&resourceVersion=-1", 500, "-1"),
-    "75 digits of another script": ("watch=true&resourceVersion=%D9%A3", 500, "invalid syntax"),
-    "75 a version that fits no counter": (
+    "a version that is no number": ("watch=true&resourceVersion=abc", 500, "abc"),
+    "a negative version": ("watch=true&resourceVersion=-1", 500, "-1"),
+    "digits of another script": ("watch=true&resourceVersion=%D9%A3", 500, "invalid syntax"),
+    "a version that fits no counter": (
         f"watch=true&resourceVersion={'9' * 5000}",
         500,
         "value out of range",
     ),
-    "77 initial events without NotOlderThan": (
+    "initial events without NotOlderThan": (
         "watch=true&sendInitialEvents=true",
         422,
         "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
     ),
-    "77 initial events with Exact": (
+    "initial events with Exact": (
         "watch=true&sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=3",
         422,
         "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
     ),
-    "77 a match without initial events": (
+    "a match without initial events": (
         "watch=true&resourceVersionMatch=NotOlderThan&resourceVersion=3",
         422,
         "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
     ),
-    "79 a field that the kind does not offer": (
+    "a field that the kind does not offer": (
         "watch=true&fieldSelector=spec.foo%3Dx",
         400,
         '"spec.foo" is not a known field selector',
     ),
-    "80 labels that cannot be read": ("watch=true&labelSelector=a%20b", 400, "found 'b'"),
+    "labels that cannot be read": ("watch=true&labelSelector=a%20b", 400, "found 'b'"),
     "timeoutSeconds that are no number": ("watch=true&timeoutSeconds=x", 400, "x"),
     "a form that is not served": ("watch=true", 406, ""),
 }
@@ -251,7 +249,7 @@ async def test_a_version_of_the_future_is_silence_until_then(api: ApiUnderTest) 
     assert watching.names == [("ADDED", "c")]
 
 
-async def test_76_bookmarks_come_each_minute_and_before_the_end(
+async def test_bookmarks_come_each_minute_and_before_the_end(
     api: ApiUnderTest, loop_time: LoopTime
 ) -> None:
     watching = await api.watch(
@@ -276,7 +274,7 @@ async def test_76_bookmarks_come_each_minute_and_before_the_end(
     assert {k for k, v in bookmark["metadata"].items() if v} == {"resourceVersion"}
 
 
-async def test_76_nobody_is_sent_bookmarks_who_did_not_ask(
+async def test_nobody_is_sent_bookmarks_who_did_not_ask(
     api: ApiUnderTest, loop_time: LoopTime
 ) -> None:
     watching = await api.watch(f"{VOLUMES}?watch=true&timeoutSeconds=90")
@@ -285,9 +283,7 @@ async def test_76_nobody_is_sent_bookmarks_who_did_not_ask(
     assert watching.events == []
 
 
-async def test_76_a_bookmark_covers_all_that_was_sent(
-    api: ApiUnderTest, loop_time: LoopTime
-) -> None:
+async def test_a_bookmark_covers_all_that_was_sent(api: ApiUnderTest, loop_time: LoopTime) -> None:
     """A client that does not read is behind, so it must not be told that it is not."""
     watching = await api.watch(
         f"{VOLUMES}?watch=true&resourceVersion={await current(api)}&allowWatchBookmarks=true"
@@ -301,7 +297,7 @@ async def test_76_a_bookmark_covers_all_that_was_sent(
     assert watching.types == ["ADDED", "BOOKMARK"]
 
 
-async def test_77_a_streaming_list_tells_what_exists_then_its_end_then_news(
+async def test_a_streaming_list_tells_what_exists_then_its_end_then_news(
     api: ApiUnderTest,
 ) -> None:
     for name in ("a", "b"):
@@ -316,12 +312,12 @@ async def test_77_a_streaming_list_tells_what_exists_then_its_end_then_news(
     assert end["metadata"]["resourceVersion"] == version
 
 
-async def test_77_a_streaming_list_of_nothing_is_its_end(api: ApiUnderTest) -> None:
+async def test_a_streaming_list_of_nothing_is_its_end(api: ApiUnderTest) -> None:
     watching = await api.watch(f"{VOLUMES}?{INITIAL}&allowWatchBookmarks=true")
     assert watching.types == ["BOOKMARK"]
 
 
-async def test_77_a_streaming_list_with_a_selector_tells_what_it_picks(api: ApiUnderTest) -> None:
+async def test_a_streaming_list_with_a_selector_tells_what_it_picks(api: ApiUnderTest) -> None:
     await api.post(CONFIG_MAPS, a_labelled("a", pick="yes"))
     await api.post(CONFIG_MAPS, a_labelled("b"))
     watching = await api.watch(
@@ -330,7 +326,7 @@ async def test_77_a_streaming_list_with_a_selector_tells_what_it_picks(api: ApiU
     assert watching.names == [("ADDED", "a"), ("BOOKMARK", "")]
 
 
-async def test_77_without_initial_events_a_watch_begins_now(api: ApiUnderTest) -> None:
+async def test_without_initial_events_a_watch_begins_now(api: ApiUnderTest) -> None:
     await api.post(VOLUMES, a_volume("old"))
     query = "watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
     watching = await api.watch(f"{VOLUMES}?{query}&allowWatchBookmarks=true")
@@ -338,7 +334,7 @@ async def test_77_without_initial_events_a_watch_begins_now(api: ApiUnderTest) -
     assert watching.names == [("ADDED", "new")]
 
 
-async def test_77_a_streaming_list_of_the_future_is_not_answered_from_the_past(
+async def test_a_streaming_list_of_the_future_is_not_answered_from_the_past(
     api: ApiUnderTest, loop_time: LoopTime
 ) -> None:
     url = f"{VOLUMES}?{INITIAL}&allowWatchBookmarks=true&resourceVersion=99999999"
@@ -352,7 +348,7 @@ async def test_77_a_streaming_list_of_the_future_is_not_answered_from_the_past(
     assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
 
 
-async def test_78_a_slow_watcher_holds_back_nobody_and_loses_nothing(api: ApiUnderTest) -> None:
+async def test_a_slow_watcher_holds_back_nobody_and_loses_nothing(api: ApiUnderTest) -> None:
     version = await current(api)
     url = f"{VOLUMES}?watch=true&resourceVersion={version}"
     watchers = [await api.watch(url) for _ in range(50)]
@@ -369,7 +365,7 @@ async def test_78_a_slow_watcher_holds_back_nobody_and_loses_nothing(api: ApiUnd
     assert [name for _, name in slow.names] == [*wanted, "w"]
 
 
-async def test_78_a_watcher_that_fell_behind_history_is_told_so(api: ApiUnderTest) -> None:
+async def test_a_watcher_that_fell_behind_history_is_told_so(api: ApiUnderTest) -> None:
     slow = await api.watch(f"{VOLUMES}?watch=true&resourceVersion={await current(api)}")
     slow.pause()
     await api.post(VOLUMES, a_volume("missed"))
@@ -380,7 +376,7 @@ async def test_78_a_watcher_that_fell_behind_history_is_told_so(api: ApiUnderTes
     assert slow.ended
 
 
-async def test_78_a_slow_watcher_s_initial_events_wait_for_it(api: ApiUnderTest) -> None:
+async def test_a_slow_watcher_s_initial_events_wait_for_it(api: ApiUnderTest) -> None:
     for number in range(1200):
         await api.post(CONFIG_MAPS, a_config_map(f"c{number:04}"))
     answer = await api.send("GET", f"{CONFIG_MAPS}?{INITIAL}&allowWatchBookmarks=true")

@@ -20,14 +20,14 @@ def test_a_mount_and_its_directory_go(mounts: Mounts, target: Path) -> None:
     clean_up(mounts, target)
 
 
-def test_s46_a_directory_with_content_is_kept(mounts: Mounts, target: Path) -> None:
+def test_a_directory_with_content_is_kept(mounts: Mounts, target: Path) -> None:
     (target / "letter").write_text("Dear reader")
     with pytest.raises(HostError, match=f"remove {target}: directory not empty"):
         clean_up(mounts, target)
     assert (target / "letter").read_text() == "Dear reader"
 
 
-def test_s46_content_under_a_mount_is_kept_too(mounts: Mounts, target: Path) -> None:
+def test_content_under_a_mount_is_kept_too(mounts: Mounts, target: Path) -> None:
     (target / "letter").write_text("Dear reader")
     mounts.mount("tmpfs", target, "tmpfs")
     with pytest.raises(HostError, match="directory not empty"):
@@ -71,7 +71,7 @@ def test_a_mount_whose_server_died(
     assert not target.exists()
 
 
-def test_s44_a_stale_handle_is_unmounted_with_force_after_its_time(
+def test_a_stale_handle_is_unmounted_with_force_after_its_time(
     mounts: Mounts, target: Path, programs: FakePrograms, needs_filesystem: NeedsTool
 ) -> None:
     needs_filesystem("fuse")
@@ -84,7 +84,7 @@ def test_s44_a_stale_handle_is_unmounted_with_force_after_its_time(
     assert not target.exists()
 
 
-def test_s44_a_stale_handle_that_can_be_unmounted_needs_no_force(
+def test_a_stale_handle_that_can_be_unmounted_needs_no_force(
     mounts: Mounts, target: Path, needs_filesystem: NeedsTool
 ) -> None:
     needs_filesystem("fuse")

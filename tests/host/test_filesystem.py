@@ -60,9 +60,7 @@ def test_options_for_mkfs_come_first(mounts: Mounts, disks: Disks, target: Path)
     assert b"mooring" in read(device, 2048)
 
 
-def test_s42_a_partition_table_is_never_formatted(
-    mounts: Mounts, disks: Disks, target: Path
-) -> None:
+def test_a_partition_table_is_never_formatted(mounts: Mounts, disks: Disks, target: Path) -> None:
     device, table = disks.empty(8), gpt(8)
     write(device, table)
     assert probe(device) == Partitions()
@@ -72,7 +70,7 @@ def test_s42_a_partition_table_is_never_formatted(
     assert not mounts.is_mount_point(target)
 
 
-def test_s42_an_empty_device_is_not_written_to_when_read_only(
+def test_an_empty_device_is_not_written_to_when_read_only(
     mounts: Mounts, disks: Disks, target: Path
 ) -> None:
     device = disks.empty()
@@ -187,7 +185,7 @@ def test_a_missing_mkfs_is_told(mounts: Mounts, disks: Disks, target: Path) -> N
         format_and_mount(mounts, disks.empty(), target, "nofs")
 
 
-def test_s43_errors_that_fsck_cannot_correct_keep_the_device_unmounted(
+def test_errors_that_fsck_cannot_correct_keep_the_device_unmounted(
     mounts: Mounts, disks: Disks, target: Path
 ) -> None:
     device = disks.formatted("ext3")  # without checksums, so that only what we spoil is wrong

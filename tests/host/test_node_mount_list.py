@@ -24,9 +24,7 @@ async def part_of(life: Life, mounts: Mounts) -> ContainerMount:
     return (await list_volumes(life.layout, mounts, sight)).mounts[1]
 
 
-async def test_f05_f09_a_part_is_bound_once_and_goes_with_its_volume(
-    life: Life, mounts: Mounts
-) -> None:
+async def test_a_part_is_bound_once_and_goes_with_its_volume(life: Life, mounts: Mounts) -> None:
     async with life.running(has_pod=True):
         files = await life.bring()
         assert files is not None
@@ -42,9 +40,7 @@ async def test_f05_f09_a_part_is_bound_once_and_goes_with_its_volume(
         await life.put_away()
 
 
-async def test_k38_parts_of_a_gone_pods_volume_go_after_a_restart(
-    life: Life, mounts: Mounts
-) -> None:
+async def test_parts_of_a_gone_pods_volume_go_after_a_restart(life: Life, mounts: Mounts) -> None:
     async with life.running(has_pod=True):
         await life.bring()
         await part_of(life, mounts)
@@ -53,7 +49,7 @@ async def test_k38_parts_of_a_gone_pods_volume_go_after_a_restart(
         await after.cleared()
 
 
-async def test_k37_a_restart_leaves_what_is_mounted_alone(life: Life, mounts: Mounts) -> None:
+async def test_a_restart_leaves_what_is_mounted_alone(life: Life, mounts: Mounts) -> None:
     async with life.running(has_pod=True):
         files = await life.bring()
         assert files is not None

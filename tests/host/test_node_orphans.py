@@ -24,10 +24,10 @@ def orphans(life: Life) -> Orphans:
 @pytest.mark.parametrize(
     "inside",
     [
-        pytest.param(f"volumes/{PLUGIN.replace('/', '~')}/pv", id="F03 a mounted volume"),
-        pytest.param("volumes/kubernetes.io~csi/pv/mount", id="F03 a volume of a CSI driver"),
-        pytest.param("volume-subpaths/pv/main/0", id="F03 a part of a volume"),
-        pytest.param("containers/main/scratch", id="F03 a mount where none should be"),
+        pytest.param(f"volumes/{PLUGIN.replace('/', '~')}/pv", id="a mounted volume"),
+        pytest.param("volumes/kubernetes.io~csi/pv/mount", id="a volume of a CSI driver"),
+        pytest.param("volume-subpaths/pv/main/0", id="a part of a volume"),
+        pytest.param("containers/main/scratch", id="a mount where none should be"),
     ],
 )
 async def test_a_mount_keeps_the_directory_and_what_is_mounted(
@@ -48,7 +48,7 @@ async def test_a_mount_keeps_the_directory_and_what_is_mounted(
     assert not life.layout.pod(UID).exists()
 
 
-async def test_f02_files_below_a_volume_stay(life: Life) -> None:
+async def test_files_below_a_volume_stay(life: Life) -> None:
     path = life.layout.volume(UID, PLUGIN, "pv")
     path.mkdir(parents=True)
     (path / "file").write_text("precious")

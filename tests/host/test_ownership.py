@@ -1,4 +1,4 @@
-"""fsGroup on real files, with the right to give them away (plugins.md 5.1)."""
+"""fsGroup on real files, with the right to give them away."""
 
 import os
 import stat
@@ -57,7 +57,7 @@ def test_everything_gets_the_group(volume: Path) -> None:
     }
 
 
-def test_s27_a_secret_volume_is_read_by_the_group(volume: Path) -> None:
+def test_a_secret_volume_is_read_by_the_group(volume: Path) -> None:
     group = FsGroup(2000, read_only=True)
     payload = {"key": FileContent(b"x", 0o400), "sub/key": FileContent(b"x", 0o400)}
 
@@ -81,7 +81,7 @@ def test_the_owner_of_a_file_is_set(volume: Path) -> None:
     assert (seen.st_uid, seen.st_gid, stat.S_IMODE(seen.st_mode)) == (1000, 0, 0o600)
 
 
-def test_s39_an_inner_file_is_left_when_the_root_is_right(volume: Path) -> None:
+def test_an_inner_file_is_left_when_the_root_is_right(volume: Path) -> None:
     group = FsGroup(2000, policy=ChangePolicy.ON_ROOT_MISMATCH)
     ownership.apply(volume, group)
     os.chown(volume / "d" / "file", -1, 3000)
@@ -92,7 +92,7 @@ def test_s39_an_inner_file_is_left_when_the_root_is_right(volume: Path) -> None:
     assert (volume / "d" / "file").stat().st_gid == 2000
 
 
-def test_s40_links_get_the_group_and_lead_nowhere(volume: Path, place: Path) -> None:
+def test_links_get_the_group_and_lead_nowhere(volume: Path, place: Path) -> None:
     outside = place / "outside"
     outside.mkdir(0o700)
     (volume / "out").symlink_to(outside)

@@ -50,7 +50,7 @@ def mounted_type(host: Host, path: Path) -> str:
     return "" if entry is None else entry.fs_type
 
 
-async def test_s27_a_group_may_read_what_only_the_owner_could(host: Host) -> None:
+async def test_a_group_may_read_what_only_the_owner_could(host: Host) -> None:
     mounter = SecretPlugin(host).mounter(a_secret_use(mode=0o400), a_pod())
     await mounter.set_up(a_request(fs_group=2000))
     assert mounted_type(host, mounter.path) == "tmpfs"
@@ -60,7 +60,7 @@ async def test_s27_a_group_may_read_what_only_the_owner_could(host: Host) -> Non
     assert (root_mode & 0o2777, root_group) == (0o2777, 2000)
 
 
-async def test_s27_what_comes_later_is_the_groups_too(host: Host, api: PlayedApi) -> None:
+async def test_what_comes_later_is_the_groups_too(host: Host, api: PlayedApi) -> None:
     mounter = SecretPlugin(host).mounter(a_secret_use(mode=0o400), a_pod())
     await mounter.set_up(a_request(fs_group=2000))
     api.secrets["login"] = {"pin": b"1234"}
@@ -69,10 +69,10 @@ async def test_s27_what_comes_later_is_the_groups_too(host: Host, api: PlayedApi
 
 
 TOKENS = {
-    "S28 one user and no group": (1000, None, (0o600, 1000, 0)),
-    "S28 one user and a group": (1000, 2000, (0o640, 1000, 2000)),
-    "S28 a group and no one user": (None, 2000, (0o640, 0, 2000)),
-    "S28 neither": (None, None, (0o644, 0, 0)),
+    "one user and no group": (1000, None, (0o600, 1000, 0)),
+    "one user and a group": (1000, 2000, (0o640, 1000, 2000)),
+    "a group and no one user": (None, 2000, (0o640, 0, 2000)),
+    "neither one user nor a group": (None, None, (0o644, 0, 0)),
 }
 
 
@@ -85,9 +85,7 @@ async def test_tokens_are_for_the_pod_alone(
     assert owned(mounter.path / "token") == expected
 
 
-async def test_s20_a_reader_never_sees_two_generations_at_a_time(
-    host: Host, api: PlayedApi
-) -> None:
+async def test_a_reader_never_sees_two_generations_at_a_time(host: Host, api: PlayedApi) -> None:
     mounter = ConfigMapPlugin(host).mounter(a_config_map_use(), a_pod())
     api.binaries.clear()
     api.config_maps["settings"] = {"a": "0", "b": "0"}

@@ -54,7 +54,7 @@ def places(layout: Layout) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", places(Layout(Path("/"))))
-async def test_k49_what_is_mounted_is_not_touched_but_waited_for(world: World, name: str) -> None:
+async def test_what_is_mounted_is_not_touched_but_waited_for(world: World, name: str) -> None:
     target = places(world.layout)[name]
     world.mount(target)
     removing = asyncio.create_task(world.directories.remove(UID))

@@ -1,4 +1,4 @@
-"""subPath with real mounts, and somebody who swaps directories meanwhile (plugins.md section 4)."""
+"""subPath with real mounts, and somebody who swaps directories meanwhile."""
 
 import os
 import re
@@ -91,14 +91,14 @@ def test_anything_else_is_bound_onto_a_file(
     clean(volume, mounts)
 
 
-def test_s34_a_link_to_the_root_of_the_machine(volume: Path, mounts: Mounts) -> None:
+def test_a_link_to_the_root_of_the_machine(volume: Path, mounts: Mounts) -> None:
     (volume / "root").symlink_to("/")
     with pytest.raises(HostError, match=re.escape(REFUSED)):
         subpath.prepare(a_mount(volume, "root"), mounts)
     assert os.listdir(volume.parent / "pod") == []
 
 
-def test_s36_f05_new_directories_inherit_mode_and_group(volume: Path, mounts: Mounts) -> None:
+def test_new_directories_inherit_mode_and_group(volume: Path, mounts: Mounts) -> None:
     os.chown(volume, -1, 2000)
     volume.chmod(0o2770)
     before = os.umask(0o077)
@@ -111,7 +111,7 @@ def test_s36_f05_new_directories_inherit_mode_and_group(volume: Path, mounts: Mo
         assert (stat.S_IMODE(seen.st_mode), seen.st_gid) == (0o2770, 2000)
 
 
-def test_s37_f09_a_restarted_container_gets_the_same_mount(volume: Path, mounts: Mounts) -> None:
+def test_a_restarted_container_gets_the_same_mount(volume: Path, mounts: Mounts) -> None:
     first = subpath.prepare(a_mount(volume, "file"), mounts)
     mount_id = mounts.table().find(first)
     assert subpath.prepare(a_mount(volume, "file"), mounts) == first
@@ -119,7 +119,7 @@ def test_s37_f09_a_restarted_container_gets_the_same_mount(volume: Path, mounts:
 
 
 @pytest.mark.parametrize("replacement", ["file", "directory"])
-def test_s37_another_file_in_its_place_is_bound_anew(
+def test_another_file_in_its_place_is_bound_anew(
     volume: Path, mounts: Mounts, replacement: str
 ) -> None:
     subpath.prepare(a_mount(volume, "file"), mounts)
@@ -134,7 +134,7 @@ def test_s37_another_file_in_its_place_is_bound_anew(
     clean(volume, mounts)
 
 
-def test_s37_mounts_on_top_of_each_other_are_all_replaced(volume: Path, mounts: Mounts) -> None:
+def test_mounts_on_top_of_each_other_are_all_replaced(volume: Path, mounts: Mounts) -> None:
     target = subpath.prepare(a_mount(volume, "dir"), mounts)
     for _ in range(2):
         mounts.bind(volume.parent / "host", target)
@@ -143,9 +143,7 @@ def test_s37_mounts_on_top_of_each_other_are_all_replaced(volume: Path, mounts: 
     clean(volume, mounts)
 
 
-def test_s38_a_directory_deleted_by_its_container_is_cleaned_up(
-    volume: Path, mounts: Mounts
-) -> None:
+def test_a_directory_deleted_by_its_container_is_cleaned_up(volume: Path, mounts: Mounts) -> None:
     subpath.prepare(a_mount(volume, "dir"), mounts)
     shutil.rmtree(volume / "dir")
     clean(volume, mounts)
@@ -208,7 +206,7 @@ def assert_inside(target: Path, volume: Path) -> None:
 @pytest.mark.parametrize("way", ["in one call", "by steps"])
 @pytest.mark.parametrize("swapped_for", [1, 2, 3, 1_000])
 @pytest.mark.parametrize("path", ["x", "x/sub", "x/new/er", "y", "y/new"])
-def test_s35_an_attacker_strikes_at_every_system_call(
+def test_an_attacker_strikes_at_every_system_call(
     volume: Path,
     mounts: Mounts,
     trap: tuple[Path, Path],
@@ -250,7 +248,7 @@ def _reset(trap: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.parametrize("path", ["x", "x/sub", "x/new"])
-def test_s35_an_attacker_swaps_without_rest(
+def test_an_attacker_swaps_without_rest(
     volume: Path, mounts: Mounts, trap: tuple[Path, Path], path: str
 ) -> None:
     host = volume.parent / "host"

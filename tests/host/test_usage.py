@@ -1,4 +1,4 @@
-"""Usage of real file systems and devices (plugins.md 0.8)."""
+"""Usage of real file systems and devices."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Volumes come to the nodes of pods that want them. The numbers are those of the fact sheet."""
+"""Volumes come to the nodes of pods that want them."""
 
 from mooring.errors import Forbidden
 from mooring.plugins.csi.attachment_name import attachment_name
@@ -6,14 +6,14 @@ from tests.fakes.objects import ATTACHMENTS, NODES, PODS, a_pod
 from tests.scenarios.attachment.cluster import Cluster, name_of
 
 
-async def test_a01_with_nothing_to_do_nothing_is_written(cluster: Cluster) -> None:
+async def test_with_nothing_to_do_nothing_is_written(cluster: Cluster) -> None:
     await cluster.node()
     async with cluster.controller() as running:
         await cluster.passes(600)
         assert running.calls == []
 
 
-async def test_a02_a_scheduled_pod_has_its_volume_attached_once(cluster: Cluster) -> None:
+async def test_a_scheduled_pod_has_its_volume_attached_once(cluster: Cluster) -> None:
     await cluster.node()
     await cluster.volume("pv1")
     async with cluster.controller() as running:
@@ -53,7 +53,7 @@ async def test_the_node_is_told_only_when_the_attacher_has_said_attached(cluster
         assert await cluster.reported("n1") == []
 
 
-async def test_a20_an_attach_that_fails_is_told_and_tried_until_it_succeeds(
+async def test_an_attach_that_fails_is_told_and_tried_until_it_succeeds(
     cluster: Cluster,
 ) -> None:
     await cluster.node()
@@ -73,7 +73,7 @@ async def test_a20_an_attach_that_fails_is_told_and_tried_until_it_succeeds(
         assert await cluster.told("SuccessfulAttachVolume")
 
 
-async def test_x03_each_failure_waits_twice_as_long_and_is_told_each_time(
+async def test_each_failure_waits_twice_as_long_and_is_told_each_time(
     cluster: Cluster,
 ) -> None:
     await cluster.node()
@@ -140,7 +140,7 @@ async def test_an_answer_that_got_lost_costs_no_second_attachment(cluster: Clust
         assert cluster.attacher.deeds == ["attach pv1 n1"]
 
 
-async def test_a43_an_attachment_that_is_no_longer_attached_is_not_reported(
+async def test_an_attachment_that_is_no_longer_attached_is_not_reported(
     cluster: Cluster,
 ) -> None:
     await cluster.node()
@@ -158,7 +158,7 @@ async def test_a43_an_attachment_that_is_no_longer_attached_is_not_reported(
         assert await cluster.reported("n1") == ["pv1"]
 
 
-async def test_a43_an_attachment_that_somebody_deleted_is_made_again(cluster: Cluster) -> None:
+async def test_an_attachment_that_somebody_deleted_is_made_again(cluster: Cluster) -> None:
     await cluster.node()
     await cluster.volume("pv1")
     async with cluster.controller():

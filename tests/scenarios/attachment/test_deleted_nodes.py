@@ -27,7 +27,7 @@ async def moves(cluster: Cluster) -> None:
     await cluster.passes(1)
 
 
-async def test_a15_a_deleted_node_that_used_it_keeps_it_for_the_whole_wait(
+async def test_a_deleted_node_that_used_it_keeps_it_for_the_whole_wait(
     cluster: Cluster,
 ) -> None:
     await world(cluster)

@@ -1,4 +1,4 @@
-"""Volumes leave nodes that nobody wants them on. The numbers are those of the fact sheet."""
+"""Volumes leave nodes that nobody wants them on."""
 
 from mooring.errors import Forbidden, InternalError
 from mooring.model.node import Node
@@ -7,7 +7,7 @@ from tests.scenarios.attachment.cluster import Cluster, name_of, unique
 
 
 async def attached(cluster: Cluster, *in_use: str) -> None:
-    """A02, and the node says that it uses these."""
+    """A pod has its volume attached, and the node says that it uses these."""
     await cluster.pod()
     assert await cluster.reported("n1") == ["pv1"]
     if in_use:
@@ -16,7 +16,7 @@ async def attached(cluster: Cluster, *in_use: str) -> None:
 
 
 async def stuck(cluster: Cluster) -> None:
-    """A02, and its detach fails."""
+    """A volume is attached, its pod leaves, and its detach fails."""
     await attached(cluster)
     cluster.attacher.detach_error = "busy"
     await cluster.gone()
@@ -28,7 +28,7 @@ async def world(cluster: Cluster) -> None:
     await cluster.volume("pv1")
 
 
-async def test_a03_the_node_is_told_before_the_volume_is_detached(cluster: Cluster) -> None:
+async def test_the_node_is_told_before_the_volume_is_detached(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await attached(cluster)
@@ -46,7 +46,7 @@ async def test_a03_the_node_is_told_before_the_volume_is_detached(cluster: Clust
         assert running.forced("timeout") == running.forced("out-of-service") == 0
 
 
-async def test_a04_a_ready_node_that_uses_it_keeps_it_however_long(cluster: Cluster) -> None:
+async def test_a_ready_node_that_uses_it_keeps_it_however_long(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await attached(cluster, "pv1")
@@ -60,7 +60,7 @@ async def test_a04_a_ready_node_that_uses_it_keeps_it_however_long(cluster: Clus
         assert running.forced("timeout") == 0  # upstream counts this one, though it forces nothing
 
 
-async def test_a10_a_node_that_could_not_be_told_keeps_its_volume(cluster: Cluster) -> None:
+async def test_a_node_that_could_not_be_told_keeps_its_volume(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await attached(cluster)
@@ -76,7 +76,7 @@ async def test_a10_a_node_that_could_not_be_told_keeps_its_volume(cluster: Clust
         assert await cluster.reported("n1") == []
 
 
-async def test_a11_what_no_driver_here_serves_stays_in_the_list(cluster: Cluster) -> None:
+async def test_what_no_driver_here_serves_stays_in_the_list(cluster: Cluster) -> None:
     strange = [{"name": "kubernetes.io/other/thing", "devicePath": "/dev/x"}]
     await cluster.node(volumesAttached=strange)
     await cluster.volume("pv1")
@@ -88,7 +88,7 @@ async def test_a11_what_no_driver_here_serves_stays_in_the_list(cluster: Cluster
         assert status["volumesAttached"] == strange
 
 
-async def test_a12_a_detach_that_fails_is_told_and_the_volume_is_not_reported(
+async def test_a_detach_that_fails_is_told_and_the_volume_is_not_reported(
     cluster: Cluster,
 ) -> None:
     await world(cluster)
@@ -100,7 +100,7 @@ async def test_a12_a_detach_that_fails_is_told_and_the_volume_is_not_reported(
         assert await cluster.told("FailedDetachVolume") == [("pv1", "FailedDetachVolume", words)]
 
 
-async def test_a12_a_pod_that_comes_back_meanwhile_gets_it_after_the_detach(
+async def test_a_pod_that_comes_back_meanwhile_gets_it_after_the_detach(
     cluster: Cluster,
 ) -> None:
     await world(cluster)
@@ -117,7 +117,7 @@ async def test_a12_a_pod_that_comes_back_meanwhile_gets_it_after_the_detach(
         assert await cluster.reported("n1") == ["pv1"]
 
 
-async def test_a13_a_node_that_turns_out_to_use_it_keeps_it_and_is_told_so(
+async def test_a_node_that_turns_out_to_use_it_keeps_it_and_is_told_so(
     cluster: Cluster,
 ) -> None:
     """Upstream takes it off the list for good; here the list says what is true."""
@@ -139,7 +139,7 @@ async def test_a13_a_node_that_turns_out_to_use_it_keeps_it_and_is_told_so(
         assert await cluster.attachments() == []
 
 
-async def test_a14_a_node_that_cannot_be_asked_keeps_its_volume_for_now(cluster: Cluster) -> None:
+async def test_a_node_that_cannot_be_asked_keeps_its_volume_for_now(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await attached(cluster)
@@ -155,7 +155,7 @@ async def test_a14_a_node_that_cannot_be_asked_keeps_its_volume_for_now(cluster:
         assert await cluster.attachments() == []
 
 
-async def test_a21_an_attach_that_kept_failing_is_cleared_away(cluster: Cluster) -> None:
+async def test_an_attach_that_kept_failing_is_cleared_away(cluster: Cluster) -> None:
     await world(cluster)
     await cluster.node("n2")
     cluster.attacher.attach_error = "boom"
@@ -170,7 +170,7 @@ async def test_a21_an_attach_that_kept_failing_is_cleared_away(cluster: Cluster)
         assert await cluster.attachments() == ["pv1 n2 attached"]
 
 
-async def test_a23_an_attach_under_way_is_not_cut_short(cluster: Cluster) -> None:
+async def test_an_attach_under_way_is_not_cut_short(cluster: Cluster) -> None:
     await world(cluster)
     cluster.attacher.is_silent = True
     async with cluster.controller() as running:
@@ -186,7 +186,7 @@ async def test_a23_an_attach_under_way_is_not_cut_short(cluster: Cluster) -> Non
         assert await cluster.attachments() == []
 
 
-async def test_a23_but_one_that_nobody_answers_is_given_up_after_two_minutes(
+async def test_an_attach_that_nobody_answers_is_given_up_after_two_minutes(
     cluster: Cluster,
 ) -> None:
     await world(cluster)
@@ -198,7 +198,7 @@ async def test_a23_but_one_that_nobody_answers_is_given_up_after_two_minutes(
         assert await cluster.attachments() == []
 
 
-async def test_a24_a_pod_that_comes_back_ends_the_wait_and_its_clock(cluster: Cluster) -> None:
+async def test_a_pod_that_comes_back_ends_the_wait_and_its_clock(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await attached(cluster, "pv1")

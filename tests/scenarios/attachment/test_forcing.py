@@ -1,4 +1,4 @@
-"""Volumes that a node does not let go of. The numbers are those of the fact sheet."""
+"""Volumes that a node does not let go of."""
 
 from mooring.controllers.attachment.view import Policy
 from tests.fakes.objects import NODES
@@ -34,7 +34,7 @@ async def test_a_node_that_is_not_ready_loses_it_after_six_minutes(cluster: Clus
         assert await cluster.reported("n1") == []
 
 
-async def test_a05_a_node_that_is_gone_loses_at_once_what_it_did_not_use(
+async def test_a_node_that_is_gone_loses_at_once_what_it_did_not_use(
     cluster: Cluster,
 ) -> None:
     await world(cluster)
@@ -51,7 +51,7 @@ async def test_a05_a_node_that_is_gone_loses_at_once_what_it_did_not_use(
         assert running.forced("timeout") == 0
 
 
-async def test_a06_the_clock_runs_from_when_the_volume_was_left(cluster: Cluster) -> None:
+async def test_the_clock_runs_from_when_the_volume_was_left(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await held(cluster)
@@ -63,7 +63,7 @@ async def test_a06_the_clock_runs_from_when_the_volume_was_left(cluster: Cluster
         assert running.forced("timeout") == 1
 
 
-async def test_a07_with_force_disabled_only_the_taint_takes_it(cluster: Cluster) -> None:
+async def test_with_force_disabled_only_the_taint_takes_it(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller(policy=NO_FORCE) as running:
         await held(cluster)
@@ -76,7 +76,7 @@ async def test_a07_with_force_disabled_only_the_taint_takes_it(cluster: Cluster)
         assert (running.forced("timeout"), running.forced("out-of-service")) == (0, 1)
 
 
-async def test_a08_out_of_service_takes_it_at_once_whatever_the_effect(cluster: Cluster) -> None:
+async def test_out_of_service_takes_it_at_once_whatever_the_effect(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await held(cluster)
@@ -86,7 +86,7 @@ async def test_a08_out_of_service_takes_it_at_once_whatever_the_effect(cluster: 
         assert running.forced("out-of-service") == 1
 
 
-async def test_a08_any_other_taint_takes_nothing(cluster: Cluster) -> None:
+async def test_any_other_taint_takes_nothing(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller():
         await held(cluster)
@@ -95,7 +95,7 @@ async def test_a08_any_other_taint_takes_nothing(cluster: Cluster) -> None:
         assert await cluster.attachments() == ["pv1 n1 attached"]
 
 
-async def test_a09_taint_and_timeout_together_are_one_detach_for_the_timeout(
+async def test_taint_and_timeout_together_are_one_detach_for_the_timeout(
     cluster: Cluster,
 ) -> None:
     await world(cluster)
@@ -111,7 +111,7 @@ async def test_a09_taint_and_timeout_together_are_one_detach_for_the_timeout(
         assert (running.forced("timeout"), running.forced("out-of-service")) == (1, 0)
 
 
-async def test_a16_a_deleted_node_that_did_not_use_it_loses_it_at_once(cluster: Cluster) -> None:
+async def test_a_deleted_node_that_did_not_use_it_loses_it_at_once(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await cluster.pod()
@@ -141,7 +141,7 @@ async def test_a_node_that_only_seemed_gone_keeps_what_it_uses(cluster: Cluster)
         assert await cluster.reported("n1") == ["pv1"]
 
 
-async def test_a27_a_pod_that_still_runs_by_its_status_starts_no_clock(cluster: Cluster) -> None:
+async def test_a_pod_that_still_runs_by_its_status_starts_no_clock(cluster: Cluster) -> None:
     await world(cluster)
     async with cluster.controller() as running:
         await cluster.pod()

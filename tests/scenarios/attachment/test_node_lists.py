@@ -1,11 +1,11 @@
-"""What nodes are told, whatever happens to them. The numbers are those of the fact sheet."""
+"""What nodes are told, whatever happens to them."""
 
 from mooring.errors import ConnectionLost, Forbidden
 from tests.fakes.objects import NODES
 from tests.scenarios.attachment.cluster import Cluster
 
 
-async def test_a44_a_node_that_cannot_be_told_holds_up_no_other(cluster: Cluster) -> None:
+async def test_a_node_that_cannot_be_told_holds_up_no_other(cluster: Cluster) -> None:
     for number in ("1", "2"):
         await cluster.node(f"n{number}")
         await cluster.volume(f"pv{number}")
@@ -17,7 +17,7 @@ async def test_a44_a_node_that_cannot_be_told_holds_up_no_other(cluster: Cluster
         assert await cluster.reported("n2") == ["pv2"]
 
 
-async def test_a45_a_node_made_anew_is_told_what_is_attached(cluster: Cluster) -> None:
+async def test_a_node_made_anew_is_told_what_is_attached(cluster: Cluster) -> None:
     await cluster.node()
     await cluster.volume("pv1")
     async with cluster.controller():

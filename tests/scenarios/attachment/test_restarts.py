@@ -1,4 +1,4 @@
-"""A controller that starts finds what was there. The numbers are those of the fact sheet.
+"""A controller that starts finds what was there.
 
 Then it is killed before each of its writes, and the next one finishes.
 """
@@ -26,7 +26,7 @@ def listed(*volumes: str) -> list[Doc]:
     return [{"name": unique(volume), "devicePath": ""} for volume in volumes]
 
 
-async def test_a36_what_is_attached_and_wanted_is_left_as_it_is(cluster: Cluster) -> None:
+async def test_what_is_attached_and_wanted_is_left_as_it_is(cluster: Cluster) -> None:
     await cluster.node(volumesAttached=listed("pv1"))
     await cluster.volume("pv1")
     await left_behind(cluster)
@@ -37,7 +37,7 @@ async def test_a36_what_is_attached_and_wanted_is_left_as_it_is(cluster: Cluster
         assert await cluster.told() == []
 
 
-async def test_a36_what_is_listed_but_not_attached_is_attached(cluster: Cluster) -> None:
+async def test_what_is_listed_but_not_attached_is_attached(cluster: Cluster) -> None:
     await cluster.node(volumesAttached=listed("pv1"))
     await cluster.volume("pv1")
     await cluster.pod()
@@ -47,7 +47,7 @@ async def test_a36_what_is_listed_but_not_attached_is_attached(cluster: Cluster)
         assert await cluster.reported("n1") == ["pv1"]
 
 
-async def test_a37_what_nobody_wants_is_detached(cluster: Cluster) -> None:
+async def test_what_nobody_wants_is_detached(cluster: Cluster) -> None:
     await cluster.node(volumesAttached=listed("pv1"))
     await cluster.volume("pv1")
     await left_behind(cluster)
@@ -57,7 +57,9 @@ async def test_a37_what_nobody_wants_is_detached(cluster: Cluster) -> None:
         assert await cluster.reported("n1") == []
 
 
-async def test_a37_even_when_its_volume_is_no_more(cluster: Cluster) -> None:
+async def test_what_nobody_wants_is_detached_even_when_its_volume_is_no_more(
+    cluster: Cluster,
+) -> None:
     await cluster.node(volumesAttached=listed("pv1"))
     await left_behind(cluster)
     cluster.handles["pv1"] = "pv1"
@@ -67,7 +69,7 @@ async def test_a37_even_when_its_volume_is_no_more(cluster: Cluster) -> None:
         assert await cluster.reported("n1") == []
 
 
-async def test_a37_what_is_listed_and_nowhere_attached_is_taken_off_the_list(
+async def test_what_is_listed_and_nowhere_attached_is_taken_off_the_list(
     cluster: Cluster,
 ) -> None:
     await cluster.node(volumesAttached=listed("pv1"))
@@ -76,7 +78,7 @@ async def test_a37_what_is_listed_and_nowhere_attached_is_taken_off_the_list(
         assert await cluster.reported("n1") == []
 
 
-async def test_a38_what_the_node_uses_is_waited_for(cluster: Cluster) -> None:
+async def test_what_the_node_uses_is_waited_for(cluster: Cluster) -> None:
     await cluster.node(volumesAttached=listed("pv1"), volumesInUse=[unique("pv1")])
     await cluster.volume("pv1")
     await left_behind(cluster)
@@ -89,7 +91,7 @@ async def test_a38_what_the_node_uses_is_waited_for(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("is_attached", [True, False], ids=["attached", "asked for"])
-async def test_a39_an_attachment_that_no_list_shows_is_detached(
+async def test_an_attachment_that_no_list_shows_is_detached(
     cluster: Cluster, *, is_attached: bool
 ) -> None:
     await cluster.node()
@@ -103,7 +105,7 @@ async def test_a39_an_attachment_that_no_list_shows_is_detached(
 
 
 @pytest.mark.parametrize("is_attached", [True, False], ids=["attached", "asked for"])
-async def test_a40_an_attachment_that_is_wanted_is_waited_for_and_told(
+async def test_an_attachment_that_is_wanted_is_waited_for_and_told(
     cluster: Cluster, *, is_attached: bool
 ) -> None:
     await cluster.node()
@@ -117,7 +119,7 @@ async def test_a40_an_attachment_that_is_wanted_is_waited_for_and_told(
         assert await cluster.told("SuccessfulAttachVolume")
 
 
-async def test_a42_a_pod_that_comes_while_it_starts_is_served_once(cluster: Cluster) -> None:
+async def test_a_pod_that_comes_while_it_starts_is_served_once(cluster: Cluster) -> None:
     await cluster.node()
     await cluster.volume("pv1")
     async with cluster.controller():

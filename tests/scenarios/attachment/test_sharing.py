@@ -1,4 +1,4 @@
-"""Volumes that several nodes want. The numbers are those of the fact sheet."""
+"""Volumes that several nodes want."""
 
 from mooring.controllers.attachment.view import Policy
 from tests.scenarios.attachment.cluster import Cluster
@@ -17,7 +17,7 @@ def refused(words: str) -> str:
     return f'Multi-Attach error for volume "pv1" {words}'
 
 
-async def test_a17_a_shared_volume_is_on_both_nodes(cluster: Cluster) -> None:
+async def test_a_shared_volume_is_on_both_nodes(cluster: Cluster) -> None:
     await nodes(cluster)
     await cluster.volume("pv1", "ReadWriteMany")
     async with cluster.controller():
@@ -26,12 +26,12 @@ async def test_a17_a_shared_volume_is_on_both_nodes(cluster: Cluster) -> None:
         assert await cluster.attachments() == ["pv1 n1 attached", "pv1 n2 attached"]
         await cluster.gone("p1")
         await cluster.passes(1)
-        assert await cluster.attachments() == ["pv1 n2 attached"]  # A46: the other stays
+        assert await cluster.attachments() == ["pv1 n2 attached"]  # the other stays
         assert await cluster.reported("n2") == ["pv1"]
         assert await cluster.told("FailedAttachVolume") == []
 
 
-async def test_a17_so_is_one_that_many_read(cluster: Cluster) -> None:
+async def test_a_volume_that_many_read_is_on_both_nodes(cluster: Cluster) -> None:
     await nodes(cluster)
     await cluster.volume("pv1", "ReadWriteOnce", "ReadOnlyMany")
     async with cluster.controller():
@@ -40,7 +40,7 @@ async def test_a17_so_is_one_that_many_read(cluster: Cluster) -> None:
         assert await cluster.attachments() == ["pv1 n1 attached", "pv1 n2 attached"]
 
 
-async def test_x05_trouble_on_one_node_is_none_on_another(cluster: Cluster) -> None:
+async def test_trouble_on_one_node_is_none_on_another(cluster: Cluster) -> None:
     await nodes(cluster)
     await cluster.volume("pv1", "ReadWriteMany")
     async with cluster.controller():
@@ -54,7 +54,7 @@ async def test_x05_trouble_on_one_node_is_none_on_another(cluster: Cluster) -> N
         assert await cluster.attachments() == ["pv1 n1 asked for", "pv1 n2 asked for"]
 
 
-async def test_a18_an_exclusive_volume_goes_to_one_and_then_to_the_other(
+async def test_an_exclusive_volume_goes_to_one_and_then_to_the_other(
     cluster: Cluster,
 ) -> None:
     await nodes(cluster)
@@ -74,7 +74,7 @@ async def test_a18_an_exclusive_volume_goes_to_one_and_then_to_the_other(
         assert await cluster.reported("n1") == []
 
 
-async def test_a18_one_pod_alone_means_one_node_alone(cluster: Cluster) -> None:
+async def test_one_pod_alone_means_one_node_alone(cluster: Cluster) -> None:
     await nodes(cluster)
     await cluster.volume("pv1", "ReadWriteOncePod")
     async with cluster.controller():
@@ -96,7 +96,7 @@ async def test_two_pods_on_one_node_share_an_exclusive_volume(cluster: Cluster) 
         assert await cluster.told("FailedAttachVolume") == []
 
 
-async def test_a19_without_pods_there_it_is_only_attached_elsewhere(cluster: Cluster) -> None:
+async def test_without_pods_there_it_is_only_attached_elsewhere(cluster: Cluster) -> None:
     await nodes(cluster)
     await cluster.volume("pv1")
     async with cluster.controller():
@@ -109,7 +109,7 @@ async def test_a19_without_pods_there_it_is_only_attached_elsewhere(cluster: Clu
         ]
 
 
-async def test_a19_names_of_other_namespaces_are_not_told(cluster: Cluster) -> None:
+async def test_names_of_other_namespaces_are_not_told(cluster: Cluster) -> None:
     """One handle behind two claims: the only way that pods of two namespaces meet."""
     await nodes(cluster)
     await cluster.volume("pv1")
@@ -133,7 +133,7 @@ async def test_a19_names_of_other_namespaces_are_not_told(cluster: Cluster) -> N
         assert ("p2", "FailedAttachVolume", refused(both)) in await cluster.told()
 
 
-async def test_a19_each_pod_is_told_once_and_a_new_one_again(cluster: Cluster) -> None:
+async def test_each_pod_is_told_once_and_a_new_one_again(cluster: Cluster) -> None:
     await nodes(cluster)
     await cluster.volume("pv1")
     async with cluster.controller():

@@ -1,4 +1,4 @@
-"""Which pods want which volumes. The numbers are those of the fact sheet."""
+"""Which pods want which volumes."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ async def test_a_pod_without_a_node_wants_nothing_yet(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-async def test_a25_a_finished_pod_wants_nothing(cluster: Cluster, phase: str) -> None:
+async def test_a_finished_pod_wants_nothing(cluster: Cluster, phase: str) -> None:
     await world(cluster)
     async with cluster.controller():
         await cluster.pod()
@@ -60,7 +60,7 @@ ENDING: dict[str, tuple[str, Doc, bool]] = {
 
 
 @pytest.mark.parametrize(("field", "status", "stays"), ENDING.values(), ids=ENDING)
-async def test_a26_a_pod_that_is_deleted_wants_it_while_it_may_run(
+async def test_a_pod_that_is_deleted_wants_it_while_it_may_run(
     cluster: Cluster, field: str, status: Doc, *, stays: bool
 ) -> None:
     await world(cluster)
@@ -72,7 +72,7 @@ async def test_a26_a_pod_that_is_deleted_wants_it_while_it_may_run(
         assert bool(await cluster.attachments()) is stays
 
 
-async def test_a26_a_pod_that_is_deleted_without_any_status_wants_nothing(
+async def test_a_pod_that_is_deleted_without_any_status_wants_nothing(
     cluster: Cluster,
 ) -> None:
     await world(cluster)
@@ -83,7 +83,7 @@ async def test_a26_a_pod_that_is_deleted_without_any_status_wants_nothing(
         assert await cluster.attachments() == []
 
 
-async def test_a28_a_claim_that_becomes_bound_brings_its_volume(cluster: Cluster) -> None:
+async def test_a_claim_that_becomes_bound_brings_its_volume(cluster: Cluster) -> None:
     await cluster.node()
     await cluster.claim("pv1")
     async with cluster.controller():
@@ -94,7 +94,7 @@ async def test_a28_a_claim_that_becomes_bound_brings_its_volume(cluster: Cluster
         assert await cluster.attachments() == ["pv1 n1 attached"]
 
 
-async def test_a29_a_volume_that_is_seen_after_its_claim_is_brought_at_once(
+async def test_a_volume_that_is_seen_after_its_claim_is_brought_at_once(
     cluster: Cluster,
 ) -> None:
     """Upstream finds it three minutes later."""
@@ -110,7 +110,7 @@ async def test_a29_a_volume_that_is_seen_after_its_claim_is_brought_at_once(
         assert await cluster.attachments() == ["pv1 n1 attached"]
 
 
-async def test_a30_a_volume_that_is_anothers_is_never_brought(cluster: Cluster) -> None:
+async def test_a_volume_that_is_anothers_is_never_brought(cluster: Cluster) -> None:
     await cluster.node()
     await cluster.claim("pv1")
     await cluster.bind("pv1", uid="somebody-elses")
@@ -121,7 +121,7 @@ async def test_a30_a_volume_that_is_anothers_is_never_brought(cluster: Cluster) 
 
 
 @pytest.mark.parametrize("is_owner", [True, False], ids=["its own", "somebody else's"])
-async def test_a31_the_claim_of_an_ephemeral_volume_must_be_the_pods(
+async def test_the_claim_of_an_ephemeral_volume_must_be_the_pods(
     cluster: Cluster, *, is_owner: bool
 ) -> None:
     await cluster.node()
@@ -139,7 +139,7 @@ async def test_a31_the_claim_of_an_ephemeral_volume_must_be_the_pods(
         assert bool(await cluster.attachments()) is is_owner
 
 
-async def test_a32_a_pod_that_left_while_nobody_watched_is_missed_no_longer(
+async def test_a_pod_that_left_while_nobody_watched_is_missed_no_longer(
     cluster: Cluster,
 ) -> None:
     await world(cluster)
@@ -154,7 +154,7 @@ async def test_a32_a_pod_that_left_while_nobody_watched_is_missed_no_longer(
         assert await cluster.attachments() == []
 
 
-async def test_a33_a_driver_that_no_longer_attaches_has_its_volumes_detached(
+async def test_a_driver_that_no_longer_attaches_has_its_volumes_detached(
     cluster: Cluster,
 ) -> None:
     await world(cluster)
@@ -172,7 +172,7 @@ async def test_a33_a_driver_that_no_longer_attaches_has_its_volumes_detached(
         assert await cluster.attachments() == ["pv1 n1 attached"]
 
 
-async def test_a34_a_driver_that_does_not_attach_has_no_attachments(cluster: Cluster) -> None:
+async def test_a_driver_that_does_not_attach_has_no_attachments(cluster: Cluster) -> None:
     await world(cluster)
     await cluster.driver(attachRequired=False)
     async with cluster.controller():
@@ -181,7 +181,7 @@ async def test_a34_a_driver_that_does_not_attach_has_no_attachments(cluster: Clu
         assert await cluster.attachments() == []
 
 
-async def test_a34_inline_volumes_of_a_driver_are_not_attached(cluster: Cluster) -> None:
+async def test_inline_volumes_of_a_driver_are_not_attached(cluster: Cluster) -> None:
     await cluster.node()
     async with cluster.controller():
         doc = a_pod("web", "n1")
@@ -204,7 +204,7 @@ async def test_volumes_of_other_kinds_are_not_attached(cluster: Cluster) -> None
         assert await cluster.attachments() == []
 
 
-async def test_a35_a_node_that_attaches_for_itself_is_left_alone_until_it_does_not(
+async def test_a_node_that_attaches_for_itself_is_left_alone_until_it_does_not(
     cluster: Cluster,
 ) -> None:
     own = [{"name": "kubernetes.io/other/thing", "devicePath": "/dev/x"}]
@@ -238,7 +238,7 @@ async def test_a_claim_that_gets_lost_takes_nothing_from_its_pod(cluster: Cluste
         assert await cluster.attachments() == ["pv1 n1 attached"]
 
 
-async def test_a41_a_migrated_volume_goes_by_its_drivers_name(cluster: Cluster) -> None:
+async def test_a_migrated_volume_goes_by_its_drivers_name(cluster: Cluster) -> None:
     await cluster.node()
     await cluster.claim("pv1")
     await cluster.bind("pv1", csi=None, gcePersistentDisk={"pdName": "disk-1"})

@@ -23,7 +23,7 @@ BOUND = "Bound disk 5Gi"
 NO_MATCH = ("Normal", "FailedBinding", NO_VOLUME)
 
 
-async def test_1_a_volume_and_a_claim_are_bound(cluster: Cluster) -> None:
+async def test_a_volume_and_a_claim_are_bound(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(VOLUMES, a_volume())
         await cluster.create(CLAIMS, a_claim())
@@ -31,7 +31,7 @@ async def test_1_a_volume_and_a_claim_are_bound(cluster: Cluster) -> None:
         assert await cluster.told() == []
 
 
-async def test_1_both_sides_are_marked_as_upstream_marks_them(cluster: Cluster) -> None:
+async def test_both_sides_are_marked_as_upstream_marks_them(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(VOLUMES, a_volume())
         claim = await cluster.create(CLAIMS, a_claim())
@@ -66,7 +66,7 @@ async def test_a_claim_that_came_first_is_bound_as_soon_as_a_volume_comes(cluste
         assert (await cluster.volume(), await cluster.claim()) == ("Bound ref=data+ BBC", BOUND)
 
 
-async def test_21_a_volume_that_nobody_wants_becomes_available(cluster: Cluster) -> None:
+async def test_a_volume_that_nobody_wants_becomes_available(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(VOLUMES, a_volume())
         assert await cluster.volume() == "Pending"
@@ -74,7 +74,7 @@ async def test_21_a_volume_that_nobody_wants_becomes_available(cluster: Cluster)
         assert await cluster.volume() == "Available"
 
 
-async def test_5_a_reserved_volume_waits_for_its_claim(cluster: Cluster) -> None:
+async def test_a_reserved_volume_waits_for_its_claim(cluster: Cluster) -> None:
     reserved = a_volume(claimRef={"namespace": "default", "name": "data"})
     async with cluster.binder():
         await cluster.create(VOLUMES, reserved)
@@ -85,7 +85,7 @@ async def test_5_a_reserved_volume_waits_for_its_claim(cluster: Cluster) -> None
         assert (await cluster.volume(), await cluster.claim()) == ("Bound ref=data+", BOUND)
 
 
-async def test_22_a_claim_that_asks_for_a_volume_gets_it_when_it_comes(cluster: Cluster) -> None:
+async def test_a_claim_that_asks_for_a_volume_gets_it_when_it_comes(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(CLAIMS, a_claim(volumeName="disk"))
         assert await cluster.claim() == "Pending disk"
@@ -94,7 +94,7 @@ async def test_22_a_claim_that_asks_for_a_volume_gets_it_when_it_comes(cluster: 
         assert await cluster.told() == []
 
 
-async def test_25_the_volume_asked_for_is_free_again_later(cluster: Cluster) -> None:
+async def test_the_volume_asked_for_is_free_again_later(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(VOLUMES, a_volume())
         await cluster.create(CLAIMS, a_claim("first"))
@@ -106,7 +106,7 @@ async def test_25_the_volume_asked_for_is_free_again_later(cluster: Cluster) -> 
         assert await cluster.claim() == BOUND
 
 
-async def test_12_13_a_delayed_claim_waits_for_a_pod_and_then_for_its_node(
+async def test_a_delayed_claim_waits_for_a_pod_and_then_for_its_node(
     cluster: Cluster,
 ) -> None:
     waiting = a_class() | {
@@ -127,7 +127,7 @@ async def test_12_13_a_delayed_claim_waits_for_a_pod_and_then_for_its_node(
         assert await cluster.told("WaitForPodScheduled") == [waits]
 
 
-async def test_14_a_volume_reserved_by_the_scheduler_ends_the_wait(cluster: Cluster) -> None:
+async def test_a_volume_reserved_by_the_scheduler_ends_the_wait(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(CLASSES, a_class() | {"volumeBindingMode": "WaitForFirstConsumer"})
         await cluster.create(VOLUMES, a_volume(storageClassName="fast"))
@@ -143,7 +143,7 @@ async def test_14_a_volume_reserved_by_the_scheduler_ends_the_wait(cluster: Clus
         assert (await cluster.volume(), await cluster.claim()) == ("Bound ref=data+", BOUND)
 
 
-async def test_17_a_delayed_claim_is_bound_when_its_class_disappears(cluster: Cluster) -> None:
+async def test_a_delayed_claim_is_bound_when_its_class_disappears(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(CLASSES, a_class() | {"volumeBindingMode": "WaitForFirstConsumer"})
         await cluster.create(VOLUMES, a_volume(storageClassName="fast"))
@@ -153,7 +153,7 @@ async def test_17_a_delayed_claim_is_bound_when_its_class_disappears(cluster: Cl
         assert await cluster.claim() == BOUND
 
 
-async def test_48_a_default_class_that_comes_later_is_given_to_waiting_claims(
+async def test_a_default_class_that_comes_later_is_given_to_waiting_claims(
     cluster: Cluster,
 ) -> None:
     async with cluster.binder() as binder:
@@ -166,7 +166,7 @@ async def test_48_a_default_class_that_comes_later_is_given_to_waiting_claims(
         assert counted["retroactive_storageclass"].samples[0].value == 1
 
 
-async def test_57_a_volume_whose_file_system_has_yet_to_grow(cluster: Cluster) -> None:
+async def test_a_volume_whose_file_system_has_yet_to_grow(cluster: Cluster) -> None:
     grown = a_volume(storage="2Gi")
     grown["metadata"]["annotations"] = {"volume.alpha.kubernetes.io/pre-resize-capacity": "1Gi"}
     async with cluster.binder():
@@ -175,7 +175,7 @@ async def test_57_a_volume_whose_file_system_has_yet_to_grow(cluster: Cluster) -
         assert await cluster.claim() == "Bound disk 1Gi"
 
 
-async def test_89_a_deleted_claim_releases_its_volume_at_once(cluster: Cluster) -> None:
+async def test_a_deleted_claim_releases_its_volume_at_once(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(VOLUMES, a_volume())
         await cluster.create(CLAIMS, a_claim())
@@ -183,7 +183,7 @@ async def test_89_a_deleted_claim_releases_its_volume_at_once(cluster: Cluster) 
         assert await cluster.volume() == "Released ref=data+ BBC"
 
 
-async def test_89_a_volume_removed_by_force_loses_the_claim(cluster: Cluster) -> None:
+async def test_a_volume_removed_by_force_loses_the_claim(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(VOLUMES, a_volume())
         await cluster.create(CLAIMS, a_claim())
@@ -194,7 +194,7 @@ async def test_89_a_volume_removed_by_force_loses_the_claim(cluster: Cluster) ->
         assert await cluster.told() == [("Warning", "ClaimLost", LOST_VOLUME)]
 
 
-async def test_56_a_lost_volume_that_comes_back_is_bound_again(cluster: Cluster) -> None:
+async def test_a_lost_volume_that_comes_back_is_bound_again(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(VOLUMES, a_volume())
         await cluster.create(CLAIMS, a_claim())
@@ -217,7 +217,7 @@ async def test_a_new_claim_of_the_same_name_does_not_get_the_old_volume(cluster:
         assert await cluster.claim() == BOUND
 
 
-async def test_66_a_volume_whose_claim_only_the_api_knows_is_not_released(cluster: Cluster) -> None:
+async def test_a_volume_whose_claim_only_the_api_knows_is_not_released(cluster: Cluster) -> None:
     """The scheduler is quicker than our watch of claims."""
     async with cluster.binder() as binder:
         claims = reflector_of(binder._caches.claims)
@@ -312,7 +312,7 @@ async def test_a_half_bound_volume_that_does_not_fit_keeps_nobody_busy(cluster: 
         assert await cluster.claim() == "Pending"
 
 
-async def test_47_a_volume_of_the_wrong_mode_is_told_on_both_sides(cluster: Cluster) -> None:
+async def test_a_volume_of_the_wrong_mode_is_told_on_both_sides(cluster: Cluster) -> None:
     async with cluster.binder() as binder:
         claim = await cluster.create(CLAIMS, a_claim(volumeMode="Block"))
         reference = {"namespace": "default", "name": "data", "uid": claim["metadata"]["uid"]}

@@ -50,7 +50,7 @@ async def made_for(cluster: Cluster) -> str:
     return f"pvc-{doc['metadata']['uid']}"
 
 
-async def test_80_a_plugin_makes_a_volume_and_the_claim_is_bound_to_it(cluster: Cluster) -> None:
+async def test_a_plugin_makes_a_volume_and_the_claim_is_bound_to_it(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(CLASSES, IN_TREE)
         await cluster.create(CLAIMS, FAST)
@@ -75,12 +75,12 @@ async def test_80_a_plugin_makes_a_volume_and_the_claim_is_bound_to_it(cluster: 
 
 
 CANNOT = {
-    "81 the class is not there": (None, 'storageclass.storage.k8s.io "fast" not found'),
-    "81 the plugin is not there": (
+    "the class is not there": (None, 'storageclass.storage.k8s.io "fast" not found'),
+    "the plugin is not there": (
         a_class() | {"provisioner": "kubernetes.io/unknown"},
         "no volume plugin matched name: kubernetes.io/unknown",
     ),
-    "81 volumes of the class are made by hand": (
+    "volumes of the class are made by hand": (
         a_class() | {"provisioner": "kubernetes.io/no-provisioner"},
         "no volume plugin matched name: kubernetes.io/no-provisioner",
     ),
@@ -97,14 +97,14 @@ async def test_nobody_makes_it(cluster: Cluster, made: Doc | None, why: str) -> 
         assert await marks(cluster) == {}
 
 
-async def test_81_a_class_that_comes_later_is_noticed(cluster: Cluster) -> None:
+async def test_a_class_that_comes_later_is_noticed(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(CLAIMS, FAST)
         await cluster.create(CLASSES, IN_TREE)
         assert (await cluster.claim()).startswith("Bound pvc-")
 
 
-async def test_82_a_failure_is_told_and_tried_again_later(cluster: Cluster) -> None:
+async def test_a_failure_is_told_and_tried_again_later(cluster: Cluster) -> None:
     cluster.plugin.failures = [PluginError("no room"), PluginError("no room")]
     async with cluster.binder():
         await cluster.create(CLASSES, IN_TREE)
@@ -120,7 +120,7 @@ async def test_82_a_failure_is_told_and_tried_again_later(cluster: Cluster) -> N
         assert (await cluster.claim()).startswith("Bound pvc-")
 
 
-async def test_82_a_failure_for_one_node_asks_the_scheduler_for_another(cluster: Cluster) -> None:
+async def test_a_failure_for_one_node_asks_the_scheduler_for_another(cluster: Cluster) -> None:
     cluster.plugin.failures = [PluginError("no room")]
     claim = a_claim(storageClassName="fast")
     claim["metadata"]["annotations"] = {Annotation.SELECTED_NODE: "n1"}
@@ -147,7 +147,7 @@ async def test_a_node_that_comes_later_is_noticed(cluster: Cluster) -> None:
         assert (await cluster.claim()).startswith("Bound pvc-")
 
 
-async def test_83_the_api_refuses_the_volume_once(cluster: Cluster) -> None:
+async def test_the_api_refuses_the_volume_once(cluster: Cluster) -> None:
     cluster.refusals += [ServerError("on fire")]
     async with cluster.binder():
         await cluster.create(CLASSES, IN_TREE)
@@ -158,7 +158,7 @@ async def test_83_the_api_refuses_the_volume_once(cluster: Cluster) -> None:
         assert cluster.plugin.provisioned == [await made_for(cluster)]
 
 
-async def test_83_somebody_else_was_quicker(cluster: Cluster) -> None:
+async def test_a_volume_that_the_api_has_already_counts_as_made(cluster: Cluster) -> None:
     cluster.refusals += [AlreadyExists("there")]
     async with cluster.binder():
         await cluster.create(CLASSES, IN_TREE)
@@ -166,7 +166,7 @@ async def test_83_somebody_else_was_quicker(cluster: Cluster) -> None:
         assert [told[1] for told in await cluster.told()] == ["ProvisioningSucceeded"]
 
 
-async def test_83_the_api_refuses_the_volume_for_good_and_what_was_made_is_deleted(
+async def test_the_api_refuses_the_volume_for_good_and_what_was_made_is_deleted(
     cluster: Cluster,
 ) -> None:
     cluster.refusals += [ServerError("on fire")] * 5
@@ -181,7 +181,7 @@ async def test_83_the_api_refuses_the_volume_for_good_and_what_was_made_is_delet
         assert cluster.plugin.assets == set()
 
 
-async def test_83_what_cannot_be_cleaned_up_is_told(cluster: Cluster) -> None:
+async def test_what_cannot_be_cleaned_up_is_told(cluster: Cluster) -> None:
     cluster.refusals += [ServerError("on fire")] * 5
     async with cluster.binder():
         await cluster.create(CLASSES, IN_TREE)
@@ -211,7 +211,7 @@ async def test_what_was_made_and_somebody_else_tells_of_is_not_deleted(cluster: 
         assert cluster.plugin.assets == {name}
 
 
-async def test_84_a_volume_that_is_there_already_is_not_made_again(cluster: Cluster) -> None:
+async def test_a_volume_that_is_there_already_is_not_made_again(cluster: Cluster) -> None:
     cluster.plugin.hangs = asyncio.Event()
     async with cluster.binder():
         await cluster.create(CLAIMS, FAST)
@@ -222,7 +222,7 @@ async def test_84_a_volume_that_is_there_already_is_not_made_again(cluster: Clus
         assert await cluster.told("ProvisioningSucceeded") == []
 
 
-async def test_85_somebody_outside_makes_the_volume(cluster: Cluster) -> None:
+async def test_an_external_provisioner_makes_the_volume(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(CLASSES, a_class())
         claim = await cluster.create(CLAIMS, FAST)
@@ -237,7 +237,7 @@ async def test_85_somebody_outside_makes_the_volume(cluster: Cluster) -> None:
         assert await cluster.volume("made") == "Bound ref=data+"
 
 
-async def test_86_a_class_of_a_plugin_that_a_driver_has_taken_over(cluster: Cluster) -> None:
+async def test_a_class_of_a_plugin_that_a_driver_has_taken_over(cluster: Cluster) -> None:
     driver = "pd.csi.storage.gke.io"
     async with cluster.binder():
         await cluster.create(CLASSES, a_class() | {"provisioner": "kubernetes.io/gce-pd"})
@@ -248,14 +248,14 @@ async def test_86_a_class_of_a_plugin_that_a_driver_has_taken_over(cluster: Clus
 
 
 REFUSED = {
-    "87 a data source": (
+    "a plugin copies no data source": (
         IN_TREE,
         a_claim(storageClassName="fast", dataSource={"kind": "PersistentVolumeClaim", "name": "x"}),
         f'plugin "{FAKE}" is not a CSI plugin. '
         "Only CSI plugin can provision a claim with a datasource",
         False,
     ),
-    "87 mount options that the plugin cannot take": (
+    "a plugin takes no mount options": (
         IN_TREE | {"mountOptions": ["ro", "soft"]},
         FAST,
         "Mount options are not supported by the provisioner but StorageClass "
@@ -277,7 +277,7 @@ async def test_a_plugin_cannot_do_it(
         assert cluster.plugin.provisioned == []
 
 
-async def test_16_a_delayed_claim_with_a_node_gets_a_volume_of_its_own(cluster: Cluster) -> None:
+async def test_a_delayed_claim_with_a_node_gets_a_volume_of_its_own(cluster: Cluster) -> None:
     claim = a_claim(storageClassName="fast")
     claim["metadata"]["annotations"] = {Annotation.SELECTED_NODE: "n1"}
     async with cluster.binder():

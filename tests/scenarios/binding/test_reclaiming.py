@@ -26,7 +26,7 @@ async def let_go(cluster: Cluster, volume: Doc) -> None:
     await cluster.delete(CLAIMS, "data")
 
 
-async def test_60_a_volume_to_be_kept_is_kept(cluster: Cluster) -> None:
+async def test_a_volume_to_be_kept_is_kept(cluster: Cluster) -> None:
     async with cluster.binder():
         await let_go(cluster, left("Retain"))
         await cluster.passes(3600)
@@ -35,7 +35,7 @@ async def test_60_a_volume_to_be_kept_is_kept(cluster: Cluster) -> None:
         assert await cluster.told() == []
 
 
-async def test_69_a_volume_to_be_deleted_is_deleted(cluster: Cluster) -> None:
+async def test_a_volume_to_be_deleted_is_deleted(cluster: Cluster) -> None:
     async with cluster.binder():
         await let_go(cluster, left("Delete"))
         assert await cluster.volume() == "gone"
@@ -43,7 +43,7 @@ async def test_69_a_volume_to_be_deleted_is_deleted(cluster: Cluster) -> None:
         assert await cluster.told() == []
 
 
-async def test_70_nobody_can_delete_it(cluster: Cluster) -> None:
+async def test_a_volume_that_nobody_can_delete_fails(cluster: Cluster) -> None:
     nfs = {"server": "s", "path": "/"}
     async with cluster.binder():
         await let_go(cluster, left("Delete", hostPath=None, nfs=nfs))
@@ -57,7 +57,7 @@ async def test_70_nobody_can_delete_it(cluster: Cluster) -> None:
         assert await cluster.told() == [("Warning", "VolumeFailedDelete", why)]
 
 
-async def test_71_a_failed_deletion_is_tried_again(cluster: Cluster) -> None:
+async def test_a_failed_deletion_is_tried_again(cluster: Cluster) -> None:
     cluster.plugin.failures = [PluginError("on fire")]
     async with cluster.binder():
         await let_go(cluster, left("Delete"))
@@ -67,7 +67,7 @@ async def test_71_a_failed_deletion_is_tried_again(cluster: Cluster) -> None:
         assert await cluster.volume() == "gone"
 
 
-async def test_72_a_volume_in_use_waits(cluster: Cluster) -> None:
+async def test_a_volume_in_use_waits_for_its_deletion(cluster: Cluster) -> None:
     cluster.plugin.failures = [VolumeInUse("still mounted")]
     async with cluster.binder():
         await let_go(cluster, left("Delete"))
@@ -77,7 +77,7 @@ async def test_72_a_volume_in_use_waits(cluster: Cluster) -> None:
         assert await cluster.volume() == "gone"
 
 
-async def test_74_what_was_made_outside_is_left_to_whoever_made_it(cluster: Cluster) -> None:
+async def test_what_was_made_outside_is_left_to_whoever_made_it(cluster: Cluster) -> None:
     async with cluster.binder() as binder:
         volume = a_volume(persistentVolumeReclaimPolicy="Delete")
         volume["metadata"]["annotations"] = {Annotation.PROVISIONED_BY: "d.example.com"}
@@ -95,7 +95,7 @@ async def test_74_what_was_made_outside_is_left_to_whoever_made_it(cluster: Clus
         assert counts == [("delete", 1)]
 
 
-async def test_75_a_volume_that_was_made_here_is_not_gone_before_its_asset(
+async def test_a_volume_that_was_made_here_is_not_gone_before_its_asset(
     cluster: Cluster,
 ) -> None:
     volume = left("Delete")
@@ -111,7 +111,7 @@ async def test_75_a_volume_that_was_made_here_is_not_gone_before_its_asset(
         assert cluster.plugin.deleted == ["disk"]
 
 
-async def test_73_a_claim_restored_in_time_keeps_the_data(cluster: Cluster) -> None:
+async def test_a_claim_restored_in_time_keeps_the_data(cluster: Cluster) -> None:
     """Released by mistake; before the deleter runs, an admin reserves it anew."""
     cluster.plugin.failures = [PluginError("not yet")]
     async with cluster.binder():
@@ -124,8 +124,8 @@ async def test_73_a_claim_restored_in_time_keeps_the_data(cluster: Cluster) -> N
 
 
 RECYCLED = {
-    "77 we chose the claim": (None, "Available"),
-    "77 a user reserved it": ({"namespace": "default", "name": "data"}, "Available ref=data"),
+    "we chose the claim": (None, "Available"),
+    "a user reserved it": ({"namespace": "default", "name": "data"}, "Available ref=data"),
 }
 
 
@@ -139,7 +139,7 @@ async def test_a_volume_to_be_recycled_is_offered_anew(
         assert await cluster.told() == [("Normal", "VolumeRecycled", "Volume recycled")]
 
 
-async def test_78_a_failed_recycling_is_told_and_tried_again(cluster: Cluster) -> None:
+async def test_a_failed_recycling_is_told_and_tried_again(cluster: Cluster) -> None:
     cluster.plugin.failures = [PluginError("on fire")]
     async with cluster.binder():
         await let_go(cluster, left("Recycle"))
@@ -150,7 +150,7 @@ async def test_78_a_failed_recycling_is_told_and_tried_again(cluster: Cluster) -
         assert await cluster.volume() == "Available"
 
 
-async def test_78_nobody_can_recycle_it(cluster: Cluster) -> None:
+async def test_a_volume_that_nobody_can_recycle_fails(cluster: Cluster) -> None:
     local = {"path": "/mnt/x"}
     affinity = {
         "required": {
@@ -169,7 +169,7 @@ async def test_78_nobody_can_recycle_it(cluster: Cluster) -> None:
         assert await cluster.told() == [("Warning", "VolumeFailedRecycle", why)]
 
 
-async def test_79_a_pod_that_still_uses_it_holds_up_recycling(cluster: Cluster) -> None:
+async def test_a_pod_that_still_uses_it_holds_up_recycling(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(PODS, a_pod("web", claim="data"))  # without a node: claims may go
         await let_go(cluster, left("Recycle"))
@@ -180,7 +180,7 @@ async def test_79_a_pod_that_still_uses_it_holds_up_recycling(cluster: Cluster) 
         assert await cluster.volume() == "Available"
 
 
-async def test_79_pods_of_a_newer_claim_do_not_hold_up_recycling(cluster: Cluster) -> None:
+async def test_pods_of_a_newer_claim_do_not_hold_up_recycling(cluster: Cluster) -> None:
     cluster.plugin.failures = [PluginError("not yet")]
     async with cluster.binder():
         await let_go(cluster, left("Recycle"))

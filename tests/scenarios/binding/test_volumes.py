@@ -29,21 +29,21 @@ async def phase(cluster: Cluster, name: str, phase: str) -> None:
     await cluster.patch(VOLUMES, name, {"status": {"phase": phase}}, "/status")
 
 
-async def test_59_released_and_its_claim_taken_away_it_is_offered_anew(cluster: Cluster) -> None:
+async def test_released_and_its_claim_taken_away_it_is_offered_anew(cluster: Cluster) -> None:
     await cluster.create(VOLUMES, a_disk())
     await phase(cluster, "disk", "Released")
     async with cluster.binder():
         assert await cluster.volume() == "Available"
 
 
-async def test_59_bound_and_the_uid_taken_away_it_is_reserved(cluster: Cluster) -> None:
+async def test_bound_and_the_uid_taken_away_it_is_reserved(cluster: Cluster) -> None:
     await cluster.create(VOLUMES, a_disk(claimRef={"namespace": "default", "name": "data"}))
     await phase(cluster, "disk", "Bound")
     async with cluster.binder():
         assert await cluster.volume() == "Available ref=data"
 
 
-async def test_61_a_newer_claim_of_the_name_is_not_its_claim(cluster: Cluster) -> None:
+async def test_a_newer_claim_of_the_name_is_not_its_claim(cluster: Cluster) -> None:
     newer = await cluster.create(CLAIMS, a_claim())
     await cluster.create(VOLUMES, a_disk(claimRef=reference_to(newer) | {"uid": "older"}))
     await phase(cluster, "disk", "Bound")
@@ -54,7 +54,7 @@ async def test_61_a_newer_claim_of_the_name_is_not_its_claim(cluster: Cluster) -
         assert await cluster.told("ClaimLost", "ClaimMisbound") == []
 
 
-async def test_62_a_claim_that_has_yet_to_point_back_is_woken(cluster: Cluster) -> None:
+async def test_a_claim_that_has_yet_to_point_back_is_woken(cluster: Cluster) -> None:
     """The claim came first and waits; the volume is reserved for it by somebody else."""
     async with cluster.binder():
         claim = await cluster.create(CLAIMS, a_claim())
@@ -62,7 +62,7 @@ async def test_62_a_claim_that_has_yet_to_point_back_is_woken(cluster: Cluster) 
         assert await cluster.claim() == "Bound disk 5Gi"
 
 
-async def test_63_a_volume_to_be_deleted_whose_claim_points_back_is_only_bound(
+async def test_a_volume_to_be_deleted_whose_claim_points_back_is_only_bound(
     cluster: Cluster,
 ) -> None:
     claim = await cluster.create(CLAIMS, a_claim(volumeName="disk"))
@@ -75,7 +75,7 @@ async def test_63_a_volume_to_be_deleted_whose_claim_points_back_is_only_bound(
         assert cluster.plugin.deleted == []
 
 
-async def test_64_a_volume_that_we_chose_for_a_claim_with_another_is_free(cluster: Cluster) -> None:
+async def test_a_volume_that_we_chose_for_a_claim_with_another_is_free(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(VOLUMES, a_disk("other"))
         claim = await cluster.create(CLAIMS, a_claim())
@@ -84,7 +84,7 @@ async def test_64_a_volume_that_we_chose_for_a_claim_with_another_is_free(cluste
         assert await cluster.claim() == "Bound other 5Gi"
 
 
-async def test_65_a_volume_that_a_user_reserved_for_a_claim_with_another_stays_reserved(
+async def test_a_volume_that_a_user_reserved_for_a_claim_with_another_stays_reserved(
     cluster: Cluster,
 ) -> None:
     async with cluster.binder():
@@ -95,7 +95,7 @@ async def test_65_a_volume_that_a_user_reserved_for_a_claim_with_another_stays_r
         assert await cluster.claim() == "Bound other 5Gi"
 
 
-async def test_67_a_volume_of_a_claim_that_the_cache_takes_for_an_older_one_is_bound(
+async def test_a_volume_of_a_claim_that_the_cache_takes_for_an_older_one_is_bound(
     cluster: Cluster,
 ) -> None:
     async with cluster.binder() as binder:
@@ -112,7 +112,7 @@ async def test_67_a_volume_of_a_claim_that_the_cache_takes_for_an_older_one_is_b
         assert cluster.plugin.deleted == []
 
 
-async def test_68_of_two_volumes_that_a_plugin_made_the_second_is_deleted(cluster: Cluster) -> None:
+async def test_of_two_volumes_that_a_plugin_made_the_second_is_deleted(cluster: Cluster) -> None:
     async with cluster.binder():
         await cluster.create(VOLUMES, a_disk("first"))
         claim = await cluster.create(CLAIMS, a_claim())
@@ -137,7 +137,7 @@ async def about_to_be_deleted(cluster: Cluster) -> None:
     assert await cluster.volume() == "Released ref=data+ BBC"
 
 
-async def test_73_a_volume_removed_before_the_operation_looks_is_left_alone(
+async def test_a_volume_removed_before_the_operation_looks_is_left_alone(
     cluster: Cluster,
 ) -> None:
     async with cluster.binder():
@@ -150,7 +150,7 @@ async def test_73_a_volume_removed_before_the_operation_looks_is_left_alone(
         assert await cluster.told() == []
 
 
-async def test_73_a_volume_given_to_another_claim_before_the_operation_looks_is_left_alone(
+async def test_a_volume_given_to_another_claim_before_the_operation_looks_is_left_alone(
     cluster: Cluster,
 ) -> None:
     async with cluster.binder():
@@ -164,7 +164,7 @@ async def test_73_a_volume_given_to_another_claim_before_the_operation_looks_is_
         assert await cluster.told("VolumeFailedDelete", "VolumeDelete") == []
 
 
-async def test_84_a_volume_that_an_earlier_life_made_is_not_made_again(cluster: Cluster) -> None:
+async def test_a_volume_that_an_earlier_life_made_is_not_made_again(cluster: Cluster) -> None:
     claim = await cluster.create(CLAIMS, a_claim(storageClassName="fast"))
     name = f"pvc-{claim['metadata']['uid']}"
     made = a_disk(name, annotations=BBC | {Annotation.PROVISIONED_BY: FAKE}, storage="1Mi")
@@ -177,7 +177,7 @@ async def test_84_a_volume_that_an_earlier_life_made_is_not_made_again(cluster: 
         assert await cluster.claim() == "Pending"
 
 
-async def test_88_finalizers_follow_the_policy_and_others_stay(cluster: Cluster) -> None:
+async def test_finalizers_follow_the_policy_and_others_stay(cluster: Cluster) -> None:
     made = a_disk(
         annotations={Annotation.PROVISIONED_BY: FAKE}, persistentVolumeReclaimPolicy="Delete"
     )

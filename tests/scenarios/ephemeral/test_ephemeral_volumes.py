@@ -26,7 +26,7 @@ async def names(cluster: Cluster) -> list[str]:
     return [item["metadata"]["name"] for item in items]
 
 
-async def test_92_a_pod_gets_a_claim_of_its_own_for_each_volume(cluster: Cluster) -> None:
+async def test_a_pod_gets_a_claim_of_its_own_for_each_volume(cluster: Cluster) -> None:
     async with cluster.neighbours():
         pod = await cluster.create(PODS, with_ephemeral("a", "b"))
         assert await names(cluster) == ["web-a", "web-b"]
@@ -78,7 +78,7 @@ async def test_a_claim_deleted_under_a_waiting_pod_is_made_again(cluster: Cluste
         assert second["metadata"]["uid"] != first["metadata"]["uid"]
 
 
-async def test_92_a_claim_of_somebody_else_is_not_taken_and_the_pod_says_so(
+async def test_a_claim_of_somebody_else_is_not_taken_and_the_pod_says_so(
     cluster: Cluster,
 ) -> None:
     mine = await cluster.create(CLAIMS, a_claim("web-a"))

@@ -260,7 +260,7 @@ async def test_a_word_that_nobody_knows_holds_up_nobody_else(
         await stays_cool(world, binder)
 
 
-async def test_76_a_policy_that_nobody_knows_is_told_once_and_the_volume_kept(
+async def test_a_policy_that_nobody_knows_is_told_once_and_the_volume_kept(
     world: World,
 ) -> None:
     async with world.binder():

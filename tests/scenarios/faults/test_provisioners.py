@@ -98,11 +98,11 @@ async def test_two_processes_at_once_end_with_one_volume(world: World) -> None:
 
 
 TWICE: dict[str, tuple[Doc, str]] = {
-    "68 made outside and to be deleted: left to whoever made it": (
+    "made outside and to be deleted: left to whoever made it": (
         {"persistentVolumeReclaimPolicy": "Delete"},
         "Released ref=data+",
     ),
-    "68 made outside and to be kept: offered to the claim's next namesake": (
+    "made outside and to be kept: offered to the claim's next namesake": (
         {"persistentVolumeReclaimPolicy": "Retain"},
         "Available ref=data",
     ),

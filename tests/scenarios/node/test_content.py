@@ -82,7 +82,7 @@ async def test_a_config_map_that_comes_late_is_not_waited_for_any_longer(
         assert cluster.containers.started == [("web", ("settings",))]
 
 
-async def test_s26_a_config_map_that_goes_leaves_its_files(cluster: Cluster) -> None:
+async def test_a_config_map_that_goes_leaves_its_files(cluster: Cluster) -> None:
     await cluster.create(CONFIG_MAPS, a_config_map(colour="blue"))
     async with cluster.node(real=True):
         await cluster.create(PODS, a_pod("web", config()))
@@ -111,7 +111,7 @@ async def test_the_pod_itself_may_be_the_news(cluster: Cluster) -> None:
         assert shown.read_text() == 'colour="blue"'
 
 
-async def test_s29_a_token_is_exchanged_before_it_is_too_old(cluster: Cluster) -> None:
+async def test_a_token_is_exchanged_before_it_is_too_old(cluster: Cluster) -> None:
     await cluster.create(CONFIG_MAPS, a_config_map(colour="blue"))
     async with cluster.node(real=True):
         await cluster.create(PODS, a_pod("web", TOKEN))
@@ -166,7 +166,7 @@ async def test_all_of_it_goes_with_the_pod(cluster: Cluster) -> None:
         assert await cluster.find(PODS, "web") is None
 
 
-async def test_k26_content_is_brought_up_to_date_every_minute_or_so(cluster: Cluster) -> None:
+async def test_content_is_brought_up_to_date_every_minute_or_so(cluster: Cluster) -> None:
     await cluster.create(CONFIG_MAPS, a_config_map())
     async with cluster.node() as node:
         await cluster.create(PODS, a_pod("web", config(), scratch()))
@@ -181,7 +181,7 @@ async def test_k26_content_is_brought_up_to_date_every_minute_or_so(cluster: Clu
         assert reached == 2 * 60  # it was mounted throughout
 
 
-async def test_k26_a_refresh_that_fails_leaves_the_pod_its_volume(cluster: Cluster) -> None:
+async def test_a_refresh_that_fails_leaves_the_pod_its_volume(cluster: Cluster) -> None:
     await cluster.create(CONFIG_MAPS, a_config_map())
     async with cluster.node() as node:
         await cluster.create(PODS, a_pod("web", config()))

@@ -215,7 +215,7 @@ async def all_is_gone(cluster: CsiCluster) -> None:
 # what a driver answers, and what comes of it
 
 
-async def test_33_a_stage_that_may_have_happened_is_undone(cluster: CsiCluster) -> None:
+async def test_a_stage_that_may_have_happened_is_undone(cluster: CsiCluster) -> None:
     cluster.objects.define(attachRequired=False)
     cluster.connection.fail("NodeStageVolume", Fault(Code.UNAVAILABLE, is_done=True))
     await a_pod_with(cluster, "Filesystem")
@@ -226,7 +226,7 @@ async def test_33_a_stage_that_may_have_happened_is_undone(cluster: CsiCluster) 
         await all_is_gone(cluster)
 
 
-async def test_34_a_stage_that_was_refused_leaves_nothing_to_undo(cluster: CsiCluster) -> None:
+async def test_a_stage_that_was_refused_leaves_nothing_to_undo(cluster: CsiCluster) -> None:
     cluster.objects.define(attachRequired=False)
     cluster.connection.fail("NodeStageVolume", Fault(Code.INVALID_ARGUMENT))
     await a_pod_with(cluster, "Filesystem")
@@ -243,7 +243,7 @@ async def test_34_a_stage_that_was_refused_leaves_nothing_to_undo(cluster: CsiCl
         ) in await cluster.said("FailedMount")
 
 
-async def test_35_a_publish_without_an_answer_is_asked_for_again_in_the_same_words(
+async def test_a_publish_without_an_answer_is_asked_for_again_in_the_same_words(
     cluster: CsiCluster,
 ) -> None:
     cluster.objects.define(attachRequired=False)
@@ -257,7 +257,7 @@ async def test_35_a_publish_without_an_answer_is_asked_for_again_in_the_same_wor
         assert cluster.containers.started == [("web", ("data",))]
 
 
-async def test_36_a_refusal_of_what_is_mounted_touches_nothing(cluster: CsiCluster) -> None:
+async def test_a_refusal_of_what_is_mounted_touches_nothing(cluster: CsiCluster) -> None:
     cluster.objects.define(attachRequired=False)
     cluster.connection.fail("NodePublishVolume", Fault(Code.INTERNAL, is_done=True))
     await a_pod_with(cluster, "Filesystem")
@@ -271,7 +271,7 @@ async def test_36_a_refusal_of_what_is_mounted_touches_nothing(cluster: CsiClust
         await all_is_gone(cluster)
 
 
-async def test_38_what_cannot_be_read_back_is_told_and_nothing_is_deleted(
+async def test_what_cannot_be_read_back_is_told_and_nothing_is_deleted(
     cluster: CsiCluster,
 ) -> None:
     cluster.objects.define(attachRequired=False)
@@ -289,7 +289,7 @@ async def test_38_what_cannot_be_read_back_is_told_and_nothing_is_deleted(
     assert (cluster.state.backing / HANDLE / "file").read_text() == "data"
 
 
-async def test_39_a_driver_that_comes_back_takes_back_what_it_gave(cluster: CsiCluster) -> None:
+async def test_a_driver_that_comes_back_takes_back_what_it_gave(cluster: CsiCluster) -> None:
     cluster.objects.define(attachRequired=False)
     await a_pod_with(cluster, "Filesystem")
     async with cluster.node() as node:
@@ -313,7 +313,7 @@ async def test_39_a_driver_that_comes_back_takes_back_what_it_gave(cluster: CsiC
         await all_is_gone(cluster)
 
 
-async def test_46_a_volume_for_one_pod_is_refused_to_a_second_before_the_driver_hears_of_it(
+async def test_a_volume_for_one_pod_is_refused_to_a_second_before_the_driver_hears_of_it(
     cluster: CsiCluster,
 ) -> None:
     cluster.objects.define(attachRequired=False)

@@ -118,7 +118,7 @@ async def test_a_successor_of_the_same_name_is_another_pod(cluster: Cluster) -> 
         assert cluster.backend.there == {("files", "tmp", second): True}
 
 
-async def test_k33_volumes_stay_until_containers_have_stopped(cluster: Cluster) -> None:
+async def test_volumes_stay_until_containers_have_stopped(cluster: Cluster) -> None:
     async with cluster.node():
         await cluster.create(PODS, a_pod("web", scratch()))
         cluster.containers.may_stop.clear()
@@ -157,7 +157,7 @@ async def test_a_mount_that_is_under_way_ends_before_it_is_undone(cluster: Clust
         assert cluster.containers.started == []
 
 
-async def test_k34_a_pod_that_ends_before_its_mount_began_never_gets_it(cluster: Cluster) -> None:
+async def test_a_pod_that_ends_before_its_mount_began_never_gets_it(cluster: Cluster) -> None:
     """Upstream keeps the wish, mounts, and unmounts again."""
     await cluster.bound(csi={"driver": "d", "volumeHandle": "h"}, hostPath=None)
     async with cluster.node() as node:

@@ -44,7 +44,7 @@ class Found:
             volumes.machine.actual.rebuilt(volume, PodMount(uid, USE, PodState.UNCERTAIN))
 
 
-async def test_k37_what_a_pod_still_wants_is_set_up_again_and_not_torn_down(
+async def test_what_a_pod_still_wants_is_set_up_again_and_not_torn_down(
     cluster: Cluster,
 ) -> None:
     await cluster.bound()
@@ -55,13 +55,13 @@ async def test_k37_what_a_pod_still_wants_is_set_up_again_and_not_torn_down(
         assert cluster.containers.started == [("web", ("data",))]
 
 
-async def test_k38_what_belongs_to_nobody_goes(cluster: Cluster) -> None:
+async def test_what_belongs_to_nobody_goes(cluster: Cluster) -> None:
     async with cluster.node(found=Found(cluster, "gone")):
         assert cluster.did() == ["tear_down disk gone", "unmount_device disk"]
         assert cluster.backend.there == {}
 
 
-async def test_k38_but_not_before_all_pods_were_looked_at(cluster: Cluster) -> None:
+async def test_nothing_goes_before_all_pods_were_looked_at(cluster: Cluster) -> None:
     """Else the device would be unmounted under a pod that is about to ask for it."""
     await cluster.bound()
     await cluster.create(PODS, a_pod("web", claimed()))
@@ -71,7 +71,7 @@ async def test_k38_but_not_before_all_pods_were_looked_at(cluster: Cluster) -> N
         assert set(cluster.backend.there) == {("device", "disk"), ("files", "disk", uid)}
 
 
-async def test_k47_a_volume_under_another_label_goes_first_and_the_pod_is_told(
+async def test_a_volume_under_another_label_goes_first_and_the_pod_is_told(
     cluster: Cluster,
 ) -> None:
     await cluster.bound()
@@ -121,7 +121,7 @@ async def test_and_it_gives_back_what_it_has_when_it_goes(cluster: Cluster) -> N
         assert await cluster.find(PODS, "web") is None
 
 
-async def test_k32_a_pod_that_ends_keeps_its_volumes_while_containers_may_run(
+async def test_a_pod_that_ends_keeps_its_volumes_while_containers_may_run(
     cluster: Cluster,
 ) -> None:
     await cluster.bound()
@@ -139,7 +139,7 @@ async def test_k32_a_pod_that_ends_keeps_its_volumes_while_containers_may_run(
         assert await cluster.find(PODS, "web") is None
 
 
-async def test_k32_a_pod_that_ends_and_has_no_containers_gets_nothing(cluster: Cluster) -> None:
+async def test_a_pod_that_ends_and_has_no_containers_gets_nothing(cluster: Cluster) -> None:
     await cluster.bound()
     await cluster.create(PODS, a_pod("web", claimed()))
     await cluster.delete(PODS, "web", grace=GRACE)
@@ -176,7 +176,7 @@ async def test_nothing_is_taken_away_before_the_disk_was_read(cluster: Cluster) 
         assert cluster.backend.there == {}
 
 
-async def test_k35_a_pod_that_nobody_waits_for_is_tried_again_and_again(cluster: Cluster) -> None:
+async def test_a_pod_that_nobody_waits_for_is_tried_again_and_again(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim(storageClassName=""))
     async with cluster.node(with_lives=False) as node:
         await cluster.create(PODS, a_pod("web", claimed()))
@@ -190,7 +190,7 @@ async def test_k35_a_pod_that_nobody_waits_for_is_tried_again_and_again(cluster:
         assert 5 <= node.client.reads - before <= 7  # once in ten seconds
 
 
-async def test_k35_one_that_somebody_waits_for_is_tried_once_per_request(cluster: Cluster) -> None:
+async def test_a_pod_that_somebody_waits_for_is_tried_once_per_request(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim(storageClassName=""))
     async with cluster.node() as node:
         await cluster.create(PODS, a_pod("web", claimed()))

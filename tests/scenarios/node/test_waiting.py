@@ -16,7 +16,7 @@ IN_THE_CLOUD: dict[str, Any] = {"csi": {"driver": "d", "volumeHandle": "h"}, "ho
 UNABLE = "Unable to attach or mount volumes: "
 
 
-async def test_k18_a_claim_that_is_not_bound_is_told_and_asked_again(cluster: Cluster) -> None:
+async def test_a_claim_that_is_not_bound_is_told_and_asked_again(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim(volumeName="disk", storageClassName=""))
     await cluster.create(VOLUMES, a_volume(csi=None, hostPath={"path": "/mnt"}))
     async with cluster.node():
@@ -34,7 +34,7 @@ async def test_k18_a_claim_that_is_not_bound_is_told_and_asked_again(cluster: Cl
         assert cluster.containers.started == [("web", ("v",))]
 
 
-async def test_k19_a_claim_that_goes_is_good_while_it_is_protected(cluster: Cluster) -> None:
+async def test_a_claim_that_goes_is_good_while_it_is_protected(cluster: Cluster) -> None:
     await cluster.bound()
     await cluster.delete(CLAIMS, "data")
     async with cluster.node():
@@ -42,7 +42,7 @@ async def test_k19_a_claim_that_goes_is_good_while_it_is_protected(cluster: Clus
         assert cluster.containers.started == [("web", ("data",))]
 
 
-async def test_k19_and_refused_when_only_others_hold_it(cluster: Cluster) -> None:
+async def test_a_claim_that_goes_is_refused_when_only_others_hold_it(cluster: Cluster) -> None:
     await cluster.bound()
     await cluster.patch(CLAIMS, "data", {"metadata": {"finalizers": ["example.com/hold"]}})
     await cluster.delete(CLAIMS, "data")
@@ -52,7 +52,7 @@ async def test_k19_and_refused_when_only_others_hold_it(cluster: Cluster) -> Non
         assert told[2].endswith("error processing PVC default/data: PVC is being deleted")
 
 
-async def test_k20_a_device_is_no_directory(cluster: Cluster) -> None:
+async def test_a_device_is_no_directory(cluster: Cluster) -> None:
     await cluster.bound(volumeMode="Block")
     async with cluster.node() as node:
         await cluster.create(PODS, a_pod("web", claimed()))
@@ -63,14 +63,14 @@ async def test_k20_a_device_is_no_directory(cluster: Cluster) -> None:
         assert node.volumes.in_use() == ()
 
 
-async def test_k21_a_volume_that_no_container_uses_is_not_waited_for(cluster: Cluster) -> None:
+async def test_a_volume_that_no_container_uses_is_not_waited_for(cluster: Cluster) -> None:
     async with cluster.node():
         pod = a_pod("web", scratch(), claimed("missing"), unused=("missing",))
         await cluster.create(PODS, pod)
         assert cluster.containers.started == [("web", ("tmp",))]
 
 
-async def test_k22_two_names_of_one_claim_are_mounted_once(cluster: Cluster) -> None:
+async def test_two_names_of_one_claim_are_mounted_once(cluster: Cluster) -> None:
     await cluster.bound()
     async with cluster.node():
         await cluster.create(PODS, a_pod("web", claimed(name="a"), claimed(name="b")))
@@ -78,7 +78,7 @@ async def test_k22_two_names_of_one_claim_are_mounted_once(cluster: Cluster) -> 
         assert len(cluster.did("set_up")) == 1
 
 
-async def test_k23_everything_that_is_missing_is_listed(cluster: Cluster) -> None:
+async def test_everything_that_is_missing_is_listed(cluster: Cluster) -> None:
     await cluster.bound("c1", "pv1", **IN_THE_CLOUD)
     await cluster.bound("c2", "pv2", **IN_THE_CLOUD)
     nobody = [{"name": name, "nfs": {"server": "s", "path": "/"}} for name in ("u2", "u1")]
@@ -97,7 +97,7 @@ async def test_k23_everything_that_is_missing_is_listed(cluster: Cluster) -> Non
         ) in told
 
 
-async def test_k24_a_wait_that_is_merely_long_says_nothing_of_its_own(cluster: Cluster) -> None:
+async def test_a_wait_that_is_merely_long_says_nothing_of_its_own(cluster: Cluster) -> None:
     await cluster.bound(**IN_THE_CLOUD)
     async with cluster.node():
         await cluster.create(PODS, a_pod("web", claimed()))
@@ -107,7 +107,7 @@ async def test_k24_a_wait_that_is_merely_long_says_nothing_of_its_own(cluster: C
         assert cluster.containers.started == [("web", ("data",))]
 
 
-async def test_k24_only_the_operation_that_failed_says_why(cluster: Cluster) -> None:
+async def test_only_the_operation_that_failed_says_why(cluster: Cluster) -> None:
     cluster.backend.script("set_up", *[Outcome.FINAL] * 20)
     async with cluster.node():
         await cluster.create(PODS, a_pod("web", scratch()))
@@ -117,7 +117,7 @@ async def test_k24_only_the_operation_that_failed_says_why(cluster: Cluster) -> 
         ]
 
 
-async def test_k25_a_node_that_takes_no_more_volumes_refuses_the_pod(cluster: Cluster) -> None:
+async def test_a_node_that_takes_no_more_volumes_refuses_the_pod(cluster: Cluster) -> None:
     await cluster.bound(**IN_THE_CLOUD)
     cluster.cloud.is_full = True
     text = (
@@ -138,7 +138,7 @@ async def test_k25_a_node_that_takes_no_more_volumes_refuses_the_pod(cluster: Cl
         assert node.volumes.in_use() == ()
 
 
-async def test_k01_an_attached_volume_is_mounted_as_soon_as_the_status_says_so(
+async def test_an_attached_volume_is_mounted_as_soon_as_the_status_says_so(
     cluster: Cluster,
 ) -> None:
     await cluster.bound(**IN_THE_CLOUD)
@@ -170,7 +170,7 @@ async def test_in_use_is_told_when_it_changes_and_only_then(cluster: Cluster) ->
         assert told == [(f"{CLOUD}/disk",), ()]
 
 
-async def test_k36_a_volume_that_need_not_be_attached_any_more_is_mounted(
+async def test_a_volume_that_need_not_be_attached_any_more_is_mounted(
     cluster: Cluster,
 ) -> None:
     await cluster.bound(**IN_THE_CLOUD)
@@ -185,7 +185,9 @@ async def test_k36_a_volume_that_need_not_be_attached_any_more_is_mounted(
         assert cluster.did("wait_for_attach") == []
 
 
-async def test_k36_even_when_nobody_says_so(cluster: Cluster) -> None:
+async def test_a_volume_that_need_not_be_attached_any_more_is_mounted_after_a_while(
+    cluster: Cluster,
+) -> None:
     await cluster.bound(**IN_THE_CLOUD)
     async with cluster.node():
         await cluster.create(PODS, a_pod("web", claimed()))
@@ -195,10 +197,10 @@ async def test_k36_even_when_nobody_says_so(cluster: Cluster) -> None:
 
 
 GROUPS = {
-    "K30: a group of the volume is the pod's too": ("777", (), (777,)),
-    "K30: a group that the pod has is none more": ("777", (777,), ()),
-    "K30: no number": ("wheel", (), ()),
-    "K30: nothing": ("", (), ()),
+    "a group of the volume is the pod's too": ("777", (), (777,)),
+    "a group that the pod has is none more": ("777", (777,), ()),
+    "a group that is no number": ("wheel", (), ()),
+    "an empty group": ("", (), ()),
     "no group has a number below zero": ("-5", (), ()),
 }
 
@@ -217,7 +219,7 @@ async def test_groups_of_volumes(
         assert node.volumes.extra_groups(pod) == extra
 
 
-async def test_k48_a_node_that_shuts_down_waits_for_its_pods_volumes(cluster: Cluster) -> None:
+async def test_a_node_that_shuts_down_waits_for_its_pods_volumes(cluster: Cluster) -> None:
     cluster.backend.script("tear_down", Outcome.DONE, Outcome.HANG)
     async with cluster.node() as node:
         await cluster.create(PODS, a_pod("one", scratch()))
@@ -232,7 +234,7 @@ async def test_k48_a_node_that_shuts_down_waits_for_its_pods_volumes(cluster: Cl
         assert node.volumes.has_traces(uids[1])
 
 
-async def test_k48_or_says_what_stays(cluster: Cluster) -> None:
+async def test_a_node_that_shuts_down_says_which_volumes_stay(cluster: Cluster) -> None:
     async with cluster.node() as node:
         await cluster.create(PODS, a_pod("one", scratch("a")))
         await cluster.create(PODS, a_pod("two", scratch("b")))
@@ -265,7 +267,7 @@ async def test_a_volume_that_grew_grows_for_who_writes(cluster: Cluster) -> None
         assert cluster.did("grow") == [f"grow disk {gib} {2 * gib}"]
 
 
-async def test_r08_nothing_grows_for_who_only_reads(cluster: Cluster) -> None:
+async def test_nothing_grows_for_who_only_reads(cluster: Cluster) -> None:
     await cluster.bound()
     async with cluster.node():
         await cluster.create(PODS, a_pod("web", claimed(read_only=True)))
@@ -274,7 +276,7 @@ async def test_r08_nothing_grows_for_who_only_reads(cluster: Cluster) -> None:
         assert cluster.did("grow") == []
 
 
-async def test_r08_a_volume_that_is_larger_already_is_mounted_for_a_reader_and_told_once(
+async def test_a_volume_that_is_larger_already_is_mounted_for_a_reader_and_told_once(
     cluster: Cluster,
 ) -> None:
     await cluster.bound()

@@ -28,7 +28,7 @@ async def test_a_finalizer_taken_away_by_hand_is_put_back(cluster: Cluster) -> N
         assert await finalizers(cluster) == ["example.com/mine", ON_CLAIMS]
 
 
-async def test_90_an_unused_claim_goes_at_once(cluster: Cluster) -> None:
+async def test_an_unused_claim_goes_at_once(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim())
     async with cluster.neighbours():
         await cluster.delete(CLAIMS, "data")
@@ -46,7 +46,7 @@ async def test_what_others_hold_is_let_go_by_us_and_kept_by_them(cluster: Cluste
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Running", "Succeeded", "Failed"])
-async def test_90_a_claim_stays_while_a_scheduled_pod_of_any_phase_names_it(
+async def test_a_claim_stays_while_a_scheduled_pod_of_any_phase_names_it(
     cluster: Cluster, phase: str
 ) -> None:
     await cluster.create(CLAIMS, a_claim())
@@ -67,7 +67,7 @@ async def test_90_a_claim_stays_while_a_scheduled_pod_of_any_phase_names_it(
         assert await cluster.find(CLAIMS, "data") is None
 
 
-async def test_90_a_pod_without_a_node_does_not_keep_a_claim(cluster: Cluster) -> None:
+async def test_a_pod_without_a_node_does_not_keep_a_claim(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim())
     await cluster.create(PODS, a_pod(claim="data"))
     async with cluster.neighbours():
@@ -75,7 +75,7 @@ async def test_90_a_pod_without_a_node_does_not_keep_a_claim(cluster: Cluster) -
         assert await cluster.find(CLAIMS, "data") is None
 
 
-async def test_90_a_pod_that_only_the_server_knows_keeps_a_claim(
+async def test_a_pod_that_only_the_server_knows_keeps_a_claim(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lag_behind(informer: Reflector[Pod], change: Change[Pod]) -> None:

@@ -30,7 +30,7 @@ async def test_finalizers_taken_away_by_hand_are_put_back(cluster: Cluster) -> N
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Available", "Bound", "Released", "Failed"])
-async def test_91_a_volume_stays_only_while_it_is_bound(cluster: Cluster, phase: str) -> None:
+async def test_a_volume_stays_only_while_it_is_bound(cluster: Cluster, phase: str) -> None:
     await cluster.create(VOLUMES, a_volume())
     async with cluster.neighbours():
         await cluster.patch(VOLUMES, "disk", {"status": {"phase": phase}}, "/status")
@@ -38,7 +38,7 @@ async def test_91_a_volume_stays_only_while_it_is_bound(cluster: Cluster, phase:
         assert (await cluster.find(VOLUMES, "disk") is not None) is (phase == "Bound")
 
 
-async def test_91_a_bound_volume_goes_once_its_claim_has_left(cluster: Cluster) -> None:
+async def test_a_bound_volume_goes_once_its_claim_has_left(cluster: Cluster) -> None:
     await cluster.create(VOLUMES, a_volume())
     async with cluster.neighbours():
         await cluster.patch(VOLUMES, "disk", {"status": {"phase": "Bound"}}, "/status")

@@ -42,7 +42,11 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Pki:
 
 
 @given(volumes=volumes, claims=claims, pods=pods, deaths=deaths, leaves=st.integers(0, 5))
-@settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+@settings(
+    deadline=None,
+    max_examples=settings().max_examples // 8,
+    suppress_health_check=list(HealthCheck),
+)
 def test_nothing_is_given_twice(
     keys: Pki,
     volumes: list[tuple[str, str]],

@@ -70,7 +70,7 @@ async def test_a_claim_waits_for_its_first_pod_and_is_bound_where_that_goes(
         assert first == ("Normal", "WaitForFirstConsumer", waits)
 
 
-async def test_13_the_binder_says_for_which_pods_it_waits(cluster: Cluster) -> None:
+async def test_the_binder_says_for_which_pods_it_waits(cluster: Cluster) -> None:
     async with cluster.both():
         await set_up(cluster, local())
         await cluster.create(PODS, a_pod_with("data"))
@@ -86,7 +86,7 @@ async def test_13_the_binder_says_for_which_pods_it_waits(cluster: Cluster) -> N
         assert (await cluster.pod(), await cluster.claim()) == ("n2", "Bound disk 1Gi")
 
 
-async def test_93_two_claims_of_a_pod_are_bound_by_size_on_the_node_that_has_both(
+async def test_two_claims_of_a_pod_are_bound_by_size_on_the_node_that_has_both(
     cluster: Cluster,
 ) -> None:
     async with cluster.both():
@@ -105,7 +105,7 @@ async def test_93_two_claims_of_a_pod_are_bound_by_size_on_the_node_that_has_bot
         assert await cluster.volume("alone") == "Available"
 
 
-async def test_93_one_volume_is_not_enough_for_two_claims(cluster: Cluster) -> None:
+async def test_one_volume_is_not_enough_for_two_claims(cluster: Cluster) -> None:
     async with cluster.both():
         await set_up(cluster, a_local_volume("disk", "n1"), local("one"), local("two"))
         await cluster.create(PODS, a_pod_with("one", "two"))
@@ -290,7 +290,7 @@ async def test_a_pod_that_goes_while_its_volumes_are_bound(cluster: Cluster) -> 
         assert await cluster.pod("next") == "n1"
 
 
-async def test_17_a_class_that_goes_makes_its_claims_immediate(cluster: Cluster) -> None:
+async def test_a_class_that_goes_makes_its_claims_immediate(cluster: Cluster) -> None:
     async with cluster.both():
         await cluster.nodes("n1")
         await cluster.create(CLASSES, a_waiting_class())

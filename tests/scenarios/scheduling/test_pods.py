@@ -173,7 +173,7 @@ async def test_what_a_pod_asks_for(cluster: Cluster) -> None:
         assert "1 Insufficient cpu." in await cluster.pod("c")
 
 
-async def test_94_a_claim_for_one_pod_is_for_one_pod(cluster: Cluster) -> None:
+async def test_a_claim_for_one_pod_is_for_one_pod(cluster: Cluster) -> None:
     async with cluster.both():
         await cluster.nodes("n1", "n2")
         only: Doc = {"accessModes": ["ReadWriteOncePod"]}

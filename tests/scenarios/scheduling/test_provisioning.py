@@ -149,11 +149,11 @@ def room(**body: object) -> Doc:
 
 
 CAPACITY: dict[str, tuple[Doc | None, bool]] = {
-    "95 nothing is told": (None, False),
-    "95 too little": (room(capacity="512Mi"), False),
-    "95 nobody knows how much": (room(capacity=None), False),
-    "95 nowhere": (a_capacity(), False),
-    "95 enough": (room(), True),
+    "no capacity is published": (None, False),
+    "too little capacity": (room(capacity="512Mi"), False),
+    "a capacity without an amount": (room(capacity=None), False),
+    "capacity on no node": (a_capacity(), False),
+    "enough capacity": (room(), True),
 }
 
 

@@ -1,4 +1,4 @@
-"""Attachments become so; numbers are those of csi.md section 6."""
+"""Volumes are attached, and detached, by their drivers."""
 
 import asyncio
 
@@ -75,7 +75,7 @@ async def test_a_deleted_attachment_is_undone_and_its_volume_let_go(place: Clust
     assert await place.find(VOLUME) is None
 
 
-async def test_20_a_volume_being_deleted_is_not_attached(place: Cluster) -> None:
+async def test_a_volume_being_deleted_is_not_attached(place: Cluster) -> None:
     await place.patch(VOLUME, {"metadata": {"finalizers": ["example.com/mine"]}})
     await place.delete(VOLUME)
     async with place.attacher():
@@ -87,7 +87,7 @@ async def test_20_a_volume_being_deleted_is_not_attached(place: Cluster) -> None
     assert not await place.finalizers(LINK)
 
 
-async def test_21_an_attach_without_an_answer_is_repeated_in_the_same_words(
+async def test_an_attach_without_an_answer_is_repeated_in_the_same_words(
     place: Cluster,
 ) -> None:
     place.driver.next("attach", After(Fails(Code.DEADLINE_EXCEEDED, "late")))
@@ -106,7 +106,7 @@ async def test_21_an_attach_without_an_answer_is_repeated_in_the_same_words(
     assert first == second
 
 
-async def test_22_an_attachment_deleted_before_the_answer_is_undone(place: Cluster) -> None:
+async def test_an_attachment_deleted_before_the_answer_is_undone(place: Cluster) -> None:
     gate = asyncio.Event()
     place.driver.next("attach", Waits(gate))
     place.driver.next("detach", Fails(Code.INTERNAL, "busy"))
@@ -123,7 +123,7 @@ async def test_22_an_attachment_deleted_before_the_answer_is_undone(place: Clust
     assert not place.driver.attachments
 
 
-async def test_23_a_node_that_is_gone_is_detached_by_the_record(place: Cluster) -> None:
+async def test_a_node_that_is_gone_is_detached_by_the_record(place: Cluster) -> None:
     async with place.attacher():
         await place.attachment()
         await place.delete(f"{CSI_NODES}/n1")
@@ -144,7 +144,7 @@ async def test_a_volume_taken_away_by_force_is_detached_by_the_record(place: Clu
     assert await place.find(LINK) is None
 
 
-async def test_24_a_detach_that_was_not_recorded_is_repeated(place: Cluster) -> None:
+async def test_a_detach_that_was_not_recorded_is_repeated(place: Cluster) -> None:
     async with place.attacher():
         await place.attachment()
     async with place.attacher(writes=0):
@@ -157,7 +157,7 @@ async def test_24_a_detach_that_was_not_recorded_is_repeated(place: Cluster) -> 
     assert await place.find(LINK) is None
 
 
-async def test_25_a_volume_detached_behind_our_back_is_attached_again(place: Cluster) -> None:
+async def test_a_volume_detached_behind_our_back_is_attached_again(place: Cluster) -> None:
     async with place.attacher():
         await place.attachment()
         place.driver.attachments.clear()
@@ -189,7 +189,7 @@ async def test_a_driver_that_cannot_list_is_believed(
     assert place.driver.calls == ["attach h-pv1 id-n1"]
 
 
-async def test_26_a_driver_that_does_not_attach_has_it_so_at_once(place: Cluster) -> None:
+async def test_a_driver_that_does_not_attach_has_it_so_at_once(place: Cluster) -> None:
     place.driver.without(ControllerCapability.PUBLISH_UNPUBLISH_VOLUME)
     async with place.attacher():
         await place.attachment()
@@ -200,7 +200,7 @@ async def test_26_a_driver_that_does_not_attach_has_it_so_at_once(place: Cluster
     assert not place.driver.calls
 
 
-async def test_28_an_old_error_is_cleared_by_success(place: Cluster) -> None:
+async def test_an_old_error_is_cleared_by_success(place: Cluster) -> None:
     place.driver.next("attach", *[Fails(Code.RESOURCE_EXHAUSTED, "full")] * 2)
     async with place.attacher():
         await place.attachment()
@@ -211,7 +211,7 @@ async def test_28_an_old_error_is_cleared_by_success(place: Cluster) -> None:
     assert "attachError" not in await place.status()
 
 
-async def test_43_modes_that_csi_cannot_say_together_are_an_error(place: Cluster) -> None:
+async def test_modes_that_csi_cannot_say_together_are_an_error(place: Cluster) -> None:
     await place.static_volume("pv2", accessModes=["ReadOnlyMany", "ReadWriteOnce"])
     async with place.attacher():
         await place.attachment("pv2")
@@ -224,7 +224,7 @@ async def test_43_modes_that_csi_cannot_say_together_are_an_error(place: Cluster
 
 
 @pytest.mark.parametrize("able", [True, False], ids=["told", "not told"])
-async def test_44_readonly_is_told_to_drivers_that_know_it(place: Cluster, *, able: bool) -> None:
+async def test_readonly_is_told_to_drivers_that_know_it(place: Cluster, *, able: bool) -> None:
     if not able:
         place.driver.without(ControllerCapability.PUBLISH_READONLY)
     await place.static_volume("pv2", csi={"readOnly": True})

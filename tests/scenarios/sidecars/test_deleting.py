@@ -1,4 +1,4 @@
-"""Volumes that nobody needs go; numbers are those of csi.md section 6."""
+"""Volumes that nobody needs go."""
 
 from mooring.csi.outcome import Code
 from tests.fakes.objects import ATTACHMENTS, CLAIMS, VOLUMES
@@ -26,7 +26,7 @@ async def test_a_released_volume_is_deleted_behind_then_before(cluster: Cluster)
     assert client.calls == ["delete PersistentVolume", "patch PersistentVolume"]
 
 
-async def test_14_an_attached_volume_is_not_deleted(cluster: Cluster) -> None:
+async def test_an_attached_volume_is_not_deleted(cluster: Cluster) -> None:
     async with cluster.provisioner():
         name = await provisioned(cluster)
         await cluster.attachment(name)
@@ -39,7 +39,7 @@ async def test_14_an_attached_volume_is_not_deleted(cluster: Cluster) -> None:
     assert not await cluster.volumes()
 
 
-async def test_15_a_delete_without_an_answer_is_repeated(cluster: Cluster) -> None:
+async def test_a_delete_without_an_answer_is_repeated(cluster: Cluster) -> None:
     async with cluster.provisioner():
         name = await provisioned(cluster)
         cluster.driver.next("delete", After(Fails(Code.DEADLINE_EXCEEDED)))
@@ -50,7 +50,7 @@ async def test_15_a_delete_without_an_answer_is_repeated(cluster: Cluster) -> No
     assert cluster.driver.count("delete") == 2
 
 
-async def test_16_a_policy_changed_to_retain_keeps_the_volume(cluster: Cluster) -> None:
+async def test_a_policy_changed_to_retain_keeps_the_volume(cluster: Cluster) -> None:
     async with cluster.provisioner():
         name = await provisioned(cluster)
         cluster.driver.next("delete", Fails(Code.INTERNAL))

@@ -154,7 +154,11 @@ def _is_held(world: World, volume: Volume) -> bool:
 
 
 @given(story=stories, planned=plans, volumes=st.integers(2, 4))
-@settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
+@settings(
+    deadline=None,
+    max_examples=settings().max_examples // 2,
+    suppress_health_check=list(HealthCheck),
+)
 def test_nothing_that_is_kept_is_destroyed(
     story: list[list[Step]], planned: list[Planned], volumes: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""Where volumes are made; numbers are those of csi.md section 6."""
+"""Where volumes are made."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ async def test_late_binding_waits_for_a_node_and_prefers_its_place(zones: Cluste
     }
 
 
-async def test_06_no_room_with_late_binding_has_the_pod_placed_anew(zones: Cluster) -> None:
+async def test_no_room_with_late_binding_has_the_pod_placed_anew(zones: Cluster) -> None:
     await zones.storage_class(**LATE)
     zones.driver.next("create", Fails(Code.RESOURCE_EXHAUSTED))
     async with zones.provisioner():
@@ -80,7 +80,7 @@ async def test_a_node_that_vanished_has_the_pod_placed_anew(zones: Cluster) -> N
     ]
 
 
-async def test_10_labels_that_change_between_tries_change_nothing(zones: Cluster) -> None:
+async def test_labels_that_change_between_tries_change_nothing(zones: Cluster) -> None:
     await zones.storage_class()
     zones.driver.next("create", After(Fails(Code.UNAVAILABLE)))
     async with zones.provisioner():
@@ -91,7 +91,7 @@ async def test_10_labels_that_change_between_tries_change_nothing(zones: Cluster
     assert first == second
 
 
-async def test_12_claims_of_a_stateful_set_start_in_different_zones(zones: Cluster) -> None:
+async def test_claims_of_a_stateful_set_start_in_different_zones(zones: Cluster) -> None:
     await zones.storage_class()
     async with zones.provisioner():
         for number in range(3):
@@ -99,7 +99,7 @@ async def test_12_claims_of_a_stateful_set_start_in_different_zones(zones: Clust
             assert asked(zones)[1][0] == f"z{number}"
 
 
-async def test_13_a_strict_place_outside_of_what_is_allowed_is_an_error(zones: Cluster) -> None:
+async def test_a_strict_place_outside_of_what_is_allowed_is_an_error(zones: Cluster) -> None:
     zones.settings = Settings(strict_topology=True)
     allowed = [{"matchLabelExpressions": [{"key": "zone", "values": ["z0", "z2"]}]}]
     await zones.storage_class(**LATE, allowedTopologies=allowed)

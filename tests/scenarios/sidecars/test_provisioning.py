@@ -1,4 +1,4 @@
-"""Claims get volumes; numbers are those of csi.md section 6."""
+"""Claims get volumes."""
 
 import asyncio
 
@@ -91,7 +91,7 @@ async def test_the_intent_is_written_before_the_driver_is_asked(cluster: Cluster
     assert INTENT not in await cluster.finalizers(CLAIM)
 
 
-async def test_01_a_driver_that_dies_after_the_deed_makes_one_volume(cluster: Cluster) -> None:
+async def test_a_driver_that_dies_after_the_deed_makes_one_volume(cluster: Cluster) -> None:
     await cluster.storage_class()
     cluster.driver.next("create", After(Fails(Code.UNAVAILABLE)))
     async with cluster.provisioner():
@@ -104,7 +104,7 @@ async def test_01_a_driver_that_dies_after_the_deed_makes_one_volume(cluster: Cl
     assert await cluster.phase() == "Bound"
 
 
-async def test_02_a_slow_driver_is_asked_again_in_the_same_words(cluster: Cluster) -> None:
+async def test_a_slow_driver_is_asked_again_in_the_same_words(cluster: Cluster) -> None:
     await cluster.storage_class()
     late = After(Fails(Code.DEADLINE_EXCEEDED, "context deadline exceeded"))
     cluster.driver.next("create", late, late)
@@ -120,7 +120,7 @@ async def test_02_a_slow_driver_is_asked_again_in_the_same_words(cluster: Cluste
     ]
 
 
-async def test_03_a_claim_deleted_meanwhile_leaves_nothing(cluster: Cluster) -> None:
+async def test_a_claim_deleted_meanwhile_leaves_nothing(cluster: Cluster) -> None:
     await cluster.storage_class()
     cluster.driver.next("create", After(Fails(Code.DEADLINE_EXCEEDED)))
     async with cluster.provisioner():
@@ -131,7 +131,7 @@ async def test_03_a_claim_deleted_meanwhile_leaves_nothing(cluster: Cluster) -> 
     assert not await cluster.volumes()
 
 
-async def test_03_a_claim_taken_away_by_force_leaves_nothing(cluster: Cluster) -> None:
+async def test_a_claim_taken_away_by_force_leaves_nothing(cluster: Cluster) -> None:
     await cluster.storage_class()
     gate = asyncio.Event()
     cluster.driver.next("create", After(Fails(Code.DEADLINE_EXCEEDED)))
@@ -147,7 +147,7 @@ async def test_03_a_claim_taken_away_by_force_leaves_nothing(cluster: Cluster) -
 
 
 @pytest.mark.parametrize("done", [True, False], ids=["the deed was done", "nothing was done"])
-async def test_04_a_restart_forgets_no_volume_of_a_deleted_claim(
+async def test_a_restart_forgets_no_volume_of_a_deleted_claim(
     cluster: Cluster, *, done: bool
 ) -> None:
     await cluster.storage_class()
@@ -164,7 +164,7 @@ async def test_04_a_restart_forgets_no_volume_of_a_deleted_claim(
     assert not await cluster.volumes()
 
 
-async def test_05_aborted_is_tried_again_with_growing_pauses(cluster: Cluster) -> None:
+async def test_aborted_is_tried_again_with_growing_pauses(cluster: Cluster) -> None:
     await cluster.storage_class()
     cluster.driver.next("create", *[Fails(Code.ABORTED)] * 3)
     async with cluster.provisioner():
@@ -177,7 +177,7 @@ async def test_05_aborted_is_tried_again_with_growing_pauses(cluster: Cluster) -
     assert await cluster.phase() == "Bound"
 
 
-async def test_06_no_room_with_immediate_binding_is_tried_again(cluster: Cluster) -> None:
+async def test_no_room_with_immediate_binding_is_tried_again(cluster: Cluster) -> None:
     await cluster.storage_class()
     cluster.driver.next("create", Fails(Code.RESOURCE_EXHAUSTED, "full"))
     async with cluster.provisioner():
@@ -190,7 +190,7 @@ async def test_06_no_room_with_immediate_binding_is_tried_again(cluster: Cluster
     ]
 
 
-async def test_07_an_impossible_wish_waits_five_minutes(cluster: Cluster) -> None:
+async def test_an_impossible_wish_waits_five_minutes(cluster: Cluster) -> None:
     await cluster.storage_class()
     cluster.driver.next("create", Fails(Code.INVALID_ARGUMENT, "what?"))
     async with cluster.provisioner():
@@ -205,7 +205,7 @@ async def test_07_an_impossible_wish_waits_five_minutes(cluster: Cluster) -> Non
     assert await cluster.phase() == "Bound"
 
 
-async def test_07_a_new_class_of_the_name_ends_the_wait(cluster: Cluster) -> None:
+async def test_a_new_class_of_the_name_ends_the_wait(cluster: Cluster) -> None:
     await cluster.storage_class()
     cluster.driver.next("create", Fails(Code.INVALID_ARGUMENT))
     async with cluster.provisioner():
@@ -215,7 +215,7 @@ async def test_07_a_new_class_of_the_name_ends_the_wait(cluster: Cluster) -> Non
     assert await cluster.phase() == "Bound"
 
 
-async def test_08_too_small_a_volume_is_deleted_and_asked_for_anew(cluster: Cluster) -> None:
+async def test_too_small_a_volume_is_deleted_and_asked_for_anew(cluster: Cluster) -> None:
     await cluster.storage_class()
     cluster.driver.next("create", Makes({"capacity_bytes": 5}))
     async with cluster.provisioner():
@@ -229,7 +229,7 @@ async def test_08_too_small_a_volume_is_deleted_and_asked_for_anew(cluster: Clus
     assert [call.split()[0] for call in cluster.driver.calls] == ["create", "delete", "create"]
 
 
-async def test_08_a_volume_that_cannot_be_deleted_again_is_told_of(cluster: Cluster) -> None:
+async def test_a_volume_that_cannot_be_deleted_again_is_told_of(cluster: Cluster) -> None:
     await cluster.storage_class()
     cluster.driver.next("create", Makes({"capacity_bytes": 5}))
     cluster.driver.next("delete", *[Fails(Code.INTERNAL, "no")] * 5)
@@ -245,7 +245,7 @@ async def test_08_a_volume_that_cannot_be_deleted_again_is_told_of(cluster: Clus
     assert INTENT in await cluster.finalizers(CLAIM), "it is on record"
 
 
-async def test_09_a_volume_that_cannot_be_told_of_is_not_made_twice(cluster: Cluster) -> None:
+async def test_a_volume_that_cannot_be_told_of_is_not_made_twice(cluster: Cluster) -> None:
     await cluster.storage_class()
     async with cluster.provisioner() as client:
         client.refusals["create PersistentVolume"] = [
@@ -260,7 +260,7 @@ async def test_09_a_volume_that_cannot_be_told_of_is_not_made_twice(cluster: Clu
     assert len(await cluster.told("ProvisioningSucceeded")) == 1
 
 
-async def test_09_a_claim_deleted_before_its_volume_was_told_of_leaves_nothing(
+async def test_a_claim_deleted_before_its_volume_was_told_of_leaves_nothing(
     cluster: Cluster,
 ) -> None:
     await cluster.storage_class()
@@ -272,7 +272,7 @@ async def test_09_a_claim_deleted_before_its_volume_was_told_of_leaves_nothing(
     assert not cluster.driver.volumes
 
 
-async def test_63_a_thousand_claims_at_once_starve_no_delete(cluster: Cluster) -> None:
+async def test_a_thousand_claims_at_once_starve_no_delete(cluster: Cluster) -> None:
     await cluster.storage_class()
     await cluster.storage_class("kept")
     gate = asyncio.Event()

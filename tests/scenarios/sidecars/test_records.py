@@ -83,7 +83,7 @@ async def test_places_that_would_be_too_long_are_left_out(cluster: Cluster) -> N
 
 @pytest.mark.parametrize("deleted", [True, False], ids=["deleted", "wanted of another"])
 @pytest.mark.parametrize("restarted", [True, False], ids=["restarted", "running"])
-async def test_26_a_class_made_anew_for_another_driver(
+async def test_a_class_made_anew_for_another_driver(
     cluster: Cluster, *, deleted: bool, restarted: bool
 ) -> None:
     await cluster.storage_class(parameters={"pool": "p"})
@@ -115,7 +115,7 @@ async def test_26_a_class_made_anew_for_another_driver(
         assert INTENT not in await cluster.finalizers(CLAIM)
 
 
-async def test_26_a_class_that_is_gone(cluster: Cluster) -> None:
+async def test_a_volume_is_deleted_without_its_class_when_that_is_gone(cluster: Cluster) -> None:
     await cluster.storage_class()
     await uncertain(cluster)
     await cluster.delete(f"{CLASSES}/fast")
@@ -127,7 +127,7 @@ async def test_26_a_class_that_is_gone(cluster: Cluster) -> None:
     assert not cluster.driver.volumes
 
 
-async def test_26_a_driver_that_refuses_without_its_class_keeps_the_claim(
+async def test_a_driver_that_refuses_without_its_class_keeps_the_claim(
     cluster: Cluster,
 ) -> None:
     """Without its parameters it cannot say what is there: that there is none would be a guess."""
@@ -142,7 +142,7 @@ async def test_26_a_driver_that_refuses_without_its_class_keeps_the_claim(
         assert len(cluster.driver.volumes) == 1
 
 
-async def test_26_late_binding_with_the_node_gone(cluster: Cluster) -> None:
+async def test_late_binding_with_the_node_gone_asks_for_the_same_places(cluster: Cluster) -> None:
     cluster.driver.with_topology()
     await cluster.node("n1", zone="a")
     await cluster.storage_class(volumeBindingMode="WaitForFirstConsumer")
@@ -162,7 +162,7 @@ async def test_26_late_binding_with_the_node_gone(cluster: Cluster) -> None:
     assert first == second, "also the places"
 
 
-async def test_26_a_secret_that_is_gone(cluster: Cluster) -> None:
+async def test_a_volume_is_deleted_without_its_secret_when_that_is_gone(cluster: Cluster) -> None:
     await cluster.secret()
     await cluster.storage_class(parameters=WITH_SECRET)
     await uncertain(cluster)

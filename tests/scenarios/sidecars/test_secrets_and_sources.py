@@ -1,4 +1,4 @@
-"""What drivers are given beside a wish: secrets and sources; numbers are those of csi.md 6."""
+"""What drivers are given beside a wish: secrets and sources."""
 
 import base64
 import logging
@@ -68,7 +68,7 @@ async def test_secrets_of_every_use_are_found_from_templates(cluster: Cluster) -
     assert annotations["volume.kubernetes.io/controller-modify-secret-name"] == "m"
 
 
-async def test_11_an_unknown_token_is_told_without_a_call(cluster: Cluster) -> None:
+async def test_an_unknown_token_is_told_without_a_call(cluster: Cluster) -> None:
     await cluster.storage_class(parameters=named("provisioner-secret", "${pvc.uid}"))
     async with cluster.provisioner():
         await cluster.claim()
@@ -78,7 +78,7 @@ async def test_11_an_unknown_token_is_told_without_a_call(cluster: Cluster) -> N
     ]
 
 
-async def test_11_a_secret_that_comes_later_is_found(cluster: Cluster) -> None:
+async def test_a_secret_that_comes_later_is_found(cluster: Cluster) -> None:
     await cluster.storage_class(parameters=named("provisioner-secret", "key"))
     async with cluster.provisioner():
         await cluster.claim()
@@ -91,9 +91,7 @@ async def test_11_a_secret_that_comes_later_is_found(cluster: Cluster) -> None:
     assert await cluster.phase() == "Bound"
 
 
-async def test_60_61_no_secret_shows_anywhere(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_no_secret_shows_anywhere(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     """The mask in driver errors is the connection's work (unit tests of csi.channel)."""
     caplog.set_level(logging.DEBUG)
     await cluster.secret(value=base64.b64encode(HUSH.encode()).decode())
@@ -135,7 +133,7 @@ FROM_SNAPSHOT: dict[str, Any] = {
 }
 
 
-async def test_17_a_snapshot_is_waited_for(cluster: Cluster) -> None:
+async def test_a_snapshot_is_waited_for(cluster: Cluster) -> None:
     await cluster.storage_class()
     await restoring(cluster, ready=False)
     async with cluster.provisioner():
@@ -154,7 +152,7 @@ async def test_17_a_snapshot_is_waited_for(cluster: Cluster) -> None:
     assert RESTORED not in await cluster.finalizers(f"{SNAPSHOTS}/snap")
 
 
-async def test_18_a_snapshot_is_held_while_it_is_restored(cluster: Cluster) -> None:
+async def test_a_snapshot_is_held_while_it_is_restored(cluster: Cluster) -> None:
     await cluster.storage_class()
     await restoring(cluster)
     cluster.driver.next("create", Fails(Code.DEADLINE_EXCEEDED))
@@ -167,7 +165,7 @@ async def test_18_a_snapshot_is_held_while_it_is_restored(cluster: Cluster) -> N
     assert await cluster.find(f"{SNAPSHOTS}/snap") is None
 
 
-async def test_18_a_crash_leaves_no_snapshot_held_for_ever(cluster: Cluster) -> None:
+async def test_a_crash_leaves_no_snapshot_held_for_ever(cluster: Cluster) -> None:
     await cluster.storage_class()
     await restoring(cluster)
     cluster.driver.next("create", After(Fails(Code.DEADLINE_EXCEEDED)))
@@ -196,7 +194,7 @@ async def test_a_claim_smaller_than_its_snapshot_is_refused(cluster: Cluster) ->
 CLONE: dict[str, Any] = {"dataSource": {"kind": "PersistentVolumeClaim", "name": "origin"}}
 
 
-async def test_19_a_claim_is_held_while_it_is_cloned(cluster: Cluster) -> None:
+async def test_a_claim_is_held_while_it_is_cloned(cluster: Cluster) -> None:
     await cluster.storage_class()
     async with cluster.provisioner():
         await cluster.claim("origin")
@@ -213,7 +211,7 @@ async def test_19_a_claim_is_held_while_it_is_cloned(cluster: Cluster) -> None:
     assert request.source == FromVolume(handle)
 
 
-async def test_19_a_cloned_claim_is_let_go_when_the_clone_is_bound(cluster: Cluster) -> None:
+async def test_a_cloned_claim_is_let_go_when_the_clone_is_bound(cluster: Cluster) -> None:
     await cluster.storage_class()
     async with cluster.provisioner():
         await cluster.claim("origin")
@@ -234,7 +232,7 @@ async def test_a_clone_waits_until_its_source_is_bound(cluster: Cluster) -> None
     assert await cluster.phase() == "Bound"
 
 
-async def test_08_a_clone_without_its_content_is_deleted(cluster: Cluster) -> None:
+async def test_a_clone_without_its_content_is_deleted(cluster: Cluster) -> None:
     await cluster.storage_class()
     async with cluster.provisioner():
         await cluster.claim("origin")

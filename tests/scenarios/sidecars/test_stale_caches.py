@@ -59,7 +59,7 @@ EDITS = (retained, bound_again, freed, taken_by_hand)
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
-async def test_23_a_volume_that_is_kept_by_now_is_not_deleted(cluster: Cluster, edit: Any) -> None:
+async def test_a_volume_that_is_kept_by_now_is_not_deleted(cluster: Cluster, edit: Any) -> None:
     async with cluster.provisioner() as client:
         volume = await released(cluster)
         client.hold(Volume)
@@ -124,7 +124,7 @@ async def test_two_released_objects_of_one_volume_do_not_wait_for_each_other(
     assert not await cluster.volumes()
 
 
-async def test_24_an_uncertain_creation_that_somebody_tells_of_is_not_deleted(
+async def test_an_uncertain_creation_that_somebody_tells_of_is_not_deleted(
     cluster: Cluster,
 ) -> None:
     await cluster.storage_class()
@@ -147,7 +147,7 @@ async def test_24_an_uncertain_creation_that_somebody_tells_of_is_not_deleted(
     assert handle in cluster.driver.volumes
 
 
-async def test_24_an_unfit_volume_that_somebody_tells_of_is_not_deleted(cluster: Cluster) -> None:
+async def test_an_unfit_volume_that_somebody_tells_of_is_not_deleted(cluster: Cluster) -> None:
     await cluster.storage_class()
     cluster.driver.next("create", After(Fails(Code.DEADLINE_EXCEEDED)))
     async with cluster.provisioner():
@@ -169,7 +169,7 @@ REFUSALS = (
 
 @pytest.mark.parametrize("code", REFUSALS, ids=lambda code: code.name)
 @pytest.mark.parametrize("deleted", ["before", "after"])
-async def test_27_a_refusal_after_an_unclear_answer_is_no_proof(
+async def test_a_refusal_after_an_unclear_answer_is_no_proof(
     cluster: Cluster, code: Code, deleted: str
 ) -> None:
     await cluster.storage_class()
@@ -197,7 +197,7 @@ async def renamed(cluster: Cluster, node_id: str = "id-new") -> None:
     await cluster.create(CSI_NODES, {**meta, "spec": {"drivers": [entry]}})
 
 
-async def test_28_a_volume_is_detached_from_the_id_it_was_attached_to(cluster: Cluster) -> None:
+async def test_a_volume_is_detached_from_the_id_it_was_attached_to(cluster: Cluster) -> None:
     await attached(cluster)
     async with cluster.attacher():
         await cluster.attachment()
@@ -207,7 +207,7 @@ async def test_28_a_volume_is_detached_from_the_id_it_was_attached_to(cluster: C
     assert await cluster.find(LINK) is None
 
 
-async def test_28_what_may_be_attached_under_the_old_id_is_detached_before_the_note_changes(
+async def test_what_may_be_attached_under_the_old_id_is_detached_before_the_note_changes(
     cluster: Cluster,
 ) -> None:
     await attached(cluster)
@@ -232,7 +232,7 @@ async def test_28_what_may_be_attached_under_the_old_id_is_detached_before_the_n
     ]
 
 
-async def test_28_a_volume_made_anew_under_its_name_is_not_the_one_that_is_detached(
+async def test_a_volume_made_anew_under_its_name_is_not_the_one_that_is_detached(
     cluster: Cluster,
 ) -> None:
     await attached(cluster)
@@ -280,7 +280,7 @@ async def test_an_attachment_of_the_same_name_is_not_detached_for_its_predecesso
     assert cluster.driver.attachments == {("h-pv1", "id-n1")}
 
 
-async def test_30_a_deleted_attachment_that_waits_for_its_node_is_tried_at_once(
+async def test_a_deleted_attachment_that_waits_for_its_node_is_tried_at_once(
     cluster: Cluster,
 ) -> None:
     await attached(cluster)
@@ -298,7 +298,7 @@ async def test_30_a_deleted_attachment_that_waits_for_its_node_is_tried_at_once(
     assert not cluster.driver.attachments
 
 
-async def test_30_an_attachment_in_doubt_that_waits_for_its_node_is_tried_at_once(
+async def test_an_attachment_in_doubt_that_waits_for_its_node_is_tried_at_once(
     cluster: Cluster,
 ) -> None:
     await attached(cluster)
@@ -313,7 +313,7 @@ async def test_30_an_attachment_in_doubt_that_waits_for_its_node_is_tried_at_onc
         assert cluster.driver.attachments == {("h-pv1", "id-n1")}
 
 
-async def test_30_who_is_outrun_time_and_again_waits_longer_each_time(cluster: Cluster) -> None:
+async def test_who_is_outrun_time_and_again_waits_longer_each_time(cluster: Cluster) -> None:
     await attached(cluster)
     async with cluster.attacher() as client:
         client.hold(Volume)

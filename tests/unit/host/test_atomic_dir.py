@@ -1,4 +1,4 @@
-"""The atomic directory writer (plugins.md section 3), one call at a time."""
+"""The atomic directory writer, one call at a time."""
 
 import os
 import re
@@ -60,10 +60,10 @@ def test_modes_are_exact_whatever_the_umask(tmp_path: Path) -> None:
 
 
 CHANGES = {
-    "S20 a key is added": (files(a="1"), files(a="1", b="2")),
-    "S20 a key is changed": (files(a="1", b="2"), files(a="1", b="3")),
+    "a key is added": (files(a="1"), files(a="1", b="2")),
+    "a key is changed": (files(a="1", b="2"), files(a="1", b="3")),
     "a change that keeps the size": (files(a="12"), files(a="21")),
-    "S20 a key is removed": (files(a="1", b="2"), files(a="1")),
+    "a key is removed": (files(a="1", b="2"), files(a="1")),
     "all keys are removed": (files(a="1"), {}),
     "the first key comes": ({}, files(a="1")),
     "a file below a directory is removed": (files(d__a="1", d__b="2"), files(d__a="1")),
@@ -95,7 +95,7 @@ def test_an_empty_payload_makes_a_directory_that_can_be_watched(tmp_path: Path) 
     assert os.listdir(tmp_path / "..data") == []
 
 
-def test_s23_another_mode_alone_rewrites_nothing(tmp_path: Path) -> None:
+def test_another_mode_alone_rewrites_nothing(tmp_path: Path) -> None:
     atomic_dir.write(tmp_path, {"a": FileContent(b"1", 0o644)})
     assert not atomic_dir.write(tmp_path, {"a": FileContent(b"1", 0o600)})
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o644
@@ -135,7 +135,7 @@ def test_when_own_fails_readers_keep_what_they_had(tmp_path: Path) -> None:
     assert visible(tmp_path) == {"a": "1"}
 
 
-def test_s21_missing_links_are_made_without_a_new_generation(tmp_path: Path) -> None:
+def test_missing_links_are_made_without_a_new_generation(tmp_path: Path) -> None:
     atomic_dir.write(tmp_path, files(a="1", b="2"))
     before = generations(tmp_path)
     (tmp_path / "b").unlink()
@@ -145,7 +145,7 @@ def test_s21_missing_links_are_made_without_a_new_generation(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("after", [files(a="1"), files(a="2")], ids=["same files", "other files"])
-def test_s22_what_a_killed_writer_left_is_taken_away(
+def test_what_a_killed_writer_left_is_taken_away(
     tmp_path: Path, after: dict[str, FileContent]
 ) -> None:
     atomic_dir.write(tmp_path, files(a="1"))

@@ -132,7 +132,7 @@ def test_a_refused_write_leaves_nothing_behind(
     assert at > 30  # the cuts did meet the calls
 
 
-def test_s20_readers_never_see_two_generations_at_once(tmp_path: Path) -> None:
+def test_readers_never_see_two_generations_at_once(tmp_path: Path) -> None:
     names = [f"f{number}" for number in range(4)]
     seen_enough = threading.Event()
 

@@ -35,7 +35,7 @@ def test_twice_is_as_good_as_once(mounts: FakeMounts, place: Path) -> None:
     assert mounts.calls == []
 
 
-def test_s46_content_of_a_plain_directory_survives(mounts: FakeMounts, place: Path) -> None:
+def test_content_of_a_plain_directory_survives(mounts: FakeMounts, place: Path) -> None:
     (place / "letter").write_text("Dear reader")
     with pytest.raises(HostError, match=f"remove {place}: directory not empty"):
         clean_up(mounts, place)

@@ -24,9 +24,9 @@ RO = ("ro",)
 
 DECISIONS: dict[str, tuple[Contents, str, tuple[str, ...], Preparation]] = {
     "empty, to be written: formatted": (Empty(), "ext4", RW, Preparation.FORMAT),
-    "S42: empty, read-only: refused": (Empty(), "ext4", RO, Preparation.REFUSE),
-    "S42: partitions are never formatted": (Partitions(), "ext4", RW, Preparation.NONE),
-    "S42: partitions, read-only": (Partitions(), "ext4", RO, Preparation.NONE),
+    "empty, read-only: refused": (Empty(), "ext4", RO, Preparation.REFUSE),
+    "partitions are never formatted": (Partitions(), "ext4", RW, Preparation.NONE),
+    "partitions, read-only": (Partitions(), "ext4", RO, Preparation.NONE),
     "as wanted: checked": (Holds("xfs"), "xfs", RW, Preparation.CHECK),
     "as wanted, read-only: not checked": (Holds("xfs"), "xfs", RO, Preparation.NONE),
     "another file system is left alone": (Holds("ext4"), "xfs", RW, Preparation.NONE),
@@ -50,8 +50,8 @@ FSCK = {
     "0: clean": (0, FsckVerdict.CLEAN),
     "1: corrected": (1, FsckVerdict.CORRECTED),
     "2: wants a reboot": (2, FsckVerdict.UNTOLD),
-    "S43: 4: errors left": (4, FsckVerdict.DAMAGED),
-    "S43: 8: fsck failed": (8, FsckVerdict.UNTOLD),
+    "4: errors left": (4, FsckVerdict.DAMAGED),
+    "8: fsck failed": (8, FsckVerdict.UNTOLD),
     "12: failed, with errors left": (12, FsckVerdict.UNTOLD),
     "killed": (-9, FsckVerdict.UNTOLD),
 }
@@ -62,7 +62,7 @@ def test_verdict_of_fsck(code: int, verdict: FsckVerdict) -> None:
     assert judge_fsck(code) is verdict
 
 
-CONTINUES = {"S43: fsck exits 8": 8, "fsck exits 1": 1, "fsck exits 0": 0}
+CONTINUES = {"fsck exits 8": 8, "fsck exits 1": 1, "fsck exits 0": 0}
 
 
 @pytest.mark.parametrize("code", CONTINUES.values(), ids=CONTINUES)
@@ -72,9 +72,7 @@ def test_what_fsck_does_not_stop(programs: FakePrograms, code: int) -> None:
     assert programs.runs() == [f"fsck -a {DEVICE}"]
 
 
-def test_s43_fsck_exits_4_and_the_device_is_not_mounted(
-    programs: FakePrograms, tmp_path: Path
-) -> None:
+def test_fsck_exits_4_and_the_device_is_not_mounted(programs: FakePrograms, tmp_path: Path) -> None:
     programs.add("blkid", "echo TYPE=ext4")
     programs.add("fsck", "echo bad inode; exit 4")
     mounts = FakeMounts()
@@ -85,7 +83,7 @@ def test_s43_fsck_exits_4_and_the_device_is_not_mounted(
     assert mounts.calls == []
 
 
-def test_s43_without_fsck_the_mount_goes_on(programs: FakePrograms, tmp_path: Path) -> None:
+def test_without_fsck_the_mount_goes_on(programs: FakePrograms, tmp_path: Path) -> None:
     programs.add("blkid", "echo TYPE=ext4")
     programs.only_these()
     mounts = FakeMounts()
@@ -95,7 +93,7 @@ def test_s43_without_fsck_the_mount_goes_on(programs: FakePrograms, tmp_path: Pa
     ]
 
 
-def test_s42_partitions_are_neither_formatted_nor_checked(
+def test_partitions_are_neither_formatted_nor_checked(
     programs: FakePrograms, tmp_path: Path
 ) -> None:
     programs.add("blkid", "echo PTTYPE=gpt")
@@ -109,7 +107,7 @@ def test_s42_partitions_are_neither_formatted_nor_checked(
 
 
 @pytest.mark.parametrize("where", ["options", "sensitive"])
-def test_s42_an_empty_device_is_not_mounted_read_only(
+def test_an_empty_device_is_not_mounted_read_only(
     programs: FakePrograms,
     tmp_path: Path,
     where: str,

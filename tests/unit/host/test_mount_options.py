@@ -79,7 +79,7 @@ def test_what_only_mount_8_can_do(
 SOURCES = {
     "a host name": ("server.example", "server.example:/path"),
     "IPv4": ("10.0.0.1", "10.0.0.1:/path"),
-    "S45: IPv6 in brackets": ("fd00::1", "[fd00::1]:/path"),
+    "IPv6 in brackets": ("fd00::1", "[fd00::1]:/path"),
     "IPv6 already in brackets": ("[fd00::1]", "[fd00::1]:/path"),
 }
 

@@ -1,4 +1,4 @@
-"""Mount points inside a volume (plugins.md 3.5)."""
+"""Mount points inside a volume."""
 
 import os
 import stat
@@ -22,7 +22,7 @@ def a_container(**paths: str) -> Container:
 
 
 FOUND = {
-    "S33 another volume below this one": ((a_container(config="/a", data="/a/b/c"),), ("b/c",)),
+    "another volume below this one": ((a_container(config="/a", data="/a/b/c"),), ("b/c",)),
     "a volume beside it is none of its business": ((a_container(config="/a", data="/ab/c"),), ()),
     "nothing below": ((a_container(config="/a/b", data="/a"),), ()),
     "one below another is left to that other": (
@@ -53,7 +53,7 @@ def test_a_mount_path_that_leaves_the_container_is_refused() -> None:
         find_nested_mount_points("config", [a_container(config="../x")])
 
 
-def test_s33_directories_are_made_0755_whatever_the_umask(tmp_path: Path) -> None:
+def test_directories_are_made_0755_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
         make_mount_points(tmp_path, ["b/c", "d"])

@@ -1,4 +1,4 @@
-"""fsGroup: what is decided without root (plugins.md 5.1)."""
+"""fsGroup: what is decided without root."""
 
 import os
 import stat
@@ -22,7 +22,7 @@ ROOTS = {
     "right": (a_root(DIR | 0o2770), FsGroup(GID), True),
     "more than needed is right": (a_root(DIR | 0o3777), FsGroup(GID), True),
     "another group": (a_root(DIR | 0o2770, gid=1), FsGroup(GID), False),
-    "S39 no setgid": (a_root(DIR | 0o770), FsGroup(GID), False),
+    "no setgid": (a_root(DIR | 0o770), FsGroup(GID), False),
     "the group may not write": (a_root(DIR | 0o2750), FsGroup(GID), False),
     "the owner may not write": (a_root(DIR | 0o2570), FsGroup(GID), False),
     "the group may not enter": (a_root(DIR | 0o2760), FsGroup(GID), False),
@@ -78,7 +78,7 @@ def test_bits_are_added_and_none_taken(
     assert modes(volume) == expected
 
 
-def test_s40_links_are_not_followed_and_their_mode_is_left(volume: Path, tmp_path: Path) -> None:
+def test_links_are_not_followed_and_their_mode_is_left(volume: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("")
     outside.chmod(0o600)
@@ -88,7 +88,7 @@ def test_s40_links_are_not_followed_and_their_mode_is_left(volume: Path, tmp_pat
     assert stat.S_IMODE(outside.stat().st_mode) == 0o600
 
 
-def test_s39_a_right_root_spares_the_walk(volume: Path) -> None:
+def test_a_right_root_spares_the_walk(volume: Path) -> None:
     group = FsGroup(os.getgid(), policy=ChangePolicy.ON_ROOT_MISMATCH)
     assert ownership.apply(volume, group) == Applied(4)
     (volume / "script").chmod(0o600)
@@ -96,7 +96,7 @@ def test_s39_a_right_root_spares_the_walk(volume: Path) -> None:
     assert modes(volume)["script"] == 0o600
 
 
-def test_s39_a_root_without_setgid_has_all_walked(volume: Path) -> None:
+def test_a_root_without_setgid_has_all_walked(volume: Path) -> None:
     group = FsGroup(os.getgid(), policy=ChangePolicy.ON_ROOT_MISMATCH)
     ownership.apply(volume, group)
     (volume / "script").chmod(0o600)

@@ -1,4 +1,4 @@
-"""How much is used (plugins.md 0.8)."""
+"""How much is used."""
 
 import os
 import subprocess

@@ -63,7 +63,7 @@ NOW = "2026-01-02T03:04:05Z"
 NOT_OWNER = "PVC ns/c was not created for pod ns/web (pod is not owner)"
 
 REFUSED: dict[str, tuple[PodVolume, Claim, str]] = {
-    "K19: a claim that goes, and that nobody protects": (
+    "a claim that goes, and that nobody protects": (
         CLAIMED,
         a_claim(deleted=NOW),
         PREFIX + "PVC is being deleted",
@@ -73,7 +73,7 @@ REFUSED: dict[str, tuple[PodVolume, Claim, str]] = {
         a_claim(deleted=NOW, finalizers=("example.com/other",)),
         PREFIX + "PVC is being deleted",
     ),
-    "K18: a claim that waits for a volume": (
+    "a claim that waits for a volume": (
         CLAIMED,
         a_claim(ClaimPhase.PENDING, ""),
         PREFIX + "PVC is not bound",
@@ -121,7 +121,7 @@ def test_a_claim_is_refused(outer: PodVolume, claim: Claim, text: str) -> None:
 
 ACCEPTED: dict[str, tuple[PodVolume, Claim]] = {
     "a bound claim": (CLAIMED, a_claim()),
-    "K19: a claim that goes, but not before its pods": (
+    "a claim that goes, but not before its pods": (
         CLAIMED,
         a_claim(deleted=NOW, finalizers=("kubernetes.io/pvc-protection",)),
     ),
@@ -181,12 +181,12 @@ MOUNTING = Container("main", volume_mounts=(VolumeMount("data", "/data"),))
 MAPPING = Container("main", volume_devices=(VolumeDevice("data", "/dev/xda"),))
 
 MODES: dict[str, tuple[Container, VolumeMode, str]] = {
-    "K20: a device among volumeMounts": (
+    "a device among volumeMounts": (
         MOUNTING,
         VolumeMode.BLOCK,
         "volume data has volumeMode Block, but is specified in volumeMounts",
     ),
-    "K20: files among volumeDevices": (
+    "files among volumeDevices": (
         MAPPING,
         VolumeMode.FILESYSTEM,
         "volume data has volumeMode Filesystem, but is specified in volumeDevices",

@@ -31,15 +31,15 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         View(NAME, a_wanted("p1"), None),
         (VerifyAttached(NAME),),
     ),
-    "K01: an attachable volume waits until the API knows that it is used": (
+    "an attachable volume waits until the API knows that it is used": (
         View(NAME, a_wanted("p1", is_attachable=True), None),
         (),
     ),
-    "K01: once it is known to be used, it is looked for": (
+    "an attachable volume is looked for once the API knows that it is used": (
         View(NAME, a_wanted("p1", is_attachable=True, reported_in_use=True), None),
         (VerifyAttached(NAME),),
     ),
-    "K01: until the node's status lists it there is nothing to verify": (
+    "an attachable volume is not verified until the node's status lists it": (
         View(
             NAME,
             a_wanted("p1", is_attachable=True, reported_in_use=True),
@@ -48,11 +48,11 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         ),
         (),
     ),
-    "K36: what need not be attached waits for no status": (
+    "what need not be attached waits for no status": (
         View(NAME, a_wanted("p1"), None, is_attached=False),
         (VerifyAttached(NAME),),
     ),
-    "K02: a node that attaches itself attaches again what may be detached": (
+    "a node that attaches itself attaches again what may be detached": (
         View(
             NAME,
             a_wanted("p1", is_attachable=True),
@@ -61,19 +61,19 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         ),
         (Attach(NAME),),
     ),
-    "K02: and mounts what certainly is attached": (
+    "a node that attaches itself mounts what certainly is attached": (
         View(NAME, a_wanted("p1", is_attachable=True), ATTACHED_HERE, attaches_itself=True),
         (Mount(NAME, "p1"),),
     ),
-    "K02: a node that attaches itself asks nobody": (
+    "a node that attaches itself asks nobody": (
         View(NAME, a_wanted("p1", is_attachable=True), None, attaches_itself=True),
         (Attach(NAME),),
     ),
-    "K02: and detaches what nobody wants": (
+    "a node that attaches itself detaches what nobody wants": (
         View(NAME, None, ATTACHED_HERE, attaches_itself=True),
         (Detach(NAME),),
     ),
-    "K03: otherwise it is forgotten, and the controller detaches": (
+    "what nobody wants is forgotten, and the controller detaches it": (
         View(NAME, None, ATTACHED_HERE),
         (Forget(NAME),),
     ),
@@ -81,79 +81,82 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         View(NAME, a_wanted("p1"), an_actual(device=NOT_MOUNTED)),
         (Mount(NAME, "p1"),),
     ),
-    "K04: a block volume is mapped": (
+    "a block volume is mapped": (
         View(NAME, a_wanted("p1", use=BLOCK), an_actual(use=BLOCK)),
         (Map(NAME, "p1"),),
     ),
-    "K04: and unmapped": (
+    "a block volume that nobody wants is unmapped": (
         View(NAME, None, an_actual(a_mount("p1", use=BLOCK), use=BLOCK)),
         (Unmap(NAME, "p1"),),
     ),
-    "K04: and its device let go": (
+    "the device of an unmapped block volume is torn down": (
         View(NAME, None, an_actual(use=BLOCK)),
         (UnmapDevice(NAME),),
     ),
-    "K17: a second pod gets it beside the first": (
+    "a second pod gets the volume beside the first": (
         View(NAME, a_wanted("p1", "p2"), an_actual(a_mount("p1"))),
         (Mount(NAME, "p2"),),
     ),
-    "K17: a pod that leaves does not take the device with it": (
+    "a pod that leaves does not take the device with it": (
         View(NAME, a_wanted("p2"), an_actual(a_mount("p1"), a_mount("p2"))),
         (Unmount(NAME, "p1"),),
     ),
-    "K09: an uncertain mount is mounted again while it is wanted": (
+    "an uncertain mount is mounted again while it is wanted": (
         View(NAME, a_wanted("p1"), an_actual(a_mount("p1", UNCERTAIN))),
         (Mount(NAME, "p1"),),
     ),
-    "K09: and torn down when it is not": (
+    "an uncertain mount is torn down when it is not wanted": (
         View(NAME, None, an_actual(a_mount("p1", UNCERTAIN))),
         (Unmount(NAME, "p1"),),
     ),
-    "K05: an uncertain device is unmounted": (
+    "an uncertain device is unmounted": (
         View(NAME, None, an_actual(device=DeviceState.UNCERTAIN)),
         (UnmountDevice(NAME),),
     ),
-    "K06: a device that certainly is not mounted is not": (
+    "a device that certainly is not mounted is not unmounted": (
         View(NAME, None, an_actual(device=NOT_MOUNTED)),
         (Forget(NAME),),
     ),
-    "K26: content that may be out of date is set up again": (
+    "content that may be out of date is set up again": (
         View(NAME, a_wanted("p1"), an_actual(a_mount("p1", wants_remount=True))),
         (Mount(NAME, "p1"),),
     ),
-    "X08: unmounts of two pods go side by side": (
+    "unmounts of two pods go side by side": (
         View(NAME, None, an_actual(a_mount("p1"), a_mount("p2"))),
         (Unmount(NAME, "p1"), Unmount(NAME, "p2")),
     ),
-    "X08: a device waits for running unmounts": (
+    "a device waits for running unmounts": (
         View(NAME, None, an_actual(), busy=frozenset({"p1"})),
         (),
     ),
-    "X08: a running unmount does not keep another from starting": (
+    "a running unmount does not keep another from starting": (
         View(NAME, None, an_actual(a_mount("p1"), a_mount("p2")), busy=frozenset({"p1"})),
         (Unmount(NAME, "p2"),),
     ),
-    "X01: nothing starts beside an operation on the volume": (
+    "nothing starts beside an operation on the volume": (
         View(NAME, a_wanted("p2"), an_actual(a_mount("p1")), busy=frozenset({""})),
         (),
     ),
-    "K13: a pod that comes waits for one that is being unmounted": (
+    "a pod that comes waits for one that is being unmounted": (
         View(NAME, a_wanted("p2"), an_actual(a_mount("p1")), busy=frozenset({"p1"})),
         (),
     ),
-    "K13: a pod that comes does not wait for one that cannot be unmounted": (
+    "a pod that comes does not wait for one that cannot be unmounted": (
         View(NAME, a_wanted("p2"), an_actual(a_mount("p1", UNCERTAIN))),
         (Unmount(NAME, "p1"), Mount(NAME, "p2")),
     ),
-    "K17: of two pods that come, both are to be mounted": (
+    "of two pods that come, both are to be mounted": (
         View(NAME, a_wanted("p1", "p2"), an_actual()),
         (Mount(NAME, "p1"), Mount(NAME, "p2")),
     ),
-    "K38: nothing is unmounted before both pictures are complete": (
+    "nothing is unmounted before both pictures are complete": (
         View(NAME, None, an_actual(a_mount("p1")), may_destroy=False),
         (),
     ),
-    "K38: nor is a device": (View(NAME, None, an_actual(), may_destroy=False), ()),
+    "no device is unmounted before both pictures are complete": (
+        View(NAME, None, an_actual(), may_destroy=False),
+        (),
+    ),
     "what a pod has stays while it may want more than is known": (
         View(
             NAME,
@@ -163,7 +166,7 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         ),
         (Unmount(NAME, "p2"),),
     ),
-    "K37: but what is wanted is mounted at once": (
+    "what is wanted is mounted before both pictures are complete": (
         View(NAME, a_wanted("p1"), an_actual(a_mount("p1", UNCERTAIN)), may_destroy=False),
         (Mount(NAME, "p1"),),
     ),
@@ -184,7 +187,7 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         View(NAME, a_wanted("p1", capacity=2), an_actual(a_mount("p1"), size=1)),
         (),
     ),
-    "R07: not again when it refuses to grow in use": (
+    "a volume that refuses to grow in use is not tried again": (
         View(
             NAME,
             a_wanted("p1", capacity=2),
@@ -202,7 +205,7 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         ),
         (Mount(NAME, "p1"),),
     ),
-    "K47: under another label the old pod is unmounted first": (
+    "a volume wanted under another SELinux label: the old pod is unmounted first": (
         View(
             NAME,
             a_wanted("p2", selinux_label="new"),
@@ -210,11 +213,11 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         ),
         (Unmount(NAME, "p1"),),
     ),
-    "K47: then the device": (
+    "a volume wanted under another SELinux label: then its device is unmounted": (
         View(NAME, a_wanted("p2", selinux_label="new"), an_actual(selinux_label="old")),
         (UnmountDevice(NAME),),
     ),
-    "K47: then it is mounted anew": (
+    "a volume wanted under another SELinux label: then it is mounted anew": (
         View(NAME, a_wanted("p2", selinux_label="new"), an_actual(device=NOT_MOUNTED)),
         (Mount(NAME, "p2"),),
     ),

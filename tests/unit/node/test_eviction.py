@@ -42,36 +42,36 @@ def a_pod(*limits: str | None, medium: str = "", priority: int = 0) -> Pod:
 @pytest.mark.parametrize(
     ("pod", "used", "message"),
     [
-        pytest.param(a_pod("1Mi"), {"v0": MIB}, None, id="S07 just as much as allowed"),
+        pytest.param(a_pod("1Mi"), {"v0": MIB}, None, id="just as much as allowed"),
         pytest.param(
             a_pod("1Mi"),
             {"v0": MIB + 1},
             'Usage of EmptyDir volume "v0" exceeds the limit "1Mi". ',
-            id="S07 one byte more",
+            id="one byte more",
         ),
         pytest.param(
             a_pod("1024Ki"),
             {"v0": MIB + 1},
             'Usage of EmptyDir volume "v0" exceeds the limit "1Mi". ',
-            id="S07 the limit is told in its plain form",
+            id="the limit is told in its plain form",
         ),
         pytest.param(
             a_pod("1Mi", medium="Memory"),
             {"v0": 2 * MIB},
             'Usage of EmptyDir volume "v0" exceeds the limit "1Mi". ',
-            id="S07 in memory",
+            id="more than allowed, in memory",
         ),
-        pytest.param(a_pod("0"), {"v0": MIB}, None, id="S07 a limit of nothing is none"),
-        pytest.param(a_pod(None), {"v0": MIB}, None, id="S07 no limit"),
-        pytest.param(a_pod("1Mi"), {}, None, id="S07 nobody knows how much"),
+        pytest.param(a_pod("0"), {"v0": MIB}, None, id="a limit of nothing is none"),
+        pytest.param(a_pod(None), {"v0": MIB}, None, id="a volume without a limit"),
+        pytest.param(a_pod("1Mi"), {}, None, id="a volume whose usage is not known"),
         pytest.param(
             a_pod("1Gi", "1Mi"),
             {"v0": MIB, "v1": 2 * MIB},
             'Usage of EmptyDir volume "v1" exceeds the limit "1Mi". ',
-            id="S07 the second of two",
+            id="the second volume of two",
         ),
         pytest.param(
-            a_pod("1Mi", priority=2_000_000_000), {"v0": 2 * MIB}, None, id="S07 a critical pod"
+            a_pod("1Mi", priority=2_000_000_000), {"v0": 2 * MIB}, None, id="a critical pod"
         ),
     ],
 )
@@ -110,7 +110,7 @@ def node(tmp_path: Path) -> Node:
 TEXT = 'Usage of EmptyDir volume "v0" exceeds the limit "1Mi". '
 
 
-async def test_s07_the_pod_fails_and_its_owner_is_told(node: Node) -> None:
+async def test_the_pod_fails_and_its_owner_is_told(node: Node) -> None:
     await node.evictions.look()
     status = node.newest().status
     assert (status.phase, status.reason, status.message) == (PodPhase.FAILED, "Evicted", TEXT)

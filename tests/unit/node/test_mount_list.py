@@ -136,7 +136,7 @@ async def test_a_volume_may_be_mounted_twice(world: World) -> None:
     [
         pytest.param(False, False, False, id="nobody asks"),
         pytest.param(True, False, True, id="the container asks"),
-        pytest.param(False, True, True, id="F07 the claim is read-only, the mount is not"),
+        pytest.param(False, True, True, id="the claim is read-only, the mount is not"),
     ],
 )
 async def test_read_only(world: World, *, asked: bool, volume: bool, told: bool) -> None:
@@ -186,25 +186,25 @@ async def test_a_relative_path_in_the_container_is_made_absolute(
 @pytest.mark.parametrize(
     ("fields", "can", "told"),
     [
-        pytest.param({}, True, False, id="F08 not asked for"),
-        pytest.param({"recursive_read_only": "Disabled"}, True, False, id="F08 disabled"),
+        pytest.param({}, True, False, id="not asked for"),
+        pytest.param({"recursive_read_only": "Disabled"}, True, False, id="disabled"),
         pytest.param(
             {"recursive_read_only": "IfPossible", "read_only": True},
             True,
             True,
-            id="F08 if possible, and it is",
+            id="if possible, and it is",
         ),
         pytest.param(
             {"recursive_read_only": "IfPossible", "read_only": True},
             False,
             False,
-            id="F08 if possible, and it is not: plainly read-only",
+            id="if possible, and it is not: plainly read-only",
         ),
         pytest.param(
             {"recursive_read_only": "Enabled", "read_only": True, "mount_propagation": "None"},
             True,
             True,
-            id="F08 enabled",
+            id="enabled",
         ),
     ],
 )
@@ -234,7 +234,7 @@ ASKED = f'{UNRESOLVED}volume "data" requested recursive read-only mode'
             {"recursive_read_only": "Enabled"},
             True,
             f"{ASKED}, but it is not read-only",
-            id="F08 without readOnly",
+            id="without readOnly",
         ),
         pytest.param(
             {
@@ -244,49 +244,49 @@ ASKED = f'{UNRESOLVED}volume "data" requested recursive read-only mode'
             },
             True,
             f'{ASKED}, but it is not compatible with propagation "HostToContainer"',
-            id="F08 with propagation",
+            id="with propagation",
         ),
         pytest.param(
             {"recursive_read_only": "Enabled", "read_only": True},
             False,
             f"{ASKED}, but it is not supported by the runtime",
-            id="F08 a runtime that cannot",
+            id="a runtime that cannot",
         ),
         pytest.param(
             {"recursive_read_only": "Perhaps", "read_only": True},
             True,
             f'{UNRESOLVED}unknown recursive read-only mode "Perhaps"',
-            id="F08 an unknown mode",
+            id="an unknown mode",
         ),
         pytest.param(
             {"sub_path": "/a"},
             True,
             "error SubPath `/a` must not be an absolute path",
-            id="F06 an absolute subPath",
+            id="an absolute subPath",
         ),
         pytest.param(
             {"sub_path": "../a"},
             True,
             "unable to provision SubPath `../a`: must not contain '..'",
-            id="F06 a subPath above the volume",
+            id="a subPath above the volume",
         ),
         pytest.param(
             {"sub_path": "a/../b"},
             True,
             "unable to provision SubPath `a/../b`: must not contain '..'",
-            id="F06 a subPath that goes back",
+            id="a subPath that goes back",
         ),
         pytest.param(
             {"sub_path_expr": "$(B)/$(A)/$(SET)"},
             True,
             "missing value for A, B",
-            id="F06 a subPathExpr with variables that are not set",
+            id="a subPathExpr with variables that are not set",
         ),
         pytest.param(
             {"sub_path_expr": "$(UP)/a"},
             True,
             "unable to provision SubPath `../a`: must not contain '..'",
-            id="F06 a subPathExpr that becomes a bad subPath",
+            id="a subPathExpr that becomes a bad subPath",
         ),
     ],
 )
@@ -306,7 +306,7 @@ async def test_a_volume_that_is_not_mounted(world: World) -> None:
 
 
 class TestSubPath:
-    async def test_f06_dots_within_a_name_are_a_name(self, world: World) -> None:
+    async def test_dots_within_a_name_are_a_name(self, world: World) -> None:
         world.have()
         listed = await world.only(a_mount(sub_path="a..b"))
         target = world.layout.subpath(UID, "inner", "main", 0)
@@ -314,16 +314,14 @@ class TestSubPath:
         assert world.mounts.mounted() == (target,)
         assert (world.files / "a..b").is_dir()
 
-    async def test_f05_a_missing_one_gets_the_mode_of_the_root(self, world: World) -> None:
+    async def test_a_missing_one_gets_the_mode_of_the_root(self, world: World) -> None:
         world.have()
         world.files.chmod(0o2770)
         await world.only(a_mount(sub_path="a/b"))
         assert (world.files / "a").stat().st_mode & 0o7777 == 0o2770
         assert (world.files / "a/b").stat().st_mode & 0o7777 == 0o2770
 
-    async def test_f05_a_link_out_of_the_volume_is_refused_without_details(
-        self, world: World
-    ) -> None:
+    async def test_a_link_out_of_the_volume_is_refused_without_details(self, world: World) -> None:
         world.have()
         (world.files / "out").symlink_to("/")
         text = 'failed to prepare subPath for volumeMount "data" of container "main"'
@@ -336,7 +334,7 @@ class TestSubPath:
         await world.only(a_mount(sub_path_expr="logs/$(POD)"), environment=environment)
         assert (world.files / "logs/web-0").is_dir()
 
-    async def test_f09_a_container_started_again_gets_the_same_mount(self, world: World) -> None:
+    async def test_a_container_started_again_gets_the_same_mount(self, world: World) -> None:
         world.have()
         wishes = (a_mount(), a_mount("/part", sub_path="part"))
         first = await world.list(*wishes)
@@ -369,7 +367,7 @@ class TestImage:
 
 class TestDevices:
     @pytest.mark.parametrize(("read_only", "permissions"), [(False, "mrw"), (True, "r")])
-    async def test_f07_permissions(
+    async def test_a_read_only_device_may_not_be_written(
         self, world: World, *, read_only: bool, permissions: str
     ) -> None:
         world.have_device(read_only=read_only)

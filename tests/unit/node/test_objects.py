@@ -206,7 +206,7 @@ async def test_the_first_look_of_the_watch_is_no_news() -> None:
         assert world.told == []
 
 
-async def test_s25_an_object_that_was_missing_is_news_when_it_comes() -> None:
+async def test_an_object_that_was_missing_is_news_when_it_comes() -> None:
     world = World()
     async with world.running():
         world.objects.follow(a_pod("p1", CONFIG))
@@ -220,7 +220,7 @@ async def test_s25_an_object_that_was_missing_is_news_when_it_comes() -> None:
         assert await world.colour() == "blue"
 
 
-async def test_s26_an_object_that_goes_is_news_too() -> None:
+async def test_an_object_that_goes_is_news_too() -> None:
     world = World()
     world.settings("blue")
     async with world.running():
@@ -331,7 +331,7 @@ async def test_trust_bundles_of_a_signer() -> None:
 
     assert await chosen(SelectorDocument()) == ["PEM of a", "PEM of b"]
     assert await chosen(SelectorDocument(match_labels={"level": "high"})) == ["PEM of a"]
-    assert await chosen(None) == []  # S31
+    assert await chosen(None) == []  # a signer without selector matches nothing
 
 
 MISSING = {

@@ -100,7 +100,7 @@ ONE_PODS: tuple[type[Operation], ...] = (Unmount, Unmap)
 
 @pytest.mark.parametrize("kind", WHOLE)
 @pytest.mark.parametrize("other", [*WHOLE, *ONE_PODS])
-async def test_x01_an_operation_on_a_volume_excludes_every_other(
+async def test_an_operation_on_a_volume_excludes_every_other(
     kind: type[Operation], other: type[Operation]
 ) -> None:
     async with World().running() as world:
@@ -110,17 +110,21 @@ async def test_x01_an_operation_on_a_volume_excludes_every_other(
 
 
 TOGETHER: dict[str, tuple[Operation, Operation, Started | Busy]] = {
-    "X01: two pods": (Unmount(V, "p1"), Unmount(V, "p2"), Started()),
-    "X01: two kinds for two pods": (Unmap(V, "p1"), Unmount(V, "p2"), Started()),
-    "X01: twice for one pod": (Unmount(V, "p1"), Unmount(V, "p1"), Busy()),
-    "X07: a second pod's mount": (Mount(V, "p1"), Mount(V, "p2"), Busy()),
-    "X07: files of two pods alone": (
+    "unmounts for two pods run side by side": (Unmount(V, "p1"), Unmount(V, "p2"), Started()),
+    "two kinds of operation for two pods run side by side": (
+        Unmap(V, "p1"),
+        Unmount(V, "p2"),
+        Started(),
+    ),
+    "the same operation twice for one pod waits": (Unmount(V, "p1"), Unmount(V, "p1"), Busy()),
+    "a second pod's mount waits for the first": (Mount(V, "p1"), Mount(V, "p2"), Busy()),
+    "mounts of volumes that belong to one pod each run side by side": (
         Mount("example.com/files/p1-pv", "p1"),
         Mount("example.com/files/p2-pv", "p2"),
         Started(),
     ),
-    "X08: the device beside an unmount": (Unmount(V, "p1"), UnmountDevice(V), Busy()),
-    "X08: a mount beside an unmount": (Unmount(V, "p1"), Mount(V, "p2"), Busy()),
+    "the device waits for an unmount": (Unmount(V, "p1"), UnmountDevice(V), Busy()),
+    "a mount waits for an unmount": (Unmount(V, "p1"), Mount(V, "p2"), Busy()),
 }
 
 
@@ -143,7 +147,7 @@ async def test_who_is_busy_is_told() -> None:
         assert world.operations.busy(V) == {""}
 
 
-async def test_x02_a_failed_operation_waits() -> None:
+async def test_a_failed_operation_waits() -> None:
     async with World().running() as world:
         await world.fail(Mount(V, "p1"))
         await world.clock.advance(0.25)
@@ -151,7 +155,7 @@ async def test_x02_a_failed_operation_waits() -> None:
         assert await world.start(Mount(V, "p2")) == Started()
 
 
-async def test_x02_another_kind_for_the_same_pod_ends_the_wait() -> None:
+async def test_another_kind_for_the_same_pod_ends_the_wait() -> None:
     async with World().running() as world:
         await world.fail(Mount(V, "p1"), times=5)
         await world.fail(Unmount(V, "p1"))
@@ -160,7 +164,7 @@ async def test_x02_another_kind_for_the_same_pod_ends_the_wait() -> None:
         assert await world.start(Mount(V, "p1")) == PutOff(0.5)
 
 
-async def test_x03_the_pauses() -> None:
+async def test_pauses_double_up_to_two_minutes_and_two_seconds() -> None:
     pauses = []
     async with World().running() as world:
         for _ in range(10):
@@ -171,7 +175,7 @@ async def test_x03_the_pauses() -> None:
     assert pauses == [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122]
 
 
-async def test_x03_a_success_makes_good() -> None:
+async def test_a_success_forgets_earlier_failures() -> None:
     async with World().running() as world:
         await world.fail(Mount(V, "p1"), times=4)
         await world.clock.advance(8)
@@ -180,7 +184,7 @@ async def test_x03_a_success_makes_good() -> None:
         assert await world.start(Mount(V, "p1")) == PutOff(0.5)
 
 
-async def test_x04_what_runs_counts_before_what_failed() -> None:
+async def test_what_runs_counts_before_what_failed() -> None:
     async with World().running() as world:
         await world.fail(Unmount(V, "p1"))
         await world.fail(Unmount(V, "p2"))
@@ -188,14 +192,14 @@ async def test_x04_what_runs_counts_before_what_failed() -> None:
         assert await world.start(UnmountDevice(V)) == Busy()
 
 
-async def test_x05_a_pod_keeps_its_pause_when_the_same_succeeds_for_another() -> None:
+async def test_a_pod_keeps_its_pause_when_the_same_succeeds_for_another() -> None:
     async with World().running() as world:
         await world.fail(Unmount(V, "p2"))
         await world.succeed(Unmount(V, "p1"))
         assert await world.start(Unmount(V, "p2")) == PutOff(0.5)
 
 
-async def test_k16_a_pod_that_waits_gets_its_chance_when_another_has_left() -> None:
+async def test_a_pod_that_waits_gets_its_chance_when_another_has_left() -> None:
     async with World().running() as world:
         await world.fail(Mount(V, "p2"), times=9)
         await world.succeed(Unmount(V, "p1"))
@@ -227,7 +231,7 @@ ENDS: dict[str, tuple[Exception | None, Started | PutOff]] = {
     "a success": (None, Started()),
     "a failure": (VolumeError("no"), PutOff(0.5)),
     "another failure of ours": (MooringError("no"), PutOff(0.5)),
-    "X06: a bug": (RuntimeError("oops"), PutOff(0.5)),
+    "a bug": (RuntimeError("oops"), PutOff(0.5)),
 }
 
 

@@ -119,16 +119,16 @@ Arrange = Callable[[Node], object]
 @pytest.mark.parametrize(
     "arrange",
     [
-        pytest.param(lambda node: node.volume(), id="F01 an empty volume"),
-        pytest.param(lambda node: node.volume("p1", "a", "b"), id="F01 nested empty directories"),
-        pytest.param(lambda node: node.layout.pod("p1").mkdir(), id="F01 nothing at all"),
+        pytest.param(lambda node: node.volume(), id="an empty volume"),
+        pytest.param(lambda node: node.volume("p1", "a", "b"), id="nested empty directories"),
+        pytest.param(lambda node: node.layout.pod("p1").mkdir(), id="nothing at all"),
         pytest.param(
             lambda node: node.layout.subpath("p1", "pv", "main", 0).mkdir(parents=True),
-            id="F01 an empty place for a subPath",
+            id="an empty place for a subPath",
         ),
         pytest.param(
             lambda node: (node.layout.pod("p1") / "containers/main/log").mkdir(parents=True),
-            id="F01 what containers have left",
+            id="what containers have left",
         ),
     ],
 )
@@ -174,12 +174,12 @@ def mount_of_csi(node: Node) -> None:
 @pytest.mark.parametrize(
     "arrange",
     [
-        pytest.param(put_file, id="F02 a file in a volume"),
-        pytest.param(put_file_beside_empty_directories, id="F02 a file, and empty directories"),
-        pytest.param(put_link, id="F02 a link in a volume"),
-        pytest.param(put_file_at_subpath, id="F02 a file where a subPath was"),
-        pytest.param(mount, id="F03 a mount"),
-        pytest.param(mount_of_csi, id="F03 a mount of a CSI driver"),
+        pytest.param(put_file, id="a file in a volume"),
+        pytest.param(put_file_beside_empty_directories, id="a file, and empty directories"),
+        pytest.param(put_link, id="a link in a volume"),
+        pytest.param(put_file_at_subpath, id="a file where a subPath was"),
+        pytest.param(mount, id="a mount"),
+        pytest.param(mount_of_csi, id="a mount of a CSI driver"),
     ],
 )
 async def test_what_may_be_of_value_stays(node: Node, arrange: Arrange) -> None:
@@ -201,13 +201,13 @@ async def test_one_that_stays_keeps_no_other_back(node: Node) -> None:
     assert not node.has_directory("p2")
 
 
-async def test_f04_no_directory_of_pods(node: Node) -> None:
+async def test_without_a_directory_of_pods_a_sweep_is_an_error(node: Node) -> None:
     node.layout.pods.rmdir()
     with pytest.raises(HostError, match="no such file or directory"):
         await node.orphans().sweep()
 
 
-async def test_f04_a_pod_that_is_known_is_not_touched(node: Node) -> None:
+async def test_a_pod_that_is_known_is_not_touched(node: Node) -> None:
     node.volume()
     node.known = {"p1"}
     assert await node.orphans().sweep() == Swept((), ())
@@ -249,7 +249,7 @@ async def test_a_later_sweep_finds_what_was_in_the_way(node: Node) -> None:
 
 
 class TestSenseless:
-    """Volumes that could not be rebuilt: K42, and tried more than once, unlike upstream."""
+    """Volumes of unknown plugins cannot be rebuilt; they are tried often, unlike upstream."""
 
     def make_senseless(self, node: Node, uid: str = "p1") -> Path:
         path = node.layout.volume(uid, "example.com/late", "pv")
@@ -263,7 +263,7 @@ class TestSenseless:
         node.machine.registry.find_by_name = registry.find_by_name  # type: ignore[method-assign]  # it came late
         return late
 
-    async def test_k42_not_wanted_it_is_tried_until_it_works(self, node: Node) -> None:
+    async def test_not_wanted_it_is_tried_until_it_works(self, node: Node) -> None:
         self.make_senseless(node)
         async with node.running():
             assert counted(node.machine, "force_cleaned_")["failed_volume_operations_total"] == 1
@@ -276,7 +276,7 @@ class TestSenseless:
                 "failed_volume_operation_errors_total": 1,
             }
 
-    async def test_k42_nothing_before_the_pictures_are_complete(self, node: Node) -> None:
+    async def test_nothing_before_the_pictures_are_complete(self, node: Node) -> None:
         self.make_senseless(node)
         node.is_complete = False
         async with node.running():
@@ -285,7 +285,7 @@ class TestSenseless:
             await node.rest()
             assert node.world.backend.calls == []
 
-    async def test_k42_wanted_it_is_left_to_its_pod(self, node: Node) -> None:
+    async def test_wanted_it_is_left_to_its_pod(self, node: Node) -> None:
         path = self.make_senseless(node)
         node.known, node.wanted = {"p1"}, {"p1"}
         async with node.running():
@@ -297,7 +297,7 @@ class TestSenseless:
             await node.reach(lambda: node.world.backend.calls == ["tear_down pv p1"])
             assert path.exists()  # the plugin is played; and the pod is known
 
-    async def test_k42_set_up_anew_it_has_been_taken_away_by_its_pod(self, node: Node) -> None:
+    async def test_set_up_anew_it_has_been_taken_away_by_its_pod(self, node: Node) -> None:
         path = self.make_senseless(node)
         node.wanted = {"p1"}
         async with node.running():

@@ -45,7 +45,7 @@ async def test_a_place_that_is_taken_by_a_file(world: World) -> None:
         await world.directories.make(UID)
 
 
-async def test_f01_empty_directories_of_volumes_go(world: World) -> None:
+async def test_empty_directories_of_volumes_go(world: World) -> None:
     await world.directories.make(UID)
     world.volume()
     devices = world.layout.devices(UID) / "kubernetes.io~csi"
@@ -59,7 +59,7 @@ async def test_what_is_gone_needs_no_removing(world: World) -> None:
     assert not world.layout.pod(UID).exists()
 
 
-async def test_f02_a_file_in_a_volume_stays_with_all_above_it(world: World) -> None:
+async def test_a_file_in_a_volume_stays_with_all_above_it(world: World) -> None:
     kept = world.volume() / "data"
     kept.write_text("precious")
     other = world.layout.pod(UID) / "plugins" / "mark"
@@ -71,7 +71,7 @@ async def test_f02_a_file_in_a_volume_stays_with_all_above_it(world: World) -> N
     assert other.exists()
 
 
-async def test_f02_so_does_a_directory_in_a_volume(world: World) -> None:
+async def test_a_directory_in_a_volume_stays_with_all_above_it(world: World) -> None:
     kept = world.volume("inside")
     with pytest.raises(KernelRefused):
         await world.directories.remove(UID)
@@ -86,7 +86,7 @@ async def test_targets_of_subpaths_go_when_they_are_empty(world: World) -> None:
     assert not world.layout.pod(UID).exists()
 
 
-async def test_f02_a_target_of_a_subpath_with_something_in_it_stays(world: World) -> None:
+async def test_a_target_of_a_subpath_with_something_in_it_stays(world: World) -> None:
     kept = world.layout.subpath(UID, "pv", "main", 0) / "file"
     kept.parent.mkdir(parents=True)
     kept.touch()

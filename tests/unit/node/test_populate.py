@@ -157,7 +157,7 @@ def claimed(name: str = "data", claim: str = "c", *, read_only: bool = False) ->
 CONFIG = PodVolume(name="config", config_map=ConfigMapSource("settings"))
 
 
-async def test_k21_only_volumes_that_are_used_are_wanted(world: World) -> None:
+async def test_only_volumes_that_are_used_are_wanted(world: World) -> None:
     await world.process(a_pod(scratch("a"), scratch("b"), unused="b"))
     assert world.names == ["kubernetes.io/scratch/p1-a"]
 
@@ -181,7 +181,7 @@ async def test_a_claim_is_followed_to_its_volume(world: World) -> None:
     assert wanted.pods["p1"].outer_names == {"data"}
 
 
-async def test_k22_two_names_of_one_claim_are_one_volume(world: World) -> None:
+async def test_two_names_of_one_claim_are_one_volume(world: World) -> None:
     world.bind()
     await world.process(a_pod(claimed("a"), claimed("b")))
     assert world.wanted().pods["p1"].outer_names == {"a", "b"}
@@ -245,7 +245,7 @@ async def test_a_plugin_that_cannot_name_its_volume(world: World) -> None:
     )
 
 
-async def test_k20_a_block_volume_among_files_is_not_in_use(world: World) -> None:
+async def test_a_block_volume_among_files_is_not_in_use(world: World) -> None:
     world.bind(volumeMode="Block")
     populated = await world.process(a_pod(claimed()))
     assert populated.errors == (
@@ -292,7 +292,7 @@ async def test_said_again_the_size_is_news(world: World) -> None:
     assert world.wanted().capacity == 2 * GIB
 
 
-async def test_r08_who_only_reads_sees_the_size_at_first_and_no_growth(world: World) -> None:
+async def test_who_only_reads_sees_the_size_at_first_and_no_growth(world: World) -> None:
     world.bind()
     reader = a_pod(claimed(read_only=True))
     await world.process(reader)
@@ -336,7 +336,7 @@ async def test_the_time_of_the_first_wish_stays_unless_it_is_for_news(world: Wor
     assert world.wanted("kubernetes.io/files/p1-config").pods["p1"].since == 60
 
 
-async def test_k36_a_volume_that_need_not_be_attached_does_not_begin_to(world: World) -> None:
+async def test_a_volume_that_need_not_be_attached_does_not_begin_to(world: World) -> None:
     world.bind()
     pod = a_pod(claimed())
     await world.process(pod)
@@ -368,7 +368,7 @@ async def test_a_name_that_fails_later_stays_understood(world: World) -> None:
     assert len(world.names) == 2
 
 
-async def test_k31_the_limit_of_a_volume_on_disk_goes_with_the_wish(world: World) -> None:
+async def test_the_limit_of_a_volume_on_disk_goes_with_the_wish(world: World) -> None:
     await world.process(a_pod(scratch(size="1Gi"), limit="2Gi"))
     assert world.wanted("kubernetes.io/scratch/p1-tmp").pods["p1"].size_limit == GIB
 

@@ -61,7 +61,7 @@ def counted(machine: Machine) -> dict[str, float]:
     }
 
 
-async def test_k37_a_volume_of_a_pod_is_uncertain_in_every_respect(tmp_path: Path) -> None:
+async def test_a_volume_of_a_pod_is_uncertain_in_every_respect(tmp_path: Path) -> None:
     world = a_world(tmp_path, FakeCloudDisk)
     volume(world.machine.host.layout, "p1")
     rebuilt = await rebuild(world.machine)
@@ -77,7 +77,7 @@ async def test_k37_a_volume_of_a_pod_is_uncertain_in_every_respect(tmp_path: Pat
     assert counted(world.machine)["operations_errors_total"] == 0
 
 
-async def test_k37_set_up_again_it_is_mounted_and_nothing_is_torn_down(tmp_path: Path) -> None:
+async def test_set_up_again_it_is_mounted_and_nothing_is_torn_down(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         volume(world.machine.host.layout, "p1")
         await rebuild(world.machine)
@@ -87,7 +87,7 @@ async def test_k37_set_up_again_it_is_mounted_and_nothing_is_torn_down(tmp_path:
         assert world.backend.calls == ["mount_device pv", "set_up pv p1"]
 
 
-async def test_k38_k41_two_pods_gone_are_torn_down_and_then_the_device(tmp_path: Path) -> None:
+async def test_two_pods_gone_are_torn_down_and_then_the_device(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         for uid in ("p1", "p2"):
             volume(world.machine.host.layout, uid)
@@ -99,7 +99,9 @@ async def test_k38_k41_two_pods_gone_are_torn_down_and_then_the_device(tmp_path:
         assert not list(world.machine.actual.volumes())
 
 
-async def test_k39_the_api_is_down_until_it_answers(tmp_path: Path) -> None:
+async def test_with_the_api_down_attachments_stay_uncertain_until_it_answers(
+    tmp_path: Path,
+) -> None:
     world = a_world(tmp_path, FakeCloudDisk)
     volume(world.machine.host.layout, "p1")
     answers: list[Exception] = [ConnectionLost("refused"), ConnectionLost("refused")]
@@ -123,7 +125,7 @@ async def test_k39_the_api_is_down_until_it_answers(tmp_path: Path) -> None:
     assert only(world.machine).device_path == "/dev/sdb"
 
 
-async def test_k40_a_set_up_that_fails_for_good_leaves_it_uncertain(tmp_path: Path) -> None:
+async def test_a_set_up_that_fails_for_good_leaves_it_uncertain(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         volume(world.machine.host.layout, "p1")
         await rebuild(world.machine)
@@ -139,11 +141,16 @@ async def test_k40_a_set_up_that_fails_for_good_leaves_it_uncertain(tmp_path: Pa
 @pytest.mark.parametrize(
     ("status", "attachability", "device"),
     [
-        pytest.param({}, Attachability.NO, "", id="K43 not in volumesAttached"),
+        pytest.param({}, Attachability.NO, "", id="not in volumesAttached"),
         pytest.param(
-            {f"{DISK}/pv": "/dev/sdb"}, Attachability.YES, "/dev/sdb", id="K43 in volumesAttached"
+            {f"{DISK}/pv": "/dev/sdb"}, Attachability.YES, "/dev/sdb", id="in volumesAttached"
         ),
-        pytest.param({f"{DISK}/other": "/dev/sdc"}, Attachability.NO, "", id="K43 only another is"),
+        pytest.param(
+            {f"{DISK}/other": "/dev/sdc"},
+            Attachability.NO,
+            "",
+            id="another volume in volumesAttached",
+        ),
     ],
 )
 async def test_what_the_node_status_adds(
@@ -187,19 +194,19 @@ Arrange = Callable[[Layout], object]
             lambda layout: volume(layout, "p1", "example.com/gone"),
             Trace(Kind.FILES, "example.com/gone", "pv", "p1"),
             "no volume plugin matched name: example.com/gone",
-            id="K42 an unknown plugin",
+            id="an unknown plugin",
         ),
         pytest.param(
             lambda layout: link(layout, "p1", EMPTY_DIR),
             Trace(Kind.BLOCK, EMPTY_DIR, "pv", "p1"),
             f"no block volume plugin matched name: {EMPTY_DIR}",
-            id="K42 a device of a plugin that has none",
+            id="a device of a plugin that has none",
         ),
         pytest.param(
             lambda layout: layout.subpath("p1", "host", "main", 0).mkdir(parents=True),
             Trace(Kind.PARTS, "", "host", "p1"),
             "only parts of it are there",
-            id="K42 a part of a host path, which has no directory",
+            id="a part of a host path, which has no directory",
         ),
     ],
 )
@@ -260,9 +267,7 @@ async def test_unique_names(tmp_path: Path, make_plugin: MakePlugin) -> None:
 class TestDevices:
     """Mounted or mapped for all pods; found even where no pod got so far, unlike upstream."""
 
-    async def test_k44_k46_a_device_without_a_pod_is_found_and_taken_away(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_a_device_without_a_pod_is_found_and_taken_away(self, tmp_path: Path) -> None:
         async with a_world(tmp_path) as world:
             world.machine.host.layout.global_mount(DISK, "pv").mkdir(parents=True)
             rebuilt = await rebuild(world.machine)
@@ -272,7 +277,7 @@ class TestDevices:
             await world.settle()
             assert world.backend.calls == ["unmount_device pv"]
 
-    async def test_k44_wanted_again_it_is_mounted_again(self, tmp_path: Path) -> None:
+    async def test_wanted_again_it_is_mounted_again(self, tmp_path: Path) -> None:
         async with a_world(tmp_path) as world:
             world.machine.host.layout.global_mount(DISK, "pv").mkdir(parents=True)
             await rebuild(world.machine)

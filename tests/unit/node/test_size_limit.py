@@ -27,10 +27,10 @@ GIT = VolumeUse(inline=PodVolume(name="v", git_repo=GitRepoSource("r")))
 SECRET = VolumeUse(inline=PodVolume(name="v", secret=SecretSource("s")))
 
 LIMITS: dict[str, tuple[tuple[str, ...], VolumeUse, int | None]] = {
-    "K31: the volume's own limit is the smaller one": (("2Gi",), scratch("1Gi"), GIB),
-    "K31: the pod's limit is the smaller one": (("2Gi",), scratch("3Gi"), 2 * GIB),
-    "K31: only the volume has a limit": (("",), scratch("1Gi"), GIB),
-    "K31: memory is not on disk": (("2Gi",), scratch("1Gi", "Memory"), None),
+    "the volume's own limit is the smaller one": (("2Gi",), scratch("1Gi"), GIB),
+    "the pod's limit is the smaller one": (("2Gi",), scratch("3Gi"), 2 * GIB),
+    "only the volume has a limit": (("",), scratch("1Gi"), GIB),
+    "memory is not on disk": (("2Gi",), scratch("1Gi", "Memory"), None),
     "huge pages are not on disk": (("2Gi",), scratch("1Gi", "HugePages"), None),
     "no limit at all": (("",), scratch(), None),
     "a limit of nothing is none": (("2Gi",), scratch("0"), 2 * GIB),

@@ -84,10 +84,10 @@ async def test_a_token_for_the_api_server_names_no_audience() -> None:
 
 
 AGES: dict[str, tuple[int, float, str]] = {
-    "S29: young": (HOUR, 0.8 * HOUR - MOST_JITTER_SECONDS, "token-1"),
-    "S29: with a fifth of its life left": (HOUR, 0.8 * HOUR + 1, "token-2"),
-    "S29: of a long life, within the first day": (48 * HOUR, 24 * HOUR - 11, "token-1"),
-    "S29: of a long life, after a day": (48 * HOUR, 24 * HOUR + 1, "token-2"),
+    "young": (HOUR, 0.8 * HOUR - MOST_JITTER_SECONDS, "token-1"),
+    "with a fifth of its life left": (HOUR, 0.8 * HOUR + 1, "token-2"),
+    "of a long life, within the first day": (48 * HOUR, 24 * HOUR - 11, "token-1"),
+    "of a long life, after a day": (48 * HOUR, 24 * HOUR + 1, "token-2"),
     "expired": (HOUR, HOUR + 1, "token-2"),
 }
 
@@ -119,7 +119,7 @@ async def test_pods_that_started_together_do_not_ask_together() -> None:
     assert 0 < len(world.issuer.requests) - len(wishes) < len(wishes)
 
 
-async def test_s29_an_old_token_is_better_than_none_until_it_expires() -> None:
+async def test_an_old_token_is_better_than_none_until_it_expires() -> None:
     world = World()
     await world.token()
     world.issuer.error = ConnectionLost("nobody is there")

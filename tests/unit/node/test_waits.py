@@ -69,7 +69,7 @@ class World:
         return task
 
 
-async def test_k21_a_pod_that_uses_no_volume_waits_for_none() -> None:
+async def test_a_pod_that_uses_no_volume_waits_for_none() -> None:
     await World().waits.mounted(a_pod())
 
 
@@ -84,7 +84,7 @@ async def test_a_wait_ends_with_the_last_volume() -> None:
     await waiting
 
 
-async def test_k22_one_volume_under_two_names_is_mounted_once() -> None:
+async def test_one_volume_under_two_names_is_mounted_once() -> None:
     world = World()
     world.want("a+b")
     world.mount("a+b")
@@ -102,7 +102,7 @@ async def test_an_uncertain_volume_is_not_mounted() -> None:
     await waiting
 
 
-async def test_k18_what_cannot_be_found_out_is_told_at_once() -> None:
+async def test_what_cannot_be_found_out_is_told_at_once() -> None:
     world = World()
     waiting = await world.waiting(a_pod("v"))
     world.waits.failed(UID, ["error processing PVC ns/c: PVC is not bound"])
@@ -140,7 +140,7 @@ async def test_an_error_does_not_matter_when_all_is_mounted() -> None:
     await world.waits.mounted(a_pod("v"))
 
 
-async def test_k23_all_that_is_missing_is_listed_in_order() -> None:
+async def test_all_that_is_missing_is_listed_in_order() -> None:
     world = World()
     world.want("e")
     world.attach("e")  # and its mount fails
@@ -155,7 +155,7 @@ async def test_k23_all_that_is_missing_is_listed_in_order() -> None:
     assert [wanted.name for wanted in refusal.value.missing.unattached] in (["a", "d"], ["d", "a"])
 
 
-async def test_k24_after_two_minutes_and_three_seconds_a_wait_gives_up() -> None:
+async def test_after_two_minutes_and_three_seconds_a_wait_gives_up() -> None:
     world = World()
     world.want("v")
     waiting = await world.waiting(a_pod("v"))
@@ -192,7 +192,7 @@ async def test_a_wait_for_the_end_lasts_as_long_as_anything_is_mounted() -> None
     await waiting
 
 
-async def test_k49_doubt_does_not_hold_up_the_first_wait_but_the_second() -> None:
+async def test_doubt_does_not_hold_up_the_first_wait_but_the_second() -> None:
     world = World()
     world.doubt("a")
     await world.waits.unmounted(UID)

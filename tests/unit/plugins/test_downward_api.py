@@ -47,7 +47,7 @@ def test_all_that_is_wrong_is_told_at_a_time() -> None:
     assert str(refused.value) == "[unsupported fieldPath: spec.x, container nobody not found]"
 
 
-async def test_s32_labels_with_quotes_and_newlines_follow_the_pod(tmp_path: Path) -> None:
+async def test_labels_with_quotes_and_newlines_follow_the_pod(tmp_path: Path) -> None:
     plugin = DownwardApiPlugin(a_host(tmp_path, FakeMounts()))
     use = a_downward_use(LABELS_FILE)
     first = plugin.mounter(use, a_told_pod(labels={"b": 'x "y"\nz', "a": "1"}))

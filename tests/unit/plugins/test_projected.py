@@ -140,11 +140,11 @@ async def test_a_token_is_the_pods_own(api: PlayedApi) -> None:
 
 
 OWNED = {
-    "S28 nobody in particular": (None, None, 0o644),
-    "S28 one user": (1000, None, 0o600),
-    "S28 a group": (None, 2000, 0o600),
-    "S28 one user and a group": (1000, 2000, 0o600),
-    "S28 root is a user too": (0, None, 0o600),
+    "nobody in particular": (None, None, 0o644),
+    "one user": (1000, None, 0o600),
+    "a group": (None, 2000, 0o600),
+    "one user and a group": (1000, 2000, 0o600),
+    "root is a user too": (0, None, 0o600),
 }
 
 
@@ -159,9 +159,7 @@ async def test_credentials_are_for_the_pods_user_alone(
     assert files["user"] == FileContent(b"me", 0o644)
 
 
-async def test_s29_a_renewed_token_takes_the_place_of_the_old_one(
-    host: Host, api: PlayedApi
-) -> None:
+async def test_a_renewed_token_takes_the_place_of_the_old_one(host: Host, api: PlayedApi) -> None:
     mounter = ProjectedPlugin(host).mounter(a_projected_use([TOKEN]), a_told_pod())
     await mounter.set_up(a_request())
     api.token_text = "token-2"
@@ -169,7 +167,7 @@ async def test_s29_a_renewed_token_takes_the_place_of_the_old_one(
     assert (mounter.path / "token").read_text() == "token-2"
 
 
-async def test_s29_without_a_new_token_the_old_one_stays(host: Host, api: PlayedApi) -> None:
+async def test_without_a_new_token_the_old_one_stays(host: Host, api: PlayedApi) -> None:
     mounter = ProjectedPlugin(host).mounter(a_projected_use([TOKEN]), a_told_pod())
     await mounter.set_up(a_request())
     api.trouble = ConnectionLost("failed to fetch token: connection refused")
@@ -188,7 +186,7 @@ BUNDLES = {
         TrustBundleProjection("ca", name="nobody", optional=True),
         "",
     ),
-    "S31 a signer without selector, optional": (
+    "a signer without selector, optional": (
         TrustBundleProjection("ca", signer_name=SIGNER, optional=True),
         "",
     ),
@@ -206,7 +204,7 @@ NO_BUNDLES = {
         TrustBundleProjection("ca", name="nobody"),
         'while getting ClusterTrustBundle: clustertrustbundles "nobody" not found',
     ),
-    "S31 a signer without selector": (
+    "a signer without selector": (
         TrustBundleProjection("ca", signer_name=SIGNER),
         "combination of signerName and labelSelector matched zero ClusterTrustBundles",
     ),

@@ -43,7 +43,7 @@ async def test_one_secret_shown_a_thousand_times_does_not_fill_the_memory(
     assert not host.layout.root.exists()
 
 
-async def test_s25_an_optional_secret_may_come_later(host: Host, api: PlayedApi) -> None:
+async def test_an_optional_secret_may_come_later(host: Host, api: PlayedApi) -> None:
     user = a_secret_use("later", (KeyToPath("user", "who"),), optional=True)
     mounter = a_mounter(host, user)
     await mounter.set_up(a_request())
@@ -53,7 +53,7 @@ async def test_s25_an_optional_secret_may_come_later(host: Host, api: PlayedApi)
     assert (mounter.path / "who").read_bytes() == b"you"
 
 
-async def test_s26_a_secret_that_goes_leaves_its_files(host: Host, api: PlayedApi) -> None:
+async def test_a_secret_that_goes_leaves_its_files(host: Host, api: PlayedApi) -> None:
     mounter = a_mounter(host, a_secret_use())
     await mounter.set_up(a_request())
     del api.secrets["login"]

@@ -223,7 +223,7 @@ async def test_trouble_with_the_server_is_waited_out() -> None:
     }.values(),
     ids=("a right is missing", "the token is no good", "there is no such namespace"),
 )
-async def test_29_who_is_refused_the_lease_is_told_once(
+async def test_who_is_refused_the_lease_is_told_once(
     caplog: pytest.LogCaptureFixture, call: str, refusal: ApiError
 ) -> None:
     async with a_world() as world:

@@ -56,7 +56,7 @@ async def take(world: World, step: tuple[Any, ...], seed: int) -> None:
 
 
 @given(steps=STEPS, clocks=st.tuples(CLOCKS, CLOCKS, CLOCKS), seed=st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples // 4, deadline=None)
 def test_never_two_leaders_and_always_one_in_the_end(
     steps: list[tuple[Any, ...]], clocks: tuple[tuple[float, float], ...], seed: int
 ) -> None:

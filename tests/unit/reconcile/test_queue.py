@@ -418,7 +418,7 @@ class Ledger:
 
 
 @given(steps=STEPS, workers=st.integers(1, 3))
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 def test_no_key_has_two_workers_and_no_wish_is_lost(steps: list[Step], workers: int) -> None:
     ledger = Ledger(VirtualClock())
     asyncio.run(ledger.play(steps, workers))

@@ -83,7 +83,7 @@ class Chaos(World):
 
 
 @given(steps=STEPS)
-@settings(max_examples=400, deadline=None)
+@settings(deadline=None)
 def test_after_any_faults_the_cache_is_the_server_and_every_change_was_told_once(
     steps: list[tuple[Any, ...]],
 ) -> None:

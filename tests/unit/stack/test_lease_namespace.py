@@ -27,7 +27,7 @@ PLACES = {
 @pytest.mark.parametrize(
     ("flag", "env", "account", "context", "expected"), PLACES.values(), ids=PLACES
 )
-def test_29_where_leases_are(
+def test_the_namespace_of_leases(
     tmp_path: Path, flag: str, env: str, account: str, context: str, expected: str
 ) -> None:
     config = tmp_path / "config"

@@ -131,7 +131,7 @@ async def test_tokens_are_asked_for_with_the_rights_of_a_node(world: World) -> N
         assert tokens["vault"]["token"].count(".") == 2
 
 
-async def test_54_a_driver_that_dies_after_the_deed_has_done_it_once(world: World) -> None:
+async def test_a_driver_that_dies_after_the_deed_has_done_it_once(world: World) -> None:
     await world.create(DRIVERS, a_driver(DRIVER, attachRequired=False))
     await world.a_claimed_volume()
     world.driver.next("NodePublishVolume", After(Dies()))
@@ -149,7 +149,9 @@ async def test_54_a_driver_that_dies_after_the_deed_has_done_it_once(world: Worl
 
 
 @pytest.mark.parametrize("is_wanted", [True, False], ids=["the pod runs", "the pod was deleted"])
-async def test_37_a_restart(world: World, *, is_wanted: bool) -> None:
+async def test_after_a_restart_a_volume_is_published_again_or_unstaged(
+    world: World, *, is_wanted: bool
+) -> None:
     await world.create(DRIVERS, a_driver(DRIVER, attachRequired=False))
     await world.a_claimed_volume()
     async with world.node(), world.registrar():

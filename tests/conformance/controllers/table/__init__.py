@@ -1,4 +1,4 @@
-"""Stories that say how they end; the numbers are those of the scenarios in the fact sheet."""
+"""Stories that say how they end."""
 
 from collections.abc import Mapping
 

@@ -42,38 +42,38 @@ TEMPORARY = {"path": "/tmp/mooring-conformance/$s"}  # noqa: S108  nothing is th
 OF_WRONG_MODE = "due to incompatible volumeMode."
 
 MATCHING: Mapping[str, Story] = {
-    "1 a volume and a claim are bound": story(
+    "a volume and a claim are bound": story(
         create("volume", volume()), FREE, create("claim", claim()), BOTH_BOUND
     ),
-    "2 a volume that is too small is not taken": story(
+    "a volume that is too small is not taken": story(
         create("volume", volume(storage="1Gi")),
         create("claim", claim(storage="10Gi")),
         FREE,
         then("claim c: Pending"),
         told=(nothing_fits(),),
     ),
-    "4 the smallest that fits is taken": story(
+    "the smallest that fits is taken": story(
         create("volume", volume("v", "10Gi")),
         create("volume", volume("w", "2Gi")),
         create("claim", claim()),
         FREE,
         then("volume w: Bound +c BBC", "claim c: Bound w 2Gi BBC"),
     ),
-    "5 a reserved volume waits for its claim and beats a smaller one": story(
+    "a reserved volume waits for its claim and beats a smaller one": story(
         create("volume", volume(claimRef=reference())),
         then("volume v: Available -c"),
         create("volume", volume("w", "1Gi")),
         create("claim", claim()),
         then("volume v: Bound +c", "claim c: Bound v 5Gi BBC", "volume w: Available"),
     ),
-    "7 a volume of an older claim of that name is not taken": story(
+    "a volume of an older claim of that name is not taken": story(
         create("volume", volume(claimRef=reference(uid="older"))),
         then("volume v: Released +c"),
         create("claim", claim()),
         then("volume v: Released +c", "claim c: Pending"),
         told=(nothing_fits(),),
     ),
-    "11 a selector chooses by labels": story(
+    "a selector chooses by labels": story(
         create("volume", volume()),
         create("claim", claim(selector={"matchLabels": {"story": "$s", "tier": "a"}})),
         then("claim c: Pending"),
@@ -81,35 +81,35 @@ MATCHING: Mapping[str, Story] = {
         BOTH_BOUND,
         told=(nothing_fits(),),
     ),
-    "34 few access modes come before a small size": story(
+    "few access modes come before a small size": story(
         create("volume", volume("v", "5Gi")),
         create("volume", volume("w", "1Gi", accessModes=[ONCE, MANY])),
         create("claim", claim()),
         BOTH_BOUND,
         then("volume w: Available"),
     ),
-    "35 a reserved volume with more access modes": story(
+    "a reserved volume with more access modes": story(
         create("volume", volume("w", "5Gi")),
         create("volume", volume("v", "5Gi", accessModes=[ONCE, MANY], claimRef=reference())),
         create("claim", claim()),
         then("volume v: Bound +c", "volume w: Available"),
         kept=Kept.RESERVED_FIRST,
     ),
-    "36 a reserved volume that is too small is ignored": story(
+    "a reserved volume that is too small is ignored": story(
         create("volume", volume("w", "1Mi", claimRef=reference())),
         create("volume", volume()),
         create("claim", claim()),
         BOTH_BOUND,
         then("volume w: Available -c"),
     ),
-    "37 only a volume of its class will do": story(
+    "only a volume of its class will do": story(
         create("volume", volume("u", "1Gi")),
         create("volume", volume("w", "1Gi", storageClassName="$s-other")),
         create("volume", volume(storageClassName=FAST)),
         create("claim", claim(storageClassName=FAST)),
         BOTH_BOUND,
     ),
-    "39 the old annotation beats the class": story(
+    "the old annotation beats the class": story(
         create("volume", annotated(volume(), {BETA_CLASS: FAST})),
         create(
             "claim",
@@ -120,26 +120,26 @@ MATCHING: Mapping[str, Story] = {
         ),
         BOTH_BOUND,
     ),
-    "42 only a volume with its attributes will do": story(
+    "only a volume with its attributes will do": story(
         create("attributes class", an_attributes_class()),
         create("volume", volume("u", "1Gi")),
         create("volume", volume(volumeAttributesClassName="$s-gold")),
         create("claim", claim(volumeAttributesClassName="$s-gold")),
         BOTH_BOUND,
     ),
-    "43 block goes with block": story(
+    "block goes with block": story(
         create("volume", volume("u", "1Gi")),
         create("volume", volume(volumeMode="Block")),
         create("claim", claim(volumeMode="Block")),
         BOTH_BOUND,
     ),
-    "46 a reserved volume of the wrong mode stays free": story(
+    "a reserved volume of the wrong mode stays free": story(
         create("volume", volume(volumeMode="Block", claimRef=reference())),
         create("claim", claim()),
         then("volume v: Available -c", "claim c: Pending"),
         told=(nothing_fits(),),
     ),
-    "47 a volume of the wrong mode is told on both sides": story(
+    "a volume of the wrong mode is told on both sides": story(
         create("claim", claim(volumeMode="Block")),
         create("volume", volume(claimRef=reference(uid="$uid[c]"))),
         then("volume v: Pending +c", "claim c: Pending"),
@@ -168,25 +168,25 @@ MATCHING: Mapping[str, Story] = {
 }
 
 ASKED_FOR: Mapping[str, Story] = {
-    "18 a claim gets the volume it asks for": story(
+    "a claim gets the volume it asks for": story(
         create("volume", volume()),
         create("volume", volume("w", "1Gi")),
         create("claim", claim(volumeName="$s-v")),
         then("volume v: Bound +c BBC", "claim c: Bound v 5Gi"),
     ),
-    "22 the volume it asks for comes later": story(
+    "the volume it asks for comes later": story(
         create("claim", claim(volumeName="$s-v")),
         then("claim c: Pending v"),
         create("volume", volume()),
         then("volume v: Bound +c BBC", "claim c: Bound v 5Gi"),
     ),
-    "24 both sides agree: neither size nor class is looked at": story(
+    "both sides agree: neither size nor class is looked at": story(
         create("volume", volume(storage="1Mi", storageClassName=FAST, claimRef=reference())),
         create("claim", claim(volumeName="$s-v")),
         then("volume v: Bound +c", "claim c: Bound v 1Mi"),
         told=(LEFT_TO_OTHERS,),
     ),
-    "25 the volume it asks for is taken, and free again later": story(
+    "the volume it asks for is taken, and free again later": story(
         create("volume", volume()),
         create("claim", claim("first")),
         create("claim", claim(volumeName="$s-v")),
@@ -198,31 +198,31 @@ ASKED_FOR: Mapping[str, Story] = {
             of_claim(WARNING, "FailedBinding", 'volume "$s-v" already bound to a different claim.'),
         ),
     ),
-    "19 it asks for a volume without its access mode": story(
+    "a claim asks for a volume without its access mode": story(
         create("volume", volume()),
         create("claim", claim(volumeName="$s-v", accessModes=[MANY])),
         FREE,
         told=(mismatch("incompatible accessMode"),),
     ),
-    "27 it asks for a volume that is too small": story(
+    "a claim asks for a volume that is too small": story(
         create("volume", volume()),
         create("claim", claim(storage="10Gi", volumeName="$s-v")),
         FREE,
         told=(mismatch("requested PV is too small"),),
     ),
-    "28 it asks for a volume of another class": story(
+    "a claim asks for a volume of another class": story(
         create("volume", volume(storageClassName=FAST)),
         create("claim", claim(volumeName="$s-v")),
         FREE,
         told=(mismatch("storageClassName does not match"),),
     ),
-    "29 it asks for a volume with other attributes": story(
+    "a claim asks for a volume with other attributes": story(
         create("volume", volume(volumeAttributesClassName="$s-gold")),
         create("claim", claim(volumeName="$s-v")),
         FREE,
         told=(mismatch("volumeAttributesClassName does not match"),),
     ),
-    "31 it asks for a volume that is being deleted": story(
+    "a claim asks for a volume that is being deleted": story(
         create(
             "volume",
             volume() | {"metadata": {"name": "v", "finalizers": ["example.com/mine"]}},
@@ -232,7 +232,7 @@ ASKED_FOR: Mapping[str, Story] = {
         then("volume v: Available deleting", "claim c: Pending v"),
         told=(mismatch('the volume is marked for deletion "$s-v"'),),
     ),
-    "45 it asks for a volume of the wrong mode": story(
+    "a claim asks for a volume of the wrong mode": story(
         create("volume", volume(volumeMode="Block")),
         create("claim", claim(volumeName="$s-v")),
         FREE,
@@ -241,7 +241,7 @@ ASKED_FOR: Mapping[str, Story] = {
 }
 
 DELAYED: Mapping[str, Story] = {
-    "12 13 a delayed claim waits for a pod, and then for its node": story(
+    "a delayed claim waits for a pod, and then for its node": story(
         create("class", LOCAL),
         create("volume", volume(storageClassName=FAST)),
         create("claim", claim(storageClassName=FAST)),
@@ -253,7 +253,7 @@ DELAYED: Mapping[str, Story] = {
             of_claim(NORMAL, "WaitForPodScheduled", "waiting for pod p to be scheduled"),
         ),
     ),
-    "13 a delayed claim waits for the node of any of its pods": story(
+    "a delayed claim waits for the node of any of its pods": story(
         create("class", LOCAL),
         create("pod", a_pod("p", claim="c")),
         create("pod", a_pod("q", claim="c")),
@@ -266,7 +266,7 @@ DELAYED: Mapping[str, Story] = {
             WAITS,
         ),
     ),
-    "14 a volume reserved by the scheduler ends the wait": story(
+    "a volume reserved by the scheduler ends the wait": story(
         create("class", LOCAL),
         create("volume", volume(storageClassName=FAST)),
         create("claim", claim(storageClassName=FAST)),
@@ -274,7 +274,7 @@ DELAYED: Mapping[str, Story] = {
         then("volume v: Bound +c", "claim c: Bound v 5Gi BBC"),
         told=(WAITS,),
     ),
-    "17 a delayed claim is bound when its class disappears": story(
+    "a delayed claim is bound when its class disappears": story(
         create("class", LOCAL),
         create("volume", volume(storageClassName=FAST)),
         create("claim", claim(storageClassName=FAST)),
@@ -282,7 +282,7 @@ DELAYED: Mapping[str, Story] = {
         BOTH_BOUND,
         told=(WAITS,),
     ),
-    "48 a default class that comes later is given to waiting claims": story(
+    "a default class that comes later is given to waiting claims": story(
         create("claim", claim()),
         create("class", a_class("fast", is_default=True) | {"volumeBindingMode": WAIT}),
         delete("class", "fast"),
@@ -299,7 +299,7 @@ DELAYED: Mapping[str, Story] = {
         ),
         company=Company.NOBODY,
     ),
-    "50 a claim that wants no class gets no default class": story(
+    "a claim that wants no class gets no default class": story(
         create("claim", claim(storageClassName="")),
         create("class", a_class("fast", is_default=True)),
         create("volume", volume()),
@@ -310,20 +310,20 @@ DELAYED: Mapping[str, Story] = {
 }
 
 LOSING: Mapping[str, Story] = {
-    "54 a volume that forgot its claim is bound again": story(
+    "a volume that forgot its claim is bound again": story(
         create("volume", volume()),
         create("claim", claim()),
         change("volume", "v", {"spec": {"claimRef": None}}),
         BOTH_BOUND,
     ),
-    "55 a volume that points at another claim loses its own": story(
+    "a volume that points at another claim loses its own": story(
         create("volume", volume()),
         create("claim", claim()),
         change("volume", "v", {"spec": {"claimRef": {"uid": "other"}}}),
         then("claim c: Lost v BBC", "volume v: Released +c BBC"),
         told=(of_claim(WARNING, "ClaimMisbound", MISBOUND),),
     ),
-    "55 a volume to be deleted that points at another claim is kept for its own": story(
+    "a volume to be deleted that points at another claim is kept for its own": story(
         create(
             "volume",
             volume(persistentVolumeReclaimPolicy="Delete", csi=None, hostPath=TEMPORARY),
@@ -341,7 +341,7 @@ LOSING: Mapping[str, Story] = {
         ),
         kept=Kept.HELD,
     ),
-    "89 56 a volume torn away loses the claim, which is bound again when it comes back": story(
+    "a volume torn away loses the claim, which is bound again when it comes back": story(
         create("volume", volume()),
         create("claim", claim()),
         delete("volume", "v"),
@@ -352,7 +352,7 @@ LOSING: Mapping[str, Story] = {
         then("volume v #2: Bound +c BBC", "claim c: Bound v 5Gi BBC"),
         told=(of_claim(WARNING, "ClaimLost", LOST),),
     ),
-    "57 a volume whose file system has yet to grow": story(
+    "a volume whose file system has yet to grow": story(
         create(
             "volume",
             annotated(volume(storage="2Gi"), {PRE_RESIZE: "1Gi"}),
@@ -361,7 +361,7 @@ LOSING: Mapping[str, Story] = {
         then("claim c: Bound v 1Gi BBC"),
         told=(LEFT_TO_OTHERS,),
     ),
-    "59 phases that make no sense are put right": story(
+    "phases that make no sense are put right": story(
         create("volume", volume()),
         change_status("volume", "v", {"phase": "Released"}),
         FREE,

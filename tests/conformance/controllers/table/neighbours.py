@@ -54,10 +54,10 @@ PROTECTION: Mapping[str, Story] = {
         change("attributes class", "gold", {"metadata": {"finalizers": None}}),
         told=(NO_CLASS,),
     ),
-    "90 an unused claim goes at once": story(
+    "an unused claim goes at once": story(
         create("claim", quiet_claim()), delete("claim", "c"), GONE, told=(NO_CLASS,)
     ),
-    "90 what others hold is let go by us and kept by them": story(
+    "what others hold is let go by us and kept by them": story(
         create("claim", quiet_claim()),
         change(
             "claim",
@@ -68,7 +68,7 @@ PROTECTION: Mapping[str, Story] = {
         HELD,
         told=(NO_CLASS,),
     ),
-    "90 a claim stays while a pod on a node names it, finished or not": story(
+    "a claim stays while a pod on a node names it, finished or not": story(
         create("claim", quiet_claim()),
         create("pod", a_pod("p", node="$s-n", claim="c")),
         change_status("pod", "p", {"phase": "Succeeded"}),
@@ -78,7 +78,7 @@ PROTECTION: Mapping[str, Story] = {
         GONE,
         told=(NO_CLASS,),
     ),
-    "90 a claim goes only with its last user": story(
+    "a claim goes only with its last user": story(
         create("claim", quiet_claim()),
         create("pod", a_pod("p", node="$s-n", claim="c")),
         create("pod", a_pod("q", node="$s-n", claim="c")),
@@ -89,14 +89,14 @@ PROTECTION: Mapping[str, Story] = {
         GONE,
         told=(NO_CLASS,),
     ),
-    "90 a pod without a node does not keep a claim": story(
+    "a pod without a node does not keep a claim": story(
         create("claim", quiet_claim()),
         create("pod", a_pod("p", claim="c")),
         delete("claim", "c"),
         GONE,
         told=(NO_CLASS,),
     ),
-    "91 a bound volume goes when its claim has left": story(
+    "a bound volume goes when its claim has left": story(
         create("volume", volume()),
         create("claim", claim()),
         delete("volume", "v"),
@@ -104,7 +104,7 @@ PROTECTION: Mapping[str, Story] = {
         delete("claim", "c"),
         then("volume v: gone"),
     ),
-    "91 a volume that nobody has goes at once": story(
+    "a volume that nobody has goes at once": story(
         create("volume", volume()), delete("volume", "v"), then("volume v: gone")
     ),
     "attributes stay until the last volume and claim leave them": story(
@@ -165,20 +165,20 @@ FOREIGN = Told(
 )
 
 EPHEMERAL: Mapping[str, Story] = {
-    "92 a pod gets a claim of its own for each volume, and they go with it": story(
+    "a pod gets a claim of its own for each volume, and they go with it": story(
         create("pod", with_ephemeral("a", "b")),
         then("claim p-a: Pending", "claim p-b: Pending"),
         delete("pod", "p"),
         then("claim p-a: gone", "claim p-b: gone"),
         told=(no_class("p-a"), no_class("p-b")),
     ),
-    "92 a claim deleted under a waiting pod is made again": story(
+    "a claim deleted under a waiting pod is made again": story(
         create("pod", with_ephemeral("a")),
         delete("claim", "p-a"),
         then("claim p-a: gone", "claim p-a #2: Pending"),
         told=(no_class("p-a"), no_class("p-a #2")),
     ),
-    "92 a claim of somebody else is not taken, and what comes behind it waits": story(
+    "a claim of somebody else is not taken, and what comes behind it waits": story(
         create("claim", a_claim("p-a", **CLASSED)),
         create("pod", with_ephemeral("c", "a", "b")),
         then("claim p-c: Pending", "claim p-b: gone"),

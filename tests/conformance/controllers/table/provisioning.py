@@ -57,7 +57,7 @@ NO_CLASS = failed('storageclass.storage.k8s.io "$s-fast" not found')
 FIRST_CONSUMER = of_claim(NORMAL, "WaitForFirstConsumer", NO_CONSUMER)
 
 STORIES: Mapping[str, Story] = {
-    "80 a plugin makes a volume and the claim is bound to it": story(
+    "a plugin makes a volume and the claim is bound to it": story(
         create("class", on_host()),
         create("claim", claim(storageClassName=FAST)),
         BOUND_TO_MADE,
@@ -65,14 +65,14 @@ STORIES: Mapping[str, Story] = {
         then("claim c: gone", f"{MADE_LABEL}: gone"),
         told=(MADE,),
     ),
-    "80 a volume that was made is kept when its class says so": story(
+    "a volume that was made is kept when its class says so": story(
         create("class", on_host(reclaimPolicy="Retain")),
         create("claim", claim(storageClassName=FAST)),
         delete("claim", "c"),
         then(f"{MADE_LABEL}: Released +c BBC"),
         told=(MADE,),
     ),
-    "75 a volume that was made is not gone before its asset": story(
+    "a volume that was made is not gone before its asset": story(
         create("class", on_host()),
         create("claim", claim(storageClassName=FAST)),
         delete("volume", "made-up"),
@@ -80,33 +80,33 @@ STORIES: Mapping[str, Story] = {
         BOUND_TO_MADE,
         told=(MADE,),
     ),
-    "81 the class is not there, and comes later": story(
+    "the class is not there, and comes later": story(
         create("claim", claim(storageClassName=FAST)),
         NOT_MADE,
         create("class", on_host()),
         BOUND_TO_MADE,
         told=(NO_CLASS, MADE),
     ),
-    "81 nobody knows the plugin": story(
+    "nobody knows the plugin": story(
         create("class", storage_class(provisioner="kubernetes.io/unknown")),
         create("claim", claim(storageClassName=FAST)),
         NOT_MADE,
         told=(failed("no volume plugin matched name: kubernetes.io/unknown"),),
     ),
-    "81 volumes of the class are made by hand": story(
+    "volumes of the class are made by hand": story(
         create("class", storage_class(provisioner="kubernetes.io/no-provisioner")),
         create("claim", claim(storageClassName=FAST)),
         create("volume", volume(storageClassName=FAST)),
         then("volume v: Bound +c BBC", "claim c: Bound v 5Gi BBC"),
         told=(failed("no volume plugin matched name: kubernetes.io/no-provisioner"),),
     ),
-    "81 the plugin cannot make volumes": story(
+    "the plugin cannot make volumes": story(
         create("class", storage_class(provisioner="kubernetes.io/nfs")),
         create("claim", claim(storageClassName=FAST)),
         NOT_MADE,
         told=(failed("no provisionable volume plugin matched"),),
     ),
-    "82 what cannot be made for one node is to be scheduled anew": story(
+    "what cannot be made for one node is to be scheduled anew": story(
         create("node", a_node("n")),
         create("class", on_host(volumeBindingMode=WAIT)),
         create("claim", for_node("n", volumeMode="Block")),
@@ -119,7 +119,7 @@ STORIES: Mapping[str, Story] = {
             FIRST_CONSUMER,
         ),
     ),
-    "82 the node is not there, and comes later": story(
+    "the node is not there, and comes later": story(
         create("class", on_host(volumeBindingMode=WAIT)),
         create("claim", for_node("n")),
         NOT_MADE,
@@ -127,7 +127,7 @@ STORIES: Mapping[str, Story] = {
         change("claim", "c", {"metadata": {"annotations": {"note": "mine"}}}),
         told=(failed('Failed to get target node: node "$s-n" not found'), MADE),
     ),
-    "85 somebody outside makes the volume": story(
+    "somebody outside makes the volume": story(
         create("class", storage_class()),
         create("claim", claim(storageClassName=FAST)),
         NOT_MADE,
@@ -135,7 +135,7 @@ STORIES: Mapping[str, Story] = {
         then("claim c: Bound out 5Gi BBC", "volume out: Bound +c"),
         told=(waits_for("d.example.com"),),
     ),
-    "86 a driver has taken over the plugin of the class": story(
+    "a driver has taken over the plugin of the class": story(
         create("class", storage_class(provisioner="kubernetes.io/gce-pd")),
         create("claim", claim(storageClassName=FAST)),
         NOT_MADE,
@@ -149,7 +149,7 @@ STORIES: Mapping[str, Story] = {
         then("volume v: Available"),
         told=(waits_for("pd.csi.storage.gke.io"),),
     ),
-    "87 a plugin copies no data": story(
+    "a plugin copies no data": story(
         create("class", on_host()),
         create(
             "claim",
@@ -166,7 +166,7 @@ STORIES: Mapping[str, Story] = {
             ),
         ),
     ),
-    "87 a plugin takes no mount options": story(
+    "a plugin takes no mount options": story(
         create("class", on_host(mountOptions=["ro", "soft"])),
         create("claim", claim(storageClassName=FAST)),
         NOT_MADE,
@@ -177,7 +177,7 @@ STORIES: Mapping[str, Story] = {
             ),
         ),
     ),
-    "88 finalizers follow the policy of a volume that was made": story(
+    "finalizers follow the policy of a volume that was made": story(
         create("class", on_host()),
         create("claim", claim(storageClassName=FAST)),
         create(
@@ -189,7 +189,7 @@ STORIES: Mapping[str, Story] = {
         then("volume v: Available"),
         told=(MADE,),
     ),
-    "16 a delayed claim with a node gets a volume of its own": story(
+    "a delayed claim with a node gets a volume of its own": story(
         create("node", a_node("n")),
         create("class", on_host(volumeBindingMode=WAIT)),
         create("volume", volume(storageClassName=FAST)),

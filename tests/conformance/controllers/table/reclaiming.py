@@ -59,39 +59,39 @@ NO_RECYCLER = "No recycler plugin found for the volume!"
 ON_FIRE = "Recycle failed: failed to recycle volume: disk on fire"
 
 DELETED: Mapping[str, Story] = {
-    "60 a volume to be kept is kept": story(*let_go(left("Retain")), LEFT),
-    "69 a volume to be deleted is deleted": story(*let_go(left("Delete")), GONE),
-    "70 the plugin cannot delete": story(
+    "a volume to be kept is kept": story(*let_go(left("Retain")), LEFT),
+    "a volume to be deleted is deleted": story(*let_go(left("Delete")), GONE),
+    "the plugin cannot delete": story(
         *let_go(left("Delete", nfs=NFS)),
         then(failed(NO_DELETER)),
         told=(of_volume(WARNING, "VolumeFailedDelete", NO_DELETER),),
     ),
-    "70 there is no plugin": story(
+    "there is no plugin": story(
         *let_go(left("Delete", local={"path": "/mnt/x"}, nodeAffinity=an_affinity())),
         then(failed(NO_PLUGIN)),
         told=(of_volume(WARNING, "VolumeFailedDelete", NO_PLUGIN),),
     ),
-    "70 what is not temporary is not deleted": story(
+    "what is not temporary is not deleted": story(
         *let_go(left("Delete", hostPath={"path": "/srv/$s"})),
         then(failed(NOT_TEMPORARY)),
         change("volume", "v", {"spec": {"claimRef": None}}),
         then("volume v: Available BBC"),
         told=(of_volume(WARNING, "VolumeFailedDelete", NOT_TEMPORARY),),
     ),
-    "70 the last of several failures is shown": story(
+    "the last of several failures is shown": story(
         *let_go(left("Delete", nfs=NFS)),
         change("volume", "v", {"metadata": {"annotations": {PROVISIONED_BY: "kubernetes.io/x"}}}),
         then(failed("no volume plugin matched name: kubernetes.io/x")),
         told=(of_volume(WARNING, "VolumeFailedDelete", NO_DELETER),),
         kept=Kept.LAST_MESSAGE,
     ),
-    "70 what is called temporary and lies elsewhere is not deleted": story(
+    "what is called temporary and lies elsewhere is not deleted": story(
         *let_go(left("Delete", hostPath={"path": "/srv/tmp/$s"})),
         then(failed(f"{ONLY_TEMPORARY} /srv/tmp/$s")),
         told=(of_volume(WARNING, "VolumeFailedDelete", f"{ONLY_TEMPORARY} /srv/tmp/$s"),),
         kept=Kept.TEMPORARY,
     ),
-    "73 a volume reserved anew in time keeps its data": story(
+    "a volume reserved anew in time keeps its data": story(
         *let_go(left("Delete", nfs=NFS)),
         change("volume", "v", {"spec": {"claimRef": {"uid": None}}}),
         then("volume v: Available -c BBC"),
@@ -99,14 +99,14 @@ DELETED: Mapping[str, Story] = {
         then("volume v: Bound +c BBC", "claim c #2: Bound v 5Gi BBC"),
         told=(of_volume(WARNING, "VolumeFailedDelete", NO_DELETER),),
     ),
-    "74 what was made outside is left to whoever made it": story(
+    "what was made outside is left to whoever made it": story(
         *let_go(annotated(left("Delete", csi=CSI), {PROVISIONED_BY: "d.example.com"})), LEFT
     ),
-    "74 a CSI volume is left to its driver": story(*let_go(left("Delete", csi=CSI)), LEFT),
-    "74 a volume that a driver has taken over is left to it": story(
+    "a CSI volume is left to its driver": story(*let_go(left("Delete", csi=CSI)), LEFT),
+    "a volume that a driver has taken over is left to it": story(
         *let_go(annotated(left("Delete"), {PROVISIONED_BY: "kubernetes.io/gce-pd"})), LEFT
     ),
-    "75 a volume that was made here is not gone before its asset": story(
+    "a volume that was made here is not gone before its asset": story(
         create("volume", annotated(left("Delete"), {PROVISIONED_BY: "kubernetes.io/host-path"})),
         create("claim", claim()),
         delete("volume", "v"),
@@ -120,13 +120,13 @@ DELETED: Mapping[str, Story] = {
         change("volume", "v", {"spec": {"persistentVolumeReclaimPolicy": "Delete"}}),
         GONE,
     ),
-    "68 a second volume for the same claim is let go": story(
+    "a second volume for the same claim is let go": story(
         create("volume", left("Retain")),
         create("claim", claim()),
         create("volume", volume("w", claimRef=reference(uid="$uid[c]"))),
         then("volume v: Bound +c BBC", "volume w: Available -c"),
     ),
-    "68 a second volume that was made for the same claim is deleted": story(
+    "a second volume that was made for the same claim is deleted": story(
         create("volume", left("Retain")),
         create("claim", claim()),
         create(
@@ -147,7 +147,7 @@ DELETED: Mapping[str, Story] = {
 }
 
 RECYCLED_STORIES: Mapping[str, Story] = {
-    "77 a volume is wiped and offered anew": recycling(
+    "a volume is wiped and offered anew": recycling(
         *let_go(left("Recycle")),
         LEFT,
         then("pod recycler-for-$s-v: there"),
@@ -155,19 +155,19 @@ RECYCLED_STORIES: Mapping[str, Story] = {
         then("volume v: Available", "pod recycler-for-$s-v: gone"),
         told=(RECYCLED,),
     ),
-    "77 a volume that a user reserved stays reserved": recycling(
+    "a volume that a user reserved stays reserved": recycling(
         *let_go(left("Recycle", claimRef=reference())),
         recycler_ends(phase="Succeeded"),
         then("volume v: Available -c"),
         told=(RECYCLED,),
     ),
-    "77 a share of the network is wiped": recycling(
+    "a share of the network is wiped": recycling(
         *let_go(left("Recycle", nfs=NFS)),
         recycler_ends(phase="Succeeded"),
         then("volume v: Available"),
         told=(RECYCLED,),
     ),
-    "78 a failure is told, and wiping begins anew": recycling(
+    "a failure is told, and wiping begins anew": recycling(
         *let_go(left("Recycle")),
         recycler_ends(phase="Failed", message="disk on fire"),
         then(failed(ON_FIRE), "pod recycler-for-$s-v #2: there"),
@@ -175,12 +175,12 @@ RECYCLED_STORIES: Mapping[str, Story] = {
         then("volume v: Available"),
         told=(of_volume(WARNING, "VolumeFailedRecycle", ON_FIRE), RECYCLED),
     ),
-    "78 nobody can wipe it": story(
+    "nobody can wipe it": story(
         *let_go(left("Recycle", local={"path": "/mnt/x"}, nodeAffinity=an_affinity())),
         then(failed(NO_RECYCLER)),
         told=(of_volume(WARNING, "VolumeFailedRecycle", NO_RECYCLER),),
     ),
-    "79 a pod that still uses it holds up wiping": recycling(
+    "a pod that still uses it holds up wiping": recycling(
         create("pod", a_pod("p", claim="c")),
         *let_go(left("Recycle")),
         LEFT,

@@ -60,7 +60,7 @@ async def look(machine: Machine) -> None:
     await until(lambda: machine.slept > slept)
 
 
-async def test_34_a_certificate_of_a_clock_far_behind_is_renewed(tmp_path: Path) -> None:
+async def test_a_certificate_of_a_clock_far_behind_is_renewed(tmp_path: Path) -> None:
     machine = Machine(tmp_path, 1990)
     async with renewing(machine):
         await look(machine)

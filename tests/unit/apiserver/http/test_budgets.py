@@ -96,14 +96,14 @@ class Client:
         await settle()
 
 
-async def test_16_the_body_of_a_stranger_is_not_kept(server: Server, handler: Handler) -> None:
+async def test_the_body_of_a_stranger_is_not_kept(server: Server, handler: Handler) -> None:
     client = Client(server)
     await client.post(b"x" * 50)
     await client.post(b"y" * 50, "alice")
     assert [request.body for request in handler.asked] == [b"", b"y" * 50]
 
 
-async def test_16_a_stranger_is_answered_before_a_long_body_has_come(
+async def test_a_stranger_is_answered_before_a_long_body_has_come(
     server: Server, handler: Handler
 ) -> None:
     client = Client(server)
@@ -112,7 +112,7 @@ async def test_16_a_stranger_is_answered_before_a_long_body_has_come(
     assert client.transport.is_closed
 
 
-async def test_16_a_stranger_is_not_told_to_go_on(server: Server, handler: Handler) -> None:
+async def test_a_stranger_is_not_told_to_go_on(server: Server, handler: Handler) -> None:
     client = Client(server)
     await client.post(b"", size=50, Expect="100-continue")
     assert b"100 Continue" not in client.transport.sent
@@ -122,7 +122,7 @@ async def test_16_a_stranger_is_not_told_to_go_on(server: Server, handler: Handl
     assert b"100 Continue" in known.transport.sent
 
 
-async def test_16_bodies_of_one_caller_and_of_all_have_a_limit(
+async def test_bodies_of_one_caller_and_of_all_have_a_limit(
     server: Server, handler: Handler
 ) -> None:
     handler.let.clear()
@@ -135,7 +135,7 @@ async def test_16_bodies_of_one_caller_and_of_all_have_a_limit(
     assert not handler.asked[-1].crowded, "what is answered is not held any more"
 
 
-async def test_16_what_is_not_finished_is_given_back_when_the_client_leaves(
+async def test_what_is_not_finished_is_given_back_when_the_client_leaves(
     server: Server, handler: Handler
 ) -> None:
     client = Client(server)
@@ -171,7 +171,7 @@ async def test_nothing_of_a_lost_connection_waits_for_the_garbage_collector(serv
         gc.enable()
 
 
-async def test_16_the_stranger_who_did_nothing_for_longest_gives_way(server: Server) -> None:
+async def test_the_stranger_who_did_nothing_for_longest_gives_way(server: Server) -> None:
     crowd = Crowd(SMALL)
     clients = [Client(server) for _ in range(3)]
     for client in clients:
@@ -181,7 +181,7 @@ async def test_16_the_stranger_who_did_nothing_for_longest_gives_way(server: Ser
     assert [client.transport.is_aborted for client in clients] == [False, True, False]
 
 
-async def test_16_who_showed_a_token_gives_way_to_no_stranger(server: Server) -> None:
+async def test_who_showed_a_token_gives_way_to_no_stranger(server: Server) -> None:
     crowd = Crowd(SMALL)
     known = Client(server)
     crowd.arrived(known.connection)
@@ -206,7 +206,7 @@ async def test_connections_of_one_caller_have_a_limit(server: Server, handler: H
     assert len(handler.asked) == 3
 
 
-async def test_17_who_does_not_read_for_longest_is_given_up(server: Server) -> None:
+async def test_who_does_not_read_for_longest_is_given_up(server: Server) -> None:
     crowd = Crowd(SMALL)
     alice, also_alice, bob, carol = (Client(server).connection for _ in range(4))
     alice.caller = also_alice.caller = "alice"
@@ -219,7 +219,7 @@ async def test_17_who_does_not_read_for_longest_is_given_up(server: Server) -> N
     assert crowd.held_up(bob, 500) == []
 
 
-async def test_17_a_long_answer_is_sent_as_it_is_read(server: Server, handler: Handler) -> None:
+async def test_a_long_answer_is_sent_as_it_is_read(server: Server, handler: Handler) -> None:
     handler.answer = Response(200, Joined([b"x" * 300_000] * 3, b","))
     client = Client(server)
     client.connection.pause_writing()
@@ -235,7 +235,7 @@ async def made() -> AsyncIterator[bytes]:
     yield b"two" * 50_000
 
 
-async def test_17_an_answer_may_be_made_while_it_is_sent(server: Server, handler: Handler) -> None:
+async def test_an_answer_may_be_made_while_it_is_sent(server: Server, handler: Handler) -> None:
     handler.answer = Response(200, made())
     client = Client(server)
     await client.post(b"", "alice")
@@ -246,7 +246,7 @@ async def test_17_an_answer_may_be_made_while_it_is_sent(server: Server, handler
     assert len(handler.asked) == 2, "and the connection goes on"
 
 
-async def test_17_who_takes_nothing_of_an_answer_in_a_minute_is_dropped(
+async def test_who_takes_nothing_of_an_answer_in_a_minute_is_dropped(
     server: Server, handler: Handler, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop_time = LoopTime(asyncio.get_running_loop(), monkeypatch)
@@ -281,9 +281,7 @@ class Frames:
         """Nothing to release."""
 
 
-async def test_17_a_long_frame_waits_as_it_is_and_ends_whole(
-    server: Server, handler: Handler
-) -> None:
+async def test_a_long_frame_waits_as_it_is_and_ends_whole(server: Server, handler: Handler) -> None:
     source = Frames(b"x" * 400_000)
     handler.answer = Stream(source)
     client = Client(server)

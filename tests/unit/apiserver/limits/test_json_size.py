@@ -1,4 +1,4 @@
-"""Row 31: how much there is in a body is known before anything is made of it."""
+"""How much there is in a body is known before anything is made of it."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_bodies_that_fit(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", DO_NOT_FIT.values(), ids=DO_NOT_FIT)
 @pytest.mark.timeout(10)
-def test_31_bodies_that_do_not_fit(body: bytes) -> None:
+def test_bodies_that_do_not_fit(body: bytes) -> None:
     with pytest.raises(TooLarge, match="at most 20000 values"):
         read_json(body)
 
@@ -65,7 +65,7 @@ def test_what_is_too_deep_is_told_as_such() -> None:
         read_json(b'{"a":' * 100_000)
 
 
-def test_31_protobuf_counts_too() -> None:
+def test_protobuf_counts_too() -> None:
     spec = b"\x12\x00" * 1_000_000  # containers, each of them empty
     size = len(spec)
     length = bytearray()
@@ -76,14 +76,14 @@ def test_31_protobuf_counts_too() -> None:
         decode_message(b"\x12" + bytes(length) + spec, "core.v1.Pod")
 
 
-def test_14_aliases_count_with_all_that_they_stand_for() -> None:
+def test_aliases_count_with_all_that_they_stand_for() -> None:
     body = b"a: &a " + b"x" * 1_000_000 + b"\nb: [*a, *a]\n"
     assert len(read_yaml(body).value["b"]) == 2
     with pytest.raises(ValueError, match="excessive aliasing"):
         read_yaml(b"a: &a " + b"x" * 1_000_000 + b"\nb: [*a, *a, *a, *a]\n")
 
 
-def test_14_aliases_of_aliases_count() -> None:
+def test_aliases_of_aliases_count() -> None:
     lines = [b"a0: &a0 " + b"x" * 1000]
     lines += [b"a%d: &a%d [%b]" % (i, i, b", ".join([b"*a%d" % (i - 1)] * 9)) for i in range(1, 6)]
     with pytest.raises(ValueError, match="excessive aliasing"):

@@ -1,4 +1,4 @@
-"""Row 13: what clients write is remembered when it is short."""
+"""What clients write is remembered when it is short."""
 
 from mooring.apiserver.limits.short_memo import LONGEST, MOST_KEPT, short_memo
 from mooring.apiserver.request.options import list_options, parse_query
@@ -44,7 +44,7 @@ def test_no_more_are_kept_than_fit() -> None:
     assert asked.count("0") == 2
 
 
-def test_13_a_long_query_and_a_long_path_are_read_all_the_same() -> None:
+def test_a_long_query_and_a_long_path_are_read_all_the_same() -> None:
     query = "labelSelector=" + "a%2C" * 1000
     assert parse_query(query) == {"labelSelector": ["a," * 1000]}
     assert list_options(query).labels == "a," * 1000

@@ -32,7 +32,7 @@ def test_a_killed_server_goes_on_where_it_was(killed: Path) -> None:
     database.close()
 
 
-def test_34_a_log_that_was_removed_is_missed(killed: Path) -> None:
+def test_a_log_that_was_removed_is_missed(killed: Path) -> None:
     killed.with_name("mooring.db-wal").unlink()
     before = {path.name: path.read_bytes() for path in killed.parent.iterdir()}
     with pytest.raises(Damaged, match=r"ends at revision 1, but 7 was reached.*-revision to go on"):
@@ -50,13 +50,13 @@ def test_a_directory_that_is_removed_under_a_server_takes_no_more_writes(tmp_pat
     database.close()
 
 
-def test_34_an_emptied_log_is_missed(killed: Path) -> None:
+def test_an_emptied_log_is_missed(killed: Path) -> None:
     killed.with_name("mooring.db-wal").write_bytes(b"")
     with pytest.raises(Damaged, match="has lost writes"):
         open_database(killed)
 
 
-def test_34_whoever_accepts_the_loss_goes_on(killed: Path) -> None:
+def test_whoever_accepts_the_loss_goes_on(killed: Path) -> None:
     killed.with_name("mooring.db-wal").unlink()
     killed.with_name("mooring.db-revision").unlink()
     database, contents = open_database(killed)

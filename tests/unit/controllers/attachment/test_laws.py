@@ -301,7 +301,7 @@ async def _live(lives: list[tuple[list[tuple[str, int]], int]]) -> None:
         assert listed == {CsiName(DRIVER, v).unique for v, n in world.there if n == name}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=settings().max_examples // 4, deadline=None)
 @given(lives=LIVES)
 def test_laws(lives: list[tuple[list[tuple[str, int]], int]]) -> None:
     asyncio.run(_live(lives))

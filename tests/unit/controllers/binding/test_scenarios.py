@@ -84,61 +84,61 @@ READ = a_volume("b", "10G", RWO, ROX)
 MANY = a_volume("d", "10G", RWO, ROX, RWX)
 
 SEARCH: dict[str, Row] = {
-    "1 a volume that fits": Row((a_volume(), a_claim()), {"pv": "Bound ref=c/u BBC", "c": BOUND}),
-    "2 a volume that is too small": Row(
+    "a volume that fits": Row((a_volume(), a_claim()), {"pv": "Bound ref=c/u BBC", "c": BOUND}),
+    "a volume that is too small": Row(
         (a_volume(), a_claim("10Gi")), {"pv": "Available", "c": "Pending"}, (FAILED_BINDING,)
     ),
-    "3 a claim that says Bound and never was": Row(
+    "a claim that says Bound and never was": Row(
         (a_volume(), a_claim("10Gi", phase=ClaimPhase.BOUND, has="10Gi")),
         {"c": "Pending"},
         (FAILED_BINDING,),
     ),
-    "4 the smaller of two": Row(
+    "the smaller of two volumes": Row(
         (LARGE, SMALL, a_claim()), {"small": "Bound ref=c/u BBC", "large": "Available"}
     ),
-    "5 one reserved by name before a smaller one": Row(
+    "a volume reserved by name before a smaller one": Row(
         (a_volume("large", "10Gi", claim_ref=ref("c")), SMALL, a_claim()),
         {"large": "Bound ref=c/u", "small": "Available", "c": "Bound large 10Gi BBC DONE"},
     ),
-    "6 one reserved by uid before a smaller one": Row(
+    "a volume reserved by uid before a smaller one": Row(
         (a_volume("large", "10Gi", claim_ref=ref("c", "u")), SMALL, a_claim()),
         {"large": "Bound ref=c/u", "small": "Available", "c": "Bound large 10Gi BBC DONE"},
     ),
-    "7 one reserved for an older claim of that name is not for this one": Row(
+    "a volume reserved for an older claim of that name is not for this one": Row(
         (a_volume(claim_ref=ref("c", "other")), a_claim()),
         {"pv": "Available ref=c/other", "c": "Pending"},
         (FAILED_BINDING,),
     ),
-    "8 a binding cut off after the volume's spec": Row(
+    "a binding cut off after the volume's spec": Row(
         (a_volume(claim_ref=ref("c", "u"), annotations=BBC), a_claim()),
         {"pv": "Bound ref=c/u BBC", "c": BOUND},
     ),
-    "9 a binding cut off after the volume's status": Row(
+    "a binding cut off after the volume's status": Row(
         (a_volume(claim_ref=ref("c", "u"), annotations=BBC, phase=VolumePhase.BOUND), a_claim()),
         {"pv": "Bound ref=c/u BBC", "c": BOUND},
     ),
-    "10 a binding cut off after the claim's spec": Row(
+    "a binding cut off after the claim's spec": Row(
         (
             a_volume(claim_ref=ref("c", "u"), annotations=BBC, phase=VolumePhase.BOUND),
             a_claim(volume="pv", annotations=BBC | DONE),
         ),
         {"pv": "Bound ref=c/u BBC", "c": BOUND},
     ),
-    "11 labels that match the selector": Row(
+    "a volume whose labels match the selector": Row(
         (a_volume(labels={"disk": "ssd"}), a_claim(selector=labelled(disk="ssd"))), {"c": BOUND}
     ),
-    "11 labels that do not match the selector": Row(
+    "a volume whose labels do not match the selector": Row(
         (a_volume(labels={"disk": "hdd"}), a_claim(selector=labelled(disk="ssd"))),
         {"c": "Pending"},
         (FAILED_BINDING,),
     ),
-    "11 an empty selector matches everything": Row(
+    "an empty selector matches everything": Row(
         (a_volume(), a_claim(selector=labelled())), {"c": BOUND}
     ),
-    "20 a volume nobody has looked at yet is taken at once, without Available first": Row(
+    "a volume nobody has looked at yet is taken at once, without Available first": Row(
         (a_volume(phase=VolumePhase.PENDING), a_claim()), {"pv": "Bound ref=c/u BBC", "c": BOUND}
     ),
-    "20 failed, released and phaseless volumes are nobody's": Row(
+    "failed, released and phaseless volumes are not taken": Row(
         (
             a_volume("f", phase=VolumePhase.FAILED),
             a_volume("r", phase=VolumePhase.RELEASED),
@@ -148,47 +148,49 @@ SEARCH: dict[str, Row] = {
         {"f": "Failed", "r": "Released", "c": "Pending"},
         (FAILED_BINDING,),
     ),
-    "21 a new volume and a claim": Row(
+    "a new volume and a claim that come together": Row(
         (a_volume(phase=VolumePhase.PENDING), a_claim()),
         {"pv": "Bound ref=c/u BBC", "c": BOUND},
         do=Do.SETTLE,
     ),
-    "31 the only volume is being deleted": Row(
+    "the only volume is being deleted": Row(
         (a_volume(deleting=True), a_claim()), {"c": "Pending"}, (FAILED_BINDING,)
     ),
-    "32 the volume with the fewest access modes": Row(
+    "the volume with the fewest access modes": Row(
         (MANY, READ, ONCE, a_claim()), {"a": "Bound ref=c/u BBC"}
     ),
-    "32 the next one, the first being taken": Row(
+    "the volume with the next fewest access modes, the first being taken": Row(
         (MANY, READ, a_claim()), {"b": "Bound ref=c/u BBC"}
     ),
-    "32 the last one, the others being taken": Row((MANY, a_claim()), {"d": "Bound ref=c/u BBC"}),
-    "33 all modes wanted": Row(
+    "the volume with the most access modes, the others being taken": Row(
+        (MANY, a_claim()), {"d": "Bound ref=c/u BBC"}
+    ),
+    "all access modes wanted": Row(
         (ONCE, READ, MANY, a_claim("1Gi", RWX, RWO, ROX)), {"d": "Bound ref=c/u BBC"}
     ),
-    "33 only ReadWriteMany wanted": Row(
+    "only ReadWriteMany wanted": Row(
         (ONCE, READ, MANY, a_claim("1Gi", RWX)), {"d": "Bound ref=c/u BBC"}
     ),
-    "33 only ReadOnlyMany wanted": Row(
+    "only ReadOnlyMany wanted": Row(
         (ONCE, READ, MANY, a_claim("1Gi", ROX)), {"b": "Bound ref=c/u BBC"}
     ),
-    "34 fewer modes come before a smaller size": Row(
+    "fewer access modes come before a smaller size": Row(
         (a_volume("a", "100Gi", RWO), a_volume("b", "1Gi", RWO, RWX), a_claim()),
         {"a": "Bound ref=c/u BBC", "b": "Available"},
     ),
-    "35 a reservation comes before fewer modes (upstream: after)": Row(
+    "a reservation comes before fewer access modes (upstream: after)": Row(
         (a_volume("a"), a_volume("b", "1Gi", RWO, RWX, claim_ref=ref("c")), a_claim()),
         {"a": "Available", "b": "Bound ref=c/u"},
     ),
-    "36 a reserved volume that is too small": Row(
+    "a reserved volume that is too small": Row(
         (a_volume("tiny", "1Mi", claim_ref=ref("c")), SMALL, a_claim()),
         {"tiny": "Available ref=c/-", "small": "Bound ref=c/u BBC"},
     ),
-    "36 a reserved volume that lacks the mode": Row(
+    "a reserved volume that lacks the access mode": Row(
         (a_volume("once", claim_ref=ref("c")), a_volume("many", "1Gi", RWX), a_claim("1Gi", RWX)),
         {"once": "Available ref=c/-", "many": "Bound ref=c/u BBC"},
     ),
-    "37 only a volume of the claim's class": Row(
+    "only a volume of the claim's class": Row(
         (
             a_volume("none"),
             a_volume("silver", storage_class_name="silver"),
@@ -197,15 +199,15 @@ SEARCH: dict[str, Row] = {
         ),
         {"none": "Available", "silver": "Available", "golden": "Bound ref=c/u BBC"},
     ),
-    "38 without a class, only a volume without one": Row(
+    "without a class, only a volume without one": Row(
         (gold(name="golden"), a_volume("none", "10Gi"), a_claim()),
         {"golden": "Available", "none": "Bound ref=c/u BBC"},
     ),
-    "38 with the empty class, only a volume without one": Row(
+    "with the empty class, only a volume without one": Row(
         (gold(name="golden"), a_volume("none", "10Gi"), a_claim(storage_class_name="")),
         {"golden": "Available", "none": "Bound ref=c/u BBC"},
     ),
-    "39 the old annotation beats the class in the spec": Row(
+    "the old annotation beats the class in the spec": Row(
         (
             a_volume(annotations={Annotation.STORAGE_CLASS_BETA: "gold"}),
             a_claim(
@@ -214,16 +216,16 @@ SEARCH: dict[str, Row] = {
         ),
         {"c": BOUND},
     ),
-    "40 a class that nobody made is still a name": Row(
+    "a class that nobody made is still a name": Row(
         (gold(), a_claim(storage_class_name="gold")), {"c": BOUND}
     ),
-    "41 sizes beyond 64 bits fit": Row(
+    "a size beyond 64 bits that fits": Row(
         (a_volume(size="800E"), a_claim("800E")), {"c": "Bound pv 800E BBC DONE"}
     ),
-    "41 sizes beyond 64 bits do not fit": Row(
+    "a size beyond 64 bits that does not fit": Row(
         (a_volume(size="800E"), a_claim("950E")), {"c": "Pending"}, (FAILED_BINDING,)
     ),
-    "42 only a volume of the claim's attributes class": Row(
+    "only a volume of the claim's attributes class": Row(
         (
             with_attributes("a", None),
             with_attributes("b", "silver"),
@@ -231,26 +233,26 @@ SEARCH: dict[str, Row] = {
         ),
         {"a": "Available", "b": "Bound ref=c/u BBC"},
     ),
-    "42 no volume has that attributes class": Row(
+    "no volume has that attributes class": Row(
         (with_attributes("b", "silver"), a_claim(volume_attributes_class_name="brass")),
         {"c": "Pending"},
         (FAILED_BINDING,),
     ),
-    "43 block and block": Row(
+    "block wanted, block there": Row(
         (a_volume(volume_mode=BLOCK), a_claim(volume_mode=BLOCK)), {"c": BOUND}
     ),
-    "43 file system and file system": Row(
+    "file system wanted, file system there": Row(
         (a_volume(volume_mode=FILES), a_claim(volume_mode=FILES)), {"c": BOUND}
     ),
-    "44 block wanted, file system there": Row(
+    "block wanted, file system there": Row(
         (a_volume(), a_claim(volume_mode=BLOCK)), {"c": "Pending"}, (FAILED_BINDING,)
     ),
-    "44 block wanted of a class that nobody made": Row(
+    "block wanted of a class that nobody made": Row(
         (gold(), a_claim(volume_mode=BLOCK, storage_class_name="gold")),
         {"c": "Pending"},
         (no_class("gold"),),
     ),
-    "46 a reserved volume of the wrong mode": Row(
+    "a reserved volume of the wrong volume mode": Row(
         (a_volume(volume_mode=BLOCK, claim_ref=ref("c")), a_claim()),
         {"pv": "Available ref=c/-", "c": "Pending"},
         (FAILED_BINDING,),
@@ -258,28 +260,28 @@ SEARCH: dict[str, Row] = {
 }
 
 DELAYED: dict[str, Row] = {
-    "12 a free volume is not given away before a pod has a node": Row(
+    "a delayed claim gets no free volume before a pod has a node": Row(
         (WAITING, gold(), a_claim(storage_class_name="gold")),
         {"pv": "Available", "c": "Pending"},
         (("Normal", "WaitForFirstConsumer", NO_CONSUMER),),
     ),
-    "13 one pod waits for a node": Row(
+    "a delayed claim whose pod waits for a node": Row(
         (WAITING, a_claim(storage_class_name="gold")),
         {"c": "Pending"},
         (("Normal", "WaitForPodScheduled", "waiting for pod p1 to be scheduled"),),
         unscheduled=("p1",),
     ),
-    "13 two pods wait for a node": Row(
+    "a delayed claim of which two pods wait for a node": Row(
         (WAITING, a_claim(storage_class_name="gold")),
         {"c": "Pending"},
         (("Normal", "WaitForPodScheduled", "waiting for pods p1,p2 to be scheduled"),),
         unscheduled=("p1", "p2"),
     ),
-    "14 a volume that a user reserved is bound at once": Row(
+    "a volume that a user reserved for a delayed claim is bound at once": Row(
         (WAITING, gold(claim_ref=ref("c")), a_claim(storage_class_name="gold")),
         {"pv": "Bound ref=c/u", "c": BOUND},
     ),
-    "15 a volume that the scheduler reserved": Row(
+    "a volume that the scheduler reserved for a delayed claim is bound at once": Row(
         (
             WAITING,
             gold(claim_ref=ref("c", "u")),
@@ -287,37 +289,39 @@ DELAYED: dict[str, Row] = {
         ),
         {"pv": "Bound ref=c/u", "c": BOUND},
     ),
-    "17 without its class object a claim waits for nobody": Row(
+    "a delayed claim whose class object is gone waits for nobody": Row(
         (gold(), a_claim(storage_class_name="gold")), {"c": BOUND}
     ),
 }
 
+IMPOSSIBLE = "the volume we chose is bound to another claim: an error, nothing is written"
+
 PRESET_VOLUME: dict[str, Row] = {
-    "18 the volume asked for, though another is smaller": Row(
+    "the volume asked for, though another is smaller": Row(
         (LARGE, SMALL, a_claim(volume="large")),
         {"large": "Bound ref=c/u BBC", "small": "Available", "c": "Bound large 10Gi DONE"},
     ),
-    "19 it lacks the access mode": Row(
+    "the volume asked for lacks the access mode": Row(
         (a_volume(), a_claim("1Gi", RWX, volume="pv")),
         {"c": "Pending pv"},
         (mismatch("incompatible accessMode"),),
     ),
-    "22 it is not there": Row((a_claim(volume="pv"),), {"c": "Pending pv"}),
-    "22 it is not there, though the claim says Bound": Row(
+    "the volume asked for is not there": Row((a_claim(volume="pv"),), {"c": "Pending pv"}),
+    "the volume asked for is not there, though the claim says Bound": Row(
         (a_claim(volume="pv", phase=ClaimPhase.BOUND, has="1Gi"),), {"c": "Pending pv"}
     ),
-    "23 it is reserved for the claim by name": Row(
+    "the volume asked for is reserved for the claim by name": Row(
         (a_volume(claim_ref=ref("c")), a_claim(volume="pv")), {"pv": "Bound ref=c/u", "c": PRESET}
     ),
-    "23 it is reserved for the claim by uid": Row(
+    "the volume asked for is reserved for the claim by uid": Row(
         (a_volume(claim_ref=ref("c", "u")), a_claim(volume="pv")),
         {"pv": "Bound ref=c/u", "c": PRESET},
     ),
-    "24 both sides agreed: size, class and deletion do not matter": Row(
+    "both sides agreed: size, class and deletion do not matter": Row(
         (gold(claim_ref=ref("c"), deleting=True), a_claim("10Gi", volume="pv")),
         {"pv": "Bound ref=c/u", "c": PRESET},
     ),
-    "25 it is bound to another claim": Row(
+    "the volume asked for is bound to another claim": Row(
         (
             a_volume(claim_ref=ref("d", "v"), phase=VolumePhase.BOUND),
             a_claim(volume="pv", phase=ClaimPhase.BOUND, has="1Gi"),
@@ -325,7 +329,7 @@ PRESET_VOLUME: dict[str, Row] = {
         {"pv": "Bound ref=d/v", "c": "Pending pv"},
         (taken(),),
     ),
-    "26 it is bound to another claim although we chose it: an error, nothing is written": Row(
+    IMPOSSIBLE: Row(
         (
             a_volume(claim_ref=ref("d", "v"), phase=VolumePhase.BOUND),
             a_claim(volume="pv", phase=ClaimPhase.BOUND, has="1Gi", annotations=BBC),
@@ -333,30 +337,30 @@ PRESET_VOLUME: dict[str, Row] = {
         {"pv": "Bound ref=d/v", "c": "Bound pv 1Gi BBC"},
         (taken(),),
     ),
-    "27 it is too small": Row(
+    "the volume asked for is too small": Row(
         (a_volume(), a_claim("2Gi", volume="pv")),
         {"pv": "Available", "c": "Pending pv"},
         (mismatch("requested PV is too small"),),
     ),
-    "28 it has another class": Row(
+    "the volume asked for has another class": Row(
         (gold(), a_claim(volume="pv")),
         {"c": "Pending pv"},
         (mismatch("storageClassName does not match"),),
     ),
-    "29 it has another attributes class": Row(
+    "the volume asked for has another attributes class": Row(
         (with_attributes("pv", "gold"), a_claim(volume="pv")),
         {"c": "Pending pv"},
         (mismatch("volumeAttributesClassName does not match"),),
     ),
-    "30 its labels do not match the selector, which nobody asks": Row(
+    "the volume asked for does not match the selector, which does not count": Row(
         (a_volume(), a_claim(volume="pv", selector=labelled(disk="ssd"))), {"c": PRESET}
     ),
-    "31 it is being deleted": Row(
+    "the volume asked for is being deleted": Row(
         (a_volume(deleting=True), a_claim(volume="pv")),
         {"c": "Pending pv"},
         (mismatch('the volume is marked for deletion "pv"'),),
     ),
-    "45 it has another volume mode": Row(
+    "the volume asked for has another volume mode": Row(
         (a_volume(volume_mode=BLOCK), a_claim(volume="pv")),
         {"c": "Pending pv"},
         (mismatch("incompatible volumeMode"),),
@@ -364,20 +368,20 @@ PRESET_VOLUME: dict[str, Row] = {
 }
 
 BOUND_BEFORE: dict[str, Row] = {
-    "52 it has lost its volumeName": Row(
+    "a bound claim has lost its volumeName": Row(
         (a_claim(annotations=DONE, phase=ClaimPhase.BOUND, has="1Gi"),),
         {"c": "Lost DONE"},
         (("Warning", "ClaimLost", LOST_REFERENCE),),
     ),
-    "53 its volume is gone": Row(
+    "a bound claim's volume is gone": Row(
         (a_claim(volume="pv", annotations=DONE, phase=ClaimPhase.BOUND, has="1Gi"),),
         {"c": "Lost pv DONE"},
         (("Warning", "ClaimLost", LOST_VOLUME),),
     ),
-    "53 its volume is gone, as was told before": Row(
+    "a bound claim's volume is gone, as was told before": Row(
         (a_claim(volume="pv", annotations=DONE, phase=ClaimPhase.LOST),), {"c": "Lost pv DONE"}
     ),
-    "54 its volume has forgotten it: bound again, whatever the selector says": Row(
+    "a bound claim's volume has forgotten it: bound again, whatever the selector says": Row(
         (
             a_volume(),
             a_claim(
@@ -390,7 +394,7 @@ BOUND_BEFORE: dict[str, Row] = {
         ),
         {"pv": "Bound ref=c/u BBC", "c": PRESET},
     ),
-    "55 its volume is bound to another claim": Row(
+    "a bound claim's volume is bound to another claim": Row(
         (
             a_volume(claim_ref=ref("c", "other"), phase=VolumePhase.BOUND),
             a_claim(volume="pv", annotations=DONE, phase=ClaimPhase.BOUND, has="1Gi"),
@@ -398,7 +402,7 @@ BOUND_BEFORE: dict[str, Row] = {
         {"pv": "Bound ref=c/other", "c": "Lost pv DONE"},
         (("Warning", "ClaimMisbound", MISBOUND),),
     ),
-    "55 its volume knows only its name": Row(
+    "a bound claim's volume knows only its name": Row(
         (
             a_volume(claim_ref=ref("c")),
             a_claim(volume="pv", annotations=DONE, phase=ClaimPhase.BOUND, has="1Gi"),
@@ -406,23 +410,23 @@ BOUND_BEFORE: dict[str, Row] = {
         {"c": "Lost pv DONE"},
         (("Warning", "ClaimMisbound", MISBOUND),),
     ),
-    "56 a lost volume that comes back": Row(
+    "a lost volume that comes back": Row(
         (a_volume(), a_claim(volume="pv", annotations=DONE, phase=ClaimPhase.LOST)),
         {"pv": "Bound ref=c/u BBC", "c": PRESET},
         do=Do.SETTLE,
     ),
-    "57 the volume has grown, its file system has not": Row(
+    "the volume has grown, its file system has not": Row(
         (
             a_volume(size="2Gi", annotations={Annotation.PRE_RESIZE_CAPACITY: "1Gi"}),
             a_claim("2Gi"),
         ),
         {"c": BOUND},
     ),
-    "57 a capacity before resizing that cannot be read": Row(
+    "a capacity before resizing that cannot be read": Row(
         (a_volume(size="2Gi", annotations={Annotation.PRE_RESIZE_CAPACITY: "x"}), a_claim("2Gi")),
         {"c": "Bound pv 2Gi BBC DONE"},
     ),
-    "58 a capacity that lags behind the volume's is kept": Row(
+    "a capacity that lags behind the volume's is kept": Row(
         (
             a_volume(size="2Gi", claim_ref=ref("c", "u"), phase=VolumePhase.BOUND),
             a_claim(volume="pv", annotations=DONE, phase=ClaimPhase.BOUND, has="1Gi"),
@@ -432,13 +436,13 @@ BOUND_BEFORE: dict[str, Row] = {
 }
 
 OTHERS: dict[str, Row] = {
-    "51 a volume without a class comes before the default class": Row(
+    "a volume without a class comes before the default class": Row(
         (a_volume(), a_claim(), a_class(default=True)), {"c": BOUND}
     ),
-    "81 a class that is not there": Row(
+    "a class that is not there: no volume is made": Row(
         (a_claim(storage_class_name="gold"),), {"c": "Pending"}, (no_class("gold"),)
     ),
-    "81 a class of an unknown plugin": Row(
+    "a class of an unknown plugin: no volume is made": Row(
         (a_claim(storage_class_name="gold"), a_class(provisioner="kubernetes.io/unknown")),
         {"c": "Pending"},
         (
@@ -449,7 +453,7 @@ OTHERS: dict[str, Row] = {
             ),
         ),
     ),
-    "81 a class of volumes made by hand": Row(
+    "a class of volumes made by hand: no volume is made": Row(
         (a_claim(storage_class_name="gold"), a_class(provisioner="kubernetes.io/no-provisioner")),
         {"c": "Pending"},
         (
@@ -460,7 +464,7 @@ OTHERS: dict[str, Row] = {
             ),
         ),
     ),
-    "81 a class of a plugin that makes no volumes": Row(
+    "a class of a plugin that makes no volumes: no volume is made": Row(
         (a_claim(storage_class_name="gold"), a_class(provisioner="kubernetes.io/nfs")),
         {"c": "Pending"},
         (("Warning", "ProvisioningFailed", "no provisionable volume plugin matched"),),
@@ -502,7 +506,7 @@ OTHERS: dict[str, Row] = {
     "a claim in a phase nobody knows, never bound": Row(
         (a_claim(phase=ClaimPhase("Dreaming")),), {"c": "Pending"}, (FAILED_BINDING,)
     ),
-    "80 a class of a plugin that makes volumes": Row(
+    "a class of a plugin that makes volumes: one is made": Row(
         (a_claim(storage_class_name="gold"), a_class(provisioner="kubernetes.io/host-path")),
         {"pvc-u": "Bound ref=c/u BBC", "c": "Bound pvc-u 1Gi BBC DONE"},
         do=Do.SETTLE,
@@ -525,8 +529,8 @@ def test_scenario(row: Row) -> None:
     assert tuple(made.events) == row.events
 
 
-def test_26_an_impossible_binding_is_an_error() -> None:
-    row = PRESET_VOLUME[next(id for id in PRESET_VOLUME if id.startswith("26"))]
+def test_an_impossible_binding_is_an_error() -> None:
+    row = PRESET_VOLUME[IMPOSSIBLE]
     made = world(*row.given)
     made.pass_claim(C)
     assert made.failures == [
@@ -534,21 +538,21 @@ def test_26_an_impossible_binding_is_an_error() -> None:
     ]
 
 
-def test_29_the_attributes_class_is_shown_in_the_status_once_bound() -> None:
+def test_the_attributes_class_is_shown_in_the_status_once_bound() -> None:
     claim = a_claim(volume="pv", volume_attributes_class_name="gold")
     made = world(with_attributes("pv", "gold"), claim)
     made.pass_claim(C)
     assert made.claims[C].status.current_volume_attributes_class_name == "gold"
 
 
-def test_56_a_claim_that_was_lost_does_not_get_its_attributes_class_back() -> None:
+def test_a_claim_that_was_lost_does_not_get_its_attributes_class_back() -> None:
     claim = a_claim(volume="pv", annotations=DONE, phase=ClaimPhase.LOST)
     made = world(with_attributes("pv", "gold"), claim)
     made.pass_claim(C)
     assert made.claims[C].status.current_volume_attributes_class_name is None
 
 
-def test_16_with_a_node_selected_a_volume_is_made_even_if_a_free_one_is_there() -> None:
+def test_with_a_node_selected_a_volume_is_made_even_if_a_free_one_is_there() -> None:
     claim = a_claim(storage_class_name="gold", annotations={Annotation.SELECTED_NODE: "n1"})
     made = world(WAITING, gold(), claim)
     made.pass_claim(C)
@@ -559,36 +563,36 @@ def test_16_with_a_node_selected_a_volume_is_made_even_if_a_free_one_is_there() 
 @pytest.mark.parametrize(
     ("claim", "classes", "becomes"),
     [
-        pytest.param(a_claim(), [a_class(default=True)], "gold", id="48 the default class"),
+        pytest.param(a_claim(), [a_class(default=True)], "gold", id="the default class"),
         pytest.param(
             a_claim(),
             [a_class("old", default=True), a_class("new", default=True, created="2026-02-01")],
             "new",
-            id="49 the newest of two",
+            id="the newest of two default classes",
         ),
         pytest.param(
             a_claim(),
             [a_class("b", default=True), a_class("a", default=True)],
             "a",
-            id="49 the first by name of two equally old",
+            id="the first by name of two equally old default classes",
         ),
         pytest.param(
             a_claim(storage_class_name="copper"),
             [a_class(default=True)],
             "copper",
-            id="50 a class was named",
+            id="not when a class was named",
         ),
         pytest.param(
             a_claim(storage_class_name=""),
             [a_class(default=True)],
             "",
-            id="50 the empty class was named",
+            id="not when the empty class was named",
         ),
         pytest.param(
             a_claim(annotations={Annotation.STORAGE_CLASS_BETA: "copper"}),
             [a_class(default=True)],
             None,
-            id="50 the old annotation names a class",
+            id="not when the old annotation names a class",
         ),
     ],
 )

@@ -65,89 +65,87 @@ HERE = a_claim(volume="pv", annotations=DONE, phase=ClaimPhase.BOUND, has="1Gi")
 NEWER = a_claim(uid="newer")
 
 TABLE: dict[str, Row] = {
-    "21 a new volume": Row(a_volume(phase=VolumePhase.PENDING), None, "Available"),
-    "46 reserved by name, of the wrong mode": Row(
+    "a new volume becomes available": Row(a_volume(phase=VolumePhase.PENDING), None, "Available"),
+    "reserved by name, of the wrong volume mode": Row(
         a_volume(volume_mode=VolumeMode.BLOCK, claim_ref=ref("c"), phase=VolumePhase.PENDING),
         a_claim(),
         "Available ref=c/-",
     ),
-    "59 released, and an admin took its claim away": Row(
-        a_volume(phase=RELEASED), None, "Available"
-    ),
-    "59 bound, and only the uid was taken away": Row(
+    "released, and an admin took its claim away": Row(a_volume(phase=RELEASED), None, "Available"),
+    "bound, and an admin took only the uid away": Row(
         a_volume(phase=BOUND, claim_ref=ref("c")), None, "Available ref=c/-"
     ),
-    "60 its claim is gone, it is to be kept": Row(bound(), None, "Released ref=c/u"),
-    "61 another claim has the name of its claim": Row(bound(), NEWER, "Released ref=c/u"),
-    "61 its claim has another uid now, and was bound to it: kept as it is": Row(
+    "its claim is gone, it is to be kept": Row(bound(), None, "Released ref=c/u"),
+    "another claim has the name of its claim": Row(bound(), NEWER, "Released ref=c/u"),
+    "its claim has another uid now, and was bound to it: kept as it is": Row(
         bound(reclaim_policy=DELETE),
         a_claim(uid="newer", volume="pv", annotations=DONE),
         "Bound ref=c/u",
         (),
         (misbound("ns/c"),),
     ),
-    "61 its claim is gone, and another was bound to it: kept as it is": Row(
+    "its claim is gone, and another was bound to it: kept as it is": Row(
         bound(reclaim_policy=DELETE, claim_ref=ref("ghost", "u")),
         HERE,
         "Bound ref=ghost/u",
         (),
         (misbound("ns/c"),),
     ),
-    "61 its claim is gone, another was bound to it, and it is to be kept: released": Row(
+    "its claim is gone, another was bound to it, and it is to be kept: released": Row(
         bound(claim_ref=ref("ghost", "u")), HERE, "Released ref=ghost/u"
     ),
-    "61 its claim is gone, and another that was never bound asks for it: released": Row(
+    "its claim is gone, and another that was never bound asks for it: released": Row(
         bound(reclaim_policy=DELETE, claim_ref=ref("ghost", "u")),
         a_claim(volume="pv"),
         "Released ref=ghost/u",
         (DELETION,),
     ),
-    "61 its claim is gone, and one of another namespace was bound to it: released": Row(
+    "its claim is gone, and one of another namespace was bound to it: released": Row(
         bound(reclaim_policy=DELETE, claim_ref=replace(ref("ghost", "u"), namespace="other")),
         HERE,
         "Released ref=ghost/u",
         (DELETION,),
     ),
-    "62 its claim has yet to point back": Row(
+    "its claim has yet to point back": Row(
         a_volume(claim_ref=ref("c", "u")), a_claim(), "Available ref=c/u"
     ),
-    "63 its claim points back, and its policy is Delete": Row(
+    "its claim points back, and its policy is Delete": Row(
         a_volume(claim_ref=ref("c", "u"), reclaim_policy=DELETE), HERE, "Bound ref=c/u"
     ),
-    "64 its claim has another volume, and we chose the claim": Row(
+    "its claim has another volume, and we chose the claim": Row(
         bound(annotations=BBC), ELSEWHERE, "Available"
     ),
-    "65 its claim has another volume, and a user reserved this one": Row(
+    "its claim has another volume, and a user reserved this one": Row(
         bound(), ELSEWHERE, "Available ref=c/-"
     ),
-    "68 its claim has another volume, and this was made in-tree for it": Row(
+    "its claim has another volume, and this was made in-tree for it": Row(
         bound(annotations=by(HOST), reclaim_policy=DELETE),
         ELSEWHERE,
         "Released ref=c/u",
         (DELETION,),
     ),
-    "68 its claim has another volume, and this was made in-tree and is to be kept": Row(
+    "its claim has another volume, and this was made in-tree and is to be kept": Row(
         bound(annotations=by(HOST)), ELSEWHERE, "Available ref=c/-"
     ),
-    "69 its claim is gone, it is to be deleted": Row(
+    "its claim is gone, it is to be deleted": Row(
         bound(reclaim_policy=DELETE), None, "Released ref=c/u", (DELETION,)
     ),
-    "71 it failed before and is to be deleted": Row(
+    "its claim is gone, it is to be deleted, and failed before": Row(
         bound(phase=FAILED, reclaim_policy=DELETE), None, "Failed ref=c/u", (DELETION,)
     ),
-    "74 a CSI driver has taken it over": Row(
+    "its claim is gone, and a CSI driver has taken it over": Row(
         bound(annotations=by(Plugin.GCE_PD), reclaim_policy=DELETE), None, "Released ref=c/u"
     ),
-    "76 a policy that nobody knows": Row(
+    "its claim is gone, its policy is unknown": Row(
         bound(reclaim_policy="Burn"),
         None,
         "Failed ref=c/u",
         events=(("Warning", "VolumeUnknownReclaimPolicy", UNKNOWN),),
     ),
-    "76 a policy that nobody knows, as was told before": Row(
+    "its claim is gone, its policy is unknown, as was told before": Row(
         bound(phase=FAILED, message=UNKNOWN, reclaim_policy="Burn"), None, "Failed ref=c/u"
     ),
-    "77 its claim is gone, it is to be recycled": Row(
+    "its claim is gone, it is to be recycled": Row(
         bound(reclaim_policy=RECYCLE), None, "Released ref=c/u", (RECYCLING,)
     ),
 }
@@ -164,7 +162,7 @@ def test_one_look(row: Row) -> None:
         assert made.claims[C] is row.claim
 
 
-def test_47_a_volume_of_the_wrong_mode_is_told_on_both_sides_and_wakes_nobody() -> None:
+def test_a_volume_of_the_wrong_mode_is_told_on_both_sides_and_wakes_nobody() -> None:
     made = world(a_volume(claim_ref=ref("c", "u")), a_claim(volume_mode=VolumeMode.BLOCK))
     made.pass_volume("pv")
     due = "due to incompatible volumeMode."
@@ -183,26 +181,26 @@ def test_47_a_volume_of_the_wrong_mode_is_told_on_both_sides_and_wakes_nobody() 
     assert made.woken == []
 
 
-def test_62_its_claim_is_woken_to_point_back() -> None:
+def test_the_claim_of_a_volume_is_woken_to_point_back() -> None:
     made = world(a_volume(claim_ref=ref("c", "u")), a_claim())
     made.pass_volume("pv")
     assert made.woken == [C]
 
 
 SECOND_LOOK = {
-    "66 the claim is not in the cache": (bound(), None, True),
-    "66 the claim is not in the cache, and the volume was released before": (
+    "the claim is not in the cache": (bound(), None, True),
+    "the claim is not in the cache, and the volume was released before": (
         bound(phase=RELEASED),
         None,
         False,
     ),
-    "66 the claim is not in the cache, and the volume failed before": (
+    "the claim is not in the cache, and the volume failed before": (
         bound(phase=FAILED),
         None,
         False,
     ),
-    "67 the cache has a claim with another uid": (bound(), NEWER, True),
-    "67 the cache has a claim with another uid, and the volume was released before": (
+    "the cache has a claim with another uid": (bound(), NEWER, True),
+    "the cache has a claim with another uid, and the volume was released before": (
         bound(phase=RELEASED),
         NEWER,
         True,
@@ -221,29 +219,29 @@ def test_the_api_is_asked_before_a_volume_is_released(
 
 
 DELETERS: dict[str, tuple[Volume, Deleter]] = {
-    "69 made by a plugin of ours": (a_volume(annotations=by(HOST)), InTree(HOST)),
-    "69 made by hand, of a source we can delete": (a_volume(host_path=HOST_PATH), InTree(HOST)),
-    "70 made by hand, of a source nobody deletes": (
+    "made by a plugin of ours": (a_volume(annotations=by(HOST)), InTree(HOST)),
+    "made by hand, of a source we can delete": (a_volume(host_path=HOST_PATH), InTree(HOST)),
+    "made by hand, of a source nobody deletes": (
         a_volume(),
         Nobody('error getting deleter volume plugin for volume "pv": no volume plugin matched'),
     ),
-    "70 made by hand, of a source we know and cannot delete": (
+    "made by hand, of a source we know and cannot delete": (
         a_volume(nfs=NFS),
         Nobody(
             'error getting deleter volume plugin for volume "pv": '
             "no deletable volume plugin matched"
         ),
     ),
-    "70 made by an in-tree plugin that is gone": (
+    "made by an in-tree plugin that is gone": (
         a_volume(annotations=by("kubernetes.io/rbd")),
         Nobody("no volume plugin matched name: kubernetes.io/rbd"),
     ),
-    "74 made by an external provisioner": (
+    "made by an external provisioner": (
         a_volume(annotations=by("external.io/x"), host_path=HOST_PATH),
         External(),
     ),
-    "74 made by hand, of a CSI driver": (a_volume(csi=CSI), External()),
-    "74 taken over by a CSI driver": (
+    "made by hand, of a CSI driver": (a_volume(csi=CSI), External()),
+    "taken over by a CSI driver": (
         a_volume(annotations={Annotation.MIGRATED_TO: "d"}, host_path=HOST_PATH),
         External(),
     ),
@@ -260,7 +258,7 @@ def test_who_deletes(volume: Volume, deleter: Deleter) -> None:
     [
         pytest.param(a_volume(nfs=NFS), Plugin.NFS, id="nfs"),
         pytest.param(a_volume(host_path=HOST_PATH), HOST, id="hostPath"),
-        pytest.param(a_volume(csi=CSI), None, id="78 csi never"),
+        pytest.param(a_volume(csi=CSI), None, id="csi: nobody"),
     ],
 )
 def test_who_recycles(volume: Volume, plugin: str | None) -> None:
@@ -268,9 +266,9 @@ def test_who_recycles(volume: Volume, plugin: str | None) -> None:
 
 
 LEFT = {
-    "73 its claim was restored": (bound(phase=RELEASED), HERE, False),
-    "73 an admin took its claim away": (a_volume(phase=RELEASED), None, False),
-    "73 an admin took the uid away": (a_volume(claim_ref=ref("c")), None, False),
+    "its claim was restored": (bound(phase=RELEASED), HERE, False),
+    "an admin took its claim away": (a_volume(phase=RELEASED), None, False),
+    "an admin took the uid away": (a_volume(claim_ref=ref("c")), None, False),
     "its claim is gone": (bound(phase=RELEASED), None, True),
     "another claim has that name": (bound(phase=RELEASED), NEWER, True),
     "its claim has another volume": (bound(phase=RELEASED), ELSEWHERE, True),
@@ -283,7 +281,7 @@ def test_whether_its_claim_has_left_it(*, volume: Volume, claim: Claim | None, l
     assert is_released(volume, claim) is left
 
 
-def test_71_a_failure_is_told_once_and_a_new_text_replaces_the_old() -> None:
+def test_a_failure_is_told_once_and_a_new_text_replaces_the_old() -> None:
     first = world(bound(phase=RELEASED))
     volume = first.volumes["pv"]
     first.apply(fail(volume, volume, Reason.VOLUME_FAILED_DELETE, "on fire"))
@@ -312,9 +310,7 @@ FINALIZERS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("marks", "policy", "has", "gets"), FINALIZERS.values(), ids=[f"88 {id}" for id in FINALIZERS]
-)
+@pytest.mark.parametrize(("marks", "policy", "has", "gets"), FINALIZERS.values(), ids=FINALIZERS)
 def test_finalizers(
     marks: dict[str, str], policy: ReclaimPolicy, has: tuple[str, ...], gets: tuple[str, ...]
 ) -> None:
@@ -323,7 +319,7 @@ def test_finalizers(
     assert made.volumes["pv"].metadata.finalizers == gets
 
 
-def test_86_a_volume_of_a_plugin_that_a_driver_has_taken_over_says_so() -> None:
+def test_a_volume_of_a_plugin_that_a_driver_has_taken_over_says_so() -> None:
     made = world(a_volume(annotations=by(Plugin.GCE_PD)))
     made.pass_volume("pv")
     assert made.volumes["pv"].migrated_to == "pd.csi.storage.gke.io"
@@ -333,7 +329,7 @@ def test_86_a_volume_of_a_plugin_that_a_driver_has_taken_over_says_so() -> None:
     ("provisioner", "mark"),
     [
         pytest.param(Plugin.GCE_PD, "pd.csi.storage.gke.io", id="taken over: marked"),
-        pytest.param("pd.csi.storage.gke.io", None, id="86 the driver itself: the mark goes"),
+        pytest.param("pd.csi.storage.gke.io", None, id="the driver itself: the mark goes"),
     ],
 )
 def test_a_claim_says_whether_its_provisioner_was_taken_over(
@@ -347,7 +343,7 @@ def test_a_claim_says_whether_its_provisioner_was_taken_over(
     assert made.claims[C].metadata.annotations.get(Annotation.MIGRATED_TO) == mark
 
 
-def test_68_of_two_volumes_for_one_claim_the_superfluous_one_goes() -> None:
+def test_of_two_volumes_for_one_claim_the_superfluous_one_goes() -> None:
     first = bound(name="first", annotations=BBC)
     claim = replace(HERE, spec=replace(HERE.spec, volume_name="first"))
     outside = by("external.io/x")

@@ -25,7 +25,7 @@ def attach(world: NodeWorld, device: str = "/dev/sdx") -> None:
     world.own_node.heard[NAME] = device
 
 
-async def test_k01_nothing_is_done_before_the_api_knows_of_the_use(tmp_path: Path) -> None:
+async def test_nothing_is_done_before_the_api_knows_of_the_use(tmp_path: Path) -> None:
     async with a_cloud(tmp_path) as world:
         attach(world)
         world.want("p1", a_use(), reported_in_use=False)
@@ -36,7 +36,7 @@ async def test_k01_nothing_is_done_before_the_api_knows_of_the_use(tmp_path: Pat
         assert world.picture() == Picture(MOUNTED, {"p1": HAS})
 
 
-async def test_k01_nothing_is_done_before_the_node_hears_of_the_attachment(tmp_path: Path) -> None:
+async def test_nothing_is_done_before_the_node_hears_of_the_attachment(tmp_path: Path) -> None:
     async with a_cloud(tmp_path) as world:
         world.own_node.status[NAME] = "/dev/sdx"
         world.want("p1", a_use())
@@ -52,7 +52,7 @@ async def test_k01_nothing_is_done_before_the_node_hears_of_the_attachment(tmp_p
         assert world.here().attachability is Attachability.YES
 
 
-async def test_k01_what_was_heard_is_not_enough(tmp_path: Path) -> None:
+async def test_an_attachment_counts_only_once_the_api_server_shows_it(tmp_path: Path) -> None:
     async with a_cloud(tmp_path) as world:
         world.own_node.heard[NAME] = "/dev/sdx"
         world.want("p1", a_use())
@@ -63,7 +63,7 @@ async def test_k01_what_was_heard_is_not_enough(tmp_path: Path) -> None:
         assert world.picture() == Picture(MOUNTED, {"p1": HAS})
 
 
-async def test_k01_a_use_that_is_taken_back_meanwhile_is_seen(tmp_path: Path) -> None:
+async def test_a_use_that_is_taken_back_meanwhile_is_seen(tmp_path: Path) -> None:
     async with a_cloud(tmp_path) as world:
         attach(world)
         world.want("p1", a_use())
@@ -87,7 +87,7 @@ async def test_a_volume_is_not_here_while_the_api_cannot_be_asked(tmp_path: Path
         assert world.here().size == 1 << 30
 
 
-async def test_k14_a_device_that_is_wanted_again_is_waited_for_where_it_was(tmp_path: Path) -> None:
+async def test_a_device_that_is_wanted_again_is_waited_for_where_it_was(tmp_path: Path) -> None:
     async with a_cloud(tmp_path) as world:
         attach(world)
         world.want("p1", a_use())
@@ -146,7 +146,7 @@ ATTACH = ["attach pv n1", "wait_for_attach pv /dev/pv", "mount_device pv", "set_
 DETACH = ["tear_down pv p1", "unmount_device pv", "detach pv n1"]
 
 
-async def test_k02_it_attaches_and_detaches(tmp_path: Path) -> None:
+async def test_a_node_that_attaches_itself_attaches_and_detaches(tmp_path: Path) -> None:
     async with alone(tmp_path) as world:
         world.want("p1", a_use(), reported_in_use=False)
         await world.once()

@@ -26,8 +26,8 @@ async def mounted(world: NodeWorld, root: Path) -> Path:
 
 
 PLACES = {
-    "K15: a stranger's bind of it": ("elsewhere/bind", False),
-    "K15: a pod's bind of it that nobody knows of": (
+    "a bind of the device that is not ours": ("elsewhere/bind", False),
+    "a pod's bind of the device that is not known": (
         "node/pods/p9/volumes/example.com~disk/pv",
         False,
     ),
@@ -60,7 +60,7 @@ async def test_other_mounts_of_the_device(
         assert world.picture() is None
 
 
-async def test_k15_the_stranger_is_named_in_the_log(
+async def test_a_foreign_mount_of_the_device_is_named_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with NodeWorld(tmp_path) as world:

@@ -65,16 +65,16 @@ class Row(msgspec.Struct, frozen=True):
 
 
 IN_USE = {
-    "R01: it grows, and the claim says so": Row(
+    "a volume in use grows, and the claim says so": Row(
         claim=PENDING, calls=(GROW,), size=2, capacity="2Gi", told=tuple(GROWN)
     ),
-    "R01: also when an earlier try was cut short": Row(
+    "a volume whose earlier growth was cut short grows": Row(
         claim=at("NodeResizeInProgress"), calls=(GROW,), size=2, capacity="2Gi", told=tuple(GROWN)
     ),
-    "R01: an old resizer that records nothing": Row(
+    "a volume of an old resizer that records nothing grows": Row(
         claim={}, calls=(GROW,), size=2, capacity="2Gi", told=tuple(GROWN)
     ),
-    "R02: what can never work is given up": Row(
+    "growth that can never work is recorded as infeasible": Row(
         claim=PENDING,
         ending=Infeasible("too large"),
         calls=(GROW,),
@@ -83,7 +83,7 @@ IN_USE = {
         told=(failed_in_use("too large"),),
         waits=True,
     ),
-    "R03: another failure is told, and tried again": Row(
+    "another failure gets an event, and is tried again": Row(
         claim=PENDING,
         ending=HostError("resize2fs failed"),
         calls=(GROW,),
@@ -92,7 +92,7 @@ IN_USE = {
         told=(failed_in_use("resize2fs failed"),),
         waits=True,
     ),
-    "R03: one in doubt is not written down": Row(
+    "a growth that timed out is not recorded in the claim": Row(
         claim=PENDING,
         ending=Uncertain("timed out"),
         calls=(GROW,),
@@ -100,14 +100,14 @@ IN_USE = {
         told=(failed_in_use("timed out"),),
         waits=True,
     ),
-    "R03: nor is anything for a resizer that keeps no record": Row(
+    "a failure is not recorded for a resizer that keeps no record": Row(
         claim={},
         ending=Infeasible("too large"),
         calls=(GROW,),
         told=(failed_in_use("too large"),),
         waits=True,
     ),
-    "R03: a node's part that was asked for, and that nobody can do": Row(
+    "growth on the node was asked for, and the plugin cannot do it": Row(
         claim=PENDING,
         ending=NotSupported("no"),
         calls=(GROW,),
@@ -116,18 +116,18 @@ IN_USE = {
         told=(failed_in_use("no"),),
         waits=True,
     ),
-    "R04: nothing is tried while it counts as infeasible, and nobody told": Row(
+    "nothing is tried while growth counts as infeasible, and no event is recorded": Row(
         claim=at("NodeResizeInfeasible"), resize="NodeResizeInfeasible", waits=True
     ),
-    "R04: nor while the controller is at work": Row(
+    "nothing is tried while the controller is at work": Row(
         claim=at("ControllerResizeInProgress"), resize="ControllerResizeInProgress", waits=True
     ),
-    "R05: what has been done by the controller alone is noted": Row(
+    "growth that the controller did alone is noted": Row(
         claim={"capacity": "2Gi", "allocatedResources": {"storage": "2Gi"}},
         size=2,
         capacity="2Gi",
     ),
-    "R05: a shared volume that another node has finished grows here too": Row(
+    "a shared volume that another node has finished grows here too": Row(
         claim={
             "capacity": "2Gi",
             "access_modes": SHARED,
@@ -138,12 +138,12 @@ IN_USE = {
         capacity="2Gi",
         told=tuple(GROWN),
     ),
-    "R05: unless that is not required": Row(
+    "a shared volume that another node has finished, where no growth on nodes is required": Row(
         claim={"capacity": "2Gi", "access_modes": SHARED, "annotations": NOT_REQUIRED},
         size=2,
         capacity="2Gi",
     ),
-    "R05: and if it fails here, the claim is left as it is": Row(
+    "a shared volume that another node has finished fails here: the claim is left as it is": Row(
         claim={"capacity": "2Gi", "access_modes": SHARED},
         ending=Infeasible("no"),
         calls=(f"grow pv {2 * GI} {2 * GI}",),
@@ -151,17 +151,17 @@ IN_USE = {
         told=(failed_in_use("no"),),
         waits=True,
     ),
-    "R06: a shared volume whose nodes have no part in it": Row(
+    "a shared volume of a plugin that does not grow volumes on nodes": Row(
         claim={"capacity": "2Gi", "access_modes": SHARED},
         ending=NotSupported("no"),
         calls=(f"grow pv {2 * GI} {2 * GI}",),
         size=2,
         capacity="2Gi",
     ),
-    "R06: an old resizer whose nodes have no part in it": Row(
+    "a volume of an old resizer, of a plugin that does not grow volumes on nodes": Row(
         claim={}, ending=NotSupported("no"), calls=(GROW,), size=2
     ),
-    "R07: one that cannot grow in use is left alone": Row(
+    "a volume that cannot grow in use is left alone": Row(
         claim=PENDING,
         ending=StillInUse("in use"),
         calls=(GROW,),
@@ -209,7 +209,7 @@ async def test_in_use(row: Row, tmp_path: Path) -> None:
         assert bool(world.start()[1]) is row.waits
 
 
-async def test_r02_a_size_that_failed_before_is_given_up_when_another_is_asked_for(
+async def test_a_size_that_failed_before_is_given_up_when_another_is_asked_for(
     tmp_path: Path,
 ) -> None:
     async with NodeWorld(tmp_path) as world:
@@ -225,7 +225,7 @@ async def test_r02_a_size_that_failed_before_is_given_up_when_another_is_asked_f
         assert world.here().growth_failed
 
 
-async def test_r02_a_failure_that_cannot_be_written_down_is_told_all_the_same(
+async def test_a_failure_that_cannot_be_written_down_is_told_all_the_same(
     tmp_path: Path,
 ) -> None:
     async with NodeWorld(tmp_path) as world:
@@ -236,7 +236,7 @@ async def test_r02_a_failure_that_cannot_be_written_down_is_told_all_the_same(
         assert world.recorder.told == [failed_in_use("too large")]
 
 
-async def test_r07_not_even_later(tmp_path: Path) -> None:
+async def test_one_that_cannot_grow_in_use_is_not_tried_again(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         await in_use(world, PENDING)
         world.backend.script("grow", StillInUse("in use"))
@@ -245,7 +245,7 @@ async def test_r07_not_even_later(tmp_path: Path) -> None:
         assert world.here().refuses_growth
 
 
-async def test_r09_nothing_grows_that_was_not_written_down(tmp_path: Path) -> None:
+async def test_nothing_grows_that_was_not_written_down(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         await in_use(world, PENDING)
         world.client.fail("patch", Conflict("somebody wrote"))
@@ -284,7 +284,7 @@ async def test_growth_is_told_where_the_volume_is(tmp_path: Path) -> None:
 SETUP_FAILED = 'MountVolume.Setup failed while expanding volume for volume "pv" : '
 
 
-async def test_r01_a_volume_grows_before_the_pod_starts(tmp_path: Path) -> None:
+async def test_a_volume_grows_before_the_pod_starts(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         world.claim(**PENDING)
         world.want("p1", a_use(size="2Gi"))
@@ -294,7 +294,7 @@ async def test_r01_a_volume_grows_before_the_pod_starts(tmp_path: Path) -> None:
         assert world.picture() == Picture(MOUNTED, {"p1": HAS})
 
 
-async def test_k11_a_pod_does_not_start_on_a_volume_that_failed_to_grow(tmp_path: Path) -> None:
+async def test_a_pod_does_not_start_on_a_volume_that_failed_to_grow(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         world.claim(**PENDING)
         world.backend.script("grow", HostError("no"))
@@ -308,7 +308,7 @@ async def test_k11_a_pod_does_not_start_on_a_volume_that_failed_to_grow(tmp_path
         assert world.picture() is None
 
 
-async def test_k11_a_mount_that_failed_to_grow_is_not_gone_because_the_next_try_is_refused(
+async def test_a_mount_that_failed_to_grow_is_not_gone_because_the_next_try_is_refused(
     tmp_path: Path,
 ) -> None:
     async with NodeWorld(tmp_path) as world:
@@ -322,8 +322,8 @@ async def test_k11_a_mount_that_failed_to_grow_is_not_gone_because_the_next_try_
 
 
 NOT_BLOCKING: dict[str, tuple[Mapping[str, Any], Ending | None]] = {
-    "R04: what the claim does not allow": (at("NodeResizeInfeasible"), None),
-    "R07: what cannot be done in use": (PENDING, StillInUse("in use")),
+    "growth that the claim does not allow": (at("NodeResizeInfeasible"), None),
+    "growth that cannot be done in use": (PENDING, StillInUse("in use")),
 }
 
 
@@ -341,7 +341,7 @@ async def test_what_does_not_keep_a_pod_from_starting(
         assert world.events() == ()
 
 
-async def test_r08_who_only_reads_gets_the_volume_as_it_is(tmp_path: Path) -> None:
+async def test_who_only_reads_gets_the_volume_as_it_is(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         world.claim(**PENDING)
         world.want("p1", a_use(size="2Gi", read_only=True))
@@ -352,7 +352,7 @@ async def test_r08_who_only_reads_gets_the_volume_as_it_is(tmp_path: Path) -> No
         assert world.picture() == Picture(MOUNTED, {"p1": HAS})
 
 
-async def test_r08_it_grows_for_one_who_writes(tmp_path: Path) -> None:
+async def test_a_volume_that_one_pod_reads_grows_for_one_who_writes(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         seen = world.claim()
         world.want("p1", a_use(size="1Gi", read_only=True))

@@ -181,7 +181,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.poisons
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(story=stories())
 def test_a_node_with_a_controller(story: Story, root: Path) -> None:
     async def run() -> None:
@@ -191,7 +191,7 @@ def test_a_node_with_a_controller(story: Story, root: Path) -> None:
 
 
 @pytest.mark.poisons
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(story=stories((End.REST, End.CANCELLED)))
 def test_a_node_that_attaches_itself(story: Story, root: Path) -> None:
     """It is not killed: nothing on disk tells of an attachment."""

@@ -48,42 +48,42 @@ def failed(what: str) -> tuple[str, str]:
 
 
 QUIET = {  # stories in which no pod gets the device
-    "K05: a device in doubt is let go": Story(
+    "an uncertain device is torn down": Story(
         script={"set_up_device": [Outcome.LOST]},
         acts=[want(use=BLOCK), drop()],
         calls=["set_up_device block", "tear_down_device block"],
         left=None,
         events=[failed("MapVolume.SetUpDevice : set_up_device timed out")],
     ),
-    "K06: one that certainly was not set up is not": Story(
+    "a device that certainly was not set up is not torn down": Story(
         script={"set_up_device": [Outcome.FINAL]},
         acts=[want(use=BLOCK), drop()],
         calls=["set_up_device block"],
         left=None,
         events=[failed("MapVolume.SetUpDevice : set_up_device refused")],
     ),
-    "K09: a mapping in doubt": Story(
+    "a mapping that timed out is uncertain": Story(
         script={"map_pod_device": [Outcome.LOST]},
         acts=[want(use=BLOCK)],
         calls=MAP,
         left=Picture(MOUNTED, {"p1": MAYBE}),
         events=[failed("MapVolume.MapPodDevice : map_pod_device timed out")],
     ),
-    "K09: is taken away": Story(
+    "an uncertain mapping is unmapped when the pod goes": Story(
         script={"map_pod_device": [Outcome.LOST]},
         acts=[want(use=BLOCK), drop()],
         calls=[*MAP, *UNMAP],
         left=None,
         events=[failed("MapVolume.MapPodDevice : map_pod_device timed out")],
     ),
-    "K10: a mapping that was refused leaves nothing to take away": Story(
+    "a mapping that was refused leaves nothing to unmap": Story(
         script={"map_pod_device": [Outcome.FINAL]},
         acts=[want(use=BLOCK), drop()],
         calls=[*MAP, "tear_down_device block"],
         left=None,
         events=[failed("MapVolume.MapPodDevice : map_pod_device refused")],
     ),
-    "K28: a volume of another node": Story(
+    "a volume of another node is not touched": Story(
         acts=[want(use=a_use("block", mode=VolumeMode.BLOCK, node_affinity=OTHER_ZONE))],
         calls=[],
         left=Picture(NOT_MOUNTED),
@@ -118,10 +118,10 @@ async def test_without_a_device(story: Story, tmp_path: Path) -> None:
 
 
 LOUD = {  # stories in which p1 gets the device, and is told so
-    "K04: it is mapped in this order": Story(
+    "a block volume is mapped in this order": Story(
         acts=[want(use=BLOCK)], calls=MAP, left=Picture(MOUNTED, {"p1": HAS})
     ),
-    "K04: and unmapped in the reverse order": Story(
+    "a block volume is unmapped in the reverse order": Story(
         acts=[want(use=BLOCK), drop()], calls=[*MAP, *UNMAP], left=None
     ),
     "a mapping that is asked for again stays whatever comes of it": Story(
@@ -131,7 +131,7 @@ LOUD = {  # stories in which p1 gets the device, and is told so
         left=Picture(MOUNTED, {"p1": HAS}),
         events=[failed("MapVolume.MapPodDevice : map_pod_device refused")],
     ),
-    "K13: what cannot be unmapped is told, and tried again": Story(
+    "what cannot be unmapped gets an event, and is tried again": Story(
         script={"unmap_pod_device": [Outcome.FINAL]},
         acts=[want(use=BLOCK), drop(), at_last],
         calls=[*MAP, "unmap_pod_device block p1", *UNMAP],
@@ -149,7 +149,7 @@ LOUD = {  # stories in which p1 gets the device, and is told so
         calls=[*MAP, *UNMAP, "tear_down_device block"],
         left=None,
     ),
-    "K16: a device for one pod is not for two": Story(
+    "a ReadWriteOncePod device is refused to a second pod": Story(
         acts=[want("p1", ONE_POD), want("p2", ONE_POD)],
         calls=MAP,
         left=Picture(MOUNTED, {"p1": HAS}),
@@ -170,7 +170,7 @@ async def test_with_a_device(story: Story, tmp_path: Path) -> None:
     assert end.events == (*shown(tmp_path), *story.events)
 
 
-async def test_k04_what_a_pod_sees(tmp_path: Path) -> None:
+async def test_what_a_pod_sees_of_a_block_volume(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         world.want("p1", BLOCK)
         world.want("p2", BLOCK)

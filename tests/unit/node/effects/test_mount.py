@@ -82,7 +82,7 @@ STORIES = {
     "a volume comes in this order": Story(
         acts=[want()], calls=BRING, left=Picture(MOUNTED, {"p1": HAS})
     ),
-    "K03: it goes in the reverse order, and nobody detaches it": Story(
+    "a volume goes in the reverse order, and nobody detaches it": Story(
         acts=[want(), drop()], calls=[*BRING, *TAKE], left=None
     ),
     "files of a pod alone have no device": Story(
@@ -91,35 +91,35 @@ STORIES = {
         left=None,
         make_plugin=FakePlugin,
     ),
-    "K05: a device in doubt": Story(
+    "a mount of the device that timed out leaves the device uncertain": Story(
         script={"mount_device": [Outcome.LOST]},
         acts=[want()],
         calls=["mount_device pv"],
         left=Picture(UNSURE),
         events=[FAILED_DEVICE],
     ),
-    "K05: is unmounted when the pod goes": Story(
+    "an uncertain device is unmounted when the pod goes": Story(
         script={"mount_device": [Outcome.LOST]},
         acts=[want(), drop()],
         calls=["mount_device pv", "unmount_device pv"],
         left=None,
         events=[FAILED_DEVICE],
     ),
-    "K05: and tried again while the pod waits": Story(
+    "an uncertain device is mounted again while the pod waits": Story(
         script={"mount_device": [Outcome.LOST]},
         acts=[want(), later],
         calls=["mount_device pv", *BRING],
         left=Picture(MOUNTED, {"p1": HAS}),
         events=[FAILED_DEVICE],
     ),
-    "K06: a device that certainly was not mounted is not unmounted": Story(
+    "a device that certainly was not mounted is not unmounted": Story(
         script={"mount_device": [Outcome.FINAL]},
         acts=[want(), drop()],
         calls=["mount_device pv"],
         left=None,
         events=[REFUSED_DEVICE],
     ),
-    "K06: whoever refused it": Story(
+    "a device that the host refused to mount is not unmounted": Story(
         script={"mount_device": [HostError("no such device")]},
         acts=[want(), drop()],
         calls=["mount_device pv"],
@@ -128,68 +128,68 @@ STORIES = {
             ("FailedMount", 'MountVolume.MountDevice failed for volume "pv" : no such device'),
         ],
     ),
-    "K07: a device in doubt that then is refused is not unmounted": Story(
+    "an uncertain device that then is refused is not unmounted": Story(
         script={"mount_device": [Outcome.LOST, Outcome.FINAL]},
         acts=[want(), later, drop()],
         calls=["mount_device pv", "mount_device pv"],
         left=None,
         events=[FAILED_DEVICE, REFUSED_DEVICE],
     ),
-    "K08: a remount does not touch the device": Story(
+    "a remount does not touch the device": Story(
         acts=[want(), refresh()],
         calls=[*BRING, "set_up pv p1"],
         left=Picture(MOUNTED, {"p1": HAS}),
     ),
-    "K08: a remount in doubt leaves it mounted": Story(
+    "a remount that timed out leaves the volume mounted": Story(
         script={"set_up": [Outcome.DONE, Outcome.LOST]},
         acts=[want(), refresh()],
         calls=[*BRING, "set_up pv p1"],
         left=Picture(MOUNTED, {"p1": HAS}),
         events=[FAILED_SET_UP],
     ),
-    "K08: so does one that is refused, and it is tried again": Story(
+    "a remount that is refused leaves the volume mounted, and is tried again": Story(
         script={"set_up": [Outcome.DONE, Outcome.FINAL]},
         acts=[want(), refresh(), later],
         calls=[*BRING, "set_up pv p1", "set_up pv p1"],
         left=Picture(MOUNTED, {"p1": HAS}),
         events=[REFUSED_SET_UP],
     ),
-    "K08: and it goes in one tear-down": Story(
+    "a volume whose remount was refused goes in one tear-down": Story(
         script={"set_up": [Outcome.DONE, Outcome.FINAL]},
         acts=[want(), refresh(), drop()],
         calls=[*BRING, "set_up pv p1", *TAKE],
         left=None,
         events=[REFUSED_SET_UP],
     ),
-    "K09: a mount in doubt is not for use": Story(
+    "an uncertain mount is not for use": Story(
         script={"set_up": [Outcome.LOST]},
         acts=[want()],
         calls=BRING,
         left=Picture(MOUNTED, {"p1": MAYBE}),
         events=[FAILED_SET_UP],
     ),
-    "K09: and is torn down": Story(
+    "an uncertain mount is torn down when the pod goes": Story(
         script={"set_up": [Outcome.LOST]},
         acts=[want(), drop()],
         calls=[*BRING, *TAKE],
         left=None,
         events=[FAILED_SET_UP],
     ),
-    "K10: a mount that was refused leaves nothing to tear down": Story(
+    "a mount that was refused leaves nothing to tear down": Story(
         script={"set_up": [Outcome.FINAL]},
         acts=[want(), drop()],
         calls=[*BRING, "unmount_device pv"],
         left=None,
         events=[REFUSED_SET_UP],
     ),
-    "K10: nor does one in doubt that then is refused": Story(
+    "an uncertain mount that then is refused leaves nothing to tear down": Story(
         script={"set_up": [Outcome.LOST, Outcome.FINAL]},
         acts=[want(), later, drop()],
         calls=[*BRING, "set_up pv p1", "unmount_device pv"],
         left=None,
         events=[FAILED_SET_UP, REFUSED_SET_UP],
     ),
-    "K12: what was not begun changes nothing": Story(
+    "an operation that cannot begin changes nothing": Story(
         script={"mount_device": [Outcome.TRANSIENT]},
         acts=[want()],
         calls=["mount_device pv"],
@@ -201,7 +201,7 @@ STORIES = {
             )
         ],
     ),
-    "K12: not even a doubt": Story(
+    "an operation that cannot begin leaves an uncertain mount uncertain": Story(
         script={"set_up": [Outcome.LOST, Outcome.TRANSIENT]},
         acts=[want(), later],
         calls=[*BRING, "set_up pv p1"],
@@ -211,7 +211,7 @@ STORIES = {
             ("FailedMount", 'MountVolume.SetUp failed for volume "pv" : set_up cannot begin'),
         ],
     ),
-    "K12: when it can begin, it mounts": Story(
+    "an operation that could not begin mounts once it can": Story(
         script={"mount_device": [Outcome.TRANSIENT], "set_up": [Outcome.TRANSIENT]},
         acts=[want(), at_last],
         calls=["mount_device pv", *BRING, "set_up pv p1"],
@@ -233,34 +233,34 @@ STORIES = {
             ("FailedMount", 'MountVolume.SetUp failed for volume "pv" : configmaps "c" not found')
         ],
     ),
-    "X06: a bug is a doubt, and told to nobody": Story(
+    "a bug leaves the mount uncertain, and no event is recorded": Story(
         script={"set_up": [Outcome.BUG]},
         acts=[want()],
         calls=BRING,
         left=Picture(MOUNTED, {"p1": MAYBE}),
     ),
-    "K13: a pod that cannot be rid of it is told": Story(
+    "a pod whose volume cannot be torn down gets an event": Story(
         script={"tear_down": [Outcome.FINAL]},
         acts=[want(), drop()],
         calls=[*BRING, "tear_down pv p1"],
         left=Picture(MOUNTED, {"p1": MAYBE}),
         events=[FAILED_TEAR_DOWN],
     ),
-    "K13: and holds up nobody": Story(
+    "a volume that cannot be torn down for one pod is set up for another": Story(
         script={"tear_down": [Outcome.FINAL]},
         acts=[want(), drop(), want("p2")],
         calls=[*BRING, "tear_down pv p1", "set_up pv p2"],
         left=Picture(MOUNTED, {"p1": MAYBE, "p2": HAS}),
         events=[FAILED_TEAR_DOWN],
     ),
-    "K13: it is tried again": Story(
+    "a tear-down that failed is tried again": Story(
         script={"tear_down": [Outcome.FINAL]},
         acts=[want(), drop(), want("p2"), later],
         calls=[*BRING, "tear_down pv p1", "set_up pv p2", "tear_down pv p1"],
         left=Picture(MOUNTED, {"p2": HAS}),
         events=[FAILED_TEAR_DOWN],
     ),
-    "K13: a tear-down in doubt is one that failed": Story(
+    "a tear-down that timed out is one that failed": Story(
         script={"tear_down": [Outcome.LOST]},
         acts=[want(), drop(), at_last],
         calls=[*BRING, "tear_down pv p1", *TAKE],
@@ -287,42 +287,42 @@ STORIES = {
         left=None,
         events=[REFUSED_DEVICE],
     ),
-    "K14: a device that could not be unmounted is tried again, told to nobody": Story(
+    "an unmount of the device that failed is tried again, and no event is recorded": Story(
         script={"unmount_device": [Outcome.FINAL]},
         acts=[want(), drop(), at_last],
         calls=[*BRING, *TAKE, "unmount_device pv"],
         left=None,
     ),
-    "K16: a volume for one pod is not for two": Story(
+    "a ReadWriteOncePod volume is refused to a second pod": Story(
         acts=[want("p1", ONE_POD), want("p2", ONE_POD)],
         calls=BRING,
         left=Picture(MOUNTED, {"p1": HAS}),
         events=[IN_USE],
     ),
-    "K16: nor when the first may still have it": Story(
+    "a ReadWriteOncePod volume is refused to a second pod while the first may still have it": Story(
         script={"tear_down": [Outcome.FINAL]},
         acts=[want("p1", ONE_POD), swap("p1", "p2", ONE_POD)],
         calls=[*BRING, "tear_down pv p1"],
         left=Picture(MOUNTED, {"p1": MAYBE}),
         events=[FAILED_TEAR_DOWN, IN_USE],
     ),
-    "K16: the other gets it once the first is gone": Story(
+    "a ReadWriteOncePod volume goes to the second pod once the first is gone": Story(
         acts=[want("p1", ONE_POD), want("p2", ONE_POD), drop("p1"), at_last],
         calls=[*BRING, "tear_down pv p1", "set_up pv p2"],
         left=Picture(MOUNTED, {"p2": HAS}),
         events=[IN_USE],
     ),
-    "K17: two pods share one device": Story(
+    "two pods share one device": Story(
         acts=[want("p1"), want("p2")],
         calls=[*BRING, "set_up pv p2"],
         left=Picture(MOUNTED, {"p1": HAS, "p2": HAS}),
     ),
-    "K17: the first that goes leaves it there": Story(
+    "the first pod that goes leaves the shared device there": Story(
         acts=[want("p1"), want("p2"), drop("p1")],
         calls=[*BRING, "set_up pv p2", "tear_down pv p1"],
         left=Picture(MOUNTED, {"p2": HAS}),
     ),
-    "K28: a volume of another node is not touched": Story(
+    "a volume of another node is not touched": Story(
         acts=[want("p1", a_use(node_affinity=OTHER_ZONE))],
         calls=[],
         left=Picture(NOT_MOUNTED),
@@ -334,7 +334,7 @@ STORIES = {
             )
         ],
     ),
-    "K29: mount options where there are none": Story(
+    "mount options are refused by a plugin that takes none": Story(
         make_plugin=an_optionless_plugin,
         acts=[want("p1", a_use(mount_options=("ro",)))],
         calls=[],
@@ -378,26 +378,26 @@ STORIES = {
             )
         ],
     ),
-    "K37: after a restart all is set up again": Story(
+    "after a restart a volume in use is set up again": Story(
         acts=[want(), restart],
         calls=[*BRING, *BRING],
         left=Picture(MOUNTED, {"p1": HAS}),
     ),
-    "K40: what was found on disk stays in doubt when it cannot be set up": Story(
+    "a mount found on disk stays uncertain when it cannot be set up again": Story(
         script={"set_up": [Outcome.DONE, Outcome.FINAL]},
         acts=[want(), restart],
         calls=[*BRING, *BRING],
         left=Picture(MOUNTED, {"p1": MAYBE}),
         events=[REFUSED_SET_UP],
     ),
-    "K40: so does its device": Story(
+    "a device found on disk stays uncertain when it cannot be mounted again": Story(
         script={"mount_device": [Outcome.DONE, Outcome.FINAL]},
         acts=[want(), restart, drop()],
         calls=[*BRING, "mount_device pv", *TAKE],
         left=None,
         events=[REFUSED_DEVICE],
     ),
-    "K40: even when the pod that had it has gone": Story(
+    "a device found on disk stays uncertain even when the pod that had it has gone": Story(
         script={"mount_device": [Outcome.DONE, Outcome.FINAL, Outcome.FINAL]},
         acts=[want(), restart, swap("p1", "p2"), drop("p2")],
         calls=[
@@ -410,7 +410,7 @@ STORIES = {
         left=None,
         events=[REFUSED_DEVICE],
     ),
-    "K41: two pods on disk, both gone": Story(
+    "two pods found on disk, both gone: each is torn down, then the device": Story(
         acts=[want("p1"), want("p2"), drop("p1"), drop("p2"), restart],
         calls=[*BRING, "set_up pv p2", "tear_down pv p1", "tear_down pv p2", "unmount_device pv"],
         left=None,
@@ -452,7 +452,7 @@ HERE = {
 
 
 @pytest.mark.parametrize(("labels", "affinity"), HERE.values(), ids=HERE)
-async def test_k28_a_volume_of_this_node(
+async def test_a_volume_of_this_node_is_mounted(
     labels: dict[str, str], affinity: VolumeNodeAffinity, tmp_path: Path
 ) -> None:
     async with NodeWorld(tmp_path) as world:

@@ -54,12 +54,12 @@ INVALID = (
 JUDGED: dict[str, tuple[Plugin, tuple[Registered, ...], Accepted | Rejected]] = {
     "the version that all registrars offer": (a_plugin("1.0.0"), (), Accepted(V1_0)),
     "the highest that we speak": (a_plugin("1.0.0", "2.0.0"), (), Accepted(V1_0)),
-    "51 no version": (
+    "no version": (
         a_plugin(),
         (),
         Rejected(f"{INVALID}Plugin returned an empty list for supported versions"),
     ),
-    "51 none that we speak": (
+    "no version that we speak": (
         a_plugin("2.0.0"),
         (),
         Rejected(
@@ -67,7 +67,7 @@ JUDGED: dict[str, tuple[Plugin, tuple[Registered, ...], Accepted | Rejected]] = 
             "a highest supported version from versions ([2.0.0]) reported: <nil>"
         ),
     ),
-    "52 a second driver of the name": (
+    "a second driver of the name": (
         a_plugin("1.0.0"),
         (a_driver(),),
         Rejected(

@@ -44,7 +44,7 @@ def test_what_is_there_is_not_written_again() -> None:
     assert documents.node_change(node, D, INFO) == {}
 
 
-def test_56_a_label_of_another_value_is_a_contradiction() -> None:
+def test_a_label_of_another_value_is_a_contradiction() -> None:
     with pytest.raises(Contradiction) as raised:
         documents.node_change(a_node(zone="b"), D, INFO)
     assert str(raised.value) == (

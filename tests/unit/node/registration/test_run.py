@@ -58,7 +58,7 @@ async def test_nothing_registers_before_the_api_has_the_node(world: World) -> No
         await until(lambda: world.registrations.sockets() == (stale,))
 
 
-async def test_50_a_socket_that_goes_takes_the_driver_along_and_comes_back_with_it(
+async def test_a_socket_that_goes_takes_the_driver_along_and_comes_back_with_it(
     world: World,
 ) -> None:
     world.driver.state.topology = {"zone": "a"}
@@ -84,14 +84,14 @@ async def test_a_registrar_that_was_killed_registers_anew(world: World) -> None:
             assert world.entries() == [DRIVER]
 
 
-async def test_51_a_version_that_we_do_not_speak(world: World) -> None:
+async def test_a_driver_of_a_version_that_we_do_not_speak_is_refused(world: World) -> None:
     async with world.running(), world.registrar(versions=("2.0.0",)):
         assert not world.told[0].registered
         assert "None of the versions specified" in world.told[0].error
         assert world.entries() == []
 
 
-async def test_52_a_second_driver_of_the_name_is_refused(world: World) -> None:
+async def test_a_second_driver_of_the_name_is_refused(world: World) -> None:
     async with (
         FakeCsiDriver(world.place / "2.sock") as second,
         world.running(),
@@ -154,7 +154,7 @@ async def test_a_socket_that_lies_about_its_name(world: World) -> None:
         assert world.drivers.find("liar.example.com") is None
 
 
-async def test_53_a_driver_that_was_not_ready_is_asked_again(world: World) -> None:
+async def test_a_driver_that_was_not_ready_is_asked_again(world: World) -> None:
     world.driver.next("NodeGetInfo", Fails(Code.INTERNAL, "starting"))
     async with world.running(), world.registrar() as told:
         assert told[0].error == (
@@ -165,7 +165,7 @@ async def test_53_a_driver_that_was_not_ready_is_asked_again(world: World) -> No
         assert world.entries() == [DRIVER]
 
 
-async def test_54_a_driver_that_restarts_stays_registered(world: World) -> None:
+async def test_a_driver_that_restarts_stays_registered(world: World) -> None:
     async with world.running(), world.registrar():
         node = world.drivers.get(DRIVER).node
         await world.driver.stop()
@@ -176,14 +176,14 @@ async def test_54_a_driver_that_restarts_stays_registered(world: World) -> None:
             pass
 
 
-async def test_55_a_stale_socket_holds_up_nobody(world: World) -> None:
+async def test_a_stale_socket_holds_up_nobody(world: World) -> None:
     for number in range(3):
         listen(world.directory / f"stale-{number}.sock")
     async with world.running(), world.registrar():
         assert world.told == [ACCEPTED]
 
 
-async def test_56_a_topology_that_contradicts_the_node(world: World) -> None:
+async def test_a_topology_that_contradicts_the_node_is_refused(world: World) -> None:
     world.driver.state.topology = {"zone": "a"}
     async with world.running(has_node=False):
         world.create_node(zone="b")

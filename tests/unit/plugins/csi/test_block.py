@@ -107,7 +107,7 @@ async def test_nothing_is_left_of_it(world: CsiWorld) -> None:
     ]
 
 
-async def test_47_a_driver_that_does_not_stage_is_told_a_staging_path_all_the_same(
+async def test_a_driver_that_does_not_stage_is_told_a_staging_path_all_the_same(
     world: CsiWorld,
 ) -> None:
     world.state.node.discard(NodeCapability.STAGE_UNSTAGE_VOLUME)

@@ -99,7 +99,7 @@ ACCESS: dict[str, tuple[tuple[AccessMode, ...], set[NodeCapability], int]] = {
         {N.SINGLE_NODE_MULTI_WRITER},
         MODES.SINGLE_NODE_SINGLE_WRITER,
     ),
-    "43 only the first counts": (
+    "only the first access mode counts": (
         (AccessMode.READ_ONLY_MANY, AccessMode.ONCE),
         set(),
         MODES.MULTI_NODE_READER_ONLY,
@@ -154,7 +154,7 @@ async def test_the_maps_of_objects_are_not_written_to(world: CsiWorld) -> None:
 
 
 @pytest.mark.parametrize("in_secrets", [False, True], ids=["in the context", "among the secrets"])
-async def test_41_fresh_tokens_at_every_publish(world: CsiWorld, *, in_secrets: bool) -> None:
+async def test_fresh_tokens_at_every_publish(world: CsiWorld, *, in_secrets: bool) -> None:
     world.attach()
     world.objects.define(
         tokenRequests=[{"audience": "vault"}],
@@ -173,7 +173,7 @@ async def test_41_fresh_tokens_at_every_publish(world: CsiWorld, *, in_secrets: 
         assert TOKENS not in other
 
 
-async def test_40_a_secret_that_changed_is_in_the_next_publish(world: CsiWorld) -> None:
+async def test_a_secret_that_changed_is_in_the_next_publish(world: CsiWorld) -> None:
     world.attach()
     use = a_persistent_use(node_publish_secret_ref=SecretReference("login", "default"))
     for password in ("old", "new"):
@@ -307,7 +307,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize(("fault", "is_mounted"), REFUSALS.values(), ids=REFUSALS)
-async def test_36_a_refusal(world: CsiWorld, fault: Fault, *, is_mounted: bool) -> None:
+async def test_a_refusal_of_a_publish_deletes_nothing(
+    world: CsiWorld, fault: Fault, *, is_mounted: bool
+) -> None:
     world.attach()
     world.connection.fail("NodePublishVolume", fault)
     if not is_mounted:
@@ -357,7 +359,7 @@ def walks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, FsGroup]]:
     return walked
 
 
-async def test_45_a_driver_that_can_gets_the_group_and_nobody_walks(
+async def test_a_driver_that_can_gets_the_group_and_nobody_walks(
     world: CsiWorld, walks: list[tuple[Path, FsGroup]]
 ) -> None:
     world.attach()
@@ -366,7 +368,7 @@ async def test_45_a_driver_that_can_gets_the_group_and_nobody_walks(
     assert walks == []
 
 
-async def test_45_otherwise_the_node_walks(
+async def test_for_a_driver_that_cannot_the_node_walks(
     world: CsiWorld, walks: list[tuple[Path, FsGroup]]
 ) -> None:
     world.attach()
@@ -462,7 +464,7 @@ async def test_a_volume_that_is_not_well(world: CsiWorld) -> None:
     assert usage.trouble == "a disk is missing"
 
 
-async def test_48_usage_of_what_is_gone(world: CsiWorld) -> None:
+async def test_usage_of_what_is_gone(world: CsiWorld) -> None:
     with pytest.raises(VolumeError, match="rpc error: code = NotFound"):
         await world.plugin.mounter(a_persistent_use(), POD).usage()
 

@@ -30,7 +30,7 @@ def test_all_five_keys() -> None:
     assert shown["csi.storage.k8s.io/ephemeral"] == "false"
 
 
-def test_42_or_none() -> None:
+def test_no_key_unless_the_driver_asks_for_it() -> None:
     assert pod_info(CsiDriverSpec(), ROBOT, is_inline=True) == {}
 
 

@@ -17,7 +17,7 @@ def test_an_inline_volume_has_the_same_handle_at_every_try() -> None:
     assert handle == "csi-a46bec53679aafe7e6bc42077f33be9e5c533643ed1224b3bfbf2dd627bbf53c"
 
 
-def test_44_a_volumes_own_read_only_is_not_the_pods() -> None:
+def test_a_volumes_own_read_only_is_not_the_pods() -> None:
     assert not published(a_persistent_use(read_only=False), POD).read_only
     use = a_persistent_use()
     assert use.volume is not None

@@ -1,4 +1,4 @@
-"""Where a volume has to be reachable from; vectors are those of csi.md section 8."""
+"""Where a volume has to be reachable from."""
 
 import pytest
 from hypothesis import given
