@@ -31,7 +31,7 @@ _log = log.get("mooring.scheduler")
 DEFAULT_SCHEDULER = "default-scheduler"
 
 
-class Settings(msgspec.Struct, frozen=True):
+class SchedulerSettings(msgspec.Struct, frozen=True):
     scheduler_name: str = DEFAULT_SCHEDULER  # pods that name another are another's
     binders: int = 32  # pods whose writes are under way at once
     reporters: int = 8
@@ -46,7 +46,7 @@ class PodScheduler:
         clock: Clock,
         informers: Informers,
         recorder: Recorder,
-        settings: Settings = Settings(),  # noqa: B008 - immutable
+        settings: SchedulerSettings = SchedulerSettings(),  # noqa: B008 - immutable
     ) -> None:
         self.queue: KeyedQueue[Key] = KeyedQueue(clock)
         self.reports = Reports(client, clock, recorder, informers.pods)

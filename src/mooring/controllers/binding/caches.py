@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from mooring.controllers.binding.cache_indexes import PODS_BY_CLAIM, add_indexes, find_named_by
 from mooring.controllers.binding.decide.claim import choose_default
-from mooring.controllers.binding.index import VolumeIndex
-from mooring.controllers.binding.indexes import PODS_BY_CLAIM, add_indexes, find_named_by
 from mooring.controllers.binding.view import ClaimView, Plugins, Provisioning
+from mooring.controllers.binding.volume_index import VolumeIndex
 from mooring.controllers.binding.waiting import WaitingClaims
 from mooring.model.claim import Claim
 from mooring.model.keys import Key

@@ -10,6 +10,7 @@ from mooring.controllers.binding.plan import (
     Recycle,
     SaveVolume,
     Step,
+    Write,
     save_volume,
 )
 from mooring.controllers.binding.view import Plugins
@@ -66,8 +67,8 @@ def release(seen: Volume, volume: Volume, plugins: Plugins) -> tuple[Step, ...]:
             return fail(seen, volume, Reason.UNKNOWN_RECLAIM_POLICY, UNKNOWN_POLICY)
 
 
-def fail(seen: Volume, volume: Volume, reason: Reason, message: str) -> tuple[Step, ...]:
-    """Show people what is wrong. The event is told once; a new text replaces the old one."""
+def fail(seen: Volume, volume: Volume, reason: Reason, message: str) -> tuple[Write, ...]:
+    """Show people what is wrong. The event is recorded once; a new text replaces the old one."""
     if volume.status.phase is VolumePhase.FAILED:
         status = replace(volume.status, message=message)
         return save_volume(seen, replace(volume, status=status))

@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from mooring.controllers.binding.operations import Operations
 from mooring.errors import MooringError
+from mooring.reconcile.operations import Operations
 from tests.fakes.clock import VirtualClock, settle
 
 
 class Bench:
     """An operation that is asked for again whenever its time has come."""
 
-    def __init__(self, clock: VirtualClock, operations: Operations) -> None:
+    def __init__(self, clock: VirtualClock) -> None:
         self.clock = clock
-        self.operations = operations
+        self.operations: Operations[str] = Operations("operations", clock, self._again)
         self.tries: list[float] = []
         self.later: list[float] = []
         self.failures = 0
@@ -32,15 +32,17 @@ class Bench:
             raise self.error
 
     def start(self, name: str = "a") -> None:
-        self.operations.start(name, self.work, self.later.append)
+        self.operations.start(name, self.work)
+
+    def _again(self, name: str, seconds: float) -> None:
+        self.later.append(seconds)
 
 
 @asynccontextmanager
 async def running() -> AsyncIterator[Bench]:
-    clock = VirtualClock()
-    operations = Operations(clock)
-    task = asyncio.create_task(operations.run())
-    yield Bench(clock, operations)
+    bench = Bench(VirtualClock())
+    task = asyncio.create_task(bench.operations.run())
+    yield bench
     task.cancel()
     await asyncio.wait({task})
 

@@ -7,7 +7,7 @@ import msgspec
 
 from mooring.client.contract import Change, ChangeType, Client, Doc, Scope
 from mooring.controllers.binding.contract import PluginError, Tell
-from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, recycler_pod
+from mooring.controllers.binding.effects.recycler_template import DEFAULT_TEMPLATE, recycler_pod
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, NotFound
 from mooring.model.event import Event, EventType
 from mooring.model.keys import Key
