@@ -19,7 +19,7 @@ FRESH_SECONDS = 0.1
 Available first would be a write for nothing."""
 
 
-class EventHandlers:
+class BinderEventHandlers:
     def __init__(self, context: BinderContext) -> None:
         self._context = context
         self._caches = context.caches
@@ -98,8 +98,7 @@ class EventHandlers:
         pod = new or old
         if pod is None:
             return
-        for name in pod.claim_names():
-            key = Key(pod.namespace, name)
+        for key in pod.claim_keys():
             if key in self._caches.waiting:
                 self._wake(key)
             for volume in self._caches.volumes.by_index(RECYCLED_BY_CLAIM, key):

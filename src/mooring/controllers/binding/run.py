@@ -23,7 +23,7 @@ from mooring.controllers.binding.decide.volume import decide_volume, needs_secon
 from mooring.controllers.binding.effects.carry_out import Effects
 from mooring.controllers.binding.effects.recycle import PodRecycler
 from mooring.controllers.binding.effects.writes import Writes
-from mooring.controllers.binding.event_handlers import FRESH_SECONDS, EventHandlers
+from mooring.controllers.binding.event_handlers import FRESH_SECONDS, BinderEventHandlers
 from mooring.controllers.binding.metrics import PROVISION
 from mooring.controllers.binding.plan import Plan, SaveVolume
 from mooring.controllers.binding.view import ClaimView, Provisioning, VolumeView
@@ -110,7 +110,7 @@ class Binder:
         self._put_off: dict[Key, int] = {}  # how often a new volume had to wait for busy workers
         self.metrics = self._context.metrics
         self.queue = self._context.queue
-        EventHandlers(self._context).listen()
+        BinderEventHandlers(self._context).listen()
 
     async def run(self) -> None:
         """Work until cancelled; if one part dies, all of it stops."""

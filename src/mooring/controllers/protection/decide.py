@@ -27,7 +27,7 @@ def decide_claim(view: ClaimView) -> Plan:
     users = tuple(pod for pod in view.pods if is_used_by(claim, pod))
     if users:
         words = blocked_by(users)
-        if words == view.told:
+        if words == view.recorded:
             return plan("pods use it, as people know")
         return plan("pods use it", Emit(claim, EventType.NORMAL, BLOCKED, words))
     if view.evidence is Evidence.CACHE:

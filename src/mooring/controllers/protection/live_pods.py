@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from mooring.client.contract import Client, Scope
-from mooring.controllers.protection.view import claims_of_pod
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 
@@ -51,6 +50,6 @@ class LivePods:
     async def _list(self, namespace: str) -> Mapping[Key, Sequence[Pod]]:
         found: defaultdict[Key, list[Pod]] = defaultdict(list)
         for pod in (await self._client.list(Pod, Scope(namespace=namespace))).items:
-            for claim in set(claims_of_pod(pod)):
+            for claim in set(pod.claim_keys()):
                 found[claim].append(pod)
         return found

@@ -30,8 +30,8 @@ def bind(seen: Volume, seen_claim: Claim, claim: Claim) -> tuple[Write, ...]:
     """
     if STORAGE not in seen.spec.capacity and not claim.is_bound:
         message = f'PersistentVolume "{seen.name}" is without a storage capacity'
-        told = Emit(seen_claim, EventType.WARNING, Reason.FAILED_BINDING, message)
-        return told, Fail(message)
+        event = Emit(seen_claim, EventType.WARNING, Reason.FAILED_BINDING, message)
+        return event, Fail(message)
     volume = with_phase(pointed_at(seen, claim), VolumePhase.BOUND)
     return save_volume(seen, volume) + save_claim(seen_claim, _bound_claim(claim, volume))
 

@@ -74,8 +74,8 @@ def _decide_left(view: VolumeView, volume: Volume, because: str) -> Plan:
     if holder is None:
         return plan(because, *release(seen, volume, view.plugins))
     message = f'Claim "{holder.key}" is bound to this volume, but spec.claimRef does not name it'
-    told = Emit(seen, EventType.WARNING, Reason.CLAIM_MISBOUND, message)
-    return plan("a claim has it that it does not name", told, *save_volume(seen, volume))
+    event = Emit(seen, EventType.WARNING, Reason.CLAIM_MISBOUND, message)
+    return plan("a claim has it that it does not name", event, *save_volume(seen, volume))
 
 
 def _decide_superfluous(view: VolumeView, volume: Volume) -> Plan:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from mooring.controllers.binding.cache_indexes import PODS_BY_CLAIM, find_named_by
+from mooring.controllers.binding.cache_indexes import find_named_by
 from mooring.controllers.binding.context import BinderContext
 from mooring.controllers.binding.contract import PluginError, VolumeInUse
 from mooring.controllers.binding.decide.bind import unbind
@@ -31,6 +31,7 @@ from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
 from mooring.reconcile.apply import NotNow
 from mooring.reconcile.live_gate import LiveGate
+from mooring.reconcile.pods_by_claim import pods_using
 
 NO_RECYCLER = "No recycler plugin found for the volume!"
 
@@ -171,5 +172,5 @@ class ReclaimOperations:
         return NOT_KNOWN if storage_class is None else storage_class.provisioner
 
     def _users(self, claim: Key) -> list[str]:
-        pods = self._caches.pods.by_index(PODS_BY_CLAIM, claim)
+        pods = pods_using(self._caches.pods, claim)
         return sorted(str(pod.key) for pod in pods if not pod.is_terminated)
