@@ -13,7 +13,7 @@ from mooring.controllers.attachment.resolve import CsiVolume, NotAttached, NotKn
 from mooring.model.pod import Pod
 
 Changed = Callable[[str], None]
-"""Told the name of a volume that somebody wants otherwise than before."""
+"""Called with the name of a volume that somebody wants otherwise than before."""
 
 NOBODY: Mapping[str, Pod] = {}
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from mooring.controllers.attachment.actual import Memory, Spot, State, state_of
+from mooring.controllers.attachment.actual import Memory, State, VolumeOnNode, state_of
 from mooring.controllers.attachment.resolve import CsiVolume
 from mooring.model.attachment import Attachment
 from mooring.model.node import Node
@@ -32,10 +32,10 @@ class Departure(msgspec.Struct, frozen=True):
         return self.in_use is None or volume in self.in_use
 
 
-class Place(msgspec.Struct, frozen=True):
+class VolumeOnNodeView(msgspec.Struct, frozen=True):
     """The volume on one node."""
 
-    spot: Spot
+    where: VolumeOnNode
     node: Node | None
     is_read: bool  # `node` is no older than the moment it was told not to count on the volume
     attachment: Attachment | None
@@ -59,7 +59,7 @@ class Place(msgspec.Struct, frozen=True):
         what is mounted. One that is younger than the attachment has come after another, even if
         nobody here has seen that.
         """
-        volume, node, departure = self.spot.volume, self.node, self.departure
+        volume, node, departure = self.where.volume, self.node, self.departure
         if node is None:
             return departure is None or departure.leaves_in_use(volume)
         if volume in node.status.volumes_in_use:
@@ -82,7 +82,7 @@ class VolumeView(msgspec.Struct, frozen=True):
     csi: CsiName
     wanted: CsiVolume | None  # as the pods have it; None when nobody wants it
     volume: Volume | None  # the persistent volume, if there is one
-    places: tuple[Place, ...]  # in the order of their nodes' names
+    on_nodes: tuple[VolumeOnNodeView, ...]  # in the order of their nodes' names
     now: float  # monotonic
     wall: datetime
     policy: Policy

@@ -48,7 +48,7 @@ def decide(view: ClaimView) -> Plan:
         return _hand_over(claim, migration)
     if (resizer := find_local_expander(volume)) is not None:
         return _decide_local(view, volume, resizer)
-    return plan("somebody outside grows it", _told(claim, EXTERNAL, WAITS_OUTSIDE))
+    return plan("somebody outside grows it", _event(claim, EXTERNAL, WAITS_OUTSIDE))
 
 
 def _hand_over(claim: Claim, migration: Migration) -> Plan:
@@ -56,7 +56,7 @@ def _hand_over(claim: Claim, migration: Migration) -> Plan:
         f"CSI migration enabled for {migration.plugin}; "
         "waiting for external resizer to expand the pvc"
     )
-    steps: list[Step] = [_told(claim, EXTERNAL, words)]
+    steps: list[Step] = [_event(claim, EXTERNAL, words)]
     if claim.metadata.annotations.get(Annotation.RESIZER) != migration.driver:
         steps.append(NameResizer(migration.driver))
     return plan("a CSI driver has taken over its plugin", *steps)
@@ -82,8 +82,8 @@ def _decide_local(view: ClaimView, volume: Volume, resizer: str) -> Plan:
             if needs_file_system(volume):
                 return plan("its back end has nothing to do", *begun, AwaitNode())
             words = f"ExpandVolume succeeded for volume {claim.key}"
-            told = _told(claim, SUCCEEDED, words)
-            return plan("nothing else has to grow", *begun, Finish(size), told)
+            event = _event(claim, SUCCEEDED, words)
+            return plan("nothing else has to grow", *begun, Finish(size), event)
         case other:
             assert_never(other)
 
@@ -103,5 +103,5 @@ def _grow_volume(claim: Claim, volume: Volume, size: Quantity) -> tuple[Step, ..
     return (GrowVolume(volume, grown, before),)
 
 
-def _told(claim: Claim, reason: str, message: str) -> Emit:
+def _event(claim: Claim, reason: str, message: str) -> Emit:
     return Emit(claim, EventType.NORMAL, reason, message)

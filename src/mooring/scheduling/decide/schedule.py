@@ -21,7 +21,7 @@ from mooring.scheduling.decide import (
 from mooring.scheduling.decide.contract import Among, Change, Check, Refused, Rule, is_new_node
 from mooring.scheduling.decide.preemption import preemption_text
 from mooring.scheduling.decide.score import best_node
-from mooring.scheduling.plan import Place, PodVolumes, Trouble, Unschedulable, Verdict
+from mooring.scheduling.plan import Assignment, PodVolumes, Trouble, Unschedulable, Verdict
 from mooring.scheduling.view import NodeView, Picture
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -108,10 +108,10 @@ def _placed(opinions: _Opinions, node: NodeView) -> Verdict:
         if isinstance(check, binding.VolumeCheck):
             match check.choose(node):
                 case PodVolumes() as volumes:
-                    return Place(node.name, volumes)
+                    return Assignment(node.name, volumes)
                 case Refused(reasons):  # not in the picture in which it passed a moment ago
                     return Trouble(", ".join(reasons))
-    return Place(node.name)
+    return Assignment(node.name)
 
 
 def _fits_nowhere(picture: Picture, refusals: Mapping[str, Refused]) -> str:
