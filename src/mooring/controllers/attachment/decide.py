@@ -1,8 +1,22 @@
 """What to do about one volume: take it from where nobody wants it, bring it to where somebody does.
 
-Attaching: the object is created, and its status waited for. Detaching goes in this order, so that
-a node never uses what is being taken away: the node is told not to count on the volume; what it
-says at that moment of its use decides; then the object is deleted, and its end waited for.
+Always true of a plan:
+
+- An exclusive volume is attached to one node at most, and to none as long as there is an attachment
+  for another, attached or not: until a detach has succeeded, the volume may be there.
+- Nothing is attached to a node that attaches for itself, nor reported to it as attached.
+- What is asked for is remembered before: Remember stands before Create, Withdraw and Delete.
+- Delete follows an answer of the node to Withdraw: it knows that it may not count on the volume any
+  more, and what it says since then of its use decides. (First the list, then the look, then the
+  detach: so a node never uses what is being taken away.)
+- Delete is for an attachment that no pod wants and that is ours; others' attachments stay.
+- What a node says it uses is deleted by force alone: the node is out of service, or it is not ready
+  (or deleted) and the wait is over. Each time is counted.
+- An attach is not cut short: it has been answered, or is late, before the volume is taken away.
+- Report is for what is attached. What is not attached is taken off the node's list, unless nobody
+  wants it there and the node says that it uses it.
+- After a failure the same is not asked for again before its pause is over, which doubles each time.
+- Steps for nodes that nobody wants it on come first.
 """
 
 from typing import assert_never

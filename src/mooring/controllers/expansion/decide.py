@@ -1,4 +1,18 @@
-"""What is to be done about a claim that asks for more than it has."""
+"""What is to be done about a claim that asks for more than it has.
+
+Always true of a plan:
+
+- Only a claim that is bound, and whose volume points back at it, is touched.
+- A volume never shrinks.
+- That growing has begun is recorded before the volume's size, and that before the claim's state:
+  cut off anywhere, the next pass finds the claim still being grown.
+- The size before the first of several growths is kept on the volume, in the same write as the new
+  size, until the file system has followed.
+- A claim is finished only if no node has a file system to grow.
+- What is grown outside is left to others, and an event says so; a CSI driver that has taken over an
+  in-tree plugin is named on the claim.
+- A size that a node works on, or that somebody works on in an unknown way, is left alone.
+"""
 
 from typing import assert_never
 

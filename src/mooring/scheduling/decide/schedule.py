@@ -1,4 +1,18 @@
-"""Where a pod goes: every rule is asked about every node, and the best that passes all is taken."""
+"""Where a pod goes: every rule is asked about every node, and the best that passes all is taken.
+
+Always true of a verdict:
+
+- A pod is assigned to a node that passes every rule, in a picture that counts as done what was
+  decided before and is not written yet: no two pods are given the same room or the same volume.
+- With the node come the volumes: for each claim that waited, a volume that the node can reach or
+  an order to make one there; no volume for two claims.
+- A claim for which the scheduler has chosen a node before leads to that node or nowhere.
+- The same picture gives the same verdict, in whatever order its nodes are.
+- A pod that fits nowhere is put aside with the names of the rules that refused: only a change that
+  one of them names may wake it. Without a name there was no node.
+- Of several rules that refuse a node the first one's reasons are shown, in the order of RULES.
+- What cannot be judged is Trouble: no refusal, and tried again after a while.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -35,7 +49,7 @@ RULES: Final[tuple[Rule, ...]] = (
     binding.RULE,
     zone.RULE,
 )
-"""In upstream's order: of several that refuse, the first one's reasons are told."""
+"""In upstream's order."""
 
 _BY_NAME = {rule.name: rule for rule in RULES}
 

@@ -1,4 +1,19 @@
-"""What to do about a claim: find it a volume, have one made, finish a binding, tell of a loss."""
+"""What to do about a claim: find it a volume, have one made, finish a binding, show a loss.
+
+Always true of a plan:
+
+- The volume is written before the claim points at it (`bind.py` says why).
+- A claim gets a volume that is free, one that is reserved for it, or one that it was bound to and
+  that has forgotten it; never one that names another claim.
+- A claim that names a volume gets that one or none.
+- A claim that was bound once gets no other volume: without its own it is lost.
+- A volume is made only if none fits and the claim has a class that says how; with delayed binding
+  only after the scheduler has chosen a node. Provision is the last step.
+- A claim that becomes Pending or Lost has neither capacity nor access modes.
+- A loss is shown by one event, with the change of phase; should the volume come back, the claim is
+  bound again.
+- The default class is assigned by itself; the next pass goes on from there.
+"""
 
 from collections.abc import Iterable
 
@@ -52,14 +67,14 @@ def _decide_unbound(view: ClaimView, claim: Claim) -> Plan:
         event = _unknown_mode_event(view.claim, view.storage_class)
         return _stay("nobody knows when to bind it", view, claim, event)
     if view.is_delayed and not claim.selected_node:
-        return _stay("no pod with this claim has a node", view, claim, _tell_waiting(view))
+        return _stay("no pod with this claim has a node", view, claim, _waiting_event(view))
     if claim.storage_class:
         return _decide_provisioning(view, claim)
     event = Emit(view.claim, EventType.NORMAL, Reason.FAILED_BINDING, NO_VOLUME)
     return _stay("nothing fits and there is no class", view, claim, event)
 
 
-def _tell_waiting(view: ClaimView) -> Emit:
+def _waiting_event(view: ClaimView) -> Emit:
     reason, message = Reason.WAIT_FOR_FIRST_CONSUMER, NO_CONSUMER
     if pods := view.unscheduled_pods:
         reason = Reason.WAIT_FOR_POD_SCHEDULED
