@@ -29,11 +29,11 @@ from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, PodMount, PodState
 from mooring.node.disk_scan import Kind, Trace
 from mooring.node.machine import Machine
-from mooring.node.operations import BACKOFF
 from mooring.node.pod_directory import place_of, remove_pod
 from mooring.node.rebuild import Rebuilt
 from mooring.plugins.contract import VolumeError
 from mooring.plugins.layout import Layout, escaped
+from mooring.reconcile.backoff import OPERATION_BACKOFF
 from mooring.reconcile.worker import lasting
 
 SWEEP_SECONDS = 60.0
@@ -147,7 +147,7 @@ class Orphans:
                     volume=trace.name,
                     because=error,
                 )
-            await self._machine.clock.sleep(BACKOFF.delay(failures))
+            await self._machine.clock.sleep(OPERATION_BACKOFF.delay(failures))
         with suppress(ValueError):  # begun anew after a bug
             self._senseless.remove(trace)
         if not self._knows(trace.pod_uid) and not self._has_senseless(trace.pod_uid):
