@@ -21,6 +21,7 @@ from mooring.host import no_follow, subpath, tree
 from mooring.host.blocking import in_thread, within_own
 from mooring.host.contract import MountOps
 from mooring.host.refusal import refusals
+from mooring.model.backoff import OPERATION_BACKOFF
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import VolumeMode
@@ -33,7 +34,6 @@ from mooring.node.pod_directory import place_of, remove_pod
 from mooring.node.rebuild import Rebuilt
 from mooring.plugins.contract import VolumeError
 from mooring.plugins.layout import Layout, escaped
-from mooring.reconcile.backoff import OPERATION_BACKOFF
 from mooring.reconcile.worker import lasting
 
 SWEEP_SECONDS = 60.0

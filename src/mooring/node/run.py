@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock
+from mooring.model.backoff import Backoff
 from mooring.model.pod import Pod
 from mooring.model.selector import find_int64
 from mooring.model.wellknown import Annotation
@@ -29,7 +30,6 @@ from mooring.node.view import View
 from mooring.node.waits import NodeFull, NotMounted, Waits
 from mooring.plugins.contract import Host, VolumeError
 from mooring.plugins.registry import Registry
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.operations import PutOff, Started
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder

@@ -18,7 +18,7 @@ import msgspec
 from mooring import log
 from mooring.clock import Clock
 from mooring.errors import MooringError
-from mooring.reconcile.backoff import OPERATION_BACKOFF
+from mooring.model.backoff import OPERATION_BACKOFF
 from mooring.reconcile.poison import set_aside
 from mooring.reconcile.queue import K
 

@@ -22,8 +22,8 @@ from mooring.errors import (
     ServerTimeout,
     TooManyRequests,
 )
+from mooring.model.backoff import Backoff
 from mooring.model.keys import Key
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.cache import Cache, version_of
 from mooring.reconcile.metrics import InformerCounts
 from mooring.reconcile.worker import lasting

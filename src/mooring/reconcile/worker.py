@@ -20,7 +20,7 @@ from mooring.errors import (
     TooManyRequests,
     UsageError,
 )
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 from mooring.reconcile.poison import name_of, set_aside
 from mooring.reconcile.queue import K, KeyedQueue
 

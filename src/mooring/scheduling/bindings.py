@@ -19,12 +19,12 @@ from mooring.errors import (
     ServerTimeout,
     TooManyRequests,
 )
+from mooring.model.backoff import Backoff
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Settled, Verdict
 from mooring.scheduling.caches import Caches

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from mooring.model.backoff import Backoff
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
-from mooring.reconcile.backoff import Backoff
 from mooring.scheduling.decide.contract import Change
 from mooring.scheduling.decide.schedule import is_woken
 

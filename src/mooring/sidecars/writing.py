@@ -5,7 +5,7 @@ from typing import Final
 
 from mooring.client.contract import Client, Doc, Part, T
 from mooring.errors import Conflict, NotFound
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 from mooring.reconcile.worker import Again, Verdict
 
 OUTRUN: Final = Backoff(first=0.05, cap=10.0)

@@ -15,7 +15,7 @@ from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.changing import change_of
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.delete import DeleteOptions, delete_object
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 
 HOUSEKEEPER = User("system:mooring:housekeeper", groups=(MASTERS,))
 

@@ -52,6 +52,7 @@ from mooring.controllers.attachment.plan import (
 )
 from mooring.controllers.attachment.view import VolumeOnNodeView, VolumeView
 from mooring.model.attachment import Attachment
+from mooring.model.backoff import OPERATION_BACKOFF
 from mooring.model.event import EventType
 from mooring.model.meta import ApiObject
 from mooring.model.steps import Emit, plan
@@ -67,8 +68,6 @@ from mooring.plugins.csi.attachment_wait import (
     judge_attach,
     judge_detach,
 )
-
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 122.0  # seconds between failed attempts; each is twice the last
 
 
 def decide(view: VolumeView) -> Plan:
@@ -293,7 +292,7 @@ def decide_failure(view: VolumeView, on_node: VolumeOnNodeView, act: Act, messag
     memory = on_node.memory
     known = _of(memory, act)
     times = 1 if known is None else known.times + 1
-    wait = min(FIRST_PAUSE * 2.0 ** min(times - 1, 16), LONGEST_PAUSE)
+    wait = OPERATION_BACKOFF.delay(times)
     attempt = memory.attempt
     if attempt is not None and attempt.act is act:
         yield Ended(act, view.now - attempt.since, is_success=False)

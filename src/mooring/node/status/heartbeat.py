@@ -7,10 +7,10 @@ from mooring import log
 from mooring.client.contract import Client, Doc
 from mooring.clock import Clock, to_micros
 from mooring.errors import AlreadyExists, ApiError, Conflict, ConnectionLost, NotFound
+from mooring.model.backoff import Backoff
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.node.own_node import WatchedNode
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.deadline import within
 
 NAMESPACE = "kube-node-lease"

@@ -20,4 +20,4 @@ class Backoff(msgspec.Struct, frozen=True):
 
 
 OPERATION_BACKOFF = Backoff(first=0.5, cap=122.0)
-"""The pauses of a volume operation that keeps failing: 2 min 2 s at most, as in Kubernetes."""
+"""Of volume operations, attaching and registering drivers: 2 min 2 s at most, as in Kubernetes."""
