@@ -89,7 +89,7 @@ class MeasuredQueue(Protocol):
 
 
 class LoopMetrics(Collector):
-    """The families of all queues, informers and recorders that it is told of."""
+    """The families of all queues, informers and recorders that were added."""
 
     def __init__(self) -> None:
         self._queues: dict[str, MeasuredQueue] = {}

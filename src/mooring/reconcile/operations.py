@@ -115,7 +115,7 @@ class Operations(Generic[K]):
     """`run` it; what is started before that waits for it."""
 
     def __init__(self, loop: str, clock: Clock, again: Callable[[K, float], None]) -> None:
-        """`again`: told after how many seconds an operation may be asked for again."""
+        """`again`: called with the seconds after which an operation may be asked for again."""
         keep_seconds = OPERATION_BACKOFF.cap  # later its object is gone
         self._pending: PendingOperations[K] = PendingOperations(loop, clock, keep_seconds)
         self._again = again

@@ -98,7 +98,7 @@ class SharedInformer(Generic[T]):
 class SelectedInformer(Generic[T]):
     """`Informer` of some objects of a shared one; one that ceases to be selected is deleted here.
 
-    While a list is told, indexes show what was told so far: look at other objects after it.
+    While handlers are called with a list, indexes show it up to there: look at others after it.
     """
 
     def __init__(self, whole: SharedInformer[T], holds: Callable[[T], bool]) -> None:

@@ -42,7 +42,7 @@ _UNCERTAIN = (ConnectionLost, ServerError, ServerTimeout, TooManyRequests)
 
 
 class Outcome(Protocol):
-    """Who is told how it ended."""
+    """What becomes of a pod when its binding has ended."""
 
     def placed(self, pod: Pod, node: str) -> None: ...
 

@@ -49,7 +49,7 @@ CLASS = "class"  # storage capacities, by class
 
 
 class Informers(msgspec.Struct, frozen=True):
-    """Run by whoever hands them over; that of pods follows `ALIVE` ones."""
+    """Somebody else runs them; that of pods follows `ALIVE` ones."""
 
     pods: Informer[Pod]
     nodes: Informer[Node]

@@ -2,7 +2,7 @@
 
 The API owns the truth: an attachment object that says `attached` is an attached volume, one that
 does not is an uncertain one, and none is a detached one. So nothing has to be rebuilt after a
-crash, and what was begun is found as it was left. Here is only what an object cannot tell: which
+crash, and what was begun is found as it was left. Here is only what an object cannot say: which
 volume and node it belongs to, and how the attempts at it have gone so far.
 """
 
@@ -53,10 +53,10 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class RecordedEvents(msgspec.Struct, frozen=True):
-    """What people were last told about a wait."""
+    """The last events about a wait."""
 
     topic: str
-    pods: frozenset[str]  # uids of those that know
+    pods: frozenset[str]  # uids of those that have one
     at: float  # monotonic
 
 
@@ -66,7 +66,7 @@ class Memory(msgspec.Struct, frozen=True):
     attempt: AttachmentAttempt | None = None
     failure: Failure | None = None
     leaving_since: float | None = None  # monotonic: when nobody wanted it there any more
-    is_withdrawn: bool = False  # the node was told not to count on it any longer
+    is_withdrawn: bool = False  # it was taken off the node's list
     refused: RecordedEvents | None = None  # that another node has it
     waits: RecordedEvents | None = None  # for what
 
@@ -130,7 +130,7 @@ class Actual:
         return None if name is None else self._find(name)
 
     def use(self, where: VolumeOnNode) -> None:
-        """A pod has the volume there: from now on its attachment is ours, whoever made it."""
+        """A pod has the volume there: from now on its attachment is ours, if not by birth."""
         self._used.add(where)
 
     def is_ours(self, where: VolumeOnNode) -> bool:

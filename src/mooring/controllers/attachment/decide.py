@@ -173,7 +173,9 @@ def _decide_unwanted(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
         yield from _clear_up(view, on_node)
     elif not on_node.is_ours:
         if on_node.memory != BLANK:
-            yield Remember(on_node.where, BLANK)  # whoever made it has its own reasons
+            yield Remember(
+                on_node.where, BLANK
+            )  # a backup tool's, say
     elif attachment.is_deleting:
         yield from _await_detach(view, on_node, attachment)
     else:
@@ -181,7 +183,7 @@ def _decide_unwanted(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
 
 
 def _clear_up(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
-    """It is not attached, whatever the node was told."""
+    """It is not attached, whatever the node's list says."""
     yield from _ended_well(view, on_node, Act.DETACH)
     if on_node.is_reported and on_node.is_in_use and on_node.node is not None:
         return  # nothing is there to be detached, but the node is not to be startled either
@@ -237,7 +239,7 @@ def _take_away(view: VolumeView, on_node: VolumeOnNodeView, attachment: Attachme
 def _hold(
     view: VolumeView, on_node: VolumeOnNodeView, memory: Memory, until: float | None
 ) -> Steps:
-    """The node uses it. What it was told too early is taken back."""
+    """The node uses it: if it was taken off the node's list too early, it is put back."""
     if on_node.state is State.ATTACHED and on_node.is_managed and not on_node.is_reported:
         yield Report(on_node.where)
     yield Remember(on_node.where, replace(memory, is_withdrawn=False))
@@ -288,7 +290,7 @@ def _await_answer(
 
 
 def decide_failure(view: VolumeView, on_node: VolumeOnNodeView, act: Act, message: str) -> Steps:
-    """An attempt came to nothing: people are told, and the next one has to wait."""
+    """An attempt came to nothing: an event says so, and the next one has to wait."""
     memory = on_node.memory
     known = _of(memory, act)
     times = 1 if known is None else known.times + 1

@@ -34,7 +34,7 @@ class Desired:
     def __init__(self, changed: Changed) -> None:
         self._changed = changed
         self._pods: dict[str, _Wishes] = {}  # by uid
-        self._volumes: dict[str, CsiVolume] = {}  # as told last
+        self._volumes: dict[str, CsiVolume] = {}  # as known last
         self._wanted: dict[str, dict[str, dict[str, Pod]]] = {}  # by volume, node, uid
 
     def want(self, pod: Pod, volumes: Mapping[str, Resolved]) -> None:

@@ -1,4 +1,4 @@
-"""Carrying out what was decided: VolumeAttachments, the lists of nodes, and words to people."""
+"""Carrying out what was decided: VolumeAttachments, the lists of nodes, and events."""
 
 import asyncio
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ _log = log.get("mooring.attachment")
 
 
 class Performed(msgspec.Struct, frozen=True):
-    read: Mapping[str, Node | None]  # by name: what nodes say now that were told
+    read: Mapping[str, Node | None]  # by name: nodes from which it was withdrawn, as they are now
     again: float = inf  # seconds after which to look again
 
 
@@ -81,8 +81,8 @@ class Effects:
                 case _:
                     self._note(step, view)
         read: dict[str, Node | None] = {}
-        told = await asyncio.gather(*(self._withdraw(view, step.where) for step in asked))
-        for step, answer in zip(asked, told, strict=True):
+        answers = await asyncio.gather(*(self._withdraw(view, step.where) for step in asked))
+        for step, answer in zip(asked, answers, strict=True):
             if isinstance(answer, float):
                 again = min(again, answer)
             else:
@@ -131,7 +131,7 @@ class Effects:
             try:
                 written = await self._client.create(Attachment, document)
                 self._actual.use(where)  # it is our own
-            except AlreadyExists:  # whoever made it asked for the same; the watch is only behind
+            except AlreadyExists:  # it asks for the same; the watch is only behind
                 written = await self._client.get(Attachment, Key("", name))
         except (ApiError, ConnectionLost) as error:
             message = f"{Plugin.CSI}: attacher.Attach failed: {error}"
@@ -144,7 +144,7 @@ class Effects:
         try:
             await self._client.delete(attachment)
         except NotFound:
-            pass  # the watch will tell
+            pass  # the watch will show it
         except (ApiError, ConnectionLost) as error:
             message = (
                 f"{Plugin.CSI}: detacher.Detach failed to delete VolumeAttachment "
@@ -162,7 +162,7 @@ class Effects:
             return self._failed(view, where, Act.DETACH, message)
 
     def _failed(self, view: VolumeView, where: VolumeOnNode, act: Act, message: str) -> float:
-        """Remember it, and tell; the seconds until the next attempt."""
+        """Remember it, and record an event; the seconds until the next attempt."""
         _log.warning(f"{act.value} failed", volume=view.label, node=where.node, because=message)
         (on_node,) = (one for one in view.on_nodes if one.where == where)
         on_node = replace(on_node, memory=self._actual.memory(where))

@@ -83,7 +83,7 @@ class AttachDetachEventHandlers:
         self._queue.add(Key("", volume))
 
     def _take_over(self, node: Node) -> None:
-        """What the node was told before us."""
+        """What others have put on the node's list before us."""
         for volume in self._reports.take_over(node):
             if (csi := find_csi_name(volume)) is not None:
                 self._actual.use(self._actual.learn(csi, node.name))

@@ -1,4 +1,4 @@
-"""A volume for one node at a time: who may have it, and what the others are told.
+"""A volume for one node at a time: who may have it, and which events the others get.
 
 An uncertain attachment counts as one: until a detach has succeeded, nobody knows that the volume
 is not there.
@@ -97,24 +97,24 @@ def _lasts(known: RecordedEvents, topic: str, now: float) -> bool:
 
 
 def refusal(label: str, pod: Pod, users: Sequence[Pod]) -> str:
-    """What a pod is told that cannot have the volume; names of other namespaces stay unsaid."""
+    """The event of a pod that cannot have the volume; names of other namespaces stay unsaid."""
     opening = f'Multi-Attach error for volume "{label}" Volume is already'
     if not users:
         return f"{opening} exclusively attached to one node and can't be attached to another"
     near = sorted(user.name for user in users if user.namespace == pod.namespace)
     far = len(users) - len(near)
-    told = f"{opening} used by"
+    words = f"{opening} used by"
     if near:
-        told += f" pod(s) {', '.join(near)}"
+        words += f" pod(s) {', '.join(near)}"
         if far:
-            told += f" and {far} pod(s) in different namespaces"
+            words += f" and {far} pod(s) in different namespaces"
     else:
-        told += f" {far} pod(s) in different namespaces"
-    return told
+        words += f" {far} pod(s) in different namespaces"
+    return words
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """What a pod waits for. Of one `topic` it is told once, even if a clock was set meanwhile."""
+    """What a pod waits for. One event for each `topic`, even if a clock was set meanwhile."""
 
     topic: str
     words: str

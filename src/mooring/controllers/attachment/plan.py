@@ -37,7 +37,7 @@ class Create(msgspec.Struct, frozen=True):
 
 
 class Withdraw(msgspec.Struct, frozen=True):
-    """Tell the node not to count on the volume any longer, and ask whether it uses it.
+    """Take the volume off the node's list, and read whether the node uses it.
 
     The rest is decided by what it says.
     """
@@ -53,13 +53,13 @@ class Delete(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """Tell the node that the volume is there."""
+    """Put the volume on the node's list of attached volumes."""
 
     where: VolumeOnNode
 
 
 class Unreport(msgspec.Struct, frozen=True):
-    """Tell the node that it is not."""
+    """Take it off."""
 
     where: VolumeOnNode
 

@@ -1,7 +1,7 @@
-"""What nodes are told to be attached: `status.volumesAttached`, one writer for all of it.
+"""The lists of attached volumes that nodes go by: `status.volumesAttached`, with one writer.
 
 A node mounts nothing that is not in its list, and says in `volumesInUse` what it uses before it
-looks there. So whoever takes a volume off the list and then finds it unused may detach it. The
+looks there. So a volume that is off the list, and then found unused, may be detached. The
 answer to the write that takes it off is that look: it shows the node as it is from then on.
 
 Whatever is to be said about a node goes in one write; while one is under way, the next gathers.
@@ -45,7 +45,7 @@ class NodeReports:
         self._waiting: dict[str, list[Waiter]] = {}
 
     def take_over(self, node: Node) -> Collection[str]:
-        """Whatever the node was told by others is kept, until it is known to be wrong: these."""
+        """What others have put on the node's list is kept until it is known to be wrong: these."""
         if not node.leaves_attaching_to_controller:
             return ()
         self._served.add(node.name)
@@ -95,7 +95,7 @@ class NodeReports:
             raise
 
     def check(self, node: Node) -> None:
-        """The node has changed: does it still show what it is to be told?"""
+        """The node has changed: does it still show our list?"""
         if self._differs(node):
             self._stir(node.name)
 

@@ -37,9 +37,9 @@ class VolumeOnNodeView(msgspec.Struct, frozen=True):
 
     where: VolumeOnNode
     node: Node | None
-    is_read: bool  # `node` is no older than the moment it was told not to count on the volume
+    is_read: bool  # `node` is no older than the moment when the volume was off its list
     attachment: Attachment | None
-    is_reported: bool  # it is in what we tell the node to be attached
+    is_reported: bool  # it is in the list of attached volumes that we write to the node
     pods: tuple[Pod, ...]  # that want it there
     memory: Memory
     is_managed: bool  # volumes are attached to the node from here
@@ -55,9 +55,9 @@ class VolumeOnNodeView(msgspec.Struct, frozen=True):
         """Whether the node says so, or said so before its Node was deleted.
 
         Of a deleted node whose last word nobody has heard it is assumed. A Node that came after a
-        deleted one is believed as soon as it is ready: whoever made the object need not know
-        what is mounted. One that is younger than the attachment has come after another, even if
-        nobody here has seen that.
+        deleted one is believed as soon as it is ready: an object made by hand need not know what is
+        mounted. One that is younger than the attachment has come after another, even if nobody here
+        has seen that.
         """
         volume, node, departure = self.where.volume, self.node, self.departure
         if node is None:

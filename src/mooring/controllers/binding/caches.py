@@ -21,7 +21,7 @@ from mooring.reconcile.pods_by_claim import pods_using
 
 
 class Informers(msgspec.Struct, frozen=True):
-    """Run and synced by whoever hands them over; other controllers may share them."""
+    """Somebody else runs them; other controllers may share them."""
 
     volumes: Informer[Volume]
     claims: Informer[Claim]

@@ -1,7 +1,7 @@
 """The steps that a plan of the binder may hold.
 
 A write says what was seen and what is wanted; `effects` sends the difference. The order of steps is
-the order of writes: whoever stops in between leaves a state that the next pass finishes.
+the order of writes: a binder that dies in between leaves a state that the next pass finishes.
 """
 
 from enum import StrEnum
@@ -71,7 +71,7 @@ class Provision(msgspec.Struct, frozen=True):
 class Delete(msgspec.Struct, frozen=True):
     """Start deleting what the volume stands for, then the volume.
 
-    What was made outside is deleted outside: whoever made it sees that it is released.
+    What an external provisioner has made it deletes too, when it sees that it is released.
     """
 
     volume: str

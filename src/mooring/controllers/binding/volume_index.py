@@ -36,7 +36,7 @@ class BucketKey(msgspec.Struct, frozen=True):
 
 
 class Reservation(msgspec.Struct, frozen=True):
-    """Whom a claimRef names; without a uid, whoever has that name."""
+    """The claim that a claimRef names; without a uid, any claim of that name."""
 
     claim: Key
     uid: str

@@ -90,7 +90,7 @@ def _decide_local(view: ClaimView, volume: Volume, resizer: str) -> Plan:
             remember = _grow_volume(claim, volume, volume.size)
             return plan("a node has given up", *remember, AwaitNode())
         case Grow(size):
-            # The volume before the claim's state: whoever stops in between finds the claim still
+            # The volume before the claim's state: cut off in between, the next pass finds the
             # being grown and ends here again.
             begun = (Start(size, resizer), *_grow_volume(claim, volume, size))
             if needs_file_system(volume):

@@ -1,7 +1,7 @@
 """The pods that name a claim, asked of the server: the last look before a claim is let go.
 
-A list of a namespace is a large thing, and claims are often deleted by the hundred. So whoever asks
-shares the next list that begins after the asking; one that had begun before proves nothing.
+A list of a namespace is a large thing, and claims are often deleted by the hundred. So all who
+ask share the next list that begins after the asking; one that had begun before proves nothing.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Carrying out what was decided: pods made, deleted, adopted, let go; and what is told of it."""
+"""Carrying out what was decided: pods made, deleted, adopted, let go; and the events about it."""
 
 from typing import Final, assert_never
 

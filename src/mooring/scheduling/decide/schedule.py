@@ -130,8 +130,8 @@ def _placed(opinions: _Opinions, node: NodeView) -> Verdict:
 
 def _fits_nowhere(picture: Picture, refusals: Mapping[str, Refused]) -> str:
     counts = Counter(reason for refused in refusals.values() for reason in refused.reasons)
-    told = _counted(counts)
-    return f"{_available(picture, ', '.join(told))} {preemption_text(picture, refusals)}"
+    reasons = ", ".join(_counted(counts))
+    return f"{_available(picture, reasons)} {preemption_text(picture, refusals)}"
 
 
 def _counted(counts: Mapping[str, int]) -> Sequence[str]:

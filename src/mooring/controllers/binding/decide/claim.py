@@ -181,7 +181,7 @@ def _decide_bound(view: ClaimView, claim: Claim) -> Plan:
 
 
 def _lose(view: ClaimView, claim: Claim, reason: Reason, message: str) -> Plan:
-    """Told once, with the change of phase; a volume that comes back makes it bound again."""
+    """One event, with the change of phase; a volume that comes back makes it bound again."""
     if claim.status.phase is ClaimPhase.LOST:
         return plan("it is lost already", *save_claim(view.claim, claim))
     lost = without_volume(claim, ClaimPhase.LOST)

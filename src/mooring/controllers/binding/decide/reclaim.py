@@ -77,7 +77,7 @@ def fail(seen: Volume, volume: Volume, reason: Reason, message: str) -> tuple[Wr
 
 
 def is_released(volume: Volume, claim: Claim | None) -> bool:
-    """Whether its claim has left it; `claim` is whoever has that name now."""
+    """Whether its claim has left it; `claim` is the one that has that name now."""
     reference = volume.spec.claim_ref
     if reference is None or not reference.uid:
         return False

@@ -68,7 +68,7 @@ class ProvisionOperation:
             raise
 
     async def _external(self, provisioner: str, claim: Claim, writes: Writes) -> None:
-        """The annotations are the request; whoever goes by that name makes the volume."""
+        """The annotations are the request; the provisioner of that name makes the volume."""
         try:
             claim = await self._ask(provisioner, claim, writes)
         except (ApiError, ConnectionLost) as error:

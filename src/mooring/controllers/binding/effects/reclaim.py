@@ -50,7 +50,7 @@ class ReclaimOperations:
         self._gate = LiveGate(context.client)
 
     def measure_delete(self, order: Delete) -> None:
-        """From now on until the volume is gone, whoever deletes it."""
+        """From now on until the volume is gone, here or by a provisioner outside."""
         self._metrics.began(order.volume, self._deleter_name(order.volume), DELETE)
 
     async def delete(self, order: Delete) -> None:
@@ -152,7 +152,7 @@ class ReclaimOperations:
         try:
             await self._write(fail(volume, volume, reason, message), "reclaiming failed")
         except MooringError:
-            return  # whoever changed it meanwhile gets another try anyway
+            return  # it has changed meanwhile, so it is looked at again anyway
 
     async def _write(self, steps: Iterable[Write], because: str) -> None:
         writes = Writes(self._context)

@@ -68,7 +68,7 @@ class PodRecycler:
             raise PluginError(f"unexpected error creating recycler pod:  {error}") from error
 
     async def _delete_old(self, key: Key) -> None:
-        """Whether it is a recycler of ours or somebody's who bars the way cannot be told."""
+        """It may be a recycler of ours, or a pod that somebody made to bar the way: either goes."""
         try:
             await self._client.delete(await self._client.get(Pod, key))
         except NotFound:
