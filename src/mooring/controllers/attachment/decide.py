@@ -173,9 +173,7 @@ def _decide_unwanted(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
         yield from _clear_up(view, on_node)
     elif not on_node.is_ours:
         if on_node.memory != BLANK:
-            yield Remember(
-                on_node.where, BLANK
-            )  # a backup tool's, say
+            yield Remember(on_node.where, BLANK)  # a backup tool's, say
     elif attachment.is_deleting:
         yield from _await_detach(view, on_node, attachment)
     else:
