@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.controllers.binding.recycler_template import SCRUB
+from mooring.controllers.binding.effects.recycler_template import SCRUB
 from mooring.host.mount import Mounts
 
 

@@ -76,8 +76,11 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     """
     from mooring import log
     from mooring.controllers.attachment.view import Policy
-    from mooring.controllers.binding.recycle import Deadline
-    from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, load_template
+    from mooring.controllers.binding.effects.recycle import Deadline
+    from mooring.controllers.binding.effects.recycler_template import (
+        DEFAULT_TEMPLATE,
+        load_template,
+    )
     from mooring.controllers.options import Recycling
     from mooring.stack.standalone import Standalone, run_controllers
 

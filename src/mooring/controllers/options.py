@@ -6,8 +6,8 @@ import msgspec
 
 from mooring.controllers.attachment.view import Policy
 from mooring.controllers.binding.contract import Deleter, Provisioner
-from mooring.controllers.binding.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
-from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE
+from mooring.controllers.binding.effects.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
+from mooring.controllers.binding.effects.recycler_template import DEFAULT_TEMPLATE
 from mooring.model.document import Doc
 
 

@@ -15,6 +15,7 @@ from mooring.model.container import (
     WindowsOptions,
 )
 from mooring.model.container_status import ContainerStatus
+from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.node_selector import NodeSelector, NodeSelectorTerm
 from mooring.model.pod_volume import PodVolume
@@ -226,6 +227,10 @@ class Pod(ApiObject, frozen=True):
         for volume in self.spec.volumes:
             if volume.persistent_volume_claim is not None:
                 yield volume.persistent_volume_claim.claim_name
+
+    def claim_keys(self) -> list[Key]:
+        """Of all claims that it uses: those it names, and those made for it."""
+        return [Key(self.namespace, name) for name in self.claim_names()]
 
     def claim_names(self) -> Iterator[str]:
         for volume in self.spec.volumes:

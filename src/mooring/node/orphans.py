@@ -21,6 +21,7 @@ from mooring.host import no_follow, subpath, tree
 from mooring.host.blocking import in_thread, within_own
 from mooring.host.contract import MountOps
 from mooring.host.refusal import refusals
+from mooring.model.backoff import OPERATION_BACKOFF
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import VolumeMode
@@ -29,7 +30,6 @@ from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, PodMount, PodState
 from mooring.node.disk_scan import Kind, Trace
 from mooring.node.machine import Machine
-from mooring.node.operations import BACKOFF
 from mooring.node.pod_directory import place_of, remove_pod
 from mooring.node.rebuild import Rebuilt
 from mooring.plugins.contract import VolumeError
@@ -147,7 +147,7 @@ class Orphans:
                     volume=trace.name,
                     because=error,
                 )
-            await self._machine.clock.sleep(BACKOFF.delay(failures))
+            await self._machine.clock.sleep(OPERATION_BACKOFF.delay(failures))
         with suppress(ValueError):  # begun anew after a bug
             self._senseless.remove(trace)
         if not self._knows(trace.pod_uid) and not self._has_senseless(trace.pod_uid):

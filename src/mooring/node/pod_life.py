@@ -15,6 +15,7 @@ from mooring import log
 from mooring.client.contract import Part, Scope
 from mooring.clock import to_seconds
 from mooring.errors import Conflict, HostError, MooringError, NotFound
+from mooring.model.backoff import Backoff
 from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
@@ -26,7 +27,6 @@ from mooring.node.pod_directory import PodDirectories
 from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.run import NodeVolumes
 from mooring.node.waits import NodeFull, NotMounted, StillMounted
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.poison import set_aside
 from mooring.reconcile.recorder import reference_to
 from mooring.reconcile.reflector import Reflector

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from mooring import log
 from mooring.errors import ApiError, ConnectionLost, MooringError, StillRunning
 from mooring.host.blocking import in_thread, taking, within_volume
+from mooring.model.backoff import Backoff
 from mooring.model.node import Node
 from mooring.node.actual import (
     NOWHERE,
@@ -28,7 +29,6 @@ from mooring.node.machine import Machine
 from mooring.plugins.contract import Attachable, DeviceMountable, Plugin, VolumeError
 from mooring.plugins.registry import Registry
 from mooring.plugins.unique_name import unique_name
-from mooring.reconcile.backoff import Backoff
 
 LOOK_SECONDS = 5.0  # for a disk to tell what was mounted; pods wait meanwhile
 AT_START = "found on disk"

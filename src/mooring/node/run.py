@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock
+from mooring.model.backoff import Backoff
 from mooring.model.pod import Pod
 from mooring.model.selector import find_int64
 from mooring.model.wellknown import Annotation
@@ -22,14 +23,14 @@ from mooring.node.desired import Desired, WantedVolume
 from mooring.node.effects.run import Effects
 from mooring.node.in_use import InUse
 from mooring.node.machine import Machine, OwnNode
-from mooring.node.operations import Operations, PutOff, Started
+from mooring.node.operations import Operations
 from mooring.node.plan import Operation
 from mooring.node.populate import Populator
 from mooring.node.view import View
 from mooring.node.waits import NodeFull, NotMounted, Waits
 from mooring.plugins.contract import Host, VolumeError
 from mooring.plugins.registry import Registry
-from mooring.reconcile.backoff import Backoff
+from mooring.reconcile.operations import PutOff, Started
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict, lasting, serve

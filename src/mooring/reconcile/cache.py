@@ -1,15 +1,15 @@
-"""What a controller knows of one kind: objects by key, indexes over them, who wants to be told.
+"""What a controller knows of one kind: objects by key, indexes over them, handlers of changes.
 
 News comes from three sides: lists, the watch, and the controller's own writes (`fold`). They
 overlap, and each side may be behind another; resource versions, which are whole numbers, decide
 what is news. Whatever the order of arrival, an object never goes back to an older version, and
-every change is told once.
+handlers are called once for every change.
 
 Everything here is synchronous: between two awaits the picture stands still.
 
 What cannot be read is set aside: what was known of it before stays, and if that is nothing, asking
 for it raises. So no loop takes it for gone, and all other objects of its kind are served. A handler
-or an index that stumbles over an object is told of in the log, and goes on with the next one.
+or an index that stumbles over an object is logged, and goes on with the next one.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ class Cache(Generic[T]):
         self._objects: dict[Key, T] = {}
         self._indexes: dict[Hashable, _Index[T]] = {}
         self._handlers: tuple[Handler[T], ...] = ()  # replaced whole: a role may go meanwhile
-        self.is_catching_up = False  # a list is being told: what it lacks may have changed unseen
+        self.is_catching_up = False  # handlers get a list: what it lacks may have changed unseen
         self._unread: dict[Key, str] = {}  # what cannot be read, and why
         self._seen = 0  # every change up to this version has arrived
 
@@ -192,7 +192,7 @@ class Cache(Generic[T]):
             _log.warning("an object is set aside", key=key, because=why)
 
     def _store(self, key: Key, old: T | None, new: T | None) -> Iterable[tuple[T | None, T | None]]:
-        """Make it so, in cache and indexes; returns what there is to tell."""
+        """Make it so, in cache and indexes; returns what handlers are called with."""
         if new is None:
             del self._objects[key]
         else:

@@ -1,7 +1,8 @@
 """A role in the process of the API server that runs while this process has the role's lease.
 
-So a role that somebody runs in a process of its own is not run twice. Who holds the lease is told
-by the data directory, which one process has at a time: what an earlier life of it held is ours.
+So a role that somebody runs in a process of its own is not run twice. The holder of the lease
+is named after the data directory, which one process has at a time: what an earlier process of it
+held is ours.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.model.keys import Key
 from mooring.reconcile.leadership import FencedClient
-from mooring.reconcile.lease import BESIDE_THE_SERVER, LeaderElection, Told
+from mooring.reconcile.lease import BESIDE_THE_SERVER, LeaderCallbacks, LeaderElection
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.role import Role
 from mooring.reconcile.shared_informer import SharedInformers
@@ -32,7 +33,7 @@ Build = Callable[[Loops], Role]
 
 
 def lease_of(role: str) -> Key:
-    """What whoever runs the role holds meanwhile."""
+    """The lease that a process holds while it runs the role."""
     return Key(LEASES, f"mooring-{role}")
 
 
@@ -72,7 +73,7 @@ class ElectedRole:
             self._lease,
             candidate.identity,
             BESIDE_THE_SERVER,
-            Told(waiting=self._wait),
+            LeaderCallbacks(waiting=self._wait),
         )
 
     async def run(self) -> None:

@@ -1,9 +1,9 @@
 """What becomes of an event that happens again and again: counted, combined, or left out.
 
 The limits are those of Kubernetes' own recorder. The same event again raises the count of the
-Event that tells it. Ten that differ only in their message, none more than ten minutes after the one
-before, are combined into one. About one object, 25 of a type may be told, and one more every five
-minutes.
+Event that was written. Ten that differ only in their message, none more than ten minutes after the
+one before, are combined into one. About one object, 25 of a type may be written, and one more every
+five minutes.
 
 Decisions only: time is passed in, and what is remembered is bounded.
 """
@@ -58,7 +58,7 @@ class EventCorrelator:
         self._correlated: _Recent[CorrelatedEvent] = _Recent()
 
     def judge(self, event: Occurrence, now: float) -> CorrelatedEvent | None:
-        """How to tell of it; None: not at all. `now` is in seconds and never goes back.
+        """The Event to write; None: none. `now` is in seconds and never goes back.
 
         An occurrence that is left out is counted all the same, and shows in the next event.
         """

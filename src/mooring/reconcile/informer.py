@@ -18,7 +18,7 @@ class Informer(Protocol[T]):
 
     @property
     def synced(self) -> asyncio.Event:
-        """Set as soon as everything that was there at the start has been told."""
+        """Set as soon as handlers were called with everything that was there at the start."""
         ...
 
     @property

@@ -1,6 +1,6 @@
 """The fence round a leader: what it may no longer do, it cannot do.
 
-A leader that lost its lease is told to come to rest, and may take its time over that, or hang. So
+A leader that lost its lease is asked to come to rest, and may take its time over that, or hang. So
 whatever it does to others goes through here first, and is refused from the moment on at which
 another may lead.
 """

@@ -11,7 +11,7 @@ How this stays true although nobody's clock can be trusted, and although answers
   rates that differ by less than the two periods do.
 - A write whose answer was lost counts as failed for leading. If it did happen, others wait longer.
 
-Who deletes the Lease by hand frees it at once, whoever still leads.
+Deleting the Lease by hand frees it at once, even if somebody still leads.
 """
 
 import asyncio
@@ -63,14 +63,14 @@ BESIDE_THE_SERVER = Terms(lease=60, renew_deadline=40.0, retry=2.0, renew=15.0)
 nobody is in a hurry, and each renewal is a write to its disk."""
 
 
-class Told(msgspec.Struct, frozen=True):
-    """Who wants to hear of an election."""
+class LeaderCallbacks(msgspec.Struct, frozen=True):
+    """Called in the course of an election."""
 
     waiting: Callable[[str], None] = lambda _: None  # who leads instead of us, each holder once
     overdue: Callable[[], None] = lambda: None  # `lead` is not at rest in the time that it has
 
 
-NOBODY = Told()
+NO_CALLBACKS = LeaderCallbacks()
 
 
 class LeaderElection:
@@ -87,7 +87,7 @@ class LeaderElection:
         key: Key,
         identity: str,
         terms: Terms = TERMS,
-        told: Told = NOBODY,
+        callbacks: LeaderCallbacks = NO_CALLBACKS,
     ) -> None:
         self.leadership = Leadership(clock, key)
         self._client = client
@@ -96,9 +96,9 @@ class LeaderElection:
         self._key = key
         self._identity = identity
         self._terms = terms
-        self._told = told
-        self._waits_for = ""  # whom we have told of
-        self._is_refused = False  # and it is told
+        self._callbacks = callbacks
+        self._waits_for = ""  # the leader that `waiting` was called with
+        self._is_refused = False  # and that is logged
         self._seen: Lease | None = None
         self._seen_at = 0.0  # when its version was new to us
         self._until = 0.0  # so long we may lead
@@ -150,7 +150,7 @@ class LeaderElection:
                 lease=self._key,
                 identity=self._identity,
             )
-            self._told.overdue()
+            self._callbacks.overdue()
 
     # getting it
 
@@ -196,7 +196,7 @@ class LeaderElection:
         if holder != self._waits_for:
             self._waits_for = holder
             _log.info("waiting for a lease", lease=self._key, holder=holder)
-            self._told.waiting(holder)
+            self._callbacks.waiting(holder)
 
     def _observe(self, found: Lease) -> None:
         known = self._seen

@@ -7,6 +7,7 @@ what they have made. Production, scenarios and tests build a role by the same fu
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from random import Random
+from typing import Any
 
 from prometheus_client.registry import Collector
 
@@ -45,7 +46,7 @@ class Loops:
         self._metrics = LoopMetrics()
         self._collectors: list[Collector] = [self._metrics]
         self._parts: list[Run] = []
-        self._shares: list[SharedInformer[T] | SelectedInformer[T]] = []  # type: ignore[valid-type]
+        self._shares: list[SharedInformer[Any] | SelectedInformer[Any]] = []
         if informers is None:
             informers = SharedInformers(client, clock, chance, whole_kinds=False)
             self._parts.append(informers.run)
@@ -84,6 +85,7 @@ class Loops:
             async with asyncio.TaskGroup() as tasks:
                 for part in self._parts:
                     tasks.create_task(_awaited(part))
+                await asyncio.Event().wait()
         finally:
             self.close()
 

@@ -89,18 +89,18 @@ class MeasuredQueue(Protocol):
 
 
 class LoopMetrics(Collector):
-    """The families of all queues, informers and recorders that it is told of."""
+    """The families of all queues, informers and recorders that were added."""
 
     def __init__(self) -> None:
         self._queues: dict[str, MeasuredQueue] = {}
-        self._informers: dict[str, InformerCounts] = {}
+        self._informers: dict[str, list[InformerCounts]] = {}  # several, of different scopes
         self._recorders: dict[str, RecorderCounts] = {}
 
     def add_queue(self, name: str, queue: MeasuredQueue) -> None:
         self._queues[name] = queue
 
     def add_informer(self, resource: str, counts: InformerCounts) -> None:
-        self._informers[resource] = counts
+        self._informers.setdefault(resource, []).append(counts)
 
     def add_recorder(self, component: str, counts: RecorderCounts) -> None:
         self._recorders[component] = counts
@@ -180,9 +180,9 @@ class LoopMetrics(Collector):
             labels=["resource"],
         )
         for resource, counts in self._informers.items():
-            lists.add_metric([resource], counts.lists)
-            watches.add_metric([resource], counts.watches)
-            caught.add_metric([resource], counts.caught)
+            lists.add_metric([resource], sum(one.lists for one in counts))
+            watches.add_metric([resource], sum(one.watches for one in counts))
+            caught.add_metric([resource], sum(one.caught for one in counts))
         yield from (lists, watches, caught)
 
     def _recorder_family(self) -> Metric:

@@ -1,8 +1,8 @@
-"""What nobody foresaw, set aside: told with its key, counted by loop, and never the process's end.
+"""What nobody foresaw, set aside: logged with its key, counted by loop, not the end of the process.
 
-Everything that Mooring raises on purpose is a `MooringError`, and whoever meets one knows a remedy.
+Everything that Mooring raises on purpose is a `MooringError`, caught where there is a remedy.
 Any other exception is a bug, met with one key: an object with a value that nobody thought of, say.
-It is told here, the key is tried again later, and all other keys are served meanwhile.
+It is logged here, the key is tried again later, and all other keys are served meanwhile.
 
 The counts are those of the process, like its memory and its open files, so that what is met deep
 below a role needs no way up to it. Needs nothing of a client: the API server sets aside here too.

@@ -16,7 +16,7 @@ from math import inf
 from typing import Generic, TypeVar
 
 from mooring.clock import Clock
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 from mooring.reconcile.deadline import within
 from mooring.reconcile.metrics import QueueCounts
 

@@ -112,7 +112,7 @@ class Recorder:
             try:
                 return await self._patch(event.written, event)
             except NotFound:
-                pass  # events do not live for long: tell it anew
+                pass  # events do not live for long: write it anew
         if not event.name:
             event.name = self._new_name(event)
         try:

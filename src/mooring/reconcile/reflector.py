@@ -1,9 +1,9 @@
 """A cache that keeps itself current: one list, then a watch, resumed for as long as it lasts.
 
 A broken stream is resumed behind the last change that arrived; only when the server no longer has
-that history is everything listed again, and what the list reveals is told like any other change. A
-slow resync may be switched on as a net under the watch; what it catches is counted. An object that
-cannot be read is set aside (`cache.py`); whatever else goes wrong here begins with another list.
+that history is everything listed again, and handlers get what the list reveals as any other change.
+A slow resync may be switched on as a net under the watch; what it catches is counted. An object
+that cannot be read is set aside (`cache.py`); after any other trouble everything is listed again.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ from mooring.errors import (
     ServerTimeout,
     TooManyRequests,
 )
+from mooring.model.backoff import Backoff
 from mooring.model.keys import Key
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.cache import Cache, version_of
 from mooring.reconcile.metrics import InformerCounts
 from mooring.reconcile.worker import lasting
@@ -38,7 +38,7 @@ _TEMPORARY = (ConnectionLost, TooManyRequests, ServerError, ServerTimeout)
 
 
 class Reflector(Cache[T]):
-    """`Informer` of one role; `synced` is set when the handlers were told of the first list."""
+    """`Informer` of one role; `synced` is set when handlers were called with the first list."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ class Role(Protocol):
 
 @runtime_checkable
 class Troubled(Protocol):
-    """A role that may have something to tell anybody who asks whether all is well."""
+    """A role that knows of troubles, for the health check."""
 
     def troubles(self) -> str:
         """Empty: nothing."""

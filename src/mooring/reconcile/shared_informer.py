@@ -65,10 +65,13 @@ class SharedInformer(Generic[T]):
         return self._reflector.by_index(self._indexes[name], value)
 
     def add_index(self, name: str, values_of: ValuesOf[T]) -> None:
-        self._indexes[name] = values_of
         if not self._users[values_of]:
             self._reflector.add_index(values_of, values_of)
         self._users[values_of] += 1
+        replaced = self._indexes.get(name)
+        self._indexes[name] = values_of
+        if replaced is not None:
+            self._drop_index(replaced)
 
     def on_change(self, handler: Handler[T]) -> None:
         self._handlers.append(handler)
@@ -82,17 +85,20 @@ class SharedInformer(Generic[T]):
             self._reflector.remove_handler(handler)
         self._handlers.clear()
         for values_of in self._indexes.values():
-            self._users[values_of] -= 1
-            if not self._users[values_of]:
-                del self._users[values_of]
-                self._reflector.remove_index(values_of)
+            self._drop_index(values_of)
         self._indexes.clear()
+
+    def _drop_index(self, values_of: ValuesOf[T]) -> None:
+        self._users[values_of] -= 1
+        if not self._users[values_of]:
+            del self._users[values_of]
+            self._reflector.remove_index(values_of)
 
 
 class SelectedInformer(Generic[T]):
     """`Informer` of some objects of a shared one; one that ceases to be selected is deleted here.
 
-    While a list is told, indexes show what was told so far: look at other objects after it.
+    While handlers are called with a list, indexes show it up to there: look at others after it.
     """
 
     def __init__(self, whole: SharedInformer[T], holds: Callable[[T], bool]) -> None:

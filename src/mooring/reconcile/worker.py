@@ -20,7 +20,7 @@ from mooring.errors import (
     TooManyRequests,
     UsageError,
 )
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 from mooring.reconcile.poison import name_of, set_aside
 from mooring.reconcile.queue import K, KeyedQueue
 
@@ -100,7 +100,7 @@ async def lasting(
 ) -> None:
     """`run`, a loop without a queue, until it returns or this is cancelled.
 
-    What it raises is told, and it is run anew after a pause: so it keeps what it must not forget
+    What it raises is logged, and it is run anew after a pause: so it keeps what it must not forget
     outside of `run`. A UsageError is passed on: only who started the process knows a remedy.
     """
     failures = 0

@@ -13,7 +13,7 @@ from mooring.reconcile.informer import Informer
 
 
 class Assumed(Generic[T]):
-    """`on_change` is told every object that looks different now, assumed or not."""
+    """`on_change` is called with every object that looks different now, assumed or not."""
 
     def __init__(self, cache: Informer[T], on_change: Callable[[T], None]) -> None:
         self._cache = cache

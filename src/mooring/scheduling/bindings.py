@@ -19,12 +19,12 @@ from mooring.errors import (
     ServerTimeout,
     TooManyRequests,
 )
+from mooring.model.backoff import Backoff
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Settled, Verdict
 from mooring.scheduling.caches import Caches
@@ -32,7 +32,7 @@ from mooring.scheduling.decide.bound import Asked, Bound, Failed, Pending, judge
 from mooring.scheduling.decide.contract import Change
 from mooring.scheduling.decide.wanted import is_pointing, meant_for, pointed_at
 from mooring.scheduling.effects import Assigned, assign, reserve, select_node
-from mooring.scheduling.plan import Place, Reservation
+from mooring.scheduling.plan import Assignment, Reservation
 
 PATIENCE_SECONDS = 600.0  # for claims to be bound
 RETRIES = Backoff(first=0.1, cap=10.0)
@@ -42,7 +42,7 @@ _UNCERTAIN = (ConnectionLost, ServerError, ServerTimeout, TooManyRequests)
 
 
 class Outcome(Protocol):
-    """Who is told how it ended."""
+    """What becomes of a pod when its binding has ended."""
 
     def placed(self, pod: Pod, node: str) -> None: ...
 
@@ -60,13 +60,13 @@ class Outcome(Protocol):
 class _Placement:
     """One pod on its way."""
 
-    def __init__(self, pod: Pod, place: Place) -> None:
+    def __init__(self, pod: Pod, assignment: Assignment) -> None:
         self.pod = pod
-        self.place = place
+        self.assignment = assignment
         self.until: float | None = None  # None: not everything is written yet
-        volumes = place.volumes
+        volumes = assignment.volumes
         self.asked = Asked(
-            place.node,
+            assignment.node,
             tuple((each.volume.name, each.claim.key) for each in volumes.reservations),
             tuple(claim.key for claim in volumes.provisions),
         )
@@ -88,13 +88,13 @@ class Bindings:
         self._placements: dict[Key, _Placement] = {}
         self._by_claim: defaultdict[Key, set[Key]] = defaultdict(set)
 
-    def start(self, pod: Pod, place: Place) -> None:
+    def start(self, pod: Pod, assignment: Assignment) -> None:
         """Take it on; from now on nobody else gets its volumes."""
-        placement = self._placements[pod.key] = _Placement(pod, place)
-        for each in place.volumes.reservations:
+        placement = self._placements[pod.key] = _Placement(pod, assignment)
+        for each in assignment.volumes.reservations:
             self._caches.assume_volume(pointed_at(each.volume, each.claim))
-        for claim in place.volumes.provisions:
-            self._caches.claims.assume(meant_for(claim, place.node))
+        for claim in assignment.volumes.provisions:
+            self._caches.claims.assume(meant_for(claim, assignment.node))
         for claim_key in placement.claims():
             self._by_claim[claim_key].add(pod.key)
         self.queue.add(pod.key)
@@ -117,7 +117,9 @@ class Bindings:
                 concerned = [pod for key in keys for pod in self._by_claim.get(key, ())]
             case Node() as node:
                 concerned = [
-                    key for key, each in self._placements.items() if each.place.node == node.name
+                    key
+                    for key, each in self._placements.items()
+                    if each.assignment.node == node.name
                 ]
             case _:
                 return
@@ -141,8 +143,8 @@ class Bindings:
 
     async def _follow(self, placement: _Placement) -> Verdict:
         """All is written: wait for the others, then let the pod go."""
-        if not placement.place.volumes.is_empty:
-            match judge(placement.asked, self._caches.seen(placement.place.node)):
+        if not placement.assignment.volumes.is_empty:
+            match judge(placement.asked, self._caches.seen(placement.assignment.node)):
                 case Failed(why):
                     self._fail(placement, _in_vain(why))
                     return Settled()
@@ -162,8 +164,8 @@ class Bindings:
 
         Pods that share a claim are on their way together: what one has written suits all.
         """
-        node = placement.place.node
-        for each in placement.place.volumes.reservations:
+        node = placement.assignment.node
+        for each in placement.assignment.volumes.reservations:
             if self._is_reserved(each):
                 continue
             try:
@@ -172,7 +174,7 @@ class Bindings:
             except Conflict:
                 if not self._is_reserved(each):
                     raise
-        for claim in placement.place.volumes.provisions:
+        for claim in placement.assignment.volumes.provisions:
             if self._is_selected(claim, node):
                 continue
             try:
@@ -192,7 +194,7 @@ class Bindings:
 
     async def _assign(self, placement: _Placement) -> None:
         try:
-            end = await assign(self._client, placement.pod, placement.place.node)
+            end = await assign(self._client, placement.pod, placement.assignment.node)
         except _UNCERTAIN:
             raise
         except ApiError as error:
@@ -202,7 +204,7 @@ class Bindings:
             return
         match end:
             case Assigned.HERE:
-                self._outcome.placed(placement.pod, placement.place.node)
+                self._outcome.placed(placement.pod, placement.assignment.node)
             case Assigned.NOT_OURS:
                 self._outcome.left(placement.pod)
 
@@ -225,12 +227,12 @@ class Bindings:
 
     def _let_go(self, placement: _Placement) -> None:
         """What was assumed is written by now, or will not be: unless another pod counts on it."""
-        for each in placement.place.volumes.reservations:
+        for each in placement.assignment.volumes.reservations:
             if each.claim.key not in self._by_claim:
                 freed = self._caches.restore_volume(pointed_at(each.volume, each.claim))
                 if freed is not None:
                     self._outcome.freed(freed)
-        for claim in placement.place.volumes.provisions:
+        for claim in placement.assignment.volumes.provisions:
             if claim.key not in self._by_claim:
                 self._caches.claims.restore(claim.key)
 

@@ -49,7 +49,7 @@ CLASS = "class"  # storage capacities, by class
 
 
 class Informers(msgspec.Struct, frozen=True):
-    """Run by whoever hands them over; that of pods follows `ALIVE` ones."""
+    """Somebody else runs them; that of pods follows `ALIVE` ones."""
 
     pods: Informer[Pod]
     nodes: Informer[Node]
@@ -94,8 +94,8 @@ class Caches:
             lambda name: self.seen_volume(Key("", name)),
         )
 
-    def tell(self, listener: Callable[[Change], None]) -> None:
-        """Tell of all that happens, pods aside, when it shows here."""
+    def on_change(self, listener: Callable[[Change], None]) -> None:
+        """Call it with every change of anything but pods, when it shows here."""
         known = self._informers
         _forward(known.nodes, listener)
         _forward(known.claims, listener)

@@ -71,5 +71,5 @@ async def _settle_conflict(client: Client, pod: Pod, node: str) -> Assigned:
 
 async def report(client: Client, seen: Pod, conditions: tuple[Condition, ...]) -> Pod:
     """Raises: Conflict when the pod is not as it was seen."""
-    told = [msgspec.to_builtins(condition) for condition in conditions]
-    return await client.patch(seen, {"status": {"conditions": told}}, Part.STATUS)
+    shown = [msgspec.to_builtins(condition) for condition in conditions]
+    return await client.patch(seen, {"status": {"conditions": shown}}, Part.STATUS)

@@ -94,8 +94,8 @@ class Ledger:
         shelf = self._shelves[place]
         counted = shelf.pods.pop(key)
         shelf.taken = _less(shelf.taken, counted.demand)
-        for name in counted.pod.claim_names():
-            _lower(shelf.claims, Key(key.namespace, name))
+        for claim in counted.pod.claim_keys():
+            _lower(shelf.claims, claim)
         for name in counted.pod.shared_claim_names():
             _lower(self._users, Key(key.namespace, name))
         self._changed(place)
@@ -128,7 +128,7 @@ class Ledger:
         demand = demand_of(pod)
         shelf.pods[pod.key] = _Counted(pod, demand, tuple(disks_of(pod)))
         shelf.taken = _more(shelf.taken, demand)
-        shelf.claims.update(Key(pod.namespace, name) for name in pod.claim_names())
+        shelf.claims.update(pod.claim_keys())
         self._users.update(Key(pod.namespace, name) for name in pod.shared_claim_names())
         self._places[pod.key] = place
         self._changed(place)

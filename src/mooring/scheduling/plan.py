@@ -25,7 +25,7 @@ class PodVolumes(msgspec.Struct, frozen=True):
         return not (self.reservations or self.provisions)
 
 
-class Place(msgspec.Struct, frozen=True):
+class Assignment(msgspec.Struct, frozen=True):
     """The pod goes to this node."""
 
     node: str
@@ -45,4 +45,4 @@ class Trouble(msgspec.Struct, frozen=True):
     message: str
 
 
-Verdict = Place | Unschedulable | Trouble
+Verdict = Assignment | Unschedulable | Trouble

@@ -71,13 +71,13 @@ class Reports:
             self._recorder.record(reference, EventType.WARNING, IGNORED, remark)
 
     async def reconcile(self, key: Key) -> Verdict:
-        """Write the condition of a pod, as it was last told."""
+        """Write the condition of a pod that was last reported."""
         wanted, pod = self._wanted.get(key), self._pods.get(key)
         if wanted is not None and pod is not None and _is_due(wanted, pod):
             now = to_seconds(self._clock.now())
             conditions = set_condition(pod.status.conditions, wanted.condition, now)
             if conditions is not pod.status.conditions:
-                with suppress(NotFound):  # else nobody is there to be told
+                with suppress(NotFound):  # else there is nothing to write it on
                     self._pods.fold(await report(self._client, pod, conditions))
         if self._wanted.get(key) is wanted:
             self._wanted.pop(key, None)

@@ -13,7 +13,7 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.reconcile.loops import Loops
 from mooring.scheduling.caches import ALIVE, Informers
-from mooring.scheduling.run import DEFAULT_SCHEDULER, PodScheduler, Settings
+from mooring.scheduling.run import DEFAULT_SCHEDULER, PodScheduler, SchedulerSettings
 
 NAME: Final = "scheduler"
 
@@ -36,7 +36,7 @@ def build(loops: Loops, scheduler_name: str = DEFAULT_SCHEDULER) -> Loops:
         loops.clock,
         informers,
         loops.recorder(scheduler_name),
-        Settings(scheduler_name),
+        SchedulerSettings(scheduler_name),
     )
     queues = {
         "scheduling": scheduler.queue,

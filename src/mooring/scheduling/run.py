@@ -22,7 +22,7 @@ from mooring.scheduling.bindings import Bindings
 from mooring.scheduling.caches import Caches, Informers
 from mooring.scheduling.decide.contract import Change
 from mooring.scheduling.decide.schedule import decide
-from mooring.scheduling.plan import Place, Trouble, Unschedulable
+from mooring.scheduling.plan import Assignment, Trouble, Unschedulable
 from mooring.scheduling.reports import Reason, Reports
 from mooring.scheduling.waiting import LONGEST_WAIT, WaitingPods
 
@@ -31,7 +31,7 @@ _log = log.get("mooring.scheduler")
 DEFAULT_SCHEDULER = "default-scheduler"
 
 
-class Settings(msgspec.Struct, frozen=True):
+class SchedulerSettings(msgspec.Struct, frozen=True):
     scheduler_name: str = DEFAULT_SCHEDULER  # pods that name another are another's
     binders: int = 32  # pods whose writes are under way at once
     reporters: int = 8
@@ -46,7 +46,7 @@ class PodScheduler:
         clock: Clock,
         informers: Informers,
         recorder: Recorder,
-        settings: Settings = Settings(),  # noqa: B008 - immutable
+        settings: SchedulerSettings = SchedulerSettings(),  # noqa: B008 - immutable
     ) -> None:
         self.queue: KeyedQueue[Key] = KeyedQueue(clock)
         self.reports = Reports(client, clock, recorder, informers.pods)
@@ -55,7 +55,7 @@ class PodScheduler:
         self._caches = Caches(informers)
         self.bindings = Bindings(client, clock, self._caches, self)
         self._waiting = WaitingPods(clock.monotonic)
-        self._caches.tell(self._hear)
+        self._caches.on_change(self._hear)
         informers.pods.on_change(self._pod_changed)
 
     async def run(self) -> None:
@@ -81,9 +81,9 @@ class PodScheduler:
             self.reports.skipped(pod)
             return Settled()
         match decide(self._caches.picture(pod)):
-            case Place() as place:
-                self._caches.ledger.assume(_placed(pod, place.node))
-                self.bindings.start(pod, place)
+            case Assignment() as assignment:
+                self._caches.ledger.assume(_placed(pod, assignment.node))
+                self.bindings.start(pod, assignment)
                 return Settled()
             case Unschedulable(message, rules):
                 self._waiting.put(pod, rules)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from mooring.model.backoff import Backoff
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
-from mooring.reconcile.backoff import Backoff
 from mooring.scheduling.decide.contract import Change
 from mooring.scheduling.decide.schedule import is_woken
 
@@ -46,16 +46,15 @@ class WaitingPods:
         self.take(pod.key)
         until = self._monotonic() + self.fail(pod.key)
         self._pods[pod.key] = _Waiting(pod, rules, until)
-        for name in pod.claim_names():
-            self._by_claim[Key(pod.namespace, name)].add(pod.key)
+        for claim in pod.claim_keys():
+            self._by_claim[claim].add(pod.key)
 
     def take(self, key: Key) -> None:
         """It does not wait any more."""
         waiting = self._pods.pop(key, None)
         if waiting is None:
             return
-        for name in waiting.pod.claim_names():
-            claim = Key(key.namespace, name)
+        for claim in waiting.pod.claim_keys():
             self._by_claim[claim].discard(key)
             if not self._by_claim[claim]:
                 del self._by_claim[claim]

@@ -9,7 +9,7 @@ from mooring.csi.channel import Connection
 from mooring.csi.controller import Controller
 from mooring.csi.identity import Identity
 from mooring.csi.outcome import Done
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 from mooring.sidecars.driver import Abilities, Driver
 
 _log = log.get("mooring.sidecars")

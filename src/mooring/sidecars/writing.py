@@ -5,8 +5,8 @@ from typing import Final
 
 from mooring.client.contract import Client, Part, T
 from mooring.errors import Conflict, NotFound
+from mooring.model.backoff import Backoff
 from mooring.model.document import Doc
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.worker import Again, Verdict
 
 OUTRUN: Final = Backoff(first=0.05, cap=10.0)

@@ -20,12 +20,12 @@ from mooring.driver.serve import serving
 from mooring.driver.settings import NAME, Settings
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost
 from mooring.host.blocking import in_thread
+from mooring.model.backoff import Backoff
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.document import Doc
 from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Annotation
 from mooring.plugins.layout import Layout
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.worker import lasting
 from mooring.sidecars.registrar.run import Offer
 from mooring.sidecars.registrar.run import run as offer_to_node

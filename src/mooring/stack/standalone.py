@@ -27,7 +27,7 @@ from mooring.host.loop_watch import LoopWatch
 from mooring.model.keys import Key
 from mooring.reconcile.elected import lease_of, tell_of_leader
 from mooring.reconcile.leadership import FencedClient
-from mooring.reconcile.lease import TERMS, LeaderElection, Told
+from mooring.reconcile.lease import TERMS, LeaderCallbacks, LeaderElection
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
@@ -144,7 +144,8 @@ async def _run(candidate: Candidate, wanted: Standalone, say: Say) -> None:
         async def stand() -> None:
             identity = f"{socket.gethostname()}_{uuid.uuid4()}"
             lease = lease_of(candidate.name)
-            told = Told(partial(tell_of_leader, candidate.name, lease), partial(_leave, lease))
+            waiting = partial(tell_of_leader, candidate.name, lease)
+            told = LeaderCallbacks(waiting, partial(_leave, lease))
             election = LeaderElection(client, clock, chance, lease, identity, TERMS, told)
             await election.run(lambda: lead(FencedClient(client, election.leadership)))
 

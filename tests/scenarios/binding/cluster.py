@@ -22,13 +22,13 @@ from mooring.controllers.binding.contract import (
     Recycler,
     Tell,
 )
-from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
-from mooring.controllers.binding.recycle import (
+from mooring.controllers.binding.effects.recycle import (
     HOST_PATH_DEADLINE,
     NFS_DEADLINE,
     PodRecycler,
 )
-from mooring.controllers.binding.run import COMPONENT, Binder, Settings, add_binder
+from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
+from mooring.controllers.binding.run import COMPONENT, Binder, BinderSettings, add_binder
 from mooring.controllers.protection import run as protection
 from mooring.model.document import Doc
 from mooring.model.keys import Key
@@ -129,7 +129,7 @@ class Cluster:
         self.conflicts: list[Exception] = []  # of changes
         self.gate = asyncio.Event()  # nobody is told of a volume who asks for it while it is shut
         self.gate.set()
-        self.settings = Settings()
+        self.settings = BinderSettings()
 
     @asynccontextmanager
     async def binder(self, writes: int = FOREVER) -> AsyncIterator[Binder]:

@@ -3,7 +3,7 @@
 import asyncio
 
 from mooring.controllers.binding.decide.claim import LOST_VOLUME, NO_CONSUMER, NO_VOLUME
-from mooring.controllers.binding.run import Settings
+from mooring.controllers.binding.run import BinderSettings
 from mooring.errors import Conflict, ConnectionLost
 from tests.fakes.clock import settle
 from tests.fakes.lagging import reflector_of
@@ -267,7 +267,7 @@ async def test_volumes_that_come_one_by_one_serve_a_waiting_crowd(cluster: Clust
 
 
 async def test_the_resync_finds_what_no_event_told_of(cluster: Cluster) -> None:
-    cluster.settings = Settings(resync_seconds=60.0)
+    cluster.settings = BinderSettings(resync_seconds=60.0)
     async with cluster.binder() as binder:
         await cluster.create(VOLUMES, a_volume())
         await cluster.passes(1)

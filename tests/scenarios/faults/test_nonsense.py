@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mooring.controllers.binding.run import Settings
+from mooring.controllers.binding.run import BinderSettings
 from mooring.model.claim import Claim
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
@@ -121,7 +121,7 @@ EDITS: dict[str, Row] = {
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("row", EDITS.values(), ids=EDITS)
 async def test_a_bound_volume(world: World, row: Row, policy: str) -> None:
-    world.settings = Settings(resync_seconds=60.0)
+    world.settings = BinderSettings(resync_seconds=60.0)
     then, events = (row.volume, row.claim), set(row.events)
     if policy == "Retain" and row.retained:
         then, events = (row.retained, row.claim), events - {HELD_VOLUME}

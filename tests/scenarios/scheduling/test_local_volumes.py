@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mooring.controllers.binding.run import Settings
+from mooring.controllers.binding.run import BinderSettings
 from tests.fakes.objects import (
     CLAIMS,
     CLASSES,
@@ -248,7 +248,7 @@ async def test_patience_ends_after_ten_minutes(cluster: Cluster) -> None:
 
 
 async def test_a_reservation_that_somebody_takes_back(cluster: Cluster) -> None:
-    cluster.settings = Settings(resync_seconds=1e6)
+    cluster.settings = BinderSettings(resync_seconds=1e6)
     await one_disk(cluster)
     async with cluster.scheduler():
         await cluster.create(PODS, a_pod_with("data"))

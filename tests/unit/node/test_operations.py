@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mooring.errors import MooringError
-from mooring.node.operations import Busy, Operations, PutOff, Started
+from mooring.node.operations import Operations
 from mooring.node.plan import (
     Attach,
     Detach,
@@ -23,6 +23,7 @@ from mooring.node.plan import (
     VerifyAttached,
 )
 from mooring.plugins.contract import VolumeError
+from mooring.reconcile.operations import Busy, PutOff, Started
 from tests.fakes.clock import VirtualClock, settle
 
 V = "example.com/disk/pv"

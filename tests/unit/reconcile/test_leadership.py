@@ -10,7 +10,7 @@ from mooring.model.config_map import ConfigMap
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.reconcile.leadership import FencedClient, Leadership, NotLeading
-from mooring.reconcile.lease import LeaderElection, Terms, Told
+from mooring.reconcile.lease import LeaderCallbacks, LeaderElection, Terms
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.fake_server import FakeServer
@@ -32,7 +32,7 @@ class Process:
         self._world = world
         self._count = 0
         self.client = FakeClient(world.server, world.clock)
-        told = Told(overdue=self._overdue)
+        told = LeaderCallbacks(overdue=self._overdue)
         chance = Random(name)  # noqa: S311 - repeatable, not secret
         self.election = LeaderElection(self.client, world.clock, chance, KEY, name, SHORT, told)
         self.fenced = FencedClient(FakeClient(world.server, world.clock), self.election.leadership)

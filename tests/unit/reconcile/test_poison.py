@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from mooring.errors import Invalid, StoreError, UsageError
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.poison import LONGEST_KEY, POISONED, Poisoned, shielded
 from mooring.reconcile.queue import KeyedQueue

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 from mooring.reconcile.queue import PATIENCE, RESPITE_SECONDS, KeyedQueue
 from tests.fakes.clock import VirtualClock, settle
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from mooring.errors import Conflict, ConnectionLost, Invalid, TooManyRequests
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Reconcile, Settled, Verdict, serve, work

@@ -1,7 +1,7 @@
 """The user that the API server itself writes as, and its pauses between tries."""
 
 from mooring.apiserver.auth.user import MASTERS, User
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 
 HOUSEKEEPER = User("system:mooring:housekeeper", groups=(MASTERS,))
 

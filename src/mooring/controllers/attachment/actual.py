@@ -2,7 +2,7 @@
 
 The API owns the truth: an attachment object that says `attached` is an attached volume, one that
 does not is an uncertain one, and none is a detached one. So nothing has to be rebuilt after a
-crash, and what was begun is found as it was left. Here is only what an object cannot tell: which
+crash, and what was begun is found as it was left. Here is only what an object cannot say: which
 volume and node it belongs to, and how the attempts at it have gone so far.
 """
 
@@ -37,7 +37,7 @@ class Act(Enum):
     DETACH = "detach"
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class AttachmentAttempt(msgspec.Struct, frozen=True):
     """Somebody was asked, and has not answered yet."""
 
     act: Act
@@ -52,23 +52,23 @@ class Failure(msgspec.Struct, frozen=True):
     due: float  # monotonic: not tried again before
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What people were last told about a wait."""
+class RecordedEvents(msgspec.Struct, frozen=True):
+    """The last events about a wait."""
 
     topic: str
-    pods: frozenset[str]  # uids of those that know
+    pods: frozenset[str]  # uids of those that have one
     at: float  # monotonic
 
 
 class Memory(msgspec.Struct, frozen=True):
     """How it went so far with one volume on one node."""
 
-    attempt: Attempt | None = None
+    attempt: AttachmentAttempt | None = None
     failure: Failure | None = None
     leaving_since: float | None = None  # monotonic: when nobody wanted it there any more
-    is_withdrawn: bool = False  # the node was told not to count on it any longer
-    refused: Told | None = None  # that another node has it
-    waits: Told | None = None  # for what
+    is_withdrawn: bool = False  # it was taken off the node's list
+    refused: RecordedEvents | None = None  # that another node has it
+    waits: RecordedEvents | None = None  # for what
 
 
 BLANK = Memory()
@@ -77,7 +77,7 @@ Find = Callable[[str], Attachment | None]
 """An attachment by its name."""
 
 
-class Spot(msgspec.Struct, frozen=True):
+class VolumeOnNode(msgspec.Struct, frozen=True):
     """A volume on a node."""
 
     volume: str
@@ -87,37 +87,37 @@ class Spot(msgspec.Struct, frozen=True):
 class Actual:
     def __init__(self, find: Find) -> None:
         self._find = find
-        self._spots: dict[str, Spot] = {}  # by the name of the attachment
-        self._names: dict[Spot, str] = {}
+        self._by_attachment: dict[str, VolumeOnNode] = {}  # by the name of the attachment
+        self._names: dict[VolumeOnNode, str] = {}
         self._nodes: dict[str, set[str]] = {}  # by volume
         self._volumes: dict[str, set[str]] = {}  # by node
-        self._memories: dict[Spot, Memory] = {}
-        self._used: set[Spot] = set()
+        self._memories: dict[VolumeOnNode, Memory] = {}
+        self._used: set[VolumeOnNode] = set()
         self._attaching: Counter[str] = Counter()  # by node: attempts under way
 
-    def learn(self, csi: CsiName, node: str) -> Spot:
+    def learn(self, csi: CsiName, node: str) -> VolumeOnNode:
         """Of this volume and this node there may be an attachment."""
-        spot = Spot(csi.unique, node)
-        if spot not in self._names:
+        where = VolumeOnNode(csi.unique, node)
+        if where not in self._names:
             name = attachment_name(csi.handle, csi.driver, node)
-            self._names[spot] = name
-            self._spots[name] = spot
-            self._nodes.setdefault(spot.volume, set()).add(node)
-            self._volumes.setdefault(node, set()).add(spot.volume)
-        return spot
+            self._names[where] = name
+            self._by_attachment[name] = where
+            self._nodes.setdefault(where.volume, set()).add(node)
+            self._volumes.setdefault(node, set()).add(where.volume)
+        return where
 
-    def forget(self, spot: Spot) -> None:
+    def forget(self, where: VolumeOnNode) -> None:
         """Nothing of it is left, and nobody wants it."""
-        name = self._names.pop(spot, None)
-        self.remember(spot, BLANK)
-        self._used.discard(spot)
+        name = self._names.pop(where, None)
+        self.remember(where, BLANK)
+        self._used.discard(where)
         if name is not None:
-            del self._spots[name]
-            _discard(self._nodes, spot.volume, spot.node)
-            _discard(self._volumes, spot.node, spot.volume)
+            del self._by_attachment[name]
+            _discard(self._nodes, where.volume, where.node)
+            _discard(self._volumes, where.node, where.volume)
 
-    def find_spot(self, attachment: str) -> Spot | None:
-        return self._spots.get(attachment)
+    def find_by_attachment(self, attachment: str) -> VolumeOnNode | None:
+        return self._by_attachment.get(attachment)
 
     def nodes_of(self, volume: str) -> Iterable[str]:
         return self._nodes.get(volume, ())
@@ -125,48 +125,48 @@ class Actual:
     def volumes_on(self, node: str) -> Iterable[str]:
         return self._volumes.get(node, ())
 
-    def attachment(self, spot: Spot) -> Attachment | None:
-        name = self._names.get(spot)
+    def attachment(self, where: VolumeOnNode) -> Attachment | None:
+        name = self._names.get(where)
         return None if name is None else self._find(name)
 
-    def use(self, spot: Spot) -> None:
-        """A pod has the volume there: from now on its attachment is ours, whoever made it."""
-        self._used.add(spot)
+    def use(self, where: VolumeOnNode) -> None:
+        """A pod has the volume there: from now on its attachment is ours, if not by birth."""
+        self._used.add(where)
 
-    def is_ours(self, spot: Spot) -> bool:
+    def is_ours(self, where: VolumeOnNode) -> bool:
         """Whether its attachment may be deleted when no pod wants it.
 
         Backup tools and populators attach volumes too, under whatever name.
         """
-        if spot in self._used:
+        if where in self._used:
             return True
-        attachment = self.attachment(spot)
+        attachment = self.attachment(where)
         return attachment is not None and attachment.is_made_by_controller
 
-    def memory(self, spot: Spot) -> Memory:
-        return self._memories.get(spot, BLANK)
+    def memory(self, where: VolumeOnNode) -> Memory:
+        return self._memories.get(where, BLANK)
 
-    def remember(self, spot: Spot, memory: Memory) -> None:
-        was, now = _is_attaching(self.memory(spot)), _is_attaching(memory)
+    def remember(self, where: VolumeOnNode, memory: Memory) -> None:
+        was, now = _is_attaching(self.memory(where)), _is_attaching(memory)
         if was is not now:
-            self._attaching[spot.node] += now - was
-            if not self._attaching[spot.node]:
-                del self._attaching[spot.node]
+            self._attaching[where.node] += now - was
+            if not self._attaching[where.node]:
+                del self._attaching[where.node]
         if memory == BLANK:
-            self._memories.pop(spot, None)
+            self._memories.pop(where, None)
         else:
-            self._memories[spot] = memory
+            self._memories[where] = memory
 
     def is_attaching_to(self, node: str) -> bool:
         """Whether an attach is under way there, of whatever volume."""
         return node in self._attaching
 
-    def attached(self) -> Iterator[tuple[Spot, CsiName]]:
+    def attached(self) -> Iterator[tuple[VolumeOnNode, CsiName]]:
         """Every volume that is attached, or may be."""
-        for spot, name in self._names.items():
-            csi = find_csi_name(spot.volume)
+        for where, name in self._names.items():
+            csi = find_csi_name(where.volume)
             if csi is not None and self._find(name) is not None:
-                yield spot, csi
+                yield where, csi
 
 
 def _is_attaching(memory: Memory) -> bool:

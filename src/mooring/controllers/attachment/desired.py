@@ -13,7 +13,7 @@ from mooring.controllers.attachment.resolve import CsiVolume, NotAttached, NotKn
 from mooring.model.pod import Pod
 
 Changed = Callable[[str], None]
-"""Told the name of a volume that somebody wants otherwise than before."""
+"""Called with the name of a volume that somebody wants otherwise than before."""
 
 NOBODY: Mapping[str, Pod] = {}
 
@@ -34,7 +34,7 @@ class Desired:
     def __init__(self, changed: Changed) -> None:
         self._changed = changed
         self._pods: dict[str, _Wishes] = {}  # by uid
-        self._volumes: dict[str, CsiVolume] = {}  # as told last
+        self._volumes: dict[str, CsiVolume] = {}  # as known last
         self._wanted: dict[str, dict[str, dict[str, Pod]]] = {}  # by volume, node, uid
 
     def want(self, pod: Pod, volumes: Mapping[str, Resolved]) -> None:

@@ -1,4 +1,4 @@
-"""Carrying out what was decided: VolumeAttachments, the lists of nodes, and words to people."""
+"""Carrying out what was decided: VolumeAttachments, the lists of nodes, and events."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mooring import log
 from mooring.client.contract import Client
-from mooring.controllers.attachment.actual import Act, Actual, Spot
+from mooring.controllers.attachment.actual import Act, Actual, VolumeOnNode
 from mooring.controllers.attachment.decide import decide_failure
 from mooring.controllers.attachment.metrics import AttachmentMetrics
 from mooring.controllers.attachment.plan import (
@@ -45,7 +45,7 @@ _log = log.get("mooring.attachment")
 
 
 class Performed(msgspec.Struct, frozen=True):
-    read: Mapping[str, Node | None]  # by name: what nodes say now that were told
+    read: Mapping[str, Node | None]  # by name: nodes from which it was withdrawn, as they are now
     again: float = inf  # seconds after which to look again
 
 
@@ -71,10 +71,10 @@ class Effects:
         again, asked = inf, list[Withdraw]()
         for step in plan.steps:
             match step:
-                case Create(spot, volume):
-                    again = min(again, await self._create(view, spot, volume))
-                case Delete(spot, attachment):
-                    again = min(again, await self._delete(view, spot, attachment))
+                case Create(where, volume):
+                    again = min(again, await self._create(view, where, volume))
+                case Delete(where, attachment):
+                    again = min(again, await self._delete(view, where, attachment))
                 case Withdraw():
                     asked.append(step)
                 case LookAgain(seconds):
@@ -82,12 +82,12 @@ class Effects:
                 case _:
                     self._note(step, view)
         read: dict[str, Node | None] = {}
-        told = await asyncio.gather(*(self._withdraw(view, step.spot) for step in asked))
-        for step, answer in zip(asked, told, strict=True):
+        answers = await asyncio.gather(*(self._withdraw(view, step.where) for step in asked))
+        for step, answer in zip(asked, answers, strict=True):
             if isinstance(answer, float):
                 again = min(again, answer)
             else:
-                read[step.spot.node] = answer
+                read[step.where.node] = answer
         return Performed(read, again)
 
     def _note(
@@ -97,27 +97,27 @@ class Effects:
     ) -> None:
         """Steps that ask nobody for anything."""
         match step:
-            case Remember(spot, memory):
-                self._actual.remember(spot, memory)
-            case Forget(spot):
-                self._actual.forget(spot)
-            case Report(spot):
-                self._actual.use(spot)
-                self._reports.add(spot)
-                _log.info("volume attached", volume=view.label, node=spot.node)
-            case Unreport(spot):
-                self._reports.discard(spot)
+            case Remember(where, memory):
+                self._actual.remember(where, memory)
+            case Forget(where):
+                self._actual.forget(where)
+            case Report(where):
+                self._actual.use(where)
+                self._reports.add(where)
+                _log.info("volume attached", volume=view.label, node=where.node)
+            case Unreport(where):
+                self._reports.discard(where)
             case Ended(act, seconds, is_success):
                 is_migrated = view.wanted is not None and view.wanted.is_migrated
                 self._metrics.ended(
                     view.csi.driver, act, seconds, is_success=is_success, is_migrated=is_migrated
                 )
-            case CountForced(spot, force):
+            case CountForced(where, force):
                 self._metrics.forced(force)
                 _log.warning(
                     "volume taken away from a node that uses it",
                     volume=view.label,
-                    node=spot.node,
+                    node=where.node,
                     because=force.value,
                 )
             case Emit():
@@ -125,50 +125,50 @@ class Effects:
             case _:
                 assert_never(step)
 
-    async def _create(self, view: VolumeView, spot: Spot, volume: CsiVolume) -> float:
-        document = _document(spot.node, volume)
+    async def _create(self, view: VolumeView, where: VolumeOnNode, volume: CsiVolume) -> float:
+        document = _document(where.node, volume)
         name = document["metadata"]["name"]
         try:
             try:
                 written = await self._client.create(Attachment, document)
-                self._actual.use(spot)  # it is our own
-            except AlreadyExists:  # whoever made it asked for the same; the watch is only behind
+                self._actual.use(where)  # it is our own
+            except AlreadyExists:  # it asks for the same; the watch is only behind
                 written = await self._client.get(Attachment, Key("", name))
         except (ApiError, ConnectionLost) as error:
             message = f"{Plugin.CSI}: attacher.Attach failed: {error}"
-            return self._failed(view, spot, Act.ATTACH, message)
+            return self._failed(view, where, Act.ATTACH, message)
         self._attachments.fold(written)
         return inf
 
-    async def _delete(self, view: VolumeView, spot: Spot, attachment: Attachment) -> float:
-        _log.info("volume to be detached", volume=view.label, node=spot.node)
+    async def _delete(self, view: VolumeView, where: VolumeOnNode, attachment: Attachment) -> float:
+        _log.info("volume to be detached", volume=view.label, node=where.node)
         try:
             await self._client.delete(attachment)
         except NotFound:
-            pass  # the watch will tell
+            pass  # the watch will show it
         except (ApiError, ConnectionLost) as error:
             message = (
                 f"{Plugin.CSI}: detacher.Detach failed to delete VolumeAttachment "
                 f"[{attachment.name}]: {error}"
             )
-            return self._failed(view, spot, Act.DETACH, message)
+            return self._failed(view, where, Act.DETACH, message)
         return inf
 
-    async def _withdraw(self, view: VolumeView, spot: Spot) -> Node | float | None:
+    async def _withdraw(self, view: VolumeView, where: VolumeOnNode) -> Node | float | None:
         """What the node says; or in how many seconds to ask again."""
         try:
-            return await self._reports.withdraw(spot)
+            return await self._reports.withdraw(where)
         except (ApiError, ConnectionLost) as error:
-            message = f'failed to update the status of node "{spot.node}": {error}'
-            return self._failed(view, spot, Act.DETACH, message)
+            message = f'failed to update the status of node "{where.node}": {error}'
+            return self._failed(view, where, Act.DETACH, message)
 
-    def _failed(self, view: VolumeView, spot: Spot, act: Act, message: str) -> float:
-        """Remember it, and tell; the seconds until the next attempt."""
-        _log.warning(f"{act.value} failed", volume=view.label, node=spot.node, because=message)
-        (place,) = (one for one in view.places if one.spot == spot)
-        place = replace(place, memory=self._actual.memory(spot))
+    def _failed(self, view: VolumeView, where: VolumeOnNode, act: Act, message: str) -> float:
+        """Remember it, and record an event; the seconds until the next attempt."""
+        _log.warning(f"{act.value} failed", volume=view.label, node=where.node, because=message)
+        (on_node,) = (one for one in view.on_nodes if one.where == where)
+        on_node = replace(on_node, memory=self._actual.memory(where))
         again = inf
-        for step in decide_failure(view, place, act, message):
+        for step in decide_failure(view, on_node, act, message):
             if isinstance(step, LookAgain):
                 again = step.seconds
             elif isinstance(step, Remember | Ended | Emit):

@@ -10,7 +10,7 @@ from enum import Enum
 
 import msgspec
 
-from mooring.controllers.attachment.view import Place, Policy
+from mooring.controllers.attachment.view import Policy, VolumeOnNodeView
 from mooring.model.node import Node
 
 
@@ -35,13 +35,13 @@ class Held(msgspec.Struct, frozen=True):
 Gate = Free | Force | Held
 
 
-def decide_gate(place: Place, policy: Policy, now: float) -> Gate:
-    if not place.is_in_use:
+def decide_gate(on_node: VolumeOnNodeView, policy: Policy, now: float) -> Gate:
+    if not on_node.is_in_use:
         return Free()
-    node = place.node
-    since = now if place.memory.leaving_since is None else place.memory.leaving_since
-    if place.departure is not None:  # until then it may have been a healthy node
-        since = max(since, place.departure.since)
+    node = on_node.node
+    since = now if on_node.memory.leaving_since is None else on_node.memory.leaving_since
+    if on_node.departure is not None:  # until then it may have been a healthy node
+        since = max(since, on_node.departure.since)
     due = since + policy.max_wait
     may_be_forced = policy.forces_on_timeout and (node is None or not node.is_ready)
     if may_be_forced and now >= due:

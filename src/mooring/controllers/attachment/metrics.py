@@ -51,7 +51,7 @@ class AttachmentMetrics(Collector):
             forced.add_metric([force.value], count)
         yield forced
         for family in self._operations.collect():
-            # When a series began is told nowhere else in Mooring, nor upstream.
+            # When a series began is shown nowhere else in Mooring, nor upstream.
             family.samples = [one for one in family.samples if one.name[-8:] != "_created"]
             yield family
         yield self._totals()

@@ -1,81 +1,128 @@
-"""A volume for one node at a time: who may have it, and what the others are told.
+"""A volume for one node at a time: who may have it, and which events the others get.
 
 An uncertain attachment counts as one: until a detach has succeeded, nobody knows that the volume
 is not there.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.clock import to_seconds
-from mooring.controllers.attachment.actual import State
+from mooring.controllers.attachment.actual import RecordedEvents, State
 from mooring.controllers.attachment.force_detach import Held, decide_gate
-from mooring.controllers.attachment.view import Place, VolumeView
+from mooring.controllers.attachment.plan import (
+    FAILED,
+    WAITING,
+    LookAgain,
+    Remember,
+    Steps,
+)
+from mooring.controllers.attachment.view import VolumeOnNodeView, VolumeView
+from mooring.model.event import EventType
 from mooring.model.pod import Pod
+from mooring.model.steps import Emit
 from mooring.model.wellknown import TaintKey
 
+RECORD_AGAIN_SECONDS = 300.0  # a wait that goes on is shown again
 
-def find_holders(view: VolumeView, place: Place) -> tuple[Place, ...]:
+
+def find_holders(view: VolumeView, on_node: VolumeOnNodeView) -> tuple[VolumeOnNodeView, ...]:
     """The other nodes that have an exclusive volume, or may have it."""
     if view.wanted is None or not view.wanted.is_exclusive:
         return ()
-    return tuple(one for one in view.places if one is not place and one.attachment is not None)
+    return tuple(one for one in view.on_nodes if one is not on_node and one.attachment is not None)
 
 
-def is_first(view: VolumeView, place: Place) -> bool:
+def is_first(view: VolumeView, on_node: VolumeOnNodeView) -> bool:
     """Of several nodes that want an exclusive volume, none of which has it: is it this one's turn?
 
     A node that uses it already comes before any other, then the one with the oldest pod.
     """
     if view.wanted is None or not view.wanted.is_exclusive:
         return True
-    waiting = [one for one in view.places if one.pods and one.is_managed]
-    return min(waiting, key=_turn) is place
+    waiting = [one for one in view.on_nodes if one.pods and one.is_managed]
+    return min(waiting, key=_turn) is on_node
 
 
-def _turn(place: Place) -> tuple[bool, bool, str, str]:
-    oldest = min(pod.metadata.creation_timestamp or "" for pod in place.pods)
-    return (not place.is_in_use, not place.is_reported, oldest, place.spot.node)
+def _turn(on_node: VolumeOnNodeView) -> tuple[bool, bool, str, str]:
+    oldest = min(pod.metadata.creation_timestamp or "" for pod in on_node.pods)
+    return (not on_node.is_in_use, not on_node.is_reported, oldest, on_node.where.node)
+
+
+def refuse(
+    view: VolumeView, on_node: VolumeOnNodeView, holders: tuple[VolumeOnNodeView, ...]
+) -> Steps:
+    """Another node has it. An event is recorded once for each pod, then again at long intervals."""
+    memory = on_node.memory
+    if shown := [holder for holder in holders if _is_worth_an_event(holder)]:
+        users = [pod for holder in shown for pod in holder.pods]
+        for pod in on_node.pods:
+            if _is_news(memory.refused, "", pod.uid, view.now):
+                yield Emit(pod, EventType.WARNING, FAILED, refusal(view.label, pod, users))
+        memory = replace(memory, refused=_recorded(memory.refused, "", on_node, view.now))
+    waits = [wait for holder in holders if (wait := find_wait(view, holder)) is not None]
+    for wait in waits[:1]:
+        for pod in on_node.pods:
+            if _is_news(memory.waits, wait.topic, pod.uid, view.now):
+                yield Emit(pod, EventType.NORMAL, WAITING, wait.words)
+        memory = replace(memory, waits=_recorded(memory.waits, wait.topic, on_node, view.now))
+    if memory != on_node.memory:
+        yield Remember(on_node.where, memory)
+    for events in (memory.refused if shown else None, memory.waits if waits else None):
+        if events is not None:
+            yield LookAgain(events.at + RECORD_AGAIN_SECONDS - view.now)
+
+
+def _is_worth_an_event(holder: VolumeOnNodeView) -> bool:
+    """A detach that goes its way is over before anybody reads of it."""
+    return bool(holder.pods) or holder.state is State.ATTACHED
+
+
+def _is_news(known: RecordedEvents | None, topic: str, uid: str, now: float) -> bool:
+    return known is None or uid not in known.pods or not _lasts(known, topic, now)
+
+
+def _recorded(
+    known: RecordedEvents | None, topic: str, on_node: VolumeOnNodeView, now: float
+) -> RecordedEvents:
+    at = known.at if known is not None and _lasts(known, topic, now) else now
+    return RecordedEvents(topic, frozenset(pod.uid for pod in on_node.pods), at)
+
+
+def _lasts(known: RecordedEvents, topic: str, now: float) -> bool:
+    return known.topic == topic and now - known.at < RECORD_AGAIN_SECONDS
 
 
 def refusal(label: str, pod: Pod, users: Sequence[Pod]) -> str:
-    """What a pod is told that cannot have the volume; names of other namespaces stay unsaid."""
+    """The event of a pod that cannot have the volume; names of other namespaces stay unsaid."""
     opening = f'Multi-Attach error for volume "{label}" Volume is already'
     if not users:
         return f"{opening} exclusively attached to one node and can't be attached to another"
     near = sorted(user.name for user in users if user.namespace == pod.namespace)
     far = len(users) - len(near)
-    told = f"{opening} used by"
+    words = f"{opening} used by"
     if near:
-        told += f" pod(s) {', '.join(near)}"
+        words += f" pod(s) {', '.join(near)}"
         if far:
-            told += f" and {far} pod(s) in different namespaces"
+            words += f" and {far} pod(s) in different namespaces"
     else:
-        told += f" {far} pod(s) in different namespaces"
-    return told
-
-
-def users_of(holders: Iterable[Place]) -> list[Pod]:
-    return [pod for holder in holders for pod in holder.pods]
-
-
-def is_told(holder: Place) -> bool:
-    """Whether to speak of a holder: a detach that goes its way is over before anybody reads it."""
-    return bool(holder.pods) or holder.state is State.ATTACHED
+        words += f" {far} pod(s) in different namespaces"
+    return words
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """What a pod waits for. Of one `topic` it is told once, even if a clock was set meanwhile."""
+    """What a pod waits for. One event for each `topic`, even if a clock was set meanwhile."""
 
     topic: str
     words: str
 
 
-def find_wait(view: VolumeView, holder: Place) -> Wait | None:
+def find_wait(view: VolumeView, holder: VolumeOnNodeView) -> Wait | None:
     """What keeps the volume where it is, and until when; None when it is on its way."""
-    node = holder.spot.node
+    node = holder.where.node
     opening = f'Waiting for volume "{view.label}" to be detached from node "{node}"'
     if holder.pods:
         words = f"{opening}: pods still use it there, and it stays until they are gone"

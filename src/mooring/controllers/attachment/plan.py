@@ -1,10 +1,11 @@
 """The steps that a plan of the AttachDetach controller may hold, in the order they are taken."""
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import msgspec
 
-from mooring.controllers.attachment.actual import Act, Memory, Spot
+from mooring.controllers.attachment.actual import Act, Memory, VolumeOnNode
 from mooring.controllers.attachment.force_detach import Force
 from mooring.controllers.attachment.resolve import CsiVolume
 from mooring.model import steps
@@ -20,47 +21,47 @@ WAITING = "WaitingForDetach"
 class Remember(msgspec.Struct, frozen=True):
     """Before anything is asked for: what was, even if the answer never comes."""
 
-    spot: Spot
+    where: VolumeOnNode
     memory: Memory
 
 
 class Forget(msgspec.Struct, frozen=True):
-    spot: Spot
+    where: VolumeOnNode
 
 
 class Create(msgspec.Struct, frozen=True):
     """Ask for the volume to be attached."""
 
-    spot: Spot
+    where: VolumeOnNode
     volume: CsiVolume
 
 
 class Withdraw(msgspec.Struct, frozen=True):
-    """Tell the node not to count on the volume any longer, and ask whether it uses it.
+    """Take the volume off the node's list, and read whether the node uses it.
 
     The rest is decided by what it says.
     """
 
-    spot: Spot
+    where: VolumeOnNode
 
 
 class Delete(msgspec.Struct, frozen=True):
     """Ask for the volume to be detached."""
 
-    spot: Spot
+    where: VolumeOnNode
     attachment: Attachment
 
 
 class Report(msgspec.Struct, frozen=True):
-    """Tell the node that the volume is there."""
+    """Put the volume on the node's list of attached volumes."""
 
-    spot: Spot
+    where: VolumeOnNode
 
 
 class Unreport(msgspec.Struct, frozen=True):
-    """Tell the node that it is not."""
+    """Take it off."""
 
-    spot: Spot
+    where: VolumeOnNode
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -74,7 +75,7 @@ class Ended(msgspec.Struct, frozen=True):
 class CountForced(msgspec.Struct, frozen=True):
     """A volume is taken away from a node that says it uses it."""
 
-    spot: Spot
+    where: VolumeOnNode
     force: Force
 
 
@@ -97,4 +98,5 @@ Step = (
     | LookAgain
     | Emit
 )
+Steps: TypeAlias = Iterator[Step]
 Plan: TypeAlias = steps.Plan[Step]

@@ -1,6 +1,6 @@
 """Which volume is behind a volume of a pod, and whether it has to be attached: pure.
 
-Of what cannot be told yet (a claim that is not bound, a volume that has not arrived) nothing is
+Of what is not known yet (a claim that is not bound, a volume that has not arrived) nothing is
 concluded: what was known of the pod before stays true.
 """
 
@@ -39,7 +39,7 @@ class NotAttached(msgspec.Struct, frozen=True):
 
 
 class NotKnown(msgspec.Struct, frozen=True):
-    """It cannot be told, or not yet."""
+    """Nobody knows, or not yet."""
 
 
 class NoCsi(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
-"""What nodes are told to be attached: `status.volumesAttached`, one writer for all of it.
+"""The lists of attached volumes that nodes go by: `status.volumesAttached`, with one writer.
 
 A node mounts nothing that is not in its list, and says in `volumesInUse` what it uses before it
-looks there. So whoever takes a volume off the list and then finds it unused may detach it. The
+looks there. So a volume that is off the list, and then found unused, may be detached. The
 answer to the write that takes it off is that look: it shows the node as it is from then on.
 
 Whatever is to be said about a node goes in one write; while one is under way, the next gathers.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 
 from mooring.client.contract import Client, Part
 from mooring.clock import Clock
-from mooring.controllers.attachment.actual import Spot
+from mooring.controllers.attachment.actual import VolumeOnNode
 from mooring.errors import ApiError, Conflict, ConnectionLost, NotFound
 from mooring.model.document import Doc
 from mooring.model.keys import Key
@@ -46,7 +46,7 @@ class NodeReports:
         self._waiting: dict[str, list[Waiter]] = {}
 
     def take_over(self, node: Node) -> Collection[str]:
-        """Whatever the node was told by others is kept, until it is known to be wrong: these."""
+        """What others have put on the node's list is kept until it is known to be wrong: these."""
         if not node.leaves_attaching_to_controller:
             return ()
         self._served.add(node.name)
@@ -61,42 +61,42 @@ class NodeReports:
         a pod there counts on it, and nobody else would detach what is attached."""
         return node in self._served
 
-    def has(self, spot: Spot) -> bool:
-        return spot.volume in self._lists.get(spot.node, ())
+    def has(self, where: VolumeOnNode) -> bool:
+        return where.volume in self._lists.get(where.node, ())
 
-    def add(self, spot: Spot) -> None:
-        if not self.has(spot):
-            self._lists.setdefault(spot.node, {})[spot.volume] = ""
-            self._stir(spot.node)
+    def add(self, where: VolumeOnNode) -> None:
+        if not self.has(where):
+            self._lists.setdefault(where.node, {})[where.volume] = ""
+            self._stir(where.node)
 
-    def discard(self, spot: Spot) -> None:
-        if self.has(spot):
-            there = self._lists[spot.node]
-            del there[spot.volume]
+    def discard(self, where: VolumeOnNode) -> None:
+        if self.has(where):
+            there = self._lists[where.node]
+            del there[where.volume]
             if not there:
-                del self._lists[spot.node]
-            self._stir(spot.node)
+                del self._lists[where.node]
+            self._stir(where.node)
 
-    async def withdraw(self, spot: Spot) -> Node | None:
+    async def withdraw(self, where: VolumeOnNode) -> Node | None:
         """Take the volume off the node's list.
 
         After: the node, as it was when the API no longer listed the volume; None when there is no
         such node. Raises: ApiError, ConnectionLost: the volume is listed as it was before.
         """
-        was_listed = self.has(spot)
-        self.discard(spot)
+        was_listed = self.has(where)
+        self.discard(where)
         waiter: Waiter = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(spot.node, []).append(waiter)
-        self._stir(spot.node)
+        self._waiting.setdefault(where.node, []).append(waiter)
+        self._stir(where.node)
         try:
             return await waiter
         except (ApiError, ConnectionLost):
             if was_listed:
-                self.add(spot)
+                self.add(where)
             raise
 
     def check(self, node: Node) -> None:
-        """The node has changed: does it still show what it is to be told?"""
+        """The node has changed: does it still show our list?"""
         if self._differs(node):
             self._stir(node.name)
 

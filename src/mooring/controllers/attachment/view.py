@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from mooring.controllers.attachment.actual import Memory, Spot, State, state_of
+from mooring.controllers.attachment.actual import Memory, State, VolumeOnNode, state_of
 from mooring.controllers.attachment.resolve import CsiVolume
 from mooring.model.attachment import Attachment
 from mooring.model.node import Node
@@ -32,14 +32,14 @@ class Departure(msgspec.Struct, frozen=True):
         return self.in_use is None or volume in self.in_use
 
 
-class Place(msgspec.Struct, frozen=True):
+class VolumeOnNodeView(msgspec.Struct, frozen=True):
     """The volume on one node."""
 
-    spot: Spot
+    where: VolumeOnNode
     node: Node | None
-    is_read: bool  # `node` is no older than the moment it was told not to count on the volume
+    is_read: bool  # `node` is no older than the moment when the volume was off its list
     attachment: Attachment | None
-    is_reported: bool  # it is in what we tell the node to be attached
+    is_reported: bool  # it is in the list of attached volumes that we write to the node
     pods: tuple[Pod, ...]  # that want it there
     memory: Memory
     is_managed: bool  # volumes are attached to the node from here
@@ -55,11 +55,11 @@ class Place(msgspec.Struct, frozen=True):
         """Whether the node says so, or said so before its Node was deleted.
 
         Of a deleted node whose last word nobody has heard it is assumed. A Node that came after a
-        deleted one is believed as soon as it is ready: whoever made the object need not know
-        what is mounted. One that is younger than the attachment has come after another, even if
-        nobody here has seen that.
+        deleted one is believed as soon as it is ready: an object made by hand need not know what is
+        mounted. One that is younger than the attachment has come after another, even if nobody here
+        has seen that.
         """
-        volume, node, departure = self.spot.volume, self.node, self.departure
+        volume, node, departure = self.where.volume, self.node, self.departure
         if node is None:
             return departure is None or departure.leaves_in_use(volume)
         if volume in node.status.volumes_in_use:
@@ -82,7 +82,7 @@ class VolumeView(msgspec.Struct, frozen=True):
     csi: CsiName
     wanted: CsiVolume | None  # as the pods have it; None when nobody wants it
     volume: Volume | None  # the persistent volume, if there is one
-    places: tuple[Place, ...]  # in the order of their nodes' names
+    on_nodes: tuple[VolumeOnNodeView, ...]  # in the order of their nodes' names
     now: float  # monotonic
     wall: datetime
     policy: Policy

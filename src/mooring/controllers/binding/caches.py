@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from mooring.controllers.binding.cache_indexes import add_indexes, find_named_by
 from mooring.controllers.binding.decide.claim import choose_default
-from mooring.controllers.binding.index import VolumeIndex
-from mooring.controllers.binding.indexes import PODS_BY_CLAIM, add_indexes, find_named_by
 from mooring.controllers.binding.view import ClaimView, Plugins, Provisioning
+from mooring.controllers.binding.volume_index import VolumeIndex
 from mooring.controllers.binding.waiting import WaitingClaims
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
@@ -17,10 +17,11 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.reconcile.apply import NotNow
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.pods_by_claim import pods_using
 
 
 class Informers(msgspec.Struct, frozen=True):
-    """Run and synced by whoever hands them over; other controllers may share them."""
+    """Somebody else runs them; other controllers may share them."""
 
     volumes: Informer[Volume]
     claims: Informer[Claim]
@@ -113,7 +114,7 @@ class Caches:
         return None if holder is None or holder.key == claim.key else holder
 
     def _unscheduled_pods(self, claim: Key) -> tuple[str, ...]:
-        pods = self.pods.by_index(PODS_BY_CLAIM, claim)
+        pods = pods_using(self.pods, claim)
         return tuple(
             sorted(pod.name for pod in pods if not (pod.is_scheduled or pod.is_terminated))
         )

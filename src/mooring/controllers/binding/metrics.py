@@ -45,7 +45,7 @@ class Census(Protocol):
 
 
 class BinderMetrics(Collector):
-    """Counts; `census` tells what is there at the time of reading."""
+    """Counts; `census` has the volumes and claims that are there at the time of reading."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -63,7 +63,7 @@ class BinderMetrics(Collector):
         self._assign_errors += not ok
 
     def resync_caught(self) -> None:
-        """The slow resync found work that no event had told of."""
+        """The slow resync found work that no event handler had queued."""
         self._caught += 1
 
     def began(self, subject: str, plugin: str, operation: str) -> None:

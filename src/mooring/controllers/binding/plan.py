@@ -1,7 +1,7 @@
 """The steps that a plan of the binder may hold.
 
 A write says what was seen and what is wanted; `effects` sends the difference. The order of steps is
-the order of writes: whoever stops in between leaves a state that the next pass finishes.
+the order of writes: a binder that dies in between leaves a state that the next pass finishes.
 """
 
 from enum import StrEnum
@@ -17,7 +17,7 @@ from mooring.model.volume import Volume
 
 
 class Reason(StrEnum):
-    """Why an event is told."""
+    """Of the events that the binder records."""
 
     FAILED_BINDING = "FailedBinding"
     WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
@@ -71,7 +71,7 @@ class Provision(msgspec.Struct, frozen=True):
 class Delete(msgspec.Struct, frozen=True):
     """Start deleting what the volume stands for, then the volume.
 
-    What was made outside is deleted outside: whoever made it sees that it is released.
+    What an external provisioner has made it deletes too, when it sees that it is released.
     """
 
     volume: str
@@ -92,17 +92,22 @@ class Wake(msgspec.Struct, frozen=True):
     claim: Key
 
 
-Step = SaveVolume | SaveClaim | Emit | AssignClass | Provision | Delete | Recycle | Wake | Fail
+Write = SaveVolume | SaveClaim | AssignClass | Emit | Wake | Fail
+"""Done at once."""
 
+Start = Provision | Delete | Recycle
+"""A slow operation begins, unless it is under way."""
+
+Step = Write | Start
 
 Plan: TypeAlias = steps.Plan[Step]
 
 
-def save_volume(seen: Volume, wanted: Volume) -> tuple[Step, ...]:
+def save_volume(seen: Volume, wanted: Volume) -> tuple[Write, ...]:
     """A write, unless there is nothing to write."""
     return () if wanted == seen else (SaveVolume(seen, wanted),)
 
 
-def save_claim(seen: Claim, wanted: Claim) -> tuple[Step, ...]:
+def save_claim(seen: Claim, wanted: Claim) -> tuple[Write, ...]:
     """A write, unless there is nothing to write."""
     return () if wanted == seen else (SaveClaim(seen, wanted),)

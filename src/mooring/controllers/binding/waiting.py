@@ -14,14 +14,14 @@ import msgspec
 from sortedcontainers import SortedList
 
 from mooring.controllers.binding.decide.match import selector_of, takes
-from mooring.controllers.binding.index import Kind, Modes, kind_of
+from mooring.controllers.binding.volume_index import BucketKey, Modes, bucket_key
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.selector import LabelSelector, Operator
 from mooring.model.volume import Volume
 
 Label = tuple[str, str]
-Lots = dict[Label, SortedList]
+ClaimBuckets = dict[Label, SortedList]
 """Of (requested, key), by the label that is asked for."""
 
 ANY: Label = ("", "")
@@ -39,7 +39,7 @@ class _Waiting(msgspec.Struct, frozen=True):
 class WaitingClaims:
     def __init__(self) -> None:
         self._waiting: dict[Key, _Waiting] = {}
-        self._lots: dict[Kind, dict[Modes, Lots]] = {}
+        self._buckets: dict[BucketKey, dict[Modes, ClaimBuckets]] = {}
         self._by_class: dict[str, dict[Key, None]] = {}
         self._offers: dict[Key, list[str]] = {}  # volumes that woke a claim
 
@@ -61,12 +61,12 @@ class WaitingClaims:
         self._by_class.setdefault(claim.storage_class, {})[claim.key] = None
         if labels:
             modes = frozenset(claim.spec.access_modes)
-            lots = self._lots.setdefault(kind_of(claim), {}).setdefault(modes, {})
+            buckets = self._buckets.setdefault(bucket_key(claim), {}).setdefault(modes, {})
             for label in labels:
-                lot = lots.get(label)
-                if lot is None:
-                    lot = lots[label] = SortedList()
-                lot.add((claim.requested.nanos, claim.key))
+                bucket = buckets.get(label)
+                if bucket is None:
+                    bucket = buckets[label] = SortedList()
+                bucket.add((claim.requested.nanos, claim.key))
 
     def discard(self, key: Key) -> None:
         waiting = self._waiting.pop(key, None)
@@ -78,21 +78,21 @@ class WaitingClaims:
         if not of_class:
             del self._by_class[claim.storage_class]
         if waiting.labels:
-            self._remove_from_lots(claim, waiting.labels)
+            self._remove_from_buckets(claim, waiting.labels)
 
     def offer(self, volume: Volume) -> Key | None:
         """The claim that this free volume wakes: the largest that it can serve."""
-        by_modes = self._lots.get(kind_of(volume))
+        by_modes = self._buckets.get(bucket_key(volume))
         if by_modes is None:
             return None
         has, most = frozenset(volume.spec.access_modes), (volume.size.nanos + 1, Key("", ""))
         fitting: Iterator[tuple[int, Key]] = merge(
             *(
-                lots[label].irange(maximum=most, reverse=True)
-                for modes, lots in by_modes.items()
+                buckets[label].irange(maximum=most, reverse=True)
+                for modes, buckets in by_modes.items()
                 if modes <= has
                 for label in (ANY, *volume.metadata.labels.items())
-                if label in lots
+                if label in buckets
             ),
             reverse=True,
         )
@@ -111,18 +111,18 @@ class WaitingClaims:
     def of_class(self, name: str) -> list[Claim]:
         return [self._waiting[key].claim for key in self._by_class.get(name, ())]
 
-    def _remove_from_lots(self, claim: Claim, labels: tuple[Label, ...]) -> None:
-        kind, modes = kind_of(claim), frozenset(claim.spec.access_modes)
-        by_modes = self._lots[kind]
-        lots = by_modes[modes]
+    def _remove_from_buckets(self, claim: Claim, labels: tuple[Label, ...]) -> None:
+        key, modes = bucket_key(claim), frozenset(claim.spec.access_modes)
+        by_modes = self._buckets[key]
+        buckets = by_modes[modes]
         for label in labels:
-            lots[label].remove((claim.requested.nanos, claim.key))
-            if not lots[label]:
-                del lots[label]
-        if not lots:
+            buckets[label].remove((claim.requested.nanos, claim.key))
+            if not buckets[label]:
+                del buckets[label]
+        if not buckets:
             del by_modes[modes]
             if not by_modes:
-                del self._lots[kind]
+                del self._buckets[key]
 
 
 def _labels_asked(selector: LabelSelector) -> tuple[Label, ...]:

@@ -1,4 +1,13 @@
-"""Which claims a pod's ephemeral volumes still need."""
+"""Which claims a pod's ephemeral volumes still need.
+
+Always true of a plan:
+
+- A claim is made only under a name that nobody has, and is owned by the pod.
+- A claim of that name that was not made for this pod is never used: the plan ends there, with an
+  event and a later try. It may hold other data.
+- A pod that is being deleted gets no claims.
+- Claims are made in the order of the pod's volumes.
+"""
 
 from mooring.controllers.ephemeral.plan import CreateClaim, Plan, Step, refuse
 from mooring.controllers.ephemeral.view import PodView

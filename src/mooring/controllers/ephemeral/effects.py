@@ -24,7 +24,7 @@ class Effects:
         self._claims = claims
 
     async def perform(self, plan: Plan) -> None:
-        """The pod is told of the first step that fails, and the steps behind it wait.
+        """The first step that fails is shown in an event of the pod; the steps behind it wait.
 
         Raises: NotNow, or what the API said; either way, try again later.
         """
@@ -43,8 +43,8 @@ class Effects:
             made = await self._client.create(Claim, step.document())
         except MooringError as error:
             self.counts.failed += 1
-            told, _ = refuse(step.pod, step.volume, f"create PVC {step.name.name}: {error}")
-            apply(told, self._recorder)
+            event, _ = refuse(step.pod, step.volume, f"create PVC {step.name.name}: {error}")
+            apply(event, self._recorder)
             raise
         self._claims.fold(made)
         _log.info("claim made for a pod", claim=step.name, pod=step.pod.name)

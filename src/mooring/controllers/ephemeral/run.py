@@ -7,13 +7,14 @@ from mooring.clock import Clock
 from mooring.controllers.ephemeral.decide import decide
 from mooring.controllers.ephemeral.effects import Effects
 from mooring.controllers.ephemeral.metrics import EphemeralCounts
-from mooring.controllers.ephemeral.view import claims_of_pod, has_ephemeral_volume, view
+from mooring.controllers.ephemeral.view import has_ephemeral_volume, needs, view
 from mooring.controllers.options import Options
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.loops import Loops
+from mooring.reconcile.pods_by_claim import index_by_claim, pods_using
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, work
@@ -22,7 +23,6 @@ COMPONENT: Final = "ephemeral_volume"
 """Who its events come from."""
 
 WORKERS = 16
-_PODS = "ephemeral: pods by claim"
 
 
 def build(loops: Loops, _: Options) -> None:
@@ -51,7 +51,7 @@ class EphemeralVolumes:
         self._pods = pods
         self._claims = claims
         self._effects = Effects(client, recorder, claims)
-        pods.add_index(_PODS, claims_of_pod)
+        index_by_claim(pods)
         pods.on_change(self._on_pod)
         claims.on_change(self._on_claim)
 
@@ -70,15 +70,12 @@ class EphemeralVolumes:
 
     def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
         """The volumes of a pod never change, and its deletion is the garbage collector's."""
-        if before is None and after is not None:
-            self._wake(after)
+        if before is None and after is not None and has_ephemeral_volume(after):
+            self.queue.add(after.key)
 
     def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
         """Whether by mistake or on purpose: a claim that a pod still needs is made again."""
         if before is not None and after is None:
-            for pod in self._pods.by_index(_PODS, before.key):
-                self._wake(pod)
-
-    def _wake(self, pod: Pod) -> None:
-        if has_ephemeral_volume(pod):
-            self.queue.add(pod.key)
+            for pod in pods_using(self._pods, before.key):
+                if needs(pod, before.key):
+                    self.queue.add(pod.key)

@@ -38,10 +38,9 @@ def has_ephemeral_volume(pod: Pod) -> bool:
     return any(volume.ephemeral for volume in pod.spec.volumes)
 
 
-def claims_of_pod(pod: Pod) -> list[Key]:
-    """The claims that are, or are to be, made for this pod."""
-    return [
-        Key(pod.namespace, name)
+def needs(pod: Pod, claim: Key) -> bool:
+    """Whether this is a claim that is, or is to be, made for the pod."""
+    return pod.namespace == claim.namespace and any(
+        volume.ephemeral and pod.find_claim_name(volume) == claim.name
         for volume in pod.spec.volumes
-        if volume.ephemeral and (name := pod.find_claim_name(volume))
-    ]
+    )

@@ -1,4 +1,18 @@
-"""What is to be done about a claim that asks for more than it has."""
+"""What is to be done about a claim that asks for more than it has.
+
+Always true of a plan:
+
+- Only a claim that is bound, and whose volume points back at it, is touched.
+- A volume never shrinks.
+- That growing has begun is recorded before the volume's size, and that before the claim's state:
+  cut off anywhere, the next pass finds the claim still being grown.
+- The size before the first of several growths is kept on the volume, in the same write as the new
+  size, until the file system has followed.
+- A claim is finished only if no node has a file system to grow.
+- What is grown outside is left to others, and an event says so; a CSI driver that has taken over an
+  in-tree plugin is named on the claim.
+- A size that a node works on, or that somebody works on in an unknown way, is left alone.
+"""
 
 from typing import assert_never
 
@@ -48,7 +62,7 @@ def decide(view: ClaimView) -> Plan:
         return _hand_over(claim, migration)
     if (resizer := find_local_expander(volume)) is not None:
         return _decide_local(view, volume, resizer)
-    return plan("somebody outside grows it", _told(claim, EXTERNAL, WAITS_OUTSIDE))
+    return plan("somebody outside grows it", _event(claim, EXTERNAL, WAITS_OUTSIDE))
 
 
 def _hand_over(claim: Claim, migration: Migration) -> Plan:
@@ -56,7 +70,7 @@ def _hand_over(claim: Claim, migration: Migration) -> Plan:
         f"CSI migration enabled for {migration.plugin}; "
         "waiting for external resizer to expand the pvc"
     )
-    steps: list[Step] = [_told(claim, EXTERNAL, words)]
+    steps: list[Step] = [_event(claim, EXTERNAL, words)]
     if claim.metadata.annotations.get(Annotation.RESIZER) != migration.driver:
         steps.append(NameResizer(migration.driver))
     return plan("a CSI driver has taken over its plugin", *steps)
@@ -76,14 +90,14 @@ def _decide_local(view: ClaimView, volume: Volume, resizer: str) -> Plan:
             remember = _grow_volume(claim, volume, volume.size)
             return plan("a node has given up", *remember, AwaitNode())
         case Grow(size):
-            # The volume before the claim's state: whoever stops in between finds the claim still
+            # The volume before the claim's state: cut off in between, the next pass finds the
             # being grown and ends here again.
             begun = (Start(size, resizer), *_grow_volume(claim, volume, size))
             if needs_file_system(volume):
                 return plan("its back end has nothing to do", *begun, AwaitNode())
             words = f"ExpandVolume succeeded for volume {claim.key}"
-            told = _told(claim, SUCCEEDED, words)
-            return plan("nothing else has to grow", *begun, Finish(size), told)
+            event = _event(claim, SUCCEEDED, words)
+            return plan("nothing else has to grow", *begun, Finish(size), event)
         case other:
             assert_never(other)
 
@@ -103,5 +117,5 @@ def _grow_volume(claim: Claim, volume: Volume, size: Quantity) -> tuple[Step, ..
     return (GrowVolume(volume, grown, before),)
 
 
-def _told(claim: Claim, reason: str, message: str) -> Emit:
+def _event(claim: Claim, reason: str, message: str) -> Emit:
     return Emit(claim, EventType.NORMAL, reason, message)

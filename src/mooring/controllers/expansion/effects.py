@@ -48,7 +48,7 @@ class Effects:
         self._volumes = volumes
 
     async def perform(self, plan: Plan, claim: Claim) -> None:
-        """Each write builds on the one before; people are told of the first that is refused.
+        """Each write builds on the one before; the first that is refused is shown in an event.
 
         Repeated: what is as it should be is not written. Raises: ApiError, ConnectionLost, NotNow.
         """
@@ -59,7 +59,7 @@ class Effects:
             try:
                 claim = await self._write(step, claim)
             except Conflict:
-                raise  # somebody wrote meanwhile: nothing to tell, only to look again
+                raise  # somebody wrote meanwhile: nothing to show, only to look again
             except ApiError as error:
                 reason = EXTERNAL if isinstance(step, NameResizer) else FAILED
                 words = _failure(step, claim, error)

@@ -1,4 +1,15 @@
-"""Whether an object needs its finalizer put back, or may lose it now."""
+"""Whether an object needs its finalizer put back, or may lose it now.
+
+Always true of a plan:
+
+- What is not being deleted keeps its finalizer, or gets it back.
+- A claim loses it only if a list of pods, made by the server after the claim was seen deleting,
+  holds no scheduled pod that uses it; a cache that holds none only leads to that question.
+- A finished pod uses its claims until it is gone; a pod without a node uses none.
+- A volume loses it only in a phase that is known, and not Bound.
+- A class loses it only if no volume and no claim refers to it: by wish, by status, or on the way.
+- The pods that a deletion waits for are shown once, and again when they are others.
+"""
 
 from mooring.controllers.protection.plan import AddFinalizer, AskServer, Plan, RemoveFinalizer
 from mooring.controllers.protection.view import ClaimView, ClassView, Evidence
@@ -27,7 +38,7 @@ def decide_claim(view: ClaimView) -> Plan:
     users = tuple(pod for pod in view.pods if is_used_by(claim, pod))
     if users:
         words = blocked_by(users)
-        if words == view.told:
+        if words == view.recorded:
             return plan("pods use it, as people know")
         return plan("pods use it", Emit(claim, EventType.NORMAL, BLOCKED, words))
     if view.evidence is Evidence.CACHE:

@@ -16,7 +16,7 @@ _log = log.get("mooring.protection")
 
 class Effects:
     def __init__(self, client: Client, recorder: Recorder | None = None) -> None:
-        """Without a recorder nobody is told anything."""
+        """Without a recorder there are no events."""
         self._client = client
         self._recorder = recorder
 

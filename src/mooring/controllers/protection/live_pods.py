@@ -1,7 +1,7 @@
 """The pods that name a claim, asked of the server: the last look before a claim is let go.
 
-A list of a namespace is a large thing, and claims are often deleted by the hundred. So whoever asks
-shares the next list that begins after the asking; one that had begun before proves nothing.
+A list of a namespace is a large thing, and claims are often deleted by the hundred. So all who
+ask share the next list that begins after the asking; one that had begun before proves nothing.
 """
 
 import asyncio
@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from mooring.client.contract import Client, Scope
-from mooring.controllers.protection.view import claims_of_pod
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 
@@ -51,6 +50,6 @@ class LivePods:
     async def _list(self, namespace: str) -> Mapping[Key, Sequence[Pod]]:
         found: defaultdict[Key, list[Pod]] = defaultdict(list)
         for pod in (await self._client.list(Pod, Scope(namespace=namespace))).items:
-            for claim in set(claims_of_pod(pod)):
+            for claim in set(pod.claim_keys()):
                 found[claim].append(pod)
         return found

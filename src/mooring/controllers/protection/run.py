@@ -23,7 +23,6 @@ from mooring.controllers.protection.view import (
     ClaimView,
     ClassView,
     Evidence,
-    claims_of_pod,
     classes_of_claim,
     classes_of_volume,
 )
@@ -37,6 +36,7 @@ from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.loops import Loops
+from mooring.reconcile.pods_by_claim import index_by_claim, pods_using
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, work
@@ -46,7 +46,6 @@ COMPONENT: Final = "persistentvolumeclaim-protection-controller"
 
 CLAIM_WORKERS = 64  # as many share one list of pods
 WORKERS = 8
-_PODS = "protection: pods by claim"
 _REFERRING = "protection: by attributes class"
 
 
@@ -79,8 +78,8 @@ class ClaimProtection:
         self._pods = pods
         self._live = LivePods(client)
         self._effects = Effects(client, recorder)
-        self._told: dict[str, str] = {}  # by the claim's uid
-        pods.add_index(_PODS, claims_of_pod)
+        self._recorded: dict[str, str] = {}  # events, by the claim's uid
+        index_by_claim(pods)
         claims.on_change(self._on_claim)
         pods.on_change(self._on_pod)
 
@@ -91,31 +90,31 @@ class ClaimProtection:
         claim = self._claims.get(key)
         if claim is None:
             return Settled()
-        plan = self._decide(claim, self._pods.by_index(_PODS, key), Evidence.CACHE)
+        plan = self._decide(claim, pods_using(self._pods, key), Evidence.CACHE)
         if any(isinstance(step, AskServer) for step in plan.steps):
             plan = self._decide(claim, await self._live.naming(key), Evidence.SERVER)
         await self._effects.perform(plan)
         for step in plan.steps:
             if isinstance(step, Emit):
-                self._told[claim.uid] = step.message
+                self._recorded[claim.uid] = step.message
         return Settled()
 
     def _decide(self, claim: Claim, pods: Iterable[Pod], evidence: Evidence) -> Plan:
-        told = self._told.get(claim.uid, "")
-        return decide_claim(ClaimView(claim, tuple(pods), evidence, told))
+        recorded = self._recorded.get(claim.uid, "")
+        return decide_claim(ClaimView(claim, tuple(pods), evidence, recorded))
 
     def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
         if after is not None and needs_action(after, Finalizer.CLAIM_PROTECTION):
             self.queue.add(after.key)
         if before is not None and after is None:
-            self._told.pop(before.uid, None)
+            self._recorded.pop(before.uid, None)
 
     def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
         """Any change may add or end a use; it matters only to claims that wait to go.
 
         A claim that is not known to be deleting yet is looked at when that news comes.
         """
-        for key in {key for pod in (before, after) if pod for key in claims_of_pod(pod)}:
+        for key in {key for pod in (before, after) if pod for key in pod.claim_keys()}:
             claim = self._claims.get(key)
             if claim is not None and _waits_to_go(claim, Finalizer.CLAIM_PROTECTION):
                 self.queue.add(key)

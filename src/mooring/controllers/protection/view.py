@@ -7,7 +7,6 @@ import msgspec
 
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
-from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 
@@ -25,7 +24,7 @@ class ClaimView(msgspec.Struct, frozen=True):
     claim: Claim
     pods: tuple[Pod, ...]
     evidence: Evidence
-    told: str = ""  # what people were last told about the pods it waits for
+    recorded: str = ""  # the last event about the pods it waits for
 
 
 class ClassView(msgspec.Struct, frozen=True):
@@ -37,11 +36,6 @@ class ClassView(msgspec.Struct, frozen=True):
 
 
 # How the caches are indexed.
-
-
-def claims_of_pod(pod: Pod) -> list[Key]:
-    """The claims that a pod names, and those that are made for it."""
-    return [Key(pod.namespace, name) for name in pod.claim_names()]
 
 
 def classes_of_volume(volume: Volume) -> Iterator[str]:

@@ -1,4 +1,14 @@
-"""How many pods are missing or too many, whose they are, and what to tell about them."""
+"""How many pods are missing or too many, whose they are, and what to show of them.
+
+Always true of a plan:
+
+- Pods are either made or deleted, never both, and at most 500 in one pass.
+- Only pods that are the controller's own, or that it adopts in the same plan, are deleted; only one
+  that fits its selector and has no controller is adopted.
+- The pods worth least go first: without a node, not running, not ready, the youngest.
+- A controller that is being deleted changes no pod.
+- The status is written first: it is true whether or not the rest comes about.
+"""
 
 from mooring.controllers.replication.plan import (
     Adopt,

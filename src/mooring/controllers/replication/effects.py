@@ -1,4 +1,4 @@
-"""Carrying out what was decided: pods made, deleted, adopted, let go; and what is told of it."""
+"""Carrying out what was decided: pods made, deleted, adopted, let go; and the events about it."""
 
 from typing import Final, assert_never
 
@@ -75,7 +75,7 @@ class Effects:
             self._failed(step.controller, "FailedCreate", f"Error creating: {error}")
             raise
         self._pods.fold(made)
-        self._tell(step.controller, "SuccessfulCreate", f"Created pod: {made.name}")
+        self._record(step.controller, "SuccessfulCreate", f"Created pod: {made.name}")
         _log.info("pod made", pod=made.key, controller=step.controller.name)
         return True
 
@@ -86,7 +86,7 @@ class Effects:
         except NotFound:
             known = self._pods.get(step.pod.key)
             if known is None or known.uid != step.pod.uid:
-                self.doomed.discard(step.pod.uid)  # its end was told before; nobody tells it again
+                self.doomed.discard(step.pod.uid)  # its end was seen before, and is not seen again
             return
         except ConnectionLost:
             # Perhaps it happened. If not, the pod must count again, or nobody would ever end it.
@@ -96,9 +96,9 @@ class Effects:
             self.doomed.discard(step.pod.uid)
             self._failed(step.controller, "FailedDelete", f"Error deleting: {error}")
             raise
-        self._tell(step.controller, "SuccessfulDelete", f"Deleted pod: {step.pod.name}")
+        self._record(step.controller, "SuccessfulDelete", f"Deleted pod: {step.pod.name}")
 
-    def _tell(self, about: ReplicationController, reason: str, message: str) -> None:
+    def _record(self, about: ReplicationController, reason: str, message: str) -> None:
         self._recorder.record(reference_to(about), EventType.NORMAL.value, reason, message)
 
     def _failed(self, about: ReplicationController, reason: str, message: str) -> None:

@@ -81,7 +81,7 @@ class Replication:
             self.queue.add(after.key)
 
     def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
-        """Before and after: a pod may change hands, and whoever lost it has to know."""
+        """Before and after: a pod may change hands, and its former controller has to know."""
         if before is not None and (after is None or after.is_deleting):
             self._effects.doomed.discard(before.uid)
         for pod in (before, after):

@@ -9,6 +9,7 @@ from mooring import log
 from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.host.blocking import in_thread
+from mooring.model.backoff import Backoff
 from mooring.model.container import Container
 from mooring.model.pod import Pod
 from mooring.node.pods.container_spec import SIGNAL_NOTE, SpecWriter, StartWish
@@ -20,7 +21,6 @@ from mooring.node.pods.images import absent, find_image
 from mooring.node.pods.plan import Kill
 from mooring.node.pods.telling import Teller
 from mooring.oci.contract import Containers, Found, Images, RuntimeRefused, State, StoredImage
-from mooring.reconcile.backoff import Backoff
 
 LEAST_GRACE = 2.0  # seconds that every container has between being asked to end and being killed
 KILL_AGAIN = Backoff(first=1.0, cap=60.0)

@@ -10,6 +10,7 @@ from typing import Any
 from mooring import log
 from mooring.clock import Clock
 from mooring.errors import MooringError
+from mooring.model.backoff import Backoff
 from mooring.model.container import Container
 from mooring.node.pods.container_spec import PodVolumes, StartWish
 from mooring.node.pods.decide import CRASH_LOOP
@@ -23,7 +24,6 @@ from mooring.node.pods.setbacks import Setbacks, back_off_text
 from mooring.node.pods.telling import Teller
 from mooring.node.pods.view import Hindrance
 from mooring.oci.contract import Containers, Found, Owner, State
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.poison import set_aside
 
 Work = Callable[[Grace], Coroutine[Any, Any, None]]

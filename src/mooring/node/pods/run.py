@@ -15,6 +15,7 @@ import msgspec
 from mooring import log
 from mooring.errors import MooringError
 from mooring.host.blocking import in_thread
+from mooring.model.backoff import Backoff
 from mooring.model.pod import Pod
 from mooring.node.machine import Machine
 from mooring.node.pods.actions import Actions
@@ -37,7 +38,6 @@ from mooring.node.pods.user_ranges import UserRanges
 from mooring.node.pods.view import View
 from mooring.node.pods.watching import Watching
 from mooring.oci.contract import Containers, Found, Images, State
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.cache import version_of
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Settled, Verdict, lasting, serve

@@ -3,6 +3,7 @@
 from mooring import log
 from mooring.clock import Clock
 from mooring.errors import MooringError
+from mooring.model.backoff import Backoff
 from mooring.model.container import Container
 from mooring.model.pod import Pod
 from mooring.node.pods.container_spec import StartWish
@@ -22,7 +23,6 @@ from mooring.node.pods.security import pod_id
 from mooring.node.pods.telling import Teller
 from mooring.node.pods.view import Hindrance
 from mooring.oci.contract import Found, RuntimeRefused, State
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.poison import set_aside
 
 IMAGE_AGAIN = Backoff(first=10.0, cap=300.0)

@@ -11,11 +11,11 @@ from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.csi.node import NodeInfo
 from mooring.errors import ApiError, ConnectionLost, MooringError, NotFound
+from mooring.model.backoff import Backoff
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.node.registration import documents
-from mooring.reconcile.backoff import Backoff
 
 TRIES = 4
 AGAIN = Backoff(first=0.01, cap=1.0, factor=5.0, jitter=0.1)

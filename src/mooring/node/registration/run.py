@@ -15,6 +15,7 @@ from mooring.csi.node import Node
 from mooring.csi.registration import Plugin, RegistrationStatus
 from mooring.errors import MooringError
 from mooring.model import node as model
+from mooring.model.backoff import OPERATION_BACKOFF, Backoff
 from mooring.node.registration.announce import Announcer, NotAnnounced
 from mooring.node.registration.decide import Registered, Rejected, View, decide, judge
 from mooring.node.registration.handshake import (
@@ -27,12 +28,10 @@ from mooring.node.registration.handshake import (
 from mooring.node.registration.plan import Register, SocketId, Unregister
 from mooring.node.registration.sockets import SocketWatch
 from mooring.plugins.csi.drivers import Driver, Drivers
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Settled, Verdict, lasting, serve
 
 WORKERS = 8
-AGAIN = Backoff(first=0.5, cap=122.0)
 PREPARE_AGAIN = Backoff(first=0.1, cap=10.0)
 ACCEPTED = RegistrationStatus(registered=True)
 
@@ -59,7 +58,7 @@ class Registrations:
         clock: Clock,
         connect: Connect,
     ) -> None:
-        self.queue: KeyedQueue[Path] = KeyedQueue(clock, AGAIN)
+        self.queue: KeyedQueue[Path] = KeyedQueue(clock, OPERATION_BACKOFF)
         self._clock = clock
         self._drivers = drivers
         self._announcer = announcer

@@ -7,11 +7,11 @@ from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock, to_micros
 from mooring.errors import AlreadyExists, ApiError, Conflict, ConnectionLost, NotFound
+from mooring.model.backoff import Backoff
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.node.own_node import WatchedNode
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.deadline import within
 
 NAMESPACE = "kube-node-lease"

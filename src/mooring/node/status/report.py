@@ -24,11 +24,11 @@ from mooring.errors import (
     MooringError,
     NotFound,
 )
+from mooring.model.backoff import Backoff
 from mooring.model.node import Node
 from mooring.node.own_node import WatchedNode
 from mooring.node.status import document
 from mooring.node.status.hardware import Amounts, Identity
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.deadline import within
 
 LOOK_SECONDS = 10.0

@@ -1,6 +1,6 @@
 """Volumes that a node can reach: bound ones, and for claims that waited, made by hand or to order.
 
-The same look at the chosen node tells what has to be written (`VolumeCheck.choose`).
+The same look at the chosen node says what has to be written (`VolumeCheck.choose`).
 """
 
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ def look_at(picture: Picture) -> Opinion:
     return VolumeCheck(storage, claims, tuple(candidates))
 
 
-_REASONS = (NOT_REACHABLE, NOTHING_TO_BIND, NO_ROOM, NO_VOLUME)  # told in this order
+_REASONS = (NOT_REACHABLE, NOTHING_TO_BIND, NO_ROOM, NO_VOLUME)  # shown in this order
 
 
 def _judge_bound(check: VolumeCheck, node: NodeView) -> list[str]:

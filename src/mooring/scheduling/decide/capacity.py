@@ -1,6 +1,6 @@
 """Whether a driver has room for a new volume where a node can reach it.
 
-Asked only of drivers that tell how much room they have (`CSIDriver.spec.storageCapacity`).
+Asked only of drivers that say how much room they have (`CSIDriver.spec.storageCapacity`).
 """
 
 from mooring.model.claim import Claim

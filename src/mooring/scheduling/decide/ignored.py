@@ -1,4 +1,4 @@
-"""What a pod demands of its place that nobody here looks at: it is told, not passed over."""
+"""What a pod demands of its node that nobody here looks at: an event says so."""
 
 from collections.abc import Iterator
 from typing import Final

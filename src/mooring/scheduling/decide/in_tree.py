@@ -42,9 +42,9 @@ class InTree(msgspec.Struct, frozen=True):
         return self.plugin != Plugin.PORTWORX or self.plugin in csi.migrated_plugins
 
     def handle(self, source: RawSource) -> str:
-        told = str(source.get(self.handle_field, ""))
+        handle = str(source.get(self.handle_field, ""))
         # aws://<zone>/<volume> is an old way to write <volume>
-        return told.rpartition("/")[2] if self.plugin == Plugin.AWS_EBS else told
+        return handle.rpartition("/")[2] if self.plugin == Plugin.AWS_EBS else handle
 
 
 _BY_SOURCE: Final[Mapping[str, InTree]] = {
@@ -109,8 +109,8 @@ def _in_driver_terms(
         return _renamed(terms, {Label.ZONE: zone_label})
     if Label.ZONE_BETA in named:
         return _renamed(terms, {Label.ZONE_BETA: zone_label, Label.REGION_BETA: Label.REGION})
-    told = labels.get(Label.ZONE) or labels.get(Label.ZONE_BETA, "")
-    zones = tuple(zone.strip() for zone in told.split(MANY_ZONES) if zone.strip())
+    label = labels.get(Label.ZONE) or labels.get(Label.ZONE_BETA, "")
+    zones = tuple(zone.strip() for zone in label.split(MANY_ZONES) if zone.strip())
     if not zones:
         return selector
     wanted = NodeRequirement(zone_label, NodeOperator.IN, zones)

@@ -36,7 +36,7 @@ class _Wanted(msgspec.Struct, frozen=True):
 
 def look_at(picture: Picture) -> Opinion:
     pod = picture.pod
-    claims = tuple(Key(pod.namespace, name) for name in pod.claim_names())
+    claims = tuple(pod.claim_keys())
     disks = tuple(disks_of(pod))
     if not (claims or disks):
         return None

@@ -22,8 +22,8 @@ def preemption_text(picture: Picture, refusals: Mapping[str, Refused]) -> str:
     if picture.pod.spec.preemption_policy == "Never":
         return NEVER
     counts = Counter(_word(picture.pod, node, refusals.get(node.name)) for node in picture.nodes)
-    told = ", ".join(sorted(f"{count} {word}" for word, count in counts.items()))
-    return f"preemption: 0/{len(picture.nodes)} nodes are available: {told}."
+    counted = ", ".join(sorted(f"{count} {word}" for word, count in counts.items()))
+    return f"preemption: 0/{len(picture.nodes)} nodes are available: {counted}."
 
 
 def _word(pod: Pod, node: NodeView, refused: Refused | None) -> str:

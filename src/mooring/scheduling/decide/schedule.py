@@ -1,4 +1,18 @@
-"""Where a pod goes: every rule is asked about every node, and the best that passes all is taken."""
+"""Where a pod goes: every rule is asked about every node, and the best that passes all is taken.
+
+Always true of a verdict:
+
+- A pod is assigned to a node that passes every rule, in a picture that counts as done what was
+  decided before and is not written yet: no two pods are given the same room or the same volume.
+- With the node come the volumes: for each claim that waited, a volume that the node can reach or
+  an order to make one there; no volume for two claims.
+- A claim for which the scheduler has chosen a node before leads to that node or nowhere.
+- The same picture gives the same verdict, in whatever order its nodes are.
+- A pod that fits nowhere is put aside with the names of the rules that refused: only a change that
+  one of them names may wake it. Without a name there was no node.
+- Of several rules that refuse a node the first one's reasons are shown, in the order of RULES.
+- What cannot be judged is Trouble: no refusal, and tried again after a while.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +35,7 @@ from mooring.scheduling.decide import (
 from mooring.scheduling.decide.contract import Among, Change, Check, Refused, Rule, is_new_node
 from mooring.scheduling.decide.preemption import preemption_text
 from mooring.scheduling.decide.score import best_node
-from mooring.scheduling.plan import Place, PodVolumes, Trouble, Unschedulable, Verdict
+from mooring.scheduling.plan import Assignment, PodVolumes, Trouble, Unschedulable, Verdict
 from mooring.scheduling.view import NodeView, Picture
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -35,7 +49,7 @@ RULES: Final[tuple[Rule, ...]] = (
     binding.RULE,
     zone.RULE,
 )
-"""In upstream's order: of several that refuse, the first one's reasons are told."""
+"""In upstream's order."""
 
 _BY_NAME = {rule.name: rule for rule in RULES}
 
@@ -108,16 +122,16 @@ def _placed(opinions: _Opinions, node: NodeView) -> Verdict:
         if isinstance(check, binding.VolumeCheck):
             match check.choose(node):
                 case PodVolumes() as volumes:
-                    return Place(node.name, volumes)
+                    return Assignment(node.name, volumes)
                 case Refused(reasons):  # not in the picture in which it passed a moment ago
                     return Trouble(", ".join(reasons))
-    return Place(node.name)
+    return Assignment(node.name)
 
 
 def _fits_nowhere(picture: Picture, refusals: Mapping[str, Refused]) -> str:
     counts = Counter(reason for refused in refusals.values() for reason in refused.reasons)
-    told = _counted(counts)
-    return f"{_available(picture, ', '.join(told))} {preemption_text(picture, refusals)}"
+    reasons = ", ".join(_counted(counts))
+    return f"{_available(picture, reasons)} {preemption_text(picture, refusals)}"
 
 
 def _counted(counts: Mapping[str, int]) -> Sequence[str]:

@@ -27,7 +27,7 @@ _NEW_NAMES = {Label.ZONE_BETA: Label.ZONE, Label.REGION_BETA: Label.REGION}
 _LABELS = (*_NEW_NAMES, Label.ZONE, Label.REGION)
 
 
-class Place(msgspec.Struct, frozen=True):
+class ZoneLabel(msgspec.Struct, frozen=True):
     """One label of a volume, and the values that a node may have for it."""
 
     label: str
@@ -36,16 +36,16 @@ class Place(msgspec.Struct, frozen=True):
 
 def look_at(picture: Picture) -> Opinion:
     pod, storage = picture.pod, picture.storage
-    places: list[Place] = []
+    wanted: list[ZoneLabel] = []
     for name in pod.shared_claim_names():
-        found = _places_of(storage, Key(pod.namespace, name))
+        found = _labels_of(storage, Key(pod.namespace, name))
         if isinstance(found, Refused):
             return found
-        places += found
-    return partial(_check, tuple(places)) if places else None
+        wanted += found
+    return partial(_check, tuple(wanted)) if wanted else None
 
 
-def _places_of(storage: Storage, key: Key) -> list[Place] | Refused:
+def _labels_of(storage: Storage, key: Key) -> list[ZoneLabel] | Refused:
     claim = storage.find_claim(key)
     if claim is None:
         return Refused((f'persistentvolumeclaim "{key.name}" not found',))
@@ -54,10 +54,10 @@ def _places_of(storage: Storage, key: Key) -> list[Place] | Refused:
     volume = storage.find_volume(claim.spec.volume_name)
     if volume is None:
         return Refused((f'persistentvolume "{claim.spec.volume_name}" not found',))
-    return list(_places(volume))
+    return list(_zone_labels(volume))
 
 
-def _unbound(storage: Storage, name: str) -> list[Place] | Refused:
+def _unbound(storage: Storage, name: str) -> list[ZoneLabel] | Refused:
     """A volume that is yet to be chosen is chosen to suit the node."""
     if not name:
         return Refused(("PersistentVolumeClaim had no pv name and storageClass name",))
@@ -69,23 +69,23 @@ def _unbound(storage: Storage, name: str) -> list[Place] | Refused:
     return Refused(("PersistentVolume had no name",))
 
 
-def _places(volume: Volume) -> Iterator[Place]:
+def _zone_labels(volume: Volume) -> Iterator[ZoneLabel]:
     for label in _LABELS:
-        told = volume.metadata.labels.get(label)
-        if told is None:
+        value = volume.metadata.labels.get(label)
+        if value is None:
             continue
-        values = frozenset(value.strip() for value in told.split(MANY_ZONES))
+        values = frozenset(one.strip() for one in value.split(MANY_ZONES))
         if "" not in values:  # else it cannot be understood, and does not count
-            yield Place(label, values)
+            yield ZoneLabel(label, values)
 
 
-def _check(places: tuple[Place, ...], node: NodeView) -> Refused | None:
+def _check(wanted: tuple[ZoneLabel, ...], node: NodeView) -> Refused | None:
     labels = node.labels
     if not any(label in labels for label in _LABELS):
         return None  # a cluster of one zone need not say so
-    for place in places:
-        has = labels.get(place.label) or labels.get(_NEW_NAMES.get(place.label, place.label))
-        if has not in place.values:
+    for one in wanted:
+        has = labels.get(one.label) or labels.get(_NEW_NAMES.get(one.label, one.label))
+        if has not in one.values:
             return OTHER_ZONE
     return None
 
@@ -98,7 +98,7 @@ def is_woken(pod: Pod, change: Change) -> bool:
         case Change(None, Volume()):
             return True
         case Change(Volume() as before, Volume() as after):
-            return list(_places(before)) != list(_places(after))
+            return list(_zone_labels(before)) != list(_zone_labels(after))
         case _:
             return is_own_claim(pod, change) or is_relabelled(change)
 

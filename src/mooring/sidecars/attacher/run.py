@@ -10,11 +10,11 @@ from mooring.clock import Clock
 from mooring.csi.capability import ControllerCapability
 from mooring.csi.outcome import Done
 from mooring.model.attachment import Attachment
+from mooring.model.backoff import Backoff
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Settled, Verdict, lasting, serve
 from mooring.sidecars.attacher.caches import BY_ATTACHER, BY_NODE, Caches

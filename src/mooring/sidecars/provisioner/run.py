@@ -9,13 +9,13 @@ from typing import Final
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.model.attachment import Attachment
+from mooring.model.backoff import Backoff
 from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, serve

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.controllers.attachment.actual import BLANK, Act, Attempt, Failure, Memory
+from mooring.controllers.attachment.actual import BLANK, Act, AttachmentAttempt, Failure, Memory
 from mooring.controllers.attachment.decide import decide
 from mooring.controllers.attachment.plan import (
     CountForced,
@@ -40,10 +40,10 @@ LEAVING = an_attachment(attached=True, deleting=True)
 STUCK = an_attachment(attached=True, deleting=True, detach_error="busy")
 ELSEWHERE = an_attachment("n2", attached=True)
 
-ATTACHING = Memory(attempt=Attempt(Act.ATTACH, NOW - 1))
-LATE_ATTACH = Memory(attempt=Attempt(Act.ATTACH, NOW - 120))
-DETACHING = Memory(attempt=Attempt(Act.DETACH, NOW - 1))
-LATE_DETACH = Memory(attempt=Attempt(Act.DETACH, NOW - 120))
+ATTACHING = Memory(attempt=AttachmentAttempt(Act.ATTACH, NOW - 1))
+LATE_ATTACH = Memory(attempt=AttachmentAttempt(Act.ATTACH, NOW - 120))
+DETACHING = Memory(attempt=AttachmentAttempt(Act.DETACH, NOW - 1))
+LATE_DETACH = Memory(attempt=AttachmentAttempt(Act.DETACH, NOW - 120))
 ATTACH_FAILED = Memory(failure=Failure(Act.ATTACH, 1, NOW + 0.5))
 DETACH_FAILED = Memory(failure=Failure(Act.DETACH, 1, NOW + 0.5))
 LEFT_LONG_AGO = Memory(leaving_since=NOW - 360)
@@ -362,23 +362,23 @@ FIRST = {
 }
 
 
-@pytest.mark.parametrize("places", FIRST.values(), ids=FIRST)
-def test_who_is_first(places: tuple[object, ...]) -> None:
-    plan = decide(a_view(*places))  # type: ignore[arg-type]  # a table of pairs
+@pytest.mark.parametrize("on_nodes", FIRST.values(), ids=FIRST)
+def test_who_is_first(on_nodes: tuple[object, ...]) -> None:
+    plan = decide(a_view(*on_nodes))  # type: ignore[arg-type]  # a table of pairs
     (created,) = (step for step in plan.steps if isinstance(step, Create))
-    assert created.spot.node == "n2"
+    assert created.where.node == "n2"
 
 
 def test_the_memory_of_an_attach_is_kept_before_it_is_asked_for() -> None:
     remembered, created, _ = decide(a_view(a_place("n1", None, POD))).steps
     assert isinstance(remembered, Remember)
     assert isinstance(created, Create)
-    assert remembered.memory.attempt == Attempt(Act.ATTACH, NOW)
+    assert remembered.memory.attempt == AttachmentAttempt(Act.ATTACH, NOW)
 
 
 def test_an_attached_volume_leaves_no_memory() -> None:
     view = a_view(a_place("n1", ATTACHED, POD, memory=ATTACHING))
-    assert Remember(view.places[0].spot, BLANK) in decide(view).steps
+    assert Remember(view.on_nodes[0].where, BLANK) in decide(view).steps
 
 
 @pytest.mark.parametrize(
@@ -387,6 +387,6 @@ def test_an_attached_volume_leaves_no_memory() -> None:
 )
 def test_pauses_between_failures(times: int, wait: float) -> None:
     failure = Failure(Act.ATTACH, times, NOW) if times else None
-    memory = Memory(attempt=Attempt(Act.ATTACH, NOW - 1), failure=failure)
+    memory = Memory(attempt=AttachmentAttempt(Act.ATTACH, NOW - 1), failure=failure)
     plan = decide(a_view(a_place("n1", BROKEN, POD, memory=memory)))
     assert plan.steps[-1] == LookAgain(wait)

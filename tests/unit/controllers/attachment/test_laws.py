@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.client.contract import EVERYTHING
-from mooring.controllers.attachment.run import COMPONENT, AttachDetach, Informers
+from mooring.controllers.attachment.caches import Informers
+from mooring.controllers.attachment.run import COMPONENT, AttachDetach
 from mooring.controllers.attachment.view import MAX_WAIT_SECONDS
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim

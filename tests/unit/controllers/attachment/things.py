@@ -4,9 +4,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.controllers.attachment.actual import BLANK, Memory, Spot
+from mooring.controllers.attachment.actual import BLANK, Memory, VolumeOnNode
 from mooring.controllers.attachment.resolve import CsiVolume
-from mooring.controllers.attachment.view import Departure, Place, Policy, VolumeView
+from mooring.controllers.attachment.view import Departure, Policy, VolumeOnNodeView, VolumeView
 from mooring.model.attachment import (
     Attachment,
     AttachmentError,
@@ -85,10 +85,10 @@ def a_place(
     memory: Memory = BLANK,
     foreign: bool = False,
     departure: Departure | None = None,
-) -> Place:
+) -> VolumeOnNodeView:
     there = None if gone else on or a_node(node)
-    return Place(
-        Spot(CSI.unique, node),
+    return VolumeOnNodeView(
+        VolumeOnNode(CSI.unique, node),
         there,
         read,
         attachment,
@@ -101,7 +101,16 @@ def a_place(
     )
 
 
-def a_view(*places: Place, volume: CsiVolume | None = EXCLUSIVE, **policy: Any) -> VolumeView:
+def a_view(
+    *on_nodes: VolumeOnNodeView, volume: CsiVolume | None = EXCLUSIVE, **policy: Any
+) -> VolumeView:
     return VolumeView(
-        CSI.unique, CSI, volume, None, places, NOW, START, Policy(**policy) if policy else Policy()
+        CSI.unique,
+        CSI,
+        volume,
+        None,
+        on_nodes,
+        NOW,
+        START,
+        Policy(**policy) if policy else Policy(),
     )

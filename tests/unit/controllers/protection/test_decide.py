@@ -118,8 +118,8 @@ def test_a_claim_is_used_by(claim: Claim, pod: Pod, then: bool) -> None:  # noqa
     assert is_used_by(claim, pod) is then
 
 
-def on_cache(claim: Claim, *pods: Pod, told: str = "") -> ClaimView:
-    return ClaimView(claim, pods, Evidence.CACHE, told)
+def on_cache(claim: Claim, *pods: Pod, recorded: str = "") -> ClaimView:
+    return ClaimView(claim, pods, Evidence.CACHE, recorded)
 
 
 def on_server(claim: Claim, *pods: Pod) -> ClaimView:
@@ -146,11 +146,11 @@ CLAIMS: dict[str, tuple[ClaimView, tuple[Step, ...]]] = {
     ),
     "deleting and used: people are told": (on_cache(GOING, USER), (blocked("web"),)),
     "deleting and used, as people know: nothing": (
-        on_cache(GOING, USER, told=WAITS + "web"),
+        on_cache(GOING, USER, recorded=WAITS + "web"),
         (),
     ),
     "deleting and used by more than people know: they are told": (
-        on_cache(GOING, USER, a_pod(NAMED, name="w2"), told=WAITS + "web"),
+        on_cache(GOING, USER, a_pod(NAMED, name="w2"), recorded=WAITS + "web"),
         (blocked("w2, web"),),
     ),
     "deleting and unused as far as the cache knows: ask the server": (

@@ -31,13 +31,14 @@ from mooring.node.decide import decide
 from mooring.node.desired import Desired, WantedBy, WantedVolume
 from mooring.node.effects.run import Effects
 from mooring.node.machine import Machine
-from mooring.node.operations import Operations, PutOff, Started
+from mooring.node.operations import Operations
 from mooring.node.plan import Operation
 from mooring.node.view import View
 from mooring.plugins.contract import Attachable, DeviceMountable
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import Registry
 from mooring.plugins.unique_name import unique_name
+from mooring.reconcile.operations import PutOff, Started
 from mooring.reconcile.recorder import Recorder
 from tests.fakes.client import FakeClient, FakeServer
 from tests.fakes.clock import VirtualClock, settle

@@ -9,7 +9,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.scheduling.decide.contract import Change
 from mooring.scheduling.decide.schedule import RULES, decide, is_woken
-from mooring.scheduling.plan import Place, PodVolumes, Reservation, Trouble, Unschedulable
+from mooring.scheduling.plan import Assignment, PodVolumes, Reservation, Trouble, Unschedulable
 from mooring.scheduling.view import NodeView
 from tests.unit.scheduling.things import (
     Stored,
@@ -177,7 +177,7 @@ def test_rules_are_asked_in_upstreams_order() -> None:
 def test_a_pod_goes_where_its_volume_is() -> None:
     storage = Stored(a_bound_claim(), a_volume(node="n2"))
     nodes = (view_of(a_node("n1")), view_of(a_node("n2")))
-    assert decide(picture_of(a_pod("web", "data"), *nodes, storage=storage)) == Place("n2")
+    assert decide(picture_of(a_pod("web", "data"), *nodes, storage=storage)) == Assignment("n2")
 
 
 def test_what_has_to_be_written_comes_along() -> None:
@@ -186,7 +186,7 @@ def test_what_has_to_be_written_comes_along() -> None:
     storage = Stored(claim, other, volume, a_class())
     nodes = (view_of(closed("n1")), view_of(a_node("n2")))
     verdict = decide(picture_of(a_pod("web", "data", "made"), *nodes, storage=storage))
-    assert verdict == Place("n2", PodVolumes((Reservation(volume, claim),), (other,)))
+    assert verdict == Assignment("n2", PodVolumes((Reservation(volume, claim),), (other,)))
 
 
 def test_trouble_is_not_a_refusal() -> None:
@@ -200,7 +200,7 @@ def test_trouble_is_not_a_refusal() -> None:
 def test_the_order_of_nodes_does_not_matter() -> None:
     nodes = (view_of(a_node("n1")), view_of(a_node("n2"), a_pod("x")), view_of(a_node("n3")))
     places = {str(decide(picture_of(a_pod(), *order))) for order in permutations(nodes)}
-    assert places == {str(Place("n1"))}
+    assert places == {str(Assignment("n1"))}
 
 
 def test_any_rule_that_refused_may_wake_the_pod() -> None:

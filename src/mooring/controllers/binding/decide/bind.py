@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from mooring.controllers.binding.plan import Reason, Step, save_claim, save_volume
+from mooring.controllers.binding.plan import Reason, Write, save_claim, save_volume
 from mooring.model import quantity
 from mooring.model.claim import Claim, ClaimPhase, ClaimStatus
 from mooring.model.event import EventType
@@ -23,20 +23,20 @@ PROVISIONED_PREFIX = "pvc-"  # of volumes that are made for a claim; its uid fol
 YES = "yes"  # what these annotations say; only their presence counts
 
 
-def bind(seen: Volume, seen_claim: Claim, claim: Claim) -> tuple[Step, ...]:
+def bind(seen: Volume, seen_claim: Claim, claim: Claim) -> tuple[Write, ...]:
     """Tie them together; nothing at all when they are.
 
     `claim` is the claim as it will be saved together with this, `seen_claim` as it is in the API.
     """
     if STORAGE not in seen.spec.capacity and not claim.is_bound:
         message = f'PersistentVolume "{seen.name}" is without a storage capacity'
-        told = Emit(seen_claim, EventType.WARNING, Reason.FAILED_BINDING, message)
-        return told, Fail(message)
+        event = Emit(seen_claim, EventType.WARNING, Reason.FAILED_BINDING, message)
+        return event, Fail(message)
     volume = with_phase(pointed_at(seen, claim), VolumePhase.BOUND)
     return save_volume(seen, volume) + save_claim(seen_claim, _bound_claim(claim, volume))
 
 
-def unbind(seen: Volume, volume: Volume) -> tuple[Step, ...]:
+def unbind(seen: Volume, volume: Volume) -> tuple[Write, ...]:
     """Let go of the claim: entirely if the binder chose it, else the user's reservation stays."""
     return save_volume(seen, with_phase(unpointed(volume), VolumePhase.AVAILABLE))
 

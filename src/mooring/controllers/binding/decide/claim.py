@@ -1,4 +1,19 @@
-"""What to do about a claim: find it a volume, have one made, finish a binding, tell of a loss."""
+"""What to do about a claim: find it a volume, have one made, finish a binding, show a loss.
+
+Always true of a plan:
+
+- The volume is written before the claim points at it (`bind.py` says why).
+- A claim gets a volume that is free, one that is reserved for it, or one that it was bound to and
+  that has forgotten it; never one that names another claim.
+- A claim that names a volume gets that one or none.
+- A claim that was bound once gets no other volume: without its own it is lost.
+- A volume is made only if none fits and the claim has a class that says how; with delayed binding
+  only after the scheduler has chosen a node. Provision is the last step.
+- A claim that becomes Pending or Lost has neither capacity nor access modes.
+- A loss is shown by one event, with the change of phase; should the volume come back, the claim is
+  bound again.
+- The default class is assigned by itself; the next pass goes on from there.
+"""
 
 from collections.abc import Iterable
 
@@ -49,17 +64,17 @@ def _decide_unbound(view: ClaimView, claim: Claim) -> Plan:
         assigned = AssignClass(view.claim, replace(claim, spec=spec))
         return plan("there is a default class", assigned)
     if view.storage_class is not None and not view.storage_class.volume_binding_mode.is_known:
-        told = _tell_unknown_mode(view.claim, view.storage_class)
-        return _stay("nobody knows when to bind it", view, claim, told)
+        event = _unknown_mode_event(view.claim, view.storage_class)
+        return _stay("nobody knows when to bind it", view, claim, event)
     if view.is_delayed and not claim.selected_node:
-        return _stay("no pod with this claim has a node", view, claim, _tell_waiting(view))
+        return _stay("no pod with this claim has a node", view, claim, _waiting_event(view))
     if claim.storage_class:
         return _decide_provisioning(view, claim)
-    told = Emit(view.claim, EventType.NORMAL, Reason.FAILED_BINDING, NO_VOLUME)
-    return _stay("nothing fits and there is no class", view, claim, told)
+    event = Emit(view.claim, EventType.NORMAL, Reason.FAILED_BINDING, NO_VOLUME)
+    return _stay("nothing fits and there is no class", view, claim, event)
 
 
-def _tell_waiting(view: ClaimView) -> Emit:
+def _waiting_event(view: ClaimView) -> Emit:
     reason, message = Reason.WAIT_FOR_FIRST_CONSUMER, NO_CONSUMER
     if pods := view.unscheduled_pods:
         reason = Reason.WAIT_FOR_POD_SCHEDULED
@@ -68,7 +83,7 @@ def _tell_waiting(view: ClaimView) -> Emit:
     return Emit(view.claim, EventType.NORMAL, reason, message)
 
 
-def _tell_unknown_mode(claim: Claim, storage_class: StorageClass) -> Emit:
+def _unknown_mode_event(claim: Claim, storage_class: StorageClass) -> Emit:
     mode = storage_class.volume_binding_mode
     message = f'StorageClass "{storage_class.name}" has an unknown volumeBindingMode "{mode}"'
     return Emit(claim, EventType.WARNING, Reason.FAILED_BINDING, message)
@@ -99,8 +114,8 @@ def _decide_provisioning(view: ClaimView, claim: Claim) -> Plan:
 
 
 def _cannot_provision(view: ClaimView, claim: Claim, message: str) -> Plan:
-    told = Emit(view.claim, EventType.WARNING, Reason.PROVISIONING_FAILED, message)
-    return plan("nobody makes volumes of its class", told, *save_claim(view.claim, claim))
+    event = Emit(view.claim, EventType.WARNING, Reason.PROVISIONING_FAILED, message)
+    return plan("nobody makes volumes of its class", event, *save_claim(view.claim, claim))
 
 
 def _decide_preset(view: ClaimView, claim: Claim) -> Plan:
@@ -114,13 +129,13 @@ def _decide_preset(view: ClaimView, claim: Claim) -> Plan:
     if is_reserved_for(volume, claim):  # both sides say so: neither size nor class is looked at
         return plan("the volume it asks for waits for it", *bind(volume, view.claim, claim))
     message = f'volume "{volume.name}" already bound to a different claim.'
-    told = Emit(view.claim, EventType.WARNING, Reason.FAILED_BINDING, message)
+    event = Emit(view.claim, EventType.WARNING, Reason.FAILED_BINDING, message)
     if not claim.is_bound_by_controller:
-        return _stay("the volume it asks for is taken", view, claim, told)
+        return _stay("the volume it asks for is taken", view, claim, event)
     other = view.holder or volume.spec.claim_ref
     wrong = f'invalid binding of claim "{claim.key}" to volume "{volume.name}": '
     failure = Fail(f'{wrong}volume already claimed by "{other.key if other else ""}"')
-    return plan("the volume chosen for it is taken", told, failure)
+    return plan("the volume chosen for it is taken", event, failure)
 
 
 def _decide_asked_for(view: ClaimView, claim: Claim, volume: Volume) -> Plan:
@@ -128,8 +143,8 @@ def _decide_asked_for(view: ClaimView, claim: Claim, volume: Volume) -> Plan:
     if why_not is None:
         return plan("the volume it asks for is free", *bind(volume, view.claim, claim))
     message = f'Cannot bind to requested volume "{volume.name}": {why_not}'
-    told = Emit(view.claim, EventType.WARNING, Reason.VOLUME_MISMATCH, message)
-    return _stay("the volume it asks for does not fit", view, claim, told)
+    event = Emit(view.claim, EventType.WARNING, Reason.VOLUME_MISMATCH, message)
+    return _stay("the volume it asks for does not fit", view, claim, event)
 
 
 def find_mismatch(claim: Claim, volume: Volume) -> str | None:
@@ -166,14 +181,14 @@ def _decide_bound(view: ClaimView, claim: Claim) -> Plan:
 
 
 def _lose(view: ClaimView, claim: Claim, reason: Reason, message: str) -> Plan:
-    """Told once, with the change of phase; a volume that comes back makes it bound again."""
+    """One event, with the change of phase; a volume that comes back makes it bound again."""
     if claim.status.phase is ClaimPhase.LOST:
         return plan("it is lost already", *save_claim(view.claim, claim))
     lost = without_volume(claim, ClaimPhase.LOST)
-    told = Emit(view.claim, EventType.WARNING, reason, message)
-    return plan("it is lost", *save_claim(view.claim, lost), told)
+    event = Emit(view.claim, EventType.WARNING, reason, message)
+    return plan("it is lost", *save_claim(view.claim, lost), event)
 
 
-def _stay(because: str, view: ClaimView, claim: Claim, told: Emit) -> Plan:
+def _stay(because: str, view: ClaimView, claim: Claim, event: Emit) -> Plan:
     pending = without_volume(claim, ClaimPhase.PENDING)
-    return plan(because, told, *save_claim(view.claim, pending))
+    return plan(because, event, *save_claim(view.claim, pending))

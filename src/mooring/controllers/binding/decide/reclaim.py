@@ -10,6 +10,7 @@ from mooring.controllers.binding.plan import (
     Recycle,
     SaveVolume,
     Step,
+    Write,
     save_volume,
 )
 from mooring.controllers.binding.view import Plugins
@@ -66,8 +67,8 @@ def release(seen: Volume, volume: Volume, plugins: Plugins) -> tuple[Step, ...]:
             return fail(seen, volume, Reason.UNKNOWN_RECLAIM_POLICY, UNKNOWN_POLICY)
 
 
-def fail(seen: Volume, volume: Volume, reason: Reason, message: str) -> tuple[Step, ...]:
-    """Show people what is wrong. The event is told once; a new text replaces the old one."""
+def fail(seen: Volume, volume: Volume, reason: Reason, message: str) -> tuple[Write, ...]:
+    """Show people what is wrong. The event is recorded once; a new text replaces the old one."""
     if volume.status.phase is VolumePhase.FAILED:
         status = replace(volume.status, message=message)
         return save_volume(seen, replace(volume, status=status))
@@ -76,7 +77,7 @@ def fail(seen: Volume, volume: Volume, reason: Reason, message: str) -> tuple[St
 
 
 def is_released(volume: Volume, claim: Claim | None) -> bool:
-    """Whether its claim has left it; `claim` is whoever has that name now."""
+    """Whether its claim has left it; `claim` is the one that has that name now."""
     reference = volume.spec.claim_ref
     if reference is None or not reference.uid:
         return False

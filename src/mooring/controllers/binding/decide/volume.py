@@ -1,4 +1,19 @@
-"""What to do about a volume: offer it, finish its binding, let go of it, or have it reclaimed."""
+"""What to do about a volume: offer it, finish its binding, let go of it, or have it reclaimed.
+
+Always true of a plan:
+
+- A volume is Released only if its claim is gone (the API was asked: `needs_second_look`), or has
+  another volume while this one was made for it.
+- Delete and Recycle begin only when Released or Failed is written, and only if the reclaim policy
+  says so; a policy that is not known destroys nothing.
+- A claim that was bound to the volume, and names it still, keeps it from being destroyed, even if
+  the volume names somebody else.
+- What an external provisioner or a CSI driver has made is deleted by them (`Delete.is_external`).
+- A volume that is reserved by name alone keeps its reservation, and is Available.
+- A volume whose claim does not point back yet is left to the claim's own pass.
+- Of a claim's superfluous volumes, those that were made for it and are to be deleted are released;
+  the others become Available again.
+"""
 
 from mooring.controllers.binding.decide.bind import unbind, with_phase
 from mooring.controllers.binding.decide.migration import anneal_volume
@@ -74,8 +89,8 @@ def _decide_left(view: VolumeView, volume: Volume, because: str) -> Plan:
     if holder is None:
         return plan(because, *release(seen, volume, view.plugins))
     message = f'Claim "{holder.key}" is bound to this volume, but spec.claimRef does not name it'
-    told = Emit(seen, EventType.WARNING, Reason.CLAIM_MISBOUND, message)
-    return plan("a claim has it that it does not name", told, *save_volume(seen, volume))
+    event = Emit(seen, EventType.WARNING, Reason.CLAIM_MISBOUND, message)
+    return plan("a claim has it that it does not name", event, *save_volume(seen, volume))
 
 
 def _decide_superfluous(view: VolumeView, volume: Volume) -> Plan:

@@ -7,6 +7,7 @@ from typing import Final
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.csi.capability import ControllerCapability
+from mooring.model.backoff import Backoff
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
@@ -14,7 +15,6 @@ from mooring.model.node import Node
 from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Label
-from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Settled, Verdict, lasting, serve
 from mooring.sidecars.driver import Driver

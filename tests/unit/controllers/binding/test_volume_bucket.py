@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.controllers.binding.lot import MOST_INDEXED, MOST_MERGED, Lot
+from mooring.controllers.binding.volume_bucket import MOST_INDEXED, MOST_MERGED, VolumeBucket
 from mooring.model.selector import LabelSelector, parse_labels
 from mooring.model.volume import Volume
 from tests.unit.controllers.binding.things import a_volume
@@ -18,17 +18,17 @@ VOLUMES = {
 }
 
 
-def a_lot() -> Lot:
-    lot = Lot()
+def a_bucket() -> VolumeBucket:
+    bucket = VolumeBucket()
     for volume in VOLUMES.values():
-        lot.add(volume)
-    return lot
+        bucket.add(volume)
+    return bucket
 
 
 def gone_through(
-    lot: Lot, selector: LabelSelector, volumes: dict[str, Volume] = VOLUMES
+    bucket: VolumeBucket, selector: LabelSelector, volumes: dict[str, Volume] = VOLUMES
 ) -> list[str]:
-    return [name for _, name in lot.candidates(0, selector, volumes)]
+    return [name for _, name in bucket.candidates(0, selector, volumes)]
 
 
 COUNTS = {
@@ -48,7 +48,7 @@ COUNTS = {
 
 @pytest.mark.parametrize(("selector", "count"), COUNTS.values(), ids=COUNTS)
 def test_how_many_are_gone_through(selector: str, count: int) -> None:
-    found = gone_through(a_lot(), parse_labels(selector))
+    found = gone_through(a_bucket(), parse_labels(selector))
     assert len(found) == count
     assert found == sorted(found)
 
@@ -56,38 +56,38 @@ def test_how_many_are_gone_through(selector: str, count: int) -> None:
 def test_small_ones_are_left_out() -> None:
     least = VOLUMES["v90"].size.nanos
     for selector, names in (("disk=ssd", ["v90"]), ("zone=z2", ["v90", "v94", "v98"])):
-        found = a_lot().candidates(least, parse_labels(selector), VOLUMES)
+        found = a_bucket().candidates(least, parse_labels(selector), VOLUMES)
         assert [name for _, name in found] == names
 
 
 def test_what_comes_and_goes_after_the_first_question_is_known() -> None:
-    lot, ssd = a_lot(), parse_labels("disk=ssd")
-    assert len(gone_through(lot, ssd)) == 10
+    bucket, ssd = a_bucket(), parse_labels("disk=ssd")
+    assert len(gone_through(bucket, ssd)) == 10
     new = a_volume("new", "1Mi", labels={"disk": "ssd"})
-    lot.add(new)
-    lot.remove(VOLUMES["v00"])
-    assert gone_through(lot, ssd, VOLUMES | {"new": new})[:2] == ["new", "v10"]
-    assert len(gone_through(lot, ssd, VOLUMES | {"new": new})) == 10
+    bucket.add(new)
+    bucket.remove(VOLUMES["v00"])
+    assert gone_through(bucket, ssd, VOLUMES | {"new": new})[:2] == ["new", "v10"]
+    assert len(gone_through(bucket, ssd, VOLUMES | {"new": new})) == 10
 
 
 def test_a_value_that_nobody_has_any_more_is_forgotten() -> None:
-    lot, seven = a_lot(), parse_labels("id=i7")
-    assert gone_through(lot, seven) == ["v07"]
-    lot.remove(VOLUMES["v07"])
-    assert gone_through(lot, seven) == []
-    lot.add(VOLUMES["v07"])
-    assert gone_through(lot, seven) == ["v07"]
+    bucket, seven = a_bucket(), parse_labels("id=i7")
+    assert gone_through(bucket, seven) == ["v07"]
+    bucket.remove(VOLUMES["v07"])
+    assert gone_through(bucket, seven) == []
+    bucket.add(VOLUMES["v07"])
+    assert gone_through(bucket, seven) == ["v07"]
 
 
 def test_many_questions_are_answered_and_the_oldest_index_forgotten() -> None:
-    lot = a_lot()
+    bucket = a_bucket()
     for i in range(MOST_INDEXED + 5):
-        assert gone_through(lot, parse_labels(f"key{i}=x")) == []
-    assert len(lot._by_label) == MOST_INDEXED
-    assert len(gone_through(lot, parse_labels("disk=ssd"))) == 10
+        assert gone_through(bucket, parse_labels(f"key{i}=x")) == []
+    assert len(bucket._by_label) == MOST_INDEXED
+    assert len(gone_through(bucket, parse_labels("disk=ssd"))) == 10
 
 
 def test_a_label_with_very_many_values_is_not_merged() -> None:
     assert len({volume.metadata.labels["id"] for volume in VOLUMES.values()}) > MOST_MERGED
-    lot = a_lot()
-    assert gone_through(lot, parse_labels("id")) == gone_through(lot, parse_labels(""))
+    bucket = a_bucket()
+    assert gone_through(bucket, parse_labels("id")) == gone_through(bucket, parse_labels(""))

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.reconcile.backoff import Backoff
+from mooring.model.backoff import Backoff
 
 DELAYS = {
     "the first failure waits the first time": (Backoff(0.005, 1000), 1, 0.0, 0.005),

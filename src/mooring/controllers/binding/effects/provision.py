@@ -5,18 +5,16 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec.structs import replace
 
-from mooring.client.contract import Client
-from mooring.clock import Clock
+from mooring.controllers.binding.context import BinderContext
 from mooring.controllers.binding.contract import (
     Deleter,
-    InTreePlugins,
     Order,
     PluginError,
     Provisioner,
 )
 from mooring.controllers.binding.decide.bind import YES, without
-from mooring.controllers.binding.effects import Desk, Effects
-from mooring.controllers.binding.metrics import PROVISION, BinderMetrics
+from mooring.controllers.binding.effects.writes import Writes
+from mooring.controllers.binding.metrics import PROVISION
 from mooring.controllers.binding.plan import Provision, Reason
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, MooringError, NotFound
 from mooring.model.claim import Claim
@@ -31,52 +29,48 @@ from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
 from mooring.model.wire import read_document
-from mooring.reconcile.informer import Informer
 from mooring.reconcile.live_gate import LiveGate
 
 TRIES = 5
 PAUSE_SECONDS = 10.0
 
 
-class Provisioning:
+class ProvisionOperation:
     """The operation `provision-<claim>[<uid>]`."""
 
-    def __init__(
-        self,
-        client: Client,
-        clock: Clock,
-        effects: Effects,
-        plugins: InTreePlugins,
-        nodes: Informer[Node],
-        metrics: BinderMetrics,
-    ) -> None:
-        self._client = client
-        self._gate = LiveGate(client)
-        self._clock = clock
-        self._effects = effects
-        self._plugins = plugins
-        self._nodes = nodes
-        self._metrics = metrics
+    def __init__(self, context: BinderContext) -> None:
+        self._context = context
+        self._client = context.client
+        self._clock = context.clock
+        self._caches = context.caches
+        self._plugins = context.plugins
+        self._metrics = context.metrics
+        self._gate = LiveGate(context.client)
 
-    async def run(
-        self, order: Provision, claim: Claim, storage_class: StorageClass, desk: Desk
-    ) -> None:
+    async def run(self, order: Provision) -> None:
         """Raises: MooringError when it must be tried again."""
+        claim = self._caches.claims.get(order.claim)
+        storage_class = self._caches.classes.get(Key("", order.storage_class))
+        if claim is None or claim.uid != order.uid or claim.spec.volume_name:
+            return  # it is not needed any more
+        if storage_class is None:
+            return
         subject = str(claim.key)
+        writes = Writes(self._context, claim.key)
         self._metrics.began(subject, order.provisioner, PROVISION)
         try:
             if order.plugin:
-                await self._in_tree(order, claim, storage_class, desk)
+                await self._in_tree(order, claim, storage_class, writes)
             else:
-                await self._external(order.provisioner, claim, desk)
+                await self._external(order.provisioner, claim, writes)
         except MooringError:
             self._metrics.failed(subject, PROVISION)
             raise
 
-    async def _external(self, provisioner: str, claim: Claim, desk: Desk) -> None:
-        """The annotations are the request; whoever goes by that name makes the volume."""
+    async def _external(self, provisioner: str, claim: Claim, writes: Writes) -> None:
+        """The annotations are the request; the provisioner of that name makes the volume."""
         try:
-            claim = await self._ask(provisioner, claim, desk)
+            claim = await self._ask(provisioner, claim, writes)
         except (ApiError, ConnectionLost) as error:
             self._complain(claim, f"Error saving claim: {error}")
             raise
@@ -85,10 +79,10 @@ class Provisioning:
             " or manually by the system administrator. If volume creation is delayed, please verify"
             " that the provisioner is running and correctly registered."
         )
-        self._effects.tell(claim, EventType.NORMAL, Reason.EXTERNAL_PROVISIONING, message)
+        self._context.record(claim, EventType.NORMAL, Reason.EXTERNAL_PROVISIONING, message)
 
     async def _in_tree(
-        self, order: Provision, claim: Claim, storage_class: StorageClass, desk: Desk
+        self, order: Provision, claim: Claim, storage_class: StorageClass, writes: Writes
     ) -> None:
         if claim.spec.data_source is not None:
             self._refuse(
@@ -96,20 +90,20 @@ class Provisioning:
                 f'plugin "{order.plugin}" is not a CSI plugin. '
                 "Only CSI plugin can provision a claim with a datasource",
             )
-        claim = await self._ask(order.provisioner, claim, desk)
+        claim = await self._ask(order.provisioner, claim, writes)
         name = f"pvc-{claim.uid}"
         if await self._find_volume(name) is not None:
             return
         provisioner = self._plugins.provisioners[order.plugin]
         wanted = Order(name, claim, storage_class)
         wanted = replace(wanted, node=self._check(provisioner, wanted))
-        made = await self._make(provisioner, order.plugin, wanted, desk)
+        made = await self._make(provisioner, order.plugin, wanted, writes)
         volume = _finished(made, order.plugin, wanted)
         if (refusal := await self._create(volume)) is not None:
             await self._give_up(volume, order.plugin, claim, refusal)
             return
         message = f"Successfully provisioned volume {name} using {order.plugin}"
-        self._effects.tell(claim, EventType.NORMAL, Reason.PROVISIONING_SUCCEEDED, message)
+        self._context.record(claim, EventType.NORMAL, Reason.PROVISIONING_SUCCEEDED, message)
 
     def _check(self, provisioner: Provisioner, wanted: Order) -> Node | None:
         """Whether it can be done at all; returns the node it is for."""
@@ -130,19 +124,21 @@ class Provisioning:
             self._refuse(claim, f"Failed to create provisioner: {error}")
         if Annotation.SELECTED_NODE not in claim.metadata.annotations:
             return None
-        node = self._nodes.get(Key("", claim.selected_node))
+        node = self._caches.nodes.get(Key("", claim.selected_node))
         if node is None:
             missing = f'node "{claim.selected_node}" not found'
             self._refuse(claim, f"Failed to get target node: {missing}")
         return node
 
-    async def _make(self, provisioner: Provisioner, plugin: str, wanted: Order, desk: Desk) -> Doc:
+    async def _make(
+        self, provisioner: Provisioner, plugin: str, wanted: Order, writes: Writes
+    ) -> Doc:
         began = self._clock.monotonic()
         try:
             made = await provisioner.provision(wanted)
         except PluginError as error:
             self._metrics.called(plugin, "volume_provision", self._since(began), ok=False)
-            await self._ask_for_another_node(wanted.claim, desk)
+            await self._ask_for_another_node(wanted.claim, writes)
             name = wanted.storage_class.name
             self._complain(
                 wanted.claim, f'Failed to provision volume with StorageClass "{name}": {error}'
@@ -199,25 +195,25 @@ class Provisioning:
             f"Error cleaning provisioned volume for claim {claim.key}: {failure}. "
             "Please delete manually."
         )
-        self._effects.tell(claim, EventType.WARNING, Reason.PROVISIONING_CLEANUP_FAILED, message)
+        self._context.record(claim, EventType.WARNING, Reason.PROVISIONING_CLEANUP_FAILED, message)
 
-    async def _ask(self, provisioner: str, claim: Claim, desk: Desk) -> Claim:
+    async def _ask(self, provisioner: str, claim: Claim, writes: Writes) -> Claim:
         """Say on the claim who is to make its volume."""
         if claim.metadata.annotations.get(Annotation.PROVISIONER) == provisioner:
             return claim
         names = (Annotation.PROVISIONER, Annotation.PROVISIONER_BETA)
         annotations = {**claim.metadata.annotations, **dict.fromkeys(names, provisioner)}
         wanted = replace(claim, metadata=replace(claim.metadata, annotations=annotations))
-        return await self._effects.save_claim(claim, wanted, "somebody makes its volume", desk)
+        return await writes.save_claim(claim, wanted, "somebody makes its volume")
 
-    async def _ask_for_another_node(self, claim: Claim, desk: Desk) -> None:
+    async def _ask_for_another_node(self, claim: Claim, writes: Writes) -> None:
         """The scheduler chooses anew when the annotation is gone; a race is the next try's."""
         if Annotation.SELECTED_NODE not in claim.metadata.annotations:
             return
         kept = without(claim.metadata.annotations, Annotation.SELECTED_NODE)
         wanted = replace(claim, metadata=replace(claim.metadata, annotations=kept))
         try:
-            await self._effects.save_claim(claim, wanted, "no volume for that node", desk)
+            await writes.save_claim(claim, wanted, "no volume for that node")
         except (ApiError, ConnectionLost):
             return
 
@@ -232,7 +228,7 @@ class Provisioning:
         raise PluginError(message)
 
     def _complain(self, claim: Claim, message: str) -> None:
-        self._effects.tell(claim, EventType.WARNING, Reason.PROVISIONING_FAILED, message)
+        self._context.record(claim, EventType.WARNING, Reason.PROVISIONING_FAILED, message)
 
     def _since(self, began: float) -> float:
         return self._clock.monotonic() - began

@@ -7,7 +7,7 @@ import msgspec
 
 from mooring.client.contract import Change, ChangeType, Client, Scope
 from mooring.controllers.binding.contract import PluginError, Tell
-from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, recycler_pod
+from mooring.controllers.binding.effects.recycler_template import DEFAULT_TEMPLATE, recycler_pod
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, NotFound
 from mooring.model.document import Doc
 from mooring.model.event import Event, EventType
@@ -69,7 +69,7 @@ class PodRecycler:
             raise PluginError(f"unexpected error creating recycler pod:  {error}") from error
 
     async def _delete_old(self, key: Key) -> None:
-        """Whether it is a recycler of ours or somebody's who bars the way cannot be told."""
+        """It may be a recycler of ours, or a pod that somebody made to bar the way: either goes."""
         try:
             await self._client.delete(await self._client.get(Pod, key))
         except NotFound:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.controllers.binding.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
+from mooring.controllers.binding.effects.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
 from tests.unit.controllers.binding.things import a_volume
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mooring.controllers.binding.index import VolumeIndex
+from mooring.controllers.binding.volume_index import VolumeIndex
 from mooring.controllers.binding.waiting import WaitingClaims
 from mooring.model.claim import Claim
 from mooring.model.keys import Key

@@ -8,17 +8,17 @@ from mooring.model.pod import Pod
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.pods_by_claim import index_by_claim
 
 CLAIMS_BY_VOLUME = "volume"  # by the volumeName of the claim
 CLAIMS_BY_NODE = "node"  # by the node that the scheduler chose
-PODS_BY_CLAIM = "claim"  # by the keys of the claims that a pod uses
 RECYCLED_BY_CLAIM = "recycled"  # volumes to be recycled, by the claim they were for
 
 
 def add_indexes(claims: Informer[Claim], pods: Informer[Pod], volumes: Informer[Volume]) -> None:
     claims.add_index(CLAIMS_BY_VOLUME, _volume_named)
     claims.add_index(CLAIMS_BY_NODE, _node_chosen)
-    pods.add_index(PODS_BY_CLAIM, _claims_used)
+    index_by_claim(pods)
     volumes.add_index(RECYCLED_BY_CLAIM, _claim_recycled)
 
 
@@ -38,10 +38,6 @@ def _volume_named(claim: Claim) -> Iterable[str]:
 
 def _node_chosen(claim: Claim) -> Iterable[str]:
     return (claim.selected_node,) if claim.selected_node else ()
-
-
-def _claims_used(pod: Pod) -> Iterable[Key]:
-    return [Key(pod.namespace, name) for name in pod.claim_names()]
 
 
 def _claim_recycled(volume: Volume) -> Iterable[Key]:

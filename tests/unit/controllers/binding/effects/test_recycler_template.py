@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mooring.controllers.binding.recycler_template import (
+from mooring.controllers.binding.effects.recycler_template import (
     DEFAULT_TEMPLATE,
     load_template,
     recycler_pod,

@@ -17,3 +17,7 @@ class Backoff(msgspec.Struct, frozen=True):
         """The wait after `failures` in a row (at least one); `luck` is in [0, 1)."""
         grown = self.first * self.factor ** min(failures - 1, _MOST_DOUBLINGS)
         return min(grown, self.cap) * (1 + self.jitter * luck)
+
+
+OPERATION_BACKOFF = Backoff(first=0.5, cap=122.0)
+"""Of volume operations, attaching and registering drivers: 2 min 2 s at most, as in Kubernetes."""

@@ -22,7 +22,7 @@ MOST_INDEXED = 32  # labels that selectors have asked for; the one asked for fir
 MOST_MERGED = 32  # values of a label that may be anything; with more, going through all is quicker
 
 
-class Lot:
+class VolumeBucket:
     def __init__(self) -> None:
         self._entries = SortedList()
         self._by_label: dict[str, dict[str, list[Entry]]] = {}  # by key, then by value; sorted

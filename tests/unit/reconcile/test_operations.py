@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from mooring.controllers.binding.operations import Operations
 from mooring.errors import MooringError
+from mooring.reconcile.operations import Busy, Operations, PendingOperations, PutOff, Started
 from tests.fakes.clock import VirtualClock, settle
 
 
 class Bench:
     """An operation that is asked for again whenever its time has come."""
 
-    def __init__(self, clock: VirtualClock, operations: Operations) -> None:
+    def __init__(self, clock: VirtualClock) -> None:
         self.clock = clock
-        self.operations = operations
+        self.operations: Operations[str] = Operations("operations", clock, self._again)
         self.tries: list[float] = []
         self.later: list[float] = []
         self.failures = 0
@@ -32,15 +32,17 @@ class Bench:
             raise self.error
 
     def start(self, name: str = "a") -> None:
-        self.operations.start(name, self.work, self.later.append)
+        self.operations.start(name, self.work)
+
+    def _again(self, name: str, seconds: float) -> None:
+        self.later.append(seconds)
 
 
 @asynccontextmanager
 async def running() -> AsyncIterator[Bench]:
-    clock = VirtualClock()
-    operations = Operations(clock)
-    task = asyncio.create_task(operations.run())
-    yield Bench(clock, operations)
+    bench = Bench(VirtualClock())
+    task = asyncio.create_task(bench.operations.run())
+    yield bench
     task.cancel()
     await asyncio.wait({task})
 
@@ -135,3 +137,78 @@ async def test_what_is_forgotten_starts_at_once() -> None:
         bench.start()
         await settle()
         assert len(bench.tries) == 2
+
+
+# without tasks of its own
+
+
+async def fails() -> None:
+    raise MooringError("no")
+
+
+async def succeeds() -> None:
+    return
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def pending(clock: VirtualClock) -> PendingOperations[str]:
+    return PendingOperations("operations", clock)
+
+
+async def test_what_has_begun_excludes_its_key_until_it_ends(
+    pending: PendingOperations[str],
+) -> None:
+    assert pending.begin("a") == Started()
+    assert pending.begin("a") == Busy()
+    assert pending.begin("b") == Started()
+    assert await pending.carry_out("a", succeeds) is None
+    assert pending.begin("a") == Started()
+
+
+async def test_a_failure_puts_off_the_same_operation_and_no_other_under_its_key(
+    pending: PendingOperations[str],
+) -> None:
+    assert pending.begin("a", "mount") == Started()
+    assert await pending.carry_out("a", fails) == 0.5
+    assert pending.begin("a", "mount") == PutOff(0.5)
+    assert pending.begin("a", "unmount") == Started()
+    assert await pending.carry_out("a", fails) == 0.5, "the first failure of its kind"
+
+
+async def test_without_a_limit_failures_are_kept_however_long_nobody_asks(
+    pending: PendingOperations[str], clock: VirtualClock
+) -> None:
+    pending.begin("a")
+    await pending.carry_out("a", fails)
+    await clock.advance(3600)
+    assert pending.begin("a") == Started()
+    assert await pending.carry_out("a", fails) == 1.0
+
+
+async def test_failures_are_forgotten_by_choice(pending: PendingOperations[str]) -> None:
+    for key, label in (("a", "mount"), ("b", "mount"), ("c", "unmount")):
+        pending.begin(key, label)
+        await pending.carry_out(key, fails)
+    pending.forget_all(lambda key, failed: key == "a" or failed.label == "unmount")
+    assert pending.begin("a", "mount") == Started()
+    assert pending.begin("b", "mount") == PutOff(0.5)
+    assert pending.begin("c", "unmount") == Started()
+
+
+async def test_cancelled_it_neither_runs_nor_counts_as_failed(
+    pending: PendingOperations[str],
+) -> None:
+    async def hangs() -> None:
+        await asyncio.Event().wait()
+
+    pending.begin("a")
+    task = asyncio.create_task(pending.carry_out("a", hangs))
+    await settle()
+    task.cancel()
+    await asyncio.wait({task})
+    assert pending.begin("a") == Started()

@@ -1,6 +1,6 @@
 """Finding a volume for a claim without looking at all of them.
 
-Free volumes are kept by class, attributes class, volume mode and access modes, each lot sorted by
+Free volumes are kept by class, attributes class, volume mode and access modes, in buckets sorted by
 size: the cost of a search grows with the logarithm of their number, and volumes that are bound or
 released cost nothing. Reserved volumes are kept by the claim they name.
 """
@@ -17,7 +17,7 @@ from mooring.controllers.binding.decide.match import (
     is_free,
     selector_of,
 )
-from mooring.controllers.binding.lot import Lot
+from mooring.controllers.binding.volume_bucket import VolumeBucket
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.selector import LabelSelector
@@ -27,7 +27,7 @@ from mooring.model.volume import Volume
 Modes = frozenset[AccessMode]
 
 
-class Kind(msgspec.Struct, frozen=True):
+class BucketKey(msgspec.Struct, frozen=True):
     """What must be the same on both sides."""
 
     storage_class: str
@@ -36,7 +36,7 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 class Reservation(msgspec.Struct, frozen=True):
-    """Whom a claimRef names; without a uid, whoever has that name."""
+    """The claim that a claimRef names; without a uid, any claim of that name."""
 
     claim: Key
     uid: str
@@ -47,7 +47,7 @@ class VolumeIndex:
 
     def __init__(self) -> None:
         self._volumes: dict[str, Volume] = {}
-        self._lots: dict[Kind, dict[Modes, Lot]] = {}
+        self._buckets: dict[BucketKey, dict[Modes, VolumeBucket]] = {}
         self._reserved: dict[Reservation, tuple[str, ...]] = {}
         self._taken: set[str] = set()
 
@@ -58,7 +58,7 @@ class VolumeIndex:
         if is_free(volume):
             self._volumes[name] = volume
             if name not in self._taken:
-                self._lot(volume).add(volume)
+                self._bucket(volume).add(volume)
         elif (reservation := _reservation(volume)) is not None:
             self._volumes[name] = volume
             self._reserved[reservation] = (*self._reserved.get(reservation, ()), name)
@@ -70,7 +70,7 @@ class VolumeIndex:
         reservation = _reservation(volume)
         if reservation is None:
             if name not in self._taken:
-                self._remove_from_lot(volume)
+                self._remove_from_bucket(volume)
             return
         others = tuple(other for other in self._reserved[reservation] if other != name)
         if others:
@@ -84,7 +84,7 @@ class VolumeIndex:
             return
         volume = self._volumes.get(name)
         if volume is not None and is_free(volume):
-            self._remove_from_lot(volume)
+            self._remove_from_bucket(volume)
         self._taken.add(name)
 
     def give_back(self, name: str) -> None:
@@ -94,7 +94,7 @@ class VolumeIndex:
         self._taken.remove(name)
         volume = self._volumes.get(name)
         if volume is not None and is_free(volume):
-            self._lot(volume).add(volume)
+            self._bucket(volume).add(volume)
 
     def is_offered(self, name: str) -> bool:
         volume = self._volumes.get(name)
@@ -122,42 +122,44 @@ class VolumeIndex:
     def _ranked(self, claim: Claim, selector: LabelSelector) -> Iterator[Volume]:
         """Free volumes that are large enough and have its modes, best first.
 
-        All of its kind that the selector picks are among them.
+        All of its class and mode that the selector picks are among them.
         """
-        lots = self._lots.get(kind_of(claim))
-        if lots is None:
+        buckets = self._buckets.get(bucket_key(claim))
+        if buckets is None:
             return
         wanted, least = frozenset(claim.spec.access_modes), claim.requested.nanos
-        by_count: defaultdict[int, list[Lot]] = defaultdict(list)
-        for modes, lot in lots.items():
+        by_count: defaultdict[int, list[VolumeBucket]] = defaultdict(list)
+        for modes, bucket in buckets.items():
             if wanted <= modes:
-                by_count[len(modes)].append(lot)
+                by_count[len(modes)].append(bucket)
         for count in sorted(by_count):
-            alike = (lot.candidates(least, selector, self._volumes) for lot in by_count[count])
+            alike = (
+                bucket.candidates(least, selector, self._volumes) for bucket in by_count[count]
+            )
             for _, name in merge(*alike):
                 yield self._volumes[name]
 
-    def _lot(self, volume: Volume) -> Lot:
-        lots = self._lots.setdefault(kind_of(volume), {})
+    def _bucket(self, volume: Volume) -> VolumeBucket:
+        buckets = self._buckets.setdefault(bucket_key(volume), {})
         modes = frozenset(volume.spec.access_modes)
-        lot = lots.get(modes)
-        if lot is None:
-            lot = lots[modes] = Lot()
-        return lot
+        bucket = buckets.get(modes)
+        if bucket is None:
+            bucket = buckets[modes] = VolumeBucket()
+        return bucket
 
-    def _remove_from_lot(self, volume: Volume) -> None:
-        kind, modes = kind_of(volume), frozenset(volume.spec.access_modes)
-        lots = self._lots[kind]
-        lots[modes].remove(volume)
-        if not lots[modes]:
-            del lots[modes]
-            if not lots:
-                del self._lots[kind]
+    def _remove_from_bucket(self, volume: Volume) -> None:
+        key, modes = bucket_key(volume), frozenset(volume.spec.access_modes)
+        buckets = self._buckets[key]
+        buckets[modes].remove(volume)
+        if not buckets[modes]:
+            del buckets[modes]
+            if not buckets:
+                del self._buckets[key]
 
 
-def kind_of(it: Claim | Volume) -> Kind:
+def bucket_key(it: Claim | Volume) -> BucketKey:
     attributes_class = it.spec.volume_attributes_class_name or ""
-    return Kind(it.storage_class, attributes_class, it.spec.volume_mode)
+    return BucketKey(it.storage_class, attributes_class, it.spec.volume_mode)
 
 
 def _reservation(volume: Volume) -> Reservation | None:

@@ -1,46 +1,31 @@
-"""Who has to be looked at when something changes: exactly those whom it concerns, by index.
+"""What wakes the binder: a change of an object queues those that it concerns, found by index."""
 
-The queue holds keys of claims, and of volumes that belong to no claim; a volume that belongs to one
-is looked at together with it, so that one pair has one worker. Keys of volumes have no namespace.
-"""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from mooring.controllers.binding.caches import Caches
-from mooring.controllers.binding.indexes import (
+from mooring.controllers.binding.cache_indexes import (
     CLAIMS_BY_NODE,
     CLAIMS_BY_VOLUME,
     RECYCLED_BY_CLAIM,
 )
-from mooring.controllers.binding.metrics import DELETE, PROVISION, RECYCLE, BinderMetrics
-from mooring.controllers.binding.operations import Operations, name_of
+from mooring.controllers.binding.context import BinderContext, OperationKey
+from mooring.controllers.binding.metrics import DELETE, PROVISION, RECYCLE
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume, VolumePhase
-from mooring.reconcile.queue import KeyedQueue
 
 FRESH_SECONDS = 0.1
 """For how long a new volume is left alone: often its claim comes at once, and then marking it
 Available first would be a write for nothing."""
 
 
-class Wakes:
-    def __init__(
-        self,
-        caches: Caches,
-        queue: KeyedQueue[Key],
-        operations: Operations,
-        metrics: BinderMetrics,
-    ) -> None:
-        self._caches = caches
-        self._queue = queue
-        self._operations = operations
-        self._metrics = metrics
-        self._writer: Key | None = None  # whose own write is being folded in right now
+class BinderEventHandlers:
+    def __init__(self, context: BinderContext) -> None:
+        self._context = context
+        self._caches = context.caches
+        self._metrics = context.metrics
+        self._operations = context.operations
+        self._wake = context.wake
 
     def listen(self) -> None:
         """Begin; what the caches hold already wakes everyone it concerns."""
@@ -49,33 +34,6 @@ class Wakes:
         self._caches.volumes.on_change(self._volume_changed)
         self._caches.pods.on_change(self._pod_changed)
         self._caches.nodes.on_change(self._node_changed)
-
-    @contextmanager
-    def written_by(self, key: Key) -> Iterator[None]:
-        """What changes meanwhile is its own doing, and wakes only others."""
-        self._writer = key
-        try:
-            yield
-        finally:
-            self._writer = None
-
-    def offer(self, volume: Volume) -> None:
-        """A volume that anybody may have wakes one claim that can use it."""
-        if self._caches.index.is_offered(volume.name):
-            claim = self._caches.waiting.offer(volume)
-            if claim is not None:
-                self._wake(claim)
-
-    def offer_again(self, names: list[str]) -> None:
-        """These volumes woke a claim; those it did not take may be for somebody else."""
-        for name in names:
-            volume = self._caches.volumes.get(Key("", name))
-            if volume is not None:
-                self.offer(volume)
-
-    def _wake(self, key: Key) -> None:
-        if key != self._writer:
-            self._queue.add(key)
 
     def _volume_changed(self, old: Volume | None, new: Volume | None) -> None:
         if new is None:
@@ -88,16 +46,16 @@ class Wakes:
             self._wake(claim.key)
         unit = caches.unit_of(new)
         if unit == new.key and new.status.phase is VolumePhase.PENDING:
-            self._queue.add_after(unit, FRESH_SECONDS)
+            self._context.queue.add_after(unit, FRESH_SECONDS)
         else:
             self._wake(unit)
-        self.offer(new)
+        self._context.offer(new)
 
     def _volume_gone(self, old: Volume) -> None:
         self._caches.index.discard(old.name)
         self._metrics.ended(old.name, DELETE)
         for act in (DELETE, RECYCLE):
-            self._operations.forget(name_of(act, old.name, old.uid))
+            self._operations.forget(OperationKey(act, old.key, old.uid))
         for claim in self._caches.claims.by_index(CLAIMS_BY_VOLUME, old.name):
             self._wake(claim.key)
         unit = self._caches.unit_of(old)
@@ -114,8 +72,8 @@ class Wakes:
         caches = self._caches
         caches.waiting.discard(old.key)
         self._metrics.forgotten(str(old.key), PROVISION)
-        self._operations.forget(name_of(PROVISION, old.key, old.uid))
-        self.offer_again(caches.waiting.take_offers(old.key))
+        self._operations.forget(OperationKey(PROVISION, old.key, old.uid))
+        self._context.offer_again(caches.waiting.take_offers(old.key))
         for volume in caches.index.reserved_for(old):
             self._wake(volume.key)
         if old.spec.volume_name:  # it may have forgotten the claim
@@ -140,8 +98,7 @@ class Wakes:
         pod = new or old
         if pod is None:
             return
-        for name in pod.claim_names():
-            key = Key(pod.namespace, name)
+        for key in pod.claim_keys():
             if key in self._caches.waiting:
                 self._wake(key)
             for volume in self._caches.volumes.by_index(RECYCLED_BY_CLAIM, key):
