@@ -98,9 +98,9 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring import log
     from mooring.client.kubeconfig import Surroundings
     from mooring.clock import RealClock
-    from mooring.sidecars.provisioner.settings import Settings
-    from mooring.stack.lease_namespace import find_lease_namespace
-    from mooring.stack.release import Release, run_release
+    from mooring.sidecars.lease_namespace import find_lease_namespace
+    from mooring.sidecars.provisioner.options import Settings
+    from mooring.sidecars.provisioner.release import Release, run_release
     from mooring.stack.sidecar_alone import run_registrar, run_sidecars
     from mooring.stack.sidecars import Sidecar, Work
     from mooring.stack.standalone import Standalone

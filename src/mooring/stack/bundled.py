@@ -13,6 +13,8 @@ from prometheus_client.registry import Collector
 from mooring import log
 from mooring.client.contract import Client, Doc
 from mooring.clock import Clock
+from mooring.csi.registrar import Offer
+from mooring.csi.registrar import run as offer_to_node
 from mooring.csi.registration import registration_socket
 from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.core import Core
@@ -26,8 +28,6 @@ from mooring.model.wellknown import Annotation
 from mooring.plugins.layout import Layout
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.worker import lasting
-from mooring.sidecars.registrar.run import Offer
-from mooring.sidecars.registrar.run import run as offer_to_node
 from mooring.stack.driver import driver_of
 
 CLASS = "mooring-loop"

@@ -7,11 +7,11 @@ import uvloop
 
 from mooring.clock import RealClock
 from mooring.csi.channel import Connection
+from mooring.csi.registrar import Offer
+from mooring.csi.registrar import run as offer_driver
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.role import Role
-from mooring.sidecars.meeting import DriverAt
-from mooring.sidecars.registrar.run import Offer
-from mooring.sidecars.registrar.run import run as offer_driver
+from mooring.sidecars.driver_connection import DriverConnection
 from mooring.stack.metrics_page import Say
 from mooring.stack.process import run_until, stop_asked
 from mooring.stack.sidecars import SidecarsRole, Work
@@ -48,7 +48,7 @@ async def _registrar(csi_address: str, directory: Path, seen_as: str, say: Say) 
 
     async def offer() -> None:
         async with Connection(csi_address) as connection:
-            driver = await DriverAt(connection, RealClock()).meet()
+            driver = await DriverConnection(connection, RealClock()).wait_ready()
         say(f"mooring sidecar registrar offers {driver.name}")
         await offer_driver(Offer(driver.name, seen_as, directory))
 

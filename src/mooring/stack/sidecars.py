@@ -37,15 +37,15 @@ from mooring.reconcile.worker import lasting
 from mooring.sidecars.attacher import caches as attacher_caches
 from mooring.sidecars.attacher.run import Attacher
 from mooring.sidecars.driver import Driver
+from mooring.sidecars.driver_connection import DriverConnection
 from mooring.sidecars.fenced import FencedCalls
 from mooring.sidecars.lease_name import lease_of_attacher, lease_of_provisioner
-from mooring.sidecars.meeting import DriverAt
 from mooring.sidecars.provisioner import caches as provisioner_caches
 from mooring.sidecars.provisioner.capacity.effects import MANAGER
 from mooring.sidecars.provisioner.capacity.run import CapacityCaches, CapacityTeller
 from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.options import AS_UPSTREAM, Settings
 from mooring.sidecars.provisioner.run import Provisioner
-from mooring.sidecars.provisioner.settings import AS_UPSTREAM, Settings
 from mooring.sidecars.watched import Watched
 
 _log = log.get("mooring.sidecars")
@@ -168,8 +168,8 @@ class SidecarsRole:
     async def _serve(self, name: str, endpoint: str) -> None:
         observer = observing(self._calls, name) if name else observing(self._calls)
         async with Connection(endpoint, observer=observer, clock=self._clock) as connection:
-            there = DriverAt(connection, self._clock)
-            driver = await there.meet()
+            there = DriverConnection(connection, self._clock)
+            driver = await there.wait_ready()
             while True:
                 if name and driver.name != name:
                     _log.warning("a socket lies about its driver", says=driver.name, expected=name)
@@ -177,7 +177,7 @@ class SidecarsRole:
                     continue
                 driver = await self._serve_until_changed(driver, there)
 
-    async def _serve_until_changed(self, driver: Driver, there: DriverAt) -> Driver:
+    async def _serve_until_changed(self, driver: Driver, there: DriverConnection) -> Driver:
         _log.info("serving a driver", driver=driver.name)
         async with asyncio.TaskGroup() as tasks:
             parts = [

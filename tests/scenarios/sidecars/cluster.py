@@ -30,8 +30,8 @@ from mooring.sidecars.attacher import caches as attacher_caches
 from mooring.sidecars.attacher.run import Attacher
 from mooring.sidecars.provisioner import caches as provisioner_caches
 from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
 from mooring.sidecars.provisioner.run import Provisioner
-from mooring.sidecars.provisioner.settings import AS_UPSTREAM, Settings
 from mooring.sidecars.watched import Watched
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
@@ -122,7 +122,7 @@ class Cluster:
         self.api = api
         self.clock = api.clock
         self.driver = FakeDriver()
-        self.settings: Settings = AS_UPSTREAM
+        self.options: ProvisionerOptions = AS_UPSTREAM
 
     # running things
 
@@ -149,7 +149,7 @@ class Cluster:
             self.driver.driver,
             provisioner_caches.Caches(*map(Watched, known)),
             ProvisionerMetrics(),
-            self.settings,
+            self.options,
         )
         async with self._owned([*(each.run() for each in known), recorder.run(), working.run()]):
             yield client

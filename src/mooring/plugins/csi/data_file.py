@@ -14,7 +14,7 @@ import msgspec
 from mooring.host.refusal import refusals
 from mooring.model.csi_driver import LifecycleMode
 from mooring.plugins.contract import VolumeError
-from mooring.plugins.csi.words import said
+from mooring.plugins.csi.source import csi_message
 from mooring.plugins.directories import make_directories
 
 NAME: Final = "vol_data.json"
@@ -50,14 +50,20 @@ def find(directory: Path) -> VolumeData | None:
         return None
     except OSError as error:
         reason = error.strerror
-        raise VolumeError(said(f"failed to open volume data file [{path}]: {reason}")) from error
+        raise VolumeError(
+            csi_message(f"failed to open volume data file [{path}]: {reason}")
+        ) from error
     try:
         data = msgspec.json.decode(content, type=VolumeData)
     except msgspec.DecodeError as error:
-        raise VolumeError(said(f"failed to parse volume data file [{path}]: {error}")) from error
+        raise VolumeError(
+            csi_message(f"failed to parse volume data file [{path}]: {error}")
+        ) from error
     if not data.driver or not data.handle:
         raise VolumeError(
-            said(f"failed to parse volume data file [{path}]: it names no driver or no volume")
+            csi_message(
+                f"failed to parse volume data file [{path}]: it names no driver or no volume"
+            )
         )
     return data
 

@@ -14,7 +14,7 @@ from mooring.model.pod import Pod
 from mooring.model.secret_value import SecretValue
 from mooring.model.wellknown import Parameter
 from mooring.plugins.contract import NodeObjects, NotStarted, TokenWish
-from mooring.plugins.csi.words import said
+from mooring.plugins.csi.source import csi_message
 
 DEFAULT_SECONDS = 3600  # of a token for which the driver names no lifetime
 
@@ -45,7 +45,7 @@ async def account_tokens(objects: NodeObjects, spec: CsiDriverSpec, pod: Pod) ->
             token = await objects.token(_wish(request, pod))
         except (ApiError, ConnectionLost, NotStarted) as error:
             text = f"mounter.SetUpAt failed to get service accoount token attributes: {error}"
-            raise NotStarted(said(text)) from error
+            raise NotStarted(csi_message(text)) from error
         tokens[request.audience] = {
             "token": token.value.reveal().decode(),
             "expirationTimestamp": to_seconds(datetime.fromtimestamp(token.expires_at, UTC)),

@@ -30,7 +30,7 @@ class Memory:
         self.open: dict[str, Claim] = {}  # by uid: the driver was asked, and nothing is settled
         self.classes: dict[str, StorageClass] = {}  # by the claim's uid: what the wish came from
         self.unsaved: dict[str, Unsaved] = {}  # by the claim's uid
-        self.hindered: set[str] = set()  # uids of claims that wait for other objects
+        self.waiting: set[str] = set()  # uids of claims that wait for other objects
         self._places: dict[str, TopologyRequirement | None] = {}
         self._paused: dict[str, _Pause] = {}
         self._clock = clock
@@ -63,4 +63,4 @@ class Memory:
         """The claim is gone, and nothing is left of it."""
         self.settled(uid)
         self._paused.pop(uid, None)
-        self.hindered.discard(uid)
+        self.waiting.discard(uid)

@@ -35,7 +35,7 @@ from mooring.sidecars.provisioner.effects.preparing import Preparing
 from mooring.sidecars.provisioner.effects.volume import VolumeEffects
 from mooring.sidecars.provisioner.memory import Memory
 from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
-from mooring.sidecars.provisioner.settings import AS_UPSTREAM, Settings
+from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
 from mooring.sidecars.provisioner.topology import ClusterTopology
 from mooring.sidecars.provisioner.view import (
     ClaimView,
@@ -62,7 +62,7 @@ class Provisioner:
         driver: Driver,
         caches: Caches,
         metrics: ProvisionerMetrics,
-        settings: Settings = AS_UPSTREAM,
+        options: ProvisionerOptions = AS_UPSTREAM,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.claims_queue: KeyedQueue[str] = KeyedQueue(clock, RETRY)
@@ -75,13 +75,13 @@ class Provisioner:
         self._changed = changed  # told when volumes came or went: capacity is another now
         started = round(clock.now().timestamp() * 1000)
         identity = f"{started}-{chance.randrange(10000)}-{driver.name}"
-        preparing = Preparing(client, driver, settings, self._memory, caches, self._topology)
+        preparing = Preparing(client, driver, options, self._memory, caches, self._topology)
         self._claim_effects = ClaimEffects(
             client,
             clock,
             recorder,
             driver,
-            settings,
+            options,
             caches,
             self._memory,
             preparing,
@@ -89,7 +89,7 @@ class Provisioner:
             identity,
         )
         self._volume_effects = VolumeEffects(
-            client, clock, recorder, driver, settings, caches, metrics
+            client, clock, recorder, driver, options, caches, metrics
         )
 
     async def run(self) -> None:
@@ -209,7 +209,7 @@ class Provisioner:
 
     def _places_changed(self) -> None:
         self._cluster = None
-        for uid in self._memory.hindered:
+        for uid in self._memory.waiting:
             self.claims_queue.add(uid)
 
     def _on_attachment(self, before: Attachment | None, after: Attachment | None) -> None:

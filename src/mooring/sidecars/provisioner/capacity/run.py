@@ -23,7 +23,7 @@ from mooring.sidecars.provisioner.capacity.decide import decide
 from mooring.sidecars.provisioner.capacity.effects import Effects
 from mooring.sidecars.provisioner.capacity.plan import Pair
 from mooring.sidecars.provisioner.capacity.view import CapacityView, pair_of, wanted_pairs
-from mooring.sidecars.provisioner.settings import AS_UPSTREAM
+from mooring.sidecars.provisioner.options import AS_UPSTREAM
 from mooring.sidecars.provisioner.topology import ClusterTopology
 from mooring.sidecars.watched import Watched
 

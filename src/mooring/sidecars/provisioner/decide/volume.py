@@ -8,7 +8,6 @@ from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.sidecars.provisioner import secret_templates
-from mooring.sidecars.provisioner.hindrance import Hindrance
 from mooring.sidecars.provisioner.plan import (
     FAILED_DELETE,
     DeleteBehind,
@@ -19,6 +18,7 @@ from mooring.sidecars.provisioner.plan import (
 )
 from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
 from mooring.sidecars.provisioner.view import VolumeView
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 _KEEPING = (ReclaimPolicy.RETAIN, ReclaimPolicy.RECYCLE)
 
@@ -63,7 +63,7 @@ def _decide_released(view: VolumeView) -> VolumePlan:
         return _fails(volume, f"persistentvolume {volume.name} {where}")
     try:
         secret = find_deletion_secret(view)
-    except Hindrance as error:
+    except WaitingReason as error:
         return _fails(volume, f"failed to get secretreference for volume {volume.name}: {error}")
     behind = DeleteBehind(volume, translated.spec.csi.volume_handle, secret)
     then = Unprotect(volume) if volume.is_deleting else DeleteObject(volume)
@@ -73,7 +73,7 @@ def _decide_released(view: VolumeView) -> VolumePlan:
 def find_deletion_secret(view: VolumeView) -> SecretReference | None:
     """What the volume says; one that is older than those annotations: what its class says.
 
-    Raises: Hindrance.
+    Raises: WaitingReason.
     """
     volume, annotations = view.volume, view.volume.metadata.annotations
     name = annotations.get(Annotation.DELETION_SECRET_NAME)

@@ -26,9 +26,9 @@ from mooring.sidecars.provisioner.draft import Draft, volume_name
 from mooring.sidecars.provisioner.effects.preparing import Populated, Preparing
 from mooring.sidecars.provisioner.effects.protecting import SourceProtection
 from mooring.sidecars.provisioner.effects.settling import Settling
-from mooring.sidecars.provisioner.hindrance import Hindrance, Then
 from mooring.sidecars.provisioner.memory import INFEASIBLE_SECONDS, Memory, Unsaved
 from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.options import ProvisionerOptions
 from mooring.sidecars.provisioner.plan import (
     FAILED,
     INTENT,
@@ -43,8 +43,8 @@ from mooring.sidecars.provisioner.plan import (
     Settle,
 )
 from mooring.sidecars.provisioner.record import VolumeRequest, encode, find_request
-from mooring.sidecars.provisioner.settings import Settings
 from mooring.sidecars.provisioner.volume_document import document
+from mooring.sidecars.provisioner.waiting_reason import Then, WaitingReason
 from mooring.sidecars.writing import patch_newest
 
 _log = log.get("mooring.provisioner")
@@ -59,7 +59,7 @@ class ClaimEffects:
         clock: Clock,
         recorder: Recorder,
         driver: Driver,
-        settings: Settings,
+        options: ProvisionerOptions,
         caches: Caches,
         memory: Memory,
         preparing: Preparing,
@@ -70,11 +70,11 @@ class ClaimEffects:
         self._clock = clock
         self._recorder = recorder
         self._driver = driver
-        self._settings = settings
+        self._options = options
         self._caches = caches
         self._memory = memory
         self._preparing = preparing
-        self._settling = Settling(LiveGate(client), recorder, driver, settings, memory, preparing)
+        self._settling = Settling(LiveGate(client), recorder, driver, options, memory, preparing)
         self._sources = SourceProtection(client, caches)
         self._metrics = metrics
         self._identity = identity
@@ -130,12 +130,12 @@ class ClaimEffects:
         except Populated:
             self._tell(claim, EventType.NORMAL, PROVISIONING, POPULATED)
             return Settled()
-        except Hindrance as error:
-            return await self._hindered(claim, error)
-        self._memory.hindered.discard(claim.uid)
+        except WaitingReason as error:
+            return await self._waits(claim, error)
+        self._memory.waiting.discard(claim.uid)
         after_doubt = has_finalizer(claim, INTENT) or claim.uid in self._memory.open
         claim = await self._open(claim, draft)
-        outcome = await self._driver.calls.create(draft.request, within=self._settings.call_seconds)
+        outcome = await self._driver.calls.create(draft.request, within=self._options.call_seconds)
         may_reschedule = self._driver.abilities.has_topology and bool(claim.selected_node)
         judged = reply.judge_reply(
             draft, outcome, may_reschedule=may_reschedule, after_doubt=after_doubt
@@ -175,7 +175,7 @@ class ClaimEffects:
                 assert_never(other)
         raise NotNow(why)
 
-    async def _hindered(self, claim: Claim, error: Hindrance) -> Verdict:
+    async def _waits(self, claim: Claim, error: WaitingReason) -> Verdict:
         """Nothing was asked of the driver now; what was asked before stands as it did."""
         self._metrics.not_provisioned(claim)
         self._tell(claim, EventType.WARNING, FAILED, str(error))
@@ -183,7 +183,7 @@ class ClaimEffects:
             forget_node = {"metadata": {"annotations": {Annotation.SELECTED_NODE: None}}}
             await self._change(claim, lambda _: forget_node)
             return Settled()
-        self._memory.hindered.add(claim.uid)
+        self._memory.waiting.add(claim.uid)
         raise NotNow(str(error))
 
     async def _save(self, claim: Claim, unsaved: Unsaved) -> None:
@@ -244,7 +244,7 @@ class ClaimEffects:
             self._caches.claims.cache.fold(written)
 
     def _remember(self, draft: Draft, made: Made) -> Unsaved:
-        told = document(draft, made, self._driver, self._settings, self._identity)
+        told = document(draft, made, self._driver, self._options, self._identity)
         unsaved = self._memory.unsaved[draft.claim.uid] = Unsaved(made.volume_id, told)
         return unsaved
 

@@ -28,20 +28,20 @@ from mooring.sidecars.provisioner.draft import (
     check_attributes,
     draft,
 )
-from mooring.sidecars.provisioner.hindrance import Hindrance
 from mooring.sidecars.provisioner.memory import Memory
+from mooring.sidecars.provisioner.options import ProvisionerOptions
 from mooring.sidecars.provisioner.record import find_request
 from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
-from mooring.sidecars.provisioner.settings import Settings
 from mooring.sidecars.provisioner.sources import DataSource, SourceKind, find_source
 from mooring.sidecars.provisioner.topology import ClusterTopology, Wish, requirement
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 
-class Populated(Hindrance):
+class Populated(WaitingReason):
     """Somebody else fills and makes this volume; not ours to do anything."""
 
 
-class SecretGone(Hindrance):
+class SecretGone(WaitingReason):
     """There is no such secret: waiting may be in vain."""
 
 
@@ -57,25 +57,25 @@ class Preparing:
         self,
         client: Client,
         driver: Driver,
-        settings: Settings,
+        options: ProvisionerOptions,
         memory: Memory,
         caches: Caches,
         cluster: Callable[[], ClusterTopology],
     ) -> None:
         self._client = client
         self._driver = driver
-        self._settings = settings
+        self._options = options
         self._memory = memory
         self._caches = caches
         self._cluster = cluster
 
     async def prepare(self, claim: Claim, storage_class: StorageClass) -> Draft:
-        """Raises: Hindrance; ConnectionLost."""
+        """Raises: WaitingReason; ConnectionLost."""
         source = find_source(claim)
         if source is not None and source.kind is SourceKind.OTHER:
             raise Populated(f"data source ({source.word}) is not handled by the provisioner")
         check_abilities(self._driver.abilities, claim, source)
-        begun = draft(claim, storage_class, self._driver, self._settings)
+        begun = draft(claim, storage_class, self._driver, self._options)
         return begun.completed(
             source=await self._content(claim, storage_class, source),
             topology=self._places(claim, storage_class),
@@ -87,7 +87,7 @@ class Preparing:
         """The request that was, or may have been, sent for the claim: only to find out what became
         of it. `storage_class` is None if it is gone, or another driver's.
 
-        Raises: Hindrance for what will pass, or what the driver cannot do; ConnectionLost.
+        Raises: WaitingReason for what will pass, or what the driver cannot do; ConnectionLost.
         """
         source, gaps = _find_source_or_none(claim), list[str]()
         check_abilities(self._driver.abilities, claim, source)
@@ -95,23 +95,23 @@ class Preparing:
             gaps.append(f"without its class {claim.storage_class}, which is gone or another's")
             meta = ObjectMeta(name=claim.storage_class)
             storage_class = StorageClass(metadata=meta, provisioner=self._driver.name)
-            begun = draft(claim, storage_class, self._driver, self._settings)
+            begun = draft(claim, storage_class, self._driver, self._options)
             reference = self._vouched_secret(claim, begun)
         else:
-            begun = draft(claim, storage_class, self._driver, self._settings)
+            begun = draft(claim, storage_class, self._driver, self._options)
             reference = begun.references.provisioner
         content, topology, attributes = None, None, None
         try:
             content = await self._content(claim, storage_class, source)
-        except Hindrance as error:
+        except WaitingReason as error:
             gaps.append(f"without its source: {error}")
         try:
             topology = self._places(claim, storage_class)
-        except Hindrance as error:
+        except WaitingReason as error:
             gaps.append(f"without places: {error}")
         try:
             attributes = await self._attributes(claim)
-        except Hindrance as error:
+        except WaitingReason as error:
             gaps.append(f"without attributes: {error}")
         secrets = NO_SECRETS
         try:
@@ -156,9 +156,9 @@ class Preparing:
             if source.kind is SourceKind.SNAPSHOT:
                 return await self._from_snapshot(claim, storage_class, source.key)
             return await self._from_clone(claim, storage_class, source.key)
-        except Hindrance as error:
+        except WaitingReason as error:
             what = f"DataSource Type {source.word} by Name {source.key.name}"
-            raise Hindrance(f"error getting handle for {what}: {error}", error.then) from error
+            raise WaitingReason(f"error getting handle for {what}: {error}", error.then) from error
 
     async def _from_snapshot(
         self, claim: Claim, storage_class: StorageClass, key: Key
@@ -166,7 +166,7 @@ class Preparing:
         try:
             snapshot = await self._client.get(Snapshot, key)
         except ApiError as error:
-            raise Hindrance(
+            raise WaitingReason(
                 f"error getting snapshot {key.name} from api server: {error}"
             ) from error
         name = sources.check_snapshot(snapshot)
@@ -174,7 +174,7 @@ class Preparing:
             content = await self._client.get(SnapshotContent, Key("", name))
         except ApiError as error:
             what = f"error getting snapshotcontent {name} for snapshot {key.name}"
-            raise Hindrance(what) from error
+            raise WaitingReason(what) from error
         return sources.from_snapshot(claim, storage_class, snapshot, content)
 
     async def _from_clone(
@@ -184,12 +184,12 @@ class Preparing:
             source = await self._client.get(Claim, key)
         except ApiError as error:
             where = f'(namespace "{claim.namespace}") from api server'
-            raise Hindrance(f"error getting PVC {key.name} {where}: {error}") from error
+            raise WaitingReason(f"error getting PVC {key.name} {where}: {error}") from error
         name = sources.check_clone(claim, source)
         try:
             volume = await self._client.get(Volume, Key("", name))
         except ApiError as error:
-            raise Hindrance("claim in dataSource not bound or invalid") from error
+            raise WaitingReason("claim in dataSource not bound or invalid") from error
         return sources.from_clone(claim, storage_class, source, volume)
 
     def _places(self, claim: Claim, storage_class: StorageClass) -> TopologyRequirement | None:
@@ -205,19 +205,19 @@ class Preparing:
             claim=claim.name,
             node=claim.selected_node,
             allowed=storage_class.allowed_topologies,
-            is_strict=self._settings.strict_topology,
-            tells_cluster=self._settings.immediate_topology,
+            is_strict=self._options.strict_topology,
+            tells_cluster=self._options.immediate_topology,
         )
         return requirement(wish, self._cluster())
 
     async def _secrets(self, reference: SecretReference | None) -> Secrets:
-        """Raises: SecretGone, Hindrance."""
+        """Raises: SecretGone, WaitingReason."""
         try:
             return await read_credentials(self._client, reference)
         except NoCredentials as error:
             where = "" if reference is None else f"{reference.name} in namespace"
             namespace = "" if reference is None else reference.namespace
-            raised = SecretGone if isinstance(error, NoSuchSecret) else Hindrance
+            raised = SecretGone if isinstance(error, NoSuchSecret) else WaitingReason
             raise raised(f"error getting secret {where} {namespace}: {error}") from error
 
     async def _attributes(self, claim: Claim) -> AttributesClass | None:
@@ -227,7 +227,7 @@ class Preparing:
         try:
             attributes = await self._client.get(AttributesClass, Key("", name))
         except NotFound as error:
-            raise Hindrance(str(error)) from error
+            raise WaitingReason(str(error)) from error
         check_attributes(attributes, self._driver.name)
         return attributes
 
@@ -236,7 +236,7 @@ def _find_source_or_none(claim: Claim) -> DataSource | None:
     """Of a claim that a driver was asked about: what it cannot have been filled from is none."""
     try:
         source = find_source(claim)
-    except Hindrance:
+    except WaitingReason:
         return None
     return None if source is None or source.kind is SourceKind.OTHER else source
 
@@ -244,5 +244,5 @@ def _find_source_or_none(claim: Claim) -> DataSource | None:
 def _find_secret_or_none(storage_class: StorageClass, subject: Subject) -> SecretReference | None:
     try:
         return find_secret(secret_templates.PROVISIONER, storage_class.parameters, subject)
-    except Hindrance:
+    except WaitingReason:
         return None

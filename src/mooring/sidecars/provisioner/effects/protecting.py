@@ -9,9 +9,9 @@ from mooring.model.snapshot import Snapshot
 from mooring.model.wellknown import Finalizer
 from mooring.sidecars.finalizers import adding, has_finalizer, removing
 from mooring.sidecars.provisioner.caches import BY_SOURCE, Caches, source_index
-from mooring.sidecars.provisioner.hindrance import Hindrance
 from mooring.sidecars.provisioner.plan import INTENT
 from mooring.sidecars.provisioner.sources import DataSource, SourceKind, find_source
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 _log = log.get("mooring.provisioner")
 
@@ -67,6 +67,6 @@ class SourceProtection:
 def _source_of(claim: Claim) -> DataSource | None:
     try:
         source = find_source(claim)
-    except Hindrance:
+    except WaitingReason:
         return None
     return None if source is None or source.kind is SourceKind.OTHER else source

@@ -25,6 +25,7 @@ from mooring.sidecars.driver import Driver
 from mooring.sidecars.finalizers import adding, removing
 from mooring.sidecars.provisioner.caches import Caches
 from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.options import ProvisionerOptions
 from mooring.sidecars.provisioner.plan import (
     FAILED_DELETE,
     DeleteBehind,
@@ -34,7 +35,6 @@ from mooring.sidecars.provisioner.plan import (
     VolumePlan,
     VolumeStep,
 )
-from mooring.sidecars.provisioner.settings import Settings
 
 _log = log.get("mooring.provisioner")
 
@@ -48,7 +48,7 @@ class VolumeEffects:
         clock: Clock,
         recorder: Recorder,
         driver: Driver,
-        settings: Settings,
+        options: ProvisionerOptions,
         caches: Caches,
         metrics: ProvisionerMetrics,
     ) -> None:
@@ -58,7 +58,7 @@ class VolumeEffects:
         self._clock = clock
         self._recorder = recorder
         self._driver = driver
-        self._settings = settings
+        self._options = options
         self._caches = caches
         self._metrics = metrics
         self._gate = LiveGate(client)
@@ -92,7 +92,7 @@ class VolumeEffects:
         secrets = await self._secrets(volume, reference)
         await self._look_once_more(volume)
         outcome = await self._driver.calls.delete(
-            handle, secrets, within=self._settings.call_seconds
+            handle, secrets, within=self._options.call_seconds
         )
         if not isinstance(outcome, Done):
             self._metrics.not_deleted(volume)

@@ -10,7 +10,7 @@ class Then(Enum):
     RESCHEDULE = "reschedule"  # another node may do: the scheduler shall look again
 
 
-class Hindrance(MooringError):
+class WaitingReason(MooringError):
     """The driver was not asked. The text goes into an event."""
 
     def __init__(self, text: str, then: Then = Then.TRY_AGAIN) -> None:

@@ -19,7 +19,7 @@ BOUND: Final = "dev"
 DATA: Final = "data"
 
 
-class Places(msgspec.Struct, frozen=True):
+class CsiPaths(msgspec.Struct, frozen=True):
     layout: Layout
 
     @property

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from mooring.plugins.csi import data_file
-from mooring.plugins.csi.places import PUBLISH, STAGING, Places
+from mooring.plugins.csi.paths import PUBLISH, STAGING, CsiPaths
 from mooring.plugins.layout import DEVICES, Layout, unescaped
 
 SEPARATOR: Final = "/"
@@ -29,34 +29,34 @@ def staged_name(driver: str, directory: str) -> str:
     return f"{driver}{SEPARATOR}{directory}"
 
 
-def find_staged(places: Places, name: str) -> Path | None:
+def find_staged(paths: CsiPaths, name: str) -> Path | None:
     """The directory that `staged_name` names; None: it names a volume object."""
     driver, separator, directory = name.partition(SEPARATOR)
-    return places.drivers / driver / directory if separator else None
+    return paths.drivers / driver / directory if separator else None
 
 
 def scan(layout: Layout) -> Iterator[CsiTrace]:
     """Raises: OSError."""
-    places = Places(layout)
-    yield from _staged(places)
-    yield from _devices(places)
+    paths = CsiPaths(layout)
+    yield from _staged(paths)
+    yield from _devices(paths)
 
 
-def _staged(places: Places) -> Iterator[CsiTrace]:
-    for driver in _names(places.drivers):
+def _staged(paths: CsiPaths) -> Iterator[CsiTrace]:
+    for driver in _names(paths.drivers):
         if driver == DEVICES:
             continue
-        for directory in _names(places.drivers / driver):
-            if (places.drivers / driver / directory / data_file.NAME).exists():
+        for directory in _names(paths.drivers / driver):
+            if (paths.drivers / driver / directory / data_file.NAME).exists():
                 yield CsiTrace(staged_name(driver, directory))
 
 
-def _devices(places: Places) -> Iterator[CsiTrace]:
-    for element in _names(places.devices):
+def _devices(paths: CsiPaths) -> Iterator[CsiTrace]:
+    for element in _names(paths.devices):
         name = unescaped(element)
-        if element in (STAGING, PUBLISH) or not places.block_data(name).exists():
+        if element in (STAGING, PUBLISH) or not paths.block_data(name).exists():
             continue
-        for directory in (places.block_map(name), places.block_publishes(name)):
+        for directory in (paths.block_map(name), paths.block_publishes(name)):
             for pod_uid in _names(directory):
                 yield CsiTrace(name, is_block=True, pod_uid=pod_uid)
         yield CsiTrace(name, is_block=True)

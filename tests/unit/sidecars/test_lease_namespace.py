@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mooring.client.kubeconfig import Surroundings
-from mooring.stack.lease_namespace import find_lease_namespace
+from mooring.sidecars.lease_namespace import find_lease_namespace
 from tests.fakes.clock import VirtualClock
 
 KUBECONFIG = """\

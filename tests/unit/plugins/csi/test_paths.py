@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mooring.plugins.csi.places import Places
+from mooring.plugins.csi.paths import CsiPaths
 from mooring.plugins.layout import Layout
 
-PLACES = Places(Layout(Path("/r")))
+PLACES = CsiPaths(Layout(Path("/r")))
 CSI = "/r/plugins/kubernetes.io/csi"
 SHA = "d2e8363faaac7ae76def3b14091d8eb5755f6b92e9531627aeec833a8731cc49"
 

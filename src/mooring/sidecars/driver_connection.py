@@ -19,7 +19,7 @@ ASKING_SECONDS = 5.0
 SILENT_SECONDS = 2.0  # for which nobody is told that there is no driver yet
 
 
-class DriverAt:
+class DriverConnection:
     """The driver behind one connection; it may not be there yet, and may become another."""
 
     def __init__(self, connection: Connection, clock: Clock) -> None:
@@ -28,7 +28,7 @@ class DriverAt:
         self._identity = Identity(connection)
         self._controller = Controller(connection)
 
-    async def meet(self) -> Driver:
+    async def wait_ready(self) -> Driver:
         """Wait until it listens and is ready, and ask who it is; tried until it answers."""
         failures = 0
         while True:
@@ -54,7 +54,7 @@ class DriverAt:
         while True:
             await self._connection.wait_lost()
             _log.warning("driver lost", driver=driver.name, at=self._connection.endpoint)
-            now = await self.meet()
+            now = await self.wait_ready()
             if (now.name, now.abilities) != (driver.name, driver.abilities):
                 return now
 

@@ -7,8 +7,8 @@ import pytest
 
 from mooring.csi.channel import Connection
 from mooring.csi.outcome import Done
+from mooring.csi.registrar import NotRegistered, Offer, run
 from mooring.csi.registration import Plugin, Registration, RegistrationStatus, registration_socket
-from mooring.sidecars.registrar.run import NotRegistered, Offer, run
 from tests.fakes.clock import settle
 
 DRIVER = "d.example.com"

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Settings(msgspec.Struct, frozen=True):
+class ProvisionerOptions(msgspec.Struct, frozen=True):
     call_seconds: float = 10.0  # how long a driver may take for a call
     strict_topology: bool = False  # late binding: the chosen node's place and no other
     immediate_topology: bool = True  # else: tell drivers every place there is
@@ -12,4 +12,4 @@ class Settings(msgspec.Struct, frozen=True):
     controller_publish_readonly: bool = False  # volumes for ReadOnlyMany alone are attached so
 
 
-AS_UPSTREAM = Settings()
+AS_UPSTREAM = ProvisionerOptions()
