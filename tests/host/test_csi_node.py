@@ -16,7 +16,7 @@ from mooring.csi.controller import AttachVolume, Controller, CreateVolume
 from mooring.csi.outcome import Done
 from mooring.csi.volume import CapacityRange
 from mooring.driver.serve import open_driver, serving
-from mooring.driver.settings import MIB, NAME, Settings
+from mooring.driver.settings import MIB, NAME, DriverSettings
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import read_table
 from tests.fakes.api import make_pki, running_api
@@ -112,7 +112,7 @@ class TestBundled:
         self, keys: Pki, short: Path, needs_tool: NeedsTool, disks: Disks
     ) -> AsyncIterator[World]:
         needs_tool("mkfs.ext4")
-        settings = Settings(NODE, short / "state")
+        settings = DriverSettings(NODE, short / "state")
         core = await asyncio.to_thread(open_driver, settings, Mounts(), RealClock())
         async with a_world(keys, short, NAME) as world, serving(core, f"unix://{short}/c.sock"):
             yield world

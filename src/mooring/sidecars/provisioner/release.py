@@ -1,13 +1,10 @@
 """Taking the finalizer of Mooring's provisioner off claims, on a cluster that it leaves."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 import msgspec
-import uvloop
 
-from mooring.client.connect import connect
 from mooring.client.contract import Client, Doc
-from mooring.clock import RealClock
 from mooring.model.claim import Claim
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
@@ -15,23 +12,14 @@ from mooring.sidecars.finalizers import has_finalizer, removing
 from mooring.sidecars.provisioner.decide.release import MayLeave, Needless, decide_release
 from mooring.sidecars.provisioner.plan import INTENT
 from mooring.sidecars.writing import patch_newest
-from mooring.stack.metrics_page import Say
+
+Say = Callable[[str], None]
 
 
 class Release(msgspec.Struct, frozen=True):
     driver: str = ""  # empty: of every driver
     is_dry: bool = False  # only tell
     abandons: bool = False  # also what may leave a volume behind
-
-
-def run_release(kubeconfig: Path | None, wanted: Release, say: Say) -> None:
-    """Raises: UsageError, ApiError, ConnectionLost."""
-    uvloop.run(_run(kubeconfig, wanted, say))
-
-
-async def _run(kubeconfig: Path | None, wanted: Release, say: Say) -> None:
-    async with connect(kubeconfig, RealClock()) as client:
-        await release(client, wanted, say)
 
 
 async def release(client: Client, wanted: Release, say: Say) -> None:

@@ -190,7 +190,7 @@ class ClaimEffects:
         """Tell of the volume. It exists: until that succeeds, nothing else is tried."""
         try:
             written = await self._client.create(Volume, dict(unsaved.document))
-            self._caches.volumes.cache.fold(written)
+            self._caches.volumes.fold(written)
         except AlreadyExists:
             pass  # told before; the answer to that got lost
         self._memory.unsaved.pop(claim.uid, None)
@@ -204,7 +204,7 @@ class ClaimEffects:
         """Before the driver is asked: from here on a volume may exist."""
         if not has_finalizer(claim, INTENT) or find_request(claim) is None:
             claim = await self._client.patch(claim, {"metadata": self._recording(claim, draft)})
-            self._caches.claims.cache.fold(claim)
+            self._caches.claims.fold(claim)
         self._memory.open[claim.uid] = claim
         self._memory.classes[claim.uid] = draft.storage_class
         self._memory.tell_places(claim.uid, draft.request.topology)
@@ -241,7 +241,7 @@ class ClaimEffects:
         """Write what `change` says of the metadata. Raises: ApiError."""
         written = await patch_newest(self._client, claim, change)
         if written is not None:
-            self._caches.claims.cache.fold(written)
+            self._caches.claims.fold(written)
 
     def _remember(self, draft: Draft, made: Made) -> Unsaved:
         told = document(draft, made, self._driver, self._options, self._identity)

@@ -133,7 +133,7 @@ class Preparing:
         subject = Subject(begun.request.name, claim.namespace, claim.name)
         named = (
             _find_secret_or_none(each, subject)
-            for each in self._caches.classes.cache.all()
+            for each in self._caches.classes.all()
             if each.provisioner == self._driver.name
         )
         used = (
@@ -141,7 +141,7 @@ class Preparing:
                 each.metadata.annotations.get(Annotation.DELETION_SECRET_NAME),
                 each.metadata.annotations.get(Annotation.DELETION_SECRET_NAMESPACE),
             )
-            for each in self._caches.volumes.cache.all()
+            for each in self._caches.volumes.all()
             if each.spec.csi is not None and each.spec.csi.driver == self._driver.name
         )
         is_vouched = reference in named or (reference.name, reference.namespace) in used

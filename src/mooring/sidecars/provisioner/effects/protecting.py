@@ -30,7 +30,7 @@ class SourceProtection:
             origin = await self._client.get(Claim, source.key)
             if not has_finalizer(origin, Finalizer.CLONE_SOURCE):
                 change = {"metadata": adding(origin, Finalizer.CLONE_SOURCE)}
-                self._caches.claims.cache.fold(await self._client.patch(origin, change))
+                self._caches.claims.fold(await self._client.patch(origin, change))
             return
         snapshot = await self._client.get(Snapshot, source.key)
         if has_finalizer(snapshot, Finalizer.RESTORE_SOURCE):
@@ -60,7 +60,7 @@ class SourceProtection:
             _log.warning("snapshot still protected", snapshot=source.key, because=error)
 
     def _others_need(self, claim: Claim, kind: str, key: Key) -> bool:
-        users = self._caches.claims.cache.by_index(BY_SOURCE, source_index(kind, key))
+        users = self._caches.claims.by_index(BY_SOURCE, source_index(kind, key))
         return any(has_finalizer(user, INTENT) for user in users if user.uid != claim.uid)
 
 

@@ -74,7 +74,7 @@ class VolumeEffects:
         match step:
             case Protect(volume):
                 change = {"metadata": adding(volume, Finalizer.EXTERNAL_PROVISIONER)}
-                self._caches.volumes.cache.fold(await self._client.patch(volume, change))
+                self._caches.volumes.fold(await self._client.patch(volume, change))
             case Unprotect(volume):
                 change = {"metadata": removing(volume, Finalizer.EXTERNAL_PROVISIONER)}
                 await self._client.patch(volume, change)
@@ -108,7 +108,7 @@ class VolumeEffects:
         order = VolumeOrder(volume, ReclaimPolicy.DELETE, RELEASED)
         verdict, live = await self._gate.volume(order, self._caches.find_siblings(volume))
         if live is not None:
-            self._caches.volumes.cache.fold(live)  # whatever changed is looked at at once
+            self._caches.volumes.fold(live)  # whatever changed is looked at at once
         if isinstance(verdict, Go):
             return
         if verdict.is_for_people:

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,12 @@ from mooring.client.local import LocalClient
 from mooring.clock import RealClock
 from mooring.csi.capability import PluginService
 from mooring.csi.proto import csi_pb2
-from mooring.stack.sidecars import Sidecar, SidecarsRole, Work
+from mooring.model.volume import Volume
+from mooring.reconcile.loops import Loops
+from mooring.reconcile.shared_informer import SharedInformer, SharedInformers
+from mooring.sidecars.options import SidecarOptions
+from mooring.sidecars.role import NO_LEASES, Leases, SidecarsRole
+from mooring.sidecars.role import SIDECARS as ALL
 from tests.api.conftest import api, pki  # noqa: F401  fixtures
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.csi_driver import FakeCsiDriver
@@ -34,10 +38,15 @@ async def running(role: SidecarsRole) -> AsyncIterator[SidecarsRole]:
         task.cancel()
 
 
-def role_on(api: ApiUnderTest, **work: Any) -> SidecarsRole:  # noqa: F811  the fixture
+def role_on(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    *sidecars: str,
+    leases: Leases = NO_LEASES,
+) -> SidecarsRole:
     parts = api.parts
     client = LocalClient(InProcessApi(parts.backend, SIDECARS, check=parts.access.check))
-    return SidecarsRole(client, RealClock(), Random(1), Work(**work))  # noqa: S311  no secret
+    loops = Loops(SidecarsRole.name, client, RealClock(), Random(1))  # noqa: S311  no secret
+    return SidecarsRole(loops, SidecarOptions(), leases, sidecars or ALL)
 
 
 async def until(look: Callable[[], Awaitable[bool]]) -> None:
@@ -90,6 +99,73 @@ async def test_every_driver_that_is_added_is_served_and_none_that_is_removed(
     assert len(drivers[1].state.volumes) == 2
 
 
+async def test_a_driver_is_counted_while_it_is_served(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+) -> None:
+    role = role_on(api)
+    first, second = drivers[0], drivers[1]
+    async with running(role):
+        for driver in (first, second):
+            role.add(driver.state.name, str(driver.socket))
+        await a_claim_of(api, first.state.name, "c0")
+        await until(lambda: _volumes(api, 1))
+        await until(lambda: _counts_queues_of(role, first, second))
+        role.remove(first.state.name)
+        await until(lambda: _counts_queues_of(role, second))
+        provisioned = "controller_persistentvolumeclaim_provision_total"
+        assert _samples(role, provisioned) == {"class-c0"}, "it was, whoever is served by now"
+        role.add(first.state.name, str(first.socket))
+        await until(lambda: _counts_queues_of(role, first, second))
+
+
+async def _counts_queues_of(role: SidecarsRole, *drivers: FakeCsiDriver) -> bool:
+    parts = ("claims", "volumes", "capacity", "attachments", "attached_volumes")
+    names = {f"{driver.state.name}/{part}" for driver in drivers for part in parts}
+    recorders = {driver.state.name for driver in drivers}
+    is_shown = _samples(role, "workqueue_adds_total") == names
+    return is_shown and _samples(role, "mooring_recorder_events_total") == recorders
+
+
+def _samples(role: SidecarsRole, name: str) -> set[str]:
+    """The first label of each; a label is there once."""
+    (collector,) = role.collectors()
+    found = [
+        tuple(sample.labels.values())
+        for family in collector.collect()
+        for sample in family.samples
+        if sample.name == name
+    ]
+    assert len(set(found)) == len(found)
+    return {labels[0] for labels in found}
+
+
+async def test_a_driver_that_goes_leaves_no_handler(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+) -> None:
+    client = LocalClient(InProcessApi(api.parts.backend, SIDECARS))
+    informers = SharedInformers(client, RealClock(), Random(2))  # noqa: S311  no secret
+    loops = Loops(SidecarsRole.name, client, RealClock(), Random(1), informers)  # noqa: S311
+    role = SidecarsRole(loops, SidecarOptions())
+    volumes = informers.share(Volume)
+    assert isinstance(volumes, SharedInformer)
+    async with asyncio.TaskGroup() as tasks:
+        shared = tasks.create_task(informers.run())
+        async with running(role):
+            before = len(volumes._reflector._handlers)
+            for _ in range(3):
+                role.add(drivers[0].state.name, str(drivers[0].socket))
+                await until(lambda: _handlers_are(volumes, before + 2))
+                role.remove(drivers[0].state.name)
+                await until(lambda: _handlers_are(volumes, before))
+        shared.cancel()
+
+
+async def _handlers_are(volumes: SharedInformer[Volume], count: int) -> bool:
+    return len(volumes._reflector._handlers) == count
+
+
 async def test_a_socket_that_lies_about_its_name_is_not_served(
     api: ApiUnderTest,  # noqa: F811  the fixture
     drivers: list[FakeCsiDriver],
@@ -111,7 +187,7 @@ async def test_a_driver_that_comes_back_able_to_attach_is_served_so(
 ) -> None:
     driver = drivers[0]
     able, driver.state.controller = driver.state.controller, set()
-    role = role_on(api, sidecars=frozenset({Sidecar.ATTACHER}))
+    role = role_on(api, "attacher")
     role.add(driver.state.name, str(driver.socket))
     async with running(role):
         await _attachment(api, driver.state.name, "first")
@@ -128,7 +204,7 @@ async def test_leases_have_the_names_of_those_of_upstream(
     api: ApiUnderTest,  # noqa: F811  the fixture
     drivers: list[FakeCsiDriver],
 ) -> None:
-    role = role_on(api, lease_namespace="kube-system")
+    role = role_on(api, leases=Leases("kube-system"))
     role.add_unnamed(str(drivers[0].socket))
     async with running(role):
         await a_claim_of(api, drivers[0].state.name, "c0")

@@ -1,4 +1,4 @@
-"""The bundled CSI driver in `mooring up`: served, registered, and with a default class."""
+"""The role `driver`: the bundled CSI driver, served, registered, and with a default class."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -12,24 +12,25 @@ from prometheus_client.registry import Collector
 
 from mooring import log
 from mooring.client.contract import Client, Doc
-from mooring.clock import Clock
-from mooring.csi.registrar import Offer
-from mooring.csi.registrar import run as offer_to_node
+from mooring.clock import Clock, RealClock
+from mooring.csi import registrar
 from mooring.csi.registration import registration_socket
 from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.core import Core
-from mooring.driver.serve import serving
-from mooring.driver.settings import NAME, Settings
-from mooring.errors import AlreadyExists, ApiError, ConnectionLost
+from mooring.driver.serve import open_driver, serving
+from mooring.driver.settings import NAME, DriverSettings, checked
+from mooring.errors import AlreadyExists, ApiError, ConnectionLost, UsageError
 from mooring.host.blocking import in_thread
+from mooring.host.directory_lock import DirectoryLock
+from mooring.host.mount import Mounts
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Annotation
 from mooring.plugins.layout import Layout
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.worker import lasting
-from mooring.stack.driver import driver_of
 
+LOCK = "mooring.lock"
 CLASS = "mooring-loop"
 CLASS_MADE = "class-made"  # a file: who deletes the class does not want it back
 AGAIN = Backoff(first=0.2, cap=30.0)
@@ -54,6 +55,24 @@ _CLASS: Doc = {
 }
 
 
+@contextmanager
+def driver_of(settings: DriverSettings) -> Iterator[Core]:
+    """A driver that has its state directory to itself while the context is entered.
+
+    Raises: UsageError.
+    """
+    root = checked(settings).state_dir
+    try:
+        root.mkdir(0o700, parents=True, exist_ok=True)
+        lock = DirectoryLock.take(root / LOCK, "--state-dir")
+    except OSError as error:
+        raise UsageError(f"the driver cannot use {root}: {error.strerror}") from error
+    try:
+        yield open_driver(settings, Mounts(), RealClock())
+    finally:
+        lock.release()
+
+
 class Bundled(msgspec.Struct, frozen=True):
     """A driver that has its state to itself, and where it is found."""
 
@@ -71,7 +90,7 @@ def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundl
         _log.warning("no bundled driver: choose a shorter --root-dir", too_long=longest)
         yield None
         return
-    with driver_of(Settings(node_id=node, state_dir=state_dir)) as core:
+    with driver_of(DriverSettings(node_id=node, state_dir=state_dir)) as core:
         yield Bundled(core, socket, layout.registrations)
 
 
@@ -94,8 +113,8 @@ class DriverRole:
         endpoint = f"unix://{bundled.socket}"
         async with serving(bundled.core, endpoint), asyncio.TaskGroup() as tasks:
             tasks.create_task(lasting("introduction", self._clock, self._introduce))
-            offer = Offer(NAME, str(bundled.socket), bundled.registrations)
-            tasks.create_task(lasting("offer", self._clock, partial(offer_to_node, offer)))
+            offer = registrar.Offer(NAME, str(bundled.socket), bundled.registrations)
+            tasks.create_task(lasting("offer", self._clock, partial(registrar.run, offer)))
 
     async def synced(self) -> None:
         """It has no caches."""

@@ -15,11 +15,11 @@ from mooring.client.local import LocalClient
 from mooring.csi.channel import Connection
 from mooring.csi.node import Node
 from mooring.driver.core import new_core
-from mooring.driver.settings import NAME, Settings
+from mooring.driver.role import CLASS, Bundled, DriverRole, bundled_driver
+from mooring.driver.settings import NAME, DriverSettings
 from mooring.driver.state import open_state
 from mooring.plugins.csi.drivers import Driver, Drivers
 from mooring.plugins.layout import Layout
-from mooring.stack.bundled import CLASS, Bundled, DriverRole, bundled_driver
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
 from tests.fakes.mounts import FakeMounts
 from tests.fakes.waiting import until
@@ -45,7 +45,7 @@ async def running(api: ApiUnderTest, place: Path) -> AsyncIterator[Path]:
     """The role; where it offers itself."""
     registrations = place / "registry"
     registrations.mkdir(exist_ok=True)
-    settings = Settings("n1", place)
+    settings = DriverSettings("n1", place)
     core = new_core(settings, open_state(place), FakeMounts(), api.clock)
     client = LocalClient(InProcessApi(api.parts.backend, SIDECARS))
     role = DriverRole(client, api.clock, Bundled(core, place / "csi.sock", registrations))
