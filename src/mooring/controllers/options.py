@@ -5,9 +5,9 @@ from typing import Protocol
 import msgspec
 
 from mooring.controllers.attachment.view import Policy
-from mooring.controllers.binding.contract import Deleter, Provisioner
 from mooring.controllers.binding.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
 from mooring.controllers.binding.recycler_template import DEFAULT_TEMPLATE, Doc
+from mooring.plugins.contract import Deleter, Provisioner
 
 
 class HostPath(Provisioner, Deleter, Protocol):

@@ -20,14 +20,7 @@ from mooring.host.refusal import refusals
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import EmptyDirSource, PodVolume
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import (
-    Attributes,
-    Host,
-    MountRequest,
-    Uncertain,
-    Usage,
-    VolumeError,
-)
+from mooring.plugins.contract import Attributes, MountRequest, Uncertain, Usage, VolumeError
 from mooring.plugins.directories import is_ready, make_directories, mark_ready, remove_marks
 from mooring.plugins.measure import measure_tree
 from mooring.plugins.medium import (
@@ -41,6 +34,7 @@ from mooring.plugins.medium import (
     swap_rule_here,
     tmpfs_options,
 )
+from mooring.plugins.volume_host import Host
 
 _log = log.get("mooring.plugins.empty_dir")
 

@@ -36,7 +36,6 @@ from mooring.plugins.contract import (
     Attributes,
     DeviceRequest,
     GrowthRequest,
-    Host,
     MountRequest,
     Usage,
     VolumeError,
@@ -45,6 +44,7 @@ from mooring.plugins.directories import make_directories
 from mooring.plugins.layout import escaped
 from mooring.plugins.measure import measure_device, measure_filesystem
 from mooring.plugins.slow_walk import SlowWalk
+from mooring.plugins.volume_host import Host
 
 _log = log.get("mooring.plugins.local")
 

@@ -77,8 +77,9 @@ def run_controllers(
 ) -> None:
     """The volume controllers; `makes_host_paths`: volumes in this machine's temporary directory."""
     from mooring.controllers import role
-    from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
     from mooring.controllers.options import Options
+    from mooring.plugins.host_path.provision import HostPathProvisioning
+    from mooring.plugins.host_path.volumes import HostPathPlugin
 
     mode = HostPathProvisioning.ON if makes_host_paths else HostPathProvisioning.OFF
     options = Options(HostPathPlugin(Path(tempfile.gettempdir()), mode), recycling, detaching)

@@ -142,10 +142,10 @@ async def build_roles(
     # Not at the top: these take 0.2 s, and by now the server answers already.
     from mooring.controllers import role as controllers
     from mooring.controllers.options import Options
+    from mooring.plugins.host_path.volumes import DataDirectoryVolumes
     from mooring.reconcile.elected import Candidate, ElectedRole
     from mooring.reconcile.shared_informer import SharedInformers
     from mooring.scheduling import role as scheduling
-    from mooring.stack.host_volumes import HostVolumes
 
     clock, chance = RealClock(), random.SystemRandom()
     try:
@@ -154,7 +154,7 @@ async def build_roles(
         raise UsageError(f"cannot make {config.volumes}: {error.strerror}") from error
     temporary = Path(tempfile.gettempdir())
     ours = (config.data_dir.resolve(), *(() if place is None else (place.layout.root,)))
-    host_path = HostVolumes(config.volumes, ours, temporary)
+    host_path = DataDirectoryVolumes(config.volumes, ours, temporary)
     options = Options(host_path)
     identity = _identity(server)
     informers = SharedInformers(_client_of(server, CONTROLLERS), clock, chance)

@@ -14,7 +14,7 @@ from mooring.apiserver.auth.user import CONTROLLERS, SIDECARS
 from mooring.apiserver.in_process import InProcessApi
 from mooring.client.contract import EVERYTHING, Change, Client, Doc, Scope
 from mooring.client.local import LocalClient
-from mooring.controllers.binding.contract import InTreePlugins
+from mooring.controllers.binding.in_tree_plugins import InTreePlugins
 from mooring.controllers.binding.run import add_binder
 from mooring.controllers.protection import run as protection
 from mooring.model.event import Event

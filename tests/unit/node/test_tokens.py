@@ -12,7 +12,8 @@ from mooring.clock import to_seconds
 from mooring.errors import ConnectionLost, MooringError, NotFound
 from mooring.model.keys import Key
 from mooring.node.tokens import MOST_JITTER_SECONDS, Tokens
-from mooring.plugins.contract import NotStarted, TokenWish
+from mooring.plugins.contract import NotStarted
+from mooring.plugins.volume_host import TokenWish
 from tests.fakes.client import FakeClient, FakeServer
 from tests.fakes.clock import VirtualClock, settle
 

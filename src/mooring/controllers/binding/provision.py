@@ -7,16 +7,9 @@ from msgspec.structs import replace
 
 from mooring.client.contract import Client
 from mooring.clock import Clock
-from mooring.controllers.binding.contract import (
-    Deleter,
-    Doc,
-    InTreePlugins,
-    Order,
-    PluginError,
-    Provisioner,
-)
 from mooring.controllers.binding.decide.bind import YES, without
 from mooring.controllers.binding.effects import Desk, Effects
+from mooring.controllers.binding.in_tree_plugins import InTreePlugins
 from mooring.controllers.binding.metrics import PROVISION, BinderMetrics
 from mooring.controllers.binding.plan import Provision, Reason
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, MooringError, NotFound
@@ -31,6 +24,7 @@ from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
 from mooring.model.wire import read_document
+from mooring.plugins.contract import Deleter, Doc, Order, PluginError, Provisioner
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.live_gate import LiveGate
 

@@ -5,7 +5,6 @@ from msgspec.structs import replace
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.controllers.binding.caches import Informers
-from mooring.controllers.binding.contract import InTreePlugins, PluginError, VolumeInUse
 from mooring.controllers.binding.decide.bind import unbind
 from mooring.controllers.binding.decide.reclaim import (
     JUDGED,
@@ -19,6 +18,7 @@ from mooring.controllers.binding.decide.reclaim import (
     is_released,
 )
 from mooring.controllers.binding.effects import Desk, Effects
+from mooring.controllers.binding.in_tree_plugins import InTreePlugins
 from mooring.controllers.binding.indexes import PODS_BY_CLAIM, find_named_by
 from mooring.controllers.binding.metrics import DELETE, BinderMetrics
 from mooring.controllers.binding.plan import Delete, Reason, Recycle
@@ -30,6 +30,7 @@ from mooring.model.steps import plan
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
+from mooring.plugins.contract import PluginError, VolumeInUse
 from mooring.reconcile.apply import NotNow
 from mooring.reconcile.live_gate import LiveGate
 

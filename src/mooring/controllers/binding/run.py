@@ -10,12 +10,12 @@ import msgspec
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.controllers.binding.caches import Caches, Informers
-from mooring.controllers.binding.contract import InTreePlugins
 from mooring.controllers.binding.decide.claim import decide_claim
 from mooring.controllers.binding.decide.match import is_free
 from mooring.controllers.binding.decide.reclaim import External, InTree, Nobody, find_deleter
 from mooring.controllers.binding.decide.volume import decide_volume, needs_second_look
 from mooring.controllers.binding.effects import Effects
+from mooring.controllers.binding.in_tree_plugins import InTreePlugins
 from mooring.controllers.binding.indexes import find_named_by
 from mooring.controllers.binding.metrics import (
     DELETE,

@@ -13,7 +13,7 @@ from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_source import CsiSource
 from mooring.model.volume_use import VolumeUse
 from mooring.model.wellknown import Plugin
-from mooring.plugins.contract import GrowthRequest, Host, NotStarted, VolumeError
+from mooring.plugins.contract import GrowthRequest, NotStarted, VolumeError
 from mooring.plugins.csi import data_file, expand
 from mooring.plugins.csi.attach import CsiAttacher
 from mooring.plugins.csi.attachment_name import SEPARATOR
@@ -24,6 +24,7 @@ from mooring.plugins.csi.mount import CsiMounter, CsiUnmounter
 from mooring.plugins.csi.reconstruct import find_staged
 from mooring.plugins.csi.services import DriverObjects, Services
 from mooring.plugins.csi.source import csi_message, find_driver_name, is_inline, persistent
+from mooring.plugins.volume_host import Host
 
 
 class CsiPlugin:

@@ -13,8 +13,9 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.secret_value import SecretValue
 from mooring.model.wellknown import Parameter
-from mooring.plugins.contract import NodeObjects, NotStarted, TokenWish
+from mooring.plugins.contract import NotStarted
 from mooring.plugins.csi.source import csi_message
+from mooring.plugins.volume_host import NodeObjects, TokenWish
 
 DEFAULT_SECONDS = 3600  # of a token for which the driver names no lifetime
 

@@ -17,12 +17,13 @@ from mooring.model.csi_driver import CsiDriver, CsiDriverSpec
 from mooring.model.keys import Key
 from mooring.model.reference import SecretReference
 from mooring.model.volume_source import CsiSource
-from mooring.plugins.contract import Host, NotStarted, Uncertain, VolumeError
+from mooring.plugins.contract import NotStarted, Uncertain, VolumeError
 from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.csi.paths import CsiPaths
 from mooring.plugins.csi.records import Records
 from mooring.plugins.csi.source import csi_message
+from mooring.plugins.volume_host import Host
 
 OPERATION_SECONDS = 120.0
 """For all calls of one operation together."""

@@ -17,9 +17,9 @@ from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_source import CsiSource
 from mooring.model.volume_use import VolumeUse
 from mooring.model.wire import read_document
-from mooring.plugins.contract import Host
 from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.plugins.csi.plugin import CsiPlugin
+from mooring.plugins.volume_host import Host
 from tests.fakes.client import FakeClient, FakeServer
 from tests.fakes.csi_played import MountingState, PlayedConnection, registered
 from tests.fakes.csi_state import CsiState

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from mooring.controllers.binding.contract import Order, PluginError
 from mooring.model.claim import Claim, ClaimSpec
 from mooring.model.meta import ObjectMeta
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_source import HostPathSource
-from mooring.stack.host_volumes import HostVolumes
+from mooring.plugins.contract import Order, PluginError
+from mooring.plugins.host_path.volumes import DataDirectoryVolumes
 
 
 class Machine:
@@ -23,7 +23,7 @@ class Machine:
         self.node = root / "tmp" / "node"
         (self.node / "pods").mkdir(parents=True)
         ours = (self.data_dir, self.node)
-        self.plugin = HostVolumes(self.volumes, ours, self.temporary)
+        self.plugin = DataDirectoryVolumes(self.volumes, ours, self.temporary)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_source import HostPathSource
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import Attributes, VolumeError
-from mooring.plugins.host_path import HostPath, check
+from mooring.plugins.host_path.mount import HostPath, check
 from tests.unit.plugins.world import a_pod, a_request, inline, picture_of
 
 FINE = "fine"
