@@ -12,8 +12,9 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.clock import RealClock
 from mooring.csi.capability import Block, Mount, VolumeCapability, WireMode
 from mooring.csi.channel import Connection
-from mooring.csi.controller import AttachVolume, Controller, CreateVolume
+from mooring.csi.controller import Controller
 from mooring.csi.outcome import Done
+from mooring.csi.requests import AttachVolume, CreateVolume
 from mooring.csi.volume import CapacityRange
 from mooring.driver.serve import open_driver, serving
 from mooring.driver.settings import MIB, NAME, DriverSettings

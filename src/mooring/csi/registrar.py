@@ -6,14 +6,8 @@ from pathlib import Path
 import msgspec
 
 from mooring import log
-from mooring.csi.registration import (
-    CSI_PLUGIN,
-    OFFERED_VERSIONS,
-    Plugin,
-    RegistrationStatus,
-    offering,
-    registration_socket,
-)
+from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin, RegistrationStatus
+from mooring.csi.registration import offering, registration_socket
 from mooring.errors import MooringError
 
 _log = log.get("mooring.registrar")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mooring.csi.controller import CreateVolume
 from mooring.csi.outcome import Code
+from mooring.csi.requests import CreateVolume
 from mooring.csi.topology import Topology
 from mooring.sidecars.provisioner.options import ProvisionerOptions
 from tests.fakes.objects import CLAIMS, NODES

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from mooring.csi.capability import Block, ControllerCapability, Mount, WireMode
-from mooring.csi.controller import CreateVolume
 from mooring.csi.outcome import Code
+from mooring.csi.requests import CreateVolume
 from mooring.errors import AlreadyExists, InternalError
 from mooring.sidecars.provisioner.options import ProvisionerOptions
 from tests.fakes.objects import CLAIMS, CLASSES, VOLUMES, a_class

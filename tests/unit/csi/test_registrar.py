@@ -7,8 +7,9 @@ import pytest
 
 from mooring.csi.channel import Connection
 from mooring.csi.outcome import Done
+from mooring.csi.plugin_info import Plugin, RegistrationStatus
 from mooring.csi.registrar import NotRegistered, Offer, run
-from mooring.csi.registration import Plugin, Registration, RegistrationStatus, registration_socket
+from mooring.csi.registration import Registration, registration_socket
 from tests.fakes.clock import settle
 
 DRIVER = "d.example.com"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mooring.client.contract import Action, posted
-from mooring.clock import to_seconds
 from mooring.errors import ConnectionLost, MooringError, NotFound
 from mooring.model.keys import Key
+from mooring.model.timestamp import to_seconds
 from mooring.node.tokens import MOST_JITTER_SECONDS, Tokens
 from mooring.plugins.contract import NotStarted
 from mooring.plugins.volume_host import TokenWish

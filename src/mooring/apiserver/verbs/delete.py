@@ -17,8 +17,8 @@ from mooring.apiserver.store.contract import Change, Entry, Put, Remove
 from mooring.apiserver.verbs.answering import answer_entry, answer_status
 from mooring.apiserver.verbs.changing import change_of, is_held, stored_form
 from mooring.apiserver.verbs.decoding import check_size
-from mooring.clock import to_seconds
 from mooring.model.field_error import invalid, not_supported
+from mooring.model.timestamp import to_seconds
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 LONGEST_GRACE = (2**63 - 1) // 10**9  # seconds

@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import msgspec
 
-from mooring.clock import to_seconds
 from mooring.controllers.attachment.actual import State
 from mooring.controllers.attachment.force_detach import Held, decide_gate
 from mooring.controllers.attachment.view import Place, VolumeView
 from mooring.model.pod import Pod
+from mooring.model.timestamp import to_seconds
 from mooring.model.wellknown import TaintKey
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from mooring.csi.registration import (
+from mooring.csi.plugin_info import (
     CSI_PLUGIN,
     Plugin,
     UnsupportedVersions,

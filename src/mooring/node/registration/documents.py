@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import msgspec
 
 from mooring.client.contract import Doc
-from mooring.csi.node import NodeInfo
+from mooring.csi.requests import NodeInfo
 from mooring.errors import MooringError
 from mooring.model.csi_node import CsiNode, DriverAllocatable, NodeDriver
 from mooring.model.node import Node

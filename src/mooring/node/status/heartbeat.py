@@ -5,10 +5,11 @@ from random import Random
 
 from mooring import log
 from mooring.client.contract import Client, Doc
-from mooring.clock import Clock, to_micros
+from mooring.clock import Clock
 from mooring.errors import AlreadyExists, ApiError, Conflict, ConnectionLost, NotFound
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
+from mooring.model.timestamp import to_micros
 from mooring.node.own_node import WatchedNode
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.deadline import within

@@ -7,16 +7,11 @@ so a restart finds whom it may have been published for.
 import os
 from pathlib import Path
 
-from mooring.csi.capability import (
-    Block,
-    NodeCapability,
-    VolumeCapability,
-    first_mode,
-    writers_of,
-)
-from mooring.csi.node import Node, PublishVolume, StageVolume
+from mooring.csi.capability import Block, NodeCapability, VolumeCapability, first_mode, writers_of
+from mooring.csi.node import Node
 from mooring.csi.outcome import Done, Refused
 from mooring.csi.outcome import Uncertain as Lost
+from mooring.csi.requests import PublishVolume, StageVolume
 from mooring.errors import HostError
 from mooring.host import tree
 from mooring.host.blocking import in_thread

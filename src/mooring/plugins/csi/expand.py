@@ -8,9 +8,9 @@ from mooring.csi.capability import (
     first_mode,
     writers_of,
 )
-from mooring.csi.node import ExpandOnNode
 from mooring.csi.outcome import Code, Done, Refused
 from mooring.csi.outcome import Uncertain as Lost
+from mooring.csi.requests import ExpandOnNode
 from mooring.csi.volume import CapacityRange
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume_source import CsiSource

@@ -2,16 +2,11 @@
 
 from pathlib import Path
 
-from mooring.csi.capability import (
-    Mount,
-    NodeCapability,
-    VolumeCapability,
-    first_mode,
-    writers_of,
-)
-from mooring.csi.node import Node, PublishVolume
+from mooring.csi.capability import Mount, NodeCapability, VolumeCapability, first_mode, writers_of
+from mooring.csi.node import Node
 from mooring.csi.outcome import Done, Refused
 from mooring.csi.outcome import Uncertain as Lost
+from mooring.csi.requests import PublishVolume
 from mooring.csi.secrets import NO_SECRETS
 from mooring.errors import HostError
 from mooring.host import ownership

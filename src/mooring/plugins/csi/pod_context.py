@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from mooring.clock import to_seconds
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.errors import ApiError, ConnectionLost
 from mooring.model.csi_driver import CsiDriverSpec, TokenRequest
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.secret_value import SecretValue
+from mooring.model.timestamp import to_seconds
 from mooring.model.wellknown import Parameter
 from mooring.plugins.contract import NotStarted
 from mooring.plugins.csi.source import csi_message

@@ -2,16 +2,10 @@
 
 from pathlib import Path
 
-from mooring.csi.capability import (
-    Mount,
-    NodeCapability,
-    VolumeCapability,
-    first_mode,
-    writers_of,
-)
-from mooring.csi.node import StageVolume
+from mooring.csi.capability import Mount, NodeCapability, VolumeCapability, first_mode, writers_of
 from mooring.csi.outcome import Done, Refused
 from mooring.csi.outcome import Uncertain as Lost
+from mooring.csi.requests import StageVolume
 from mooring.host.blocking import in_thread
 from mooring.model.volume_source import CsiSource
 from mooring.model.volume_use import VolumeUse

@@ -10,7 +10,7 @@ from mooring.csi.capability import (
     VolumeCapability,
     combined_mode,
 )
-from mooring.csi.controller import AttachVolume
+from mooring.csi.requests import AttachVolume
 from mooring.errors import MooringError
 from mooring.model.csi_translation import translate
 from mooring.model.reference import SecretReference

@@ -7,7 +7,7 @@ import msgspec
 
 from mooring import log
 from mooring.client.contract import Client, Doc, Part
-from mooring.clock import Clock, to_seconds
+from mooring.clock import Clock
 from mooring.csi.outcome import Done, Refused, Uncertain
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.errors import NotFound
@@ -15,6 +15,7 @@ from mooring.model.attachment import Attachment
 from mooring.model.keys import Key
 from mooring.model.may_destroy import DetachOrder, Go, Stay
 from mooring.model.reference import SecretReference
+from mooring.model.timestamp import to_seconds
 from mooring.model.volume import Volume
 from mooring.reconcile.apply import NotNow
 from mooring.reconcile.informer import Informer

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from mooring.csi.controller import AttachVolume
+from mooring.csi.requests import AttachVolume
 from mooring.model import steps
 from mooring.model.attachment import Attachment
 from mooring.model.reference import SecretReference

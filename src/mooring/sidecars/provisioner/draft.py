@@ -12,7 +12,7 @@ from mooring.csi.capability import (
     VolumeCapability,
     single_mode,
 )
-from mooring.csi.controller import CreateVolume
+from mooring.csi.requests import CreateVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import TopologyRequirement
 from mooring.csi.volume import CapacityRange, ContentSource

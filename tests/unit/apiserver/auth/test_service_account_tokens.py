@@ -22,7 +22,7 @@ from mooring.apiserver.auth.service_account_tokens import (
     user_of,
 )
 from mooring.apiserver.kinds.contract import Doc
-from mooring.clock import to_seconds
+from mooring.model.timestamp import to_seconds
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ISSUER = "https://mooring.test"

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from mooring.csi.node import NodeInfo
+from mooring.csi.requests import NodeInfo
 from mooring.csi.topology import Topology
 from mooring.errors import Conflict, ConnectionLost
 from mooring.model.csi_node import CsiNode

@@ -8,13 +8,8 @@ from pathlib import Path
 
 from mooring.clock import RealClock
 from mooring.csi.channel import Connection
-from mooring.csi.registration import (
-    CSI_PLUGIN,
-    OFFERED_VERSIONS,
-    Plugin,
-    RegistrationStatus,
-    offering,
-)
+from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin, RegistrationStatus
+from mooring.csi.registration import offering
 from mooring.errors import NotFound
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
