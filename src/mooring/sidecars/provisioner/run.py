@@ -217,12 +217,12 @@ class Provisioner:
     def _on_node(self, before: Node | None, after: Node | None) -> None:
         if before and after and before.metadata.labels == after.metadata.labels:
             return
-        self._places_changed()
+        self._topology_changed()
 
     def _on_csi_node(self, _before: CsiNode | None, _after: CsiNode | None) -> None:
-        self._places_changed()
+        self._topology_changed()
 
-    def _places_changed(self) -> None:
+    def _topology_changed(self) -> None:
         self._cluster = None
         for uid in self._memory.waiting:
             self.claims_queue.add(uid)

@@ -26,21 +26,21 @@ class Room(msgspec.Struct, frozen=True):
     largest: Quantity | None  # volume; None: the driver does not say
 
 
-class Tell(msgspec.Struct, frozen=True):
+class CreateCapacity(msgspec.Struct, frozen=True):
     """Nothing tells of it yet."""
 
     pair: Pair
     room: Room
 
 
-class TellAnew(msgspec.Struct, frozen=True):
+class UpdateCapacity(msgspec.Struct, frozen=True):
     known: StorageCapacity
     room: Room
 
 
-class TellNoMore(msgspec.Struct, frozen=True):
+class DeleteCapacity(msgspec.Struct, frozen=True):
     known: StorageCapacity
 
 
-Step = Tell | TellAnew | TellNoMore
+Step = CreateCapacity | UpdateCapacity | DeleteCapacity
 Plan: TypeAlias = steps.Plan[Step]

@@ -33,11 +33,11 @@ RETRY: Final = Backoff(first=1.0, cap=300.0)
 BY_PAIR: Final = "driver and pair"
 
 
-class PlacesChanged:
+class TopologyChanged:
     """The key under which all pairs are worked out anew."""
 
 
-_PLACES: Final = PlacesChanged()
+_TOPOLOGY: Final = TopologyChanged()
 
 
 def _is_managed(capacity: StorageCapacity) -> bool:
@@ -73,7 +73,7 @@ class CapacityController:
         self, loops: Loops, driver: Driver, caches: Caches, own: CapacityCaches, namespace: str
     ) -> None:
         client, clock = loops.client, loops.clock
-        self.queue: KeyedQueue[Pair | PlacesChanged] = KeyedQueue(clock, RETRY)
+        self.queue: KeyedQueue[Pair | TopologyChanged] = KeyedQueue(clock, RETRY)
         self._clock = clock
         self._driver = driver
         self._caches = caches
@@ -93,7 +93,7 @@ class CapacityController:
         self._caches.csi_nodes.on_change(self._on_csi_node)
         self._own.drivers.on_change(self._on_driver)
         self._own.capacities.on_change(self._on_capacity)
-        self.queue.add(_PLACES)
+        self.queue.add(_TOPOLOGY)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(lasting("capacity", self._clock, self._poll))
             for _ in range(WORKERS):
@@ -104,8 +104,8 @@ class CapacityController:
         for pair in self._wanted:
             self.queue.add_after(pair, SOON_SECONDS)
 
-    async def reconcile(self, key: Pair | PlacesChanged) -> Verdict:
-        if isinstance(key, PlacesChanged):
+    async def reconcile(self, key: Pair | TopologyChanged) -> Verdict:
+        if isinstance(key, TopologyChanged):
             self._work_out_pairs()
             return Settled()
         storage_class = self._caches.find_class(key.class_name)
@@ -152,22 +152,22 @@ class CapacityController:
     def _on_class(self, before: StorageClass | None, after: StorageClass | None) -> None:
         changed = after or before
         if changed is not None and changed.provisioner == self._driver.name:
-            self.queue.add(_PLACES)
+            self.queue.add(_TOPOLOGY)
 
     def _on_node(self, before: Node | None, after: Node | None) -> None:
         if before is None or after is None or before.metadata.labels != after.metadata.labels:
-            self.queue.add(_PLACES)
+            self.queue.add(_TOPOLOGY)
 
     def _on_csi_node(self, before: CsiNode | None, after: CsiNode | None) -> None:
         name = self._driver.name
         was = before.find_driver(name) if before else None
         if was != (after.find_driver(name) if after else None):
-            self.queue.add(_PLACES)
+            self.queue.add(_TOPOLOGY)
 
     def _on_driver(self, before: CsiDriver | None, after: CsiDriver | None) -> None:
         changed = after or before
         if changed is not None and changed.name == self._driver.name:
-            self.queue.add(_PLACES)
+            self.queue.add(_TOPOLOGY)
 
     def _on_capacity(self, before: StorageCapacity | None, after: StorageCapacity | None) -> None:
         """Only what others did to it: our own writes are here before their echo is."""

@@ -1,4 +1,13 @@
-"""What a driver's answer to CreateVolume means for the claim."""
+"""What a driver's answer to CreateVolume means for the claim.
+
+Always true of a reply:
+- That nothing exists (`Never`, `NotNow`, `Elsewhere`) follows from a refusal alone. An unclear
+  answer, and ALREADY_EXISTS, is `Maybe`.
+- After an unclear answer, only a refusal of the wish itself, or want of room, ends the doubt; while
+  settling, only one of the wish in the words of the first time.
+- `Good` is at least as large as asked for, and filled from a source if one was asked for.
+- `Elsewhere` only if the claim may be rescheduled.
+"""
 
 from typing import assert_never
 

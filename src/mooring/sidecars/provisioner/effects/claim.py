@@ -115,7 +115,7 @@ class ClaimEffects:
         unsaved = self._memory.unsaved.get(claim.uid)
         if unsaved is None:
             words = f'External provisioner is provisioning volume for claim "{claim.key}"'
-            self._tell(claim, EventType.NORMAL, PROVISIONING, words)
+            self._emit(claim, EventType.NORMAL, PROVISIONING, words)
             answer = await self._ask(claim, storage_class)
             if not isinstance(answer, Unsaved):
                 return answer
@@ -128,7 +128,7 @@ class ClaimEffects:
         try:
             draft = await self._preparing.prepare(claim, storage_class)
         except Populated:
-            self._tell(claim, EventType.NORMAL, PROVISIONING, POPULATED)
+            self._emit(claim, EventType.NORMAL, PROVISIONING, POPULATED)
             return Settled()
         except WaitingReason as error:
             return await self._waits(claim, error)
@@ -158,7 +158,7 @@ class ClaimEffects:
                 name = draft.request.name
                 why = f"{why}. Cleanup of volume {name} failed, volume is orphaned: {left}"
         self._metrics.not_provisioned(claim)
-        self._tell(claim, EventType.WARNING, FAILED, why)
+        self._emit(claim, EventType.WARNING, FAILED, why)
         match judged:
             case reply.Never():
                 self._memory.pause(claim.uid, storage_class.uid)
@@ -178,7 +178,7 @@ class ClaimEffects:
     async def _waits(self, claim: Claim, error: WaitingReason) -> Verdict:
         """Nothing was asked of the driver now; what was asked before stands as it did."""
         self._metrics.not_provisioned(claim)
-        self._tell(claim, EventType.WARNING, FAILED, str(error))
+        self._emit(claim, EventType.WARNING, FAILED, str(error))
         if error.then is Then.RESCHEDULE and claim.selected_node:
             forget_node = {"metadata": {"annotations": {Annotation.SELECTED_NODE: None}}}
             await self._change(claim, lambda _: forget_node)
@@ -195,7 +195,7 @@ class ClaimEffects:
             pass  # told before; the answer to that got lost
         self._memory.unsaved.pop(claim.uid, None)
         name = volume_name(claim)
-        self._tell(claim, EventType.NORMAL, SUCCEEDED, f"Successfully provisioned volume {name}")
+        self._emit(claim, EventType.NORMAL, SUCCEEDED, f"Successfully provisioned volume {name}")
         _log.info("volume provisioned", claim=claim.key, volume=name)
 
     # the record of an intent
@@ -207,7 +207,7 @@ class ClaimEffects:
             self._caches.claims.fold(claim)
         self._memory.open[claim.uid] = claim
         self._memory.classes[claim.uid] = draft.storage_class
-        self._memory.tell_places(claim.uid, draft.request.topology)
+        self._memory.remember_topology(claim.uid, draft.request.topology)
         await self._sources.hold(claim)
         return claim
 
@@ -248,5 +248,5 @@ class ClaimEffects:
         unsaved = self._memory.unsaved[draft.claim.uid] = Unsaved(made.volume_id, told)
         return unsaved
 
-    def _tell(self, claim: Claim, kind: EventType, reason: str, message: str) -> None:
+    def _emit(self, claim: Claim, kind: EventType, reason: str, message: str) -> None:
         apply(Emit(claim, kind, reason, message), self._recorder)

@@ -195,7 +195,7 @@ class Preparing:
     def _places(self, claim: Claim, storage_class: StorageClass) -> TopologyRequirement | None:
         if not self._driver.abilities.has_topology:
             return None
-        told = self._memory.places_of(claim.uid)
+        told = self._memory.topology_sent(claim.uid)
         if told is not None:
             return told[0]
         request = find_request(claim)

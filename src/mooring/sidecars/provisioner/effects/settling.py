@@ -100,7 +100,7 @@ class Settling:
         for gap in remade.gaps:
             self._warn(claim, f"a volume may exist for a claim that needs none; asking {gap}")
         draft = remade.draft
-        self._memory.tell_places(claim.uid, draft.request.topology)
+        self._memory.remember_topology(claim.uid, draft.request.topology)
         secrets = draft.request.secrets or NO_SECRETS
         unsaved = self._memory.unsaved.get(claim.uid)
         if unsaved is not None:
