@@ -173,7 +173,7 @@ def _handler(
                 return await in_thread(answer, request)
         except CallRefused as refused:
             code, because = refused.code, refused.message
-        except StillRunning as stuck:  # it may happen yet: whoever asks again hears how it ended
+        except StillRunning as stuck:  # it may happen yet: the next call hears how it ended
             code, because = grpc.StatusCode.DEADLINE_EXCEEDED, str(stuck)
         except HostError as error:
             code, because = grpc.StatusCode.UNAVAILABLE, str(error)

@@ -2,7 +2,7 @@
 
 Other plugins put their files into such room too, see `wrapped_scratch`. Quotas of the file system
 (`LocalStorageCapacityIsolationFSQuotaMonitoring`, off upstream) are not set: a size limit of room
-on disk is kept by whoever evicts pods.
+on disk is kept by the node's eviction.
 """
 
 import os

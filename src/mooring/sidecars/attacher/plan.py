@@ -63,7 +63,7 @@ class MarkAttached(msgspec.Struct, frozen=True):
 
 
 class AttachFails(msgspec.Struct, frozen=True):
-    """Tell in the status, and try again later."""
+    """Write the error into the status, and try again later."""
 
     attachment: Attachment
     message: str

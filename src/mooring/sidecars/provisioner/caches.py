@@ -37,7 +37,7 @@ class Caches:
         self.attachments.add_index(BY_VOLUME, volumes_of)
 
     async def synced(self) -> None:
-        """Not of capacity: nobody who may not see that waits for it here."""
+        """Without those of capacity, which a provisioner may have no right to watch."""
         for informer in (self.claims, self.volumes, self.classes, self.nodes):
             await informer.synced.wait()
         await self.csi_nodes.synced.wait()

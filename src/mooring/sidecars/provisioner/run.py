@@ -26,6 +26,7 @@ from mooring.sidecars.provisioner.caches import (
     source_index,
 )
 from mooring.sidecars.provisioner.capacity import run as capacity
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.decide.claim import decide_claim
 from mooring.sidecars.provisioner.decide.volume import decide_volume
 from mooring.sidecars.provisioner.draft import volume_name
@@ -78,9 +79,7 @@ class Provisioner:
         process: SidecarOptions,
         changed: Callable[[], None],
     ) -> None:
-        client, clock, options = loops.client, loops.clock, process.provisioner
-        recorder = loops.recorder(f"{driver.name}_{process.identity}", counted_as=driver.name)
-        metrics = loops.counter(ProvisionerMetrics)
+        clock = loops.clock
         self.claims_queue: KeyedQueue[str] = KeyedQueue(clock, RETRY)
         self.volumes_queue: KeyedQueue[Key] = KeyedQueue(clock, RETRY)
         self._driver = driver
@@ -90,23 +89,20 @@ class Provisioner:
         self._cluster: ClusterTopology | None = None
         self._changed = changed  # told when volumes came or went: capacity is another now
         started = round(clock.now().timestamp() * 1000)
-        identity = f"{started}-{loops.chance.randrange(10000)}-{driver.name}"
-        preparing = Preparing(client, driver, options, self._memory, caches, self._topology)
-        self._claim_effects = ClaimEffects(
-            client,
-            clock,
-            recorder,
-            driver,
-            options,
-            caches,
-            self._memory,
-            preparing,
-            metrics,
-            identity,
+        context = ProvisionerContext(
+            client=loops.client,
+            clock=clock,
+            recorder=loops.recorder(f"{driver.name}_{process.identity}", counted_as=driver.name),
+            driver=driver,
+            options=process.provisioner,
+            caches=caches,
+            memory=self._memory,
+            metrics=loops.counter(ProvisionerMetrics),
+            identity=f"{started}-{loops.chance.randrange(10000)}-{driver.name}",
         )
-        self._volume_effects = VolumeEffects(
-            client, clock, recorder, driver, options, caches, metrics
-        )
+        preparing = Preparing(context, self._topology)
+        self._claim_effects = ClaimEffects(context, preparing)
+        self._volume_effects = VolumeEffects(context)
 
     async def run(self) -> None:
         caches = self._caches

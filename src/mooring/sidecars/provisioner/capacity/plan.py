@@ -11,7 +11,7 @@ from mooring.model.storage_capacity import StorageCapacity
 
 
 class Pair(msgspec.Struct, frozen=True, cache_hash=True):
-    """A class and a place: what one object tells of."""
+    """A class and a topology segment: there is one CSIStorageCapacity for them."""
 
     class_name: str
     segments: tuple[tuple[str, str], ...]  # sorted; empty: a driver that knows no places
@@ -27,7 +27,7 @@ class Room(msgspec.Struct, frozen=True):
 
 
 class CreateCapacity(msgspec.Struct, frozen=True):
-    """Nothing tells of it yet."""
+    """There is no object for the pair yet."""
 
     pair: Pair
     room: Room

@@ -34,7 +34,7 @@ BY_PAIR: Final = "driver and pair"
 
 
 class TopologyChanged:
-    """The key under which all pairs are worked out anew."""
+    """The key in the queue under which all pairs are worked out anew."""
 
 
 _TOPOLOGY: Final = TopologyChanged()

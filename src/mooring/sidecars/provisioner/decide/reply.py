@@ -22,26 +22,26 @@ INFEASIBLE = "Volume provisioning failed with infeasible error. Retries will be 
 
 
 class Good(msgspec.Struct, frozen=True):
-    """As asked for: tell of it."""
+    """As asked for: a PersistentVolume is to be created."""
 
     made: Made
 
 
 class Unfit(msgspec.Struct, frozen=True):
-    """A volume, but not the one that was asked for: it has to go, and may come back better."""
+    """A volume, but not as asked for: it is to be deleted, and another asked for."""
 
     made: Made
     why: str
 
 
 class Never(msgspec.Struct, frozen=True):
-    """Certainly not so: nothing exists, and trying again soon makes no sense."""
+    """Nothing exists, and the same request will be refused again: retries are delayed."""
 
     why: str
 
 
 class NotNow(msgspec.Struct, frozen=True):
-    """Certainly not this time: nothing exists."""
+    """Nothing exists; a retry may succeed."""
 
     why: str
 

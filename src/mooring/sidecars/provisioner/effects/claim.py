@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from mooring import log
-from mooring.client.contract import Client, Doc
-from mooring.clock import Clock
+from mooring.client.contract import Doc
 from mooring.csi.volume import Volume as Made
 from mooring.errors import AlreadyExists
 from mooring.model.claim import Claim
@@ -15,20 +14,15 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
 from mooring.reconcile.apply import NotNow, apply
-from mooring.reconcile.live_gate import LiveGate
-from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict
-from mooring.sidecars.driver import Driver
 from mooring.sidecars.finalizers import adding, has_finalizer, removing
-from mooring.sidecars.provisioner.caches import Caches
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.decide import reply
 from mooring.sidecars.provisioner.draft import Draft, volume_name
 from mooring.sidecars.provisioner.effects.preparing import Populated, Preparing
 from mooring.sidecars.provisioner.effects.protecting import SourceProtection
 from mooring.sidecars.provisioner.effects.settling import Settling
-from mooring.sidecars.provisioner.memory import INFEASIBLE_SECONDS, Memory, Unsaved
-from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
-from mooring.sidecars.provisioner.options import ProvisionerOptions
+from mooring.sidecars.provisioner.memory import INFEASIBLE_SECONDS, Unsaved
 from mooring.sidecars.provisioner.plan import (
     FAILED,
     INTENT,
@@ -53,31 +47,19 @@ POPULATED = "Assuming an external populator will provision the volume"
 
 
 class ClaimEffects:
-    def __init__(  # noqa: PLR0913, PLR0917  what a provisioner is made of
-        self,
-        client: Client,
-        clock: Clock,
-        recorder: Recorder,
-        driver: Driver,
-        options: ProvisionerOptions,
-        caches: Caches,
-        memory: Memory,
-        preparing: Preparing,
-        metrics: ProvisionerMetrics,
-        identity: str,
-    ) -> None:
-        self._client = client
-        self._clock = clock
-        self._recorder = recorder
-        self._driver = driver
-        self._options = options
-        self._caches = caches
-        self._memory = memory
+    def __init__(self, context: ProvisionerContext, preparing: Preparing) -> None:
+        self._client = context.client
+        self._clock = context.clock
+        self._recorder = context.recorder
+        self._driver = context.driver
+        self._options = context.options
+        self._caches = context.caches
+        self._memory = context.memory
+        self._metrics = context.metrics
+        self._identity = context.identity
         self._preparing = preparing
-        self._settling = Settling(LiveGate(client), recorder, driver, options, memory, preparing)
-        self._sources = SourceProtection(client, caches)
-        self._metrics = metrics
-        self._identity = identity
+        self._settling = Settling(context, preparing)
+        self._sources = SourceProtection(context.client, context.caches)
 
     async def perform(self, plan: ClaimPlan) -> Verdict:
         """Raises: ApiError, ConnectionLost, NotNow."""

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from mooring.client.contract import Client
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import TopologyRequirement
 from mooring.csi.volume import ContentSource
@@ -19,17 +18,14 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.sidecars.credentials import NoCredentials, NoSuchSecret, read_credentials
-from mooring.sidecars.driver import Driver
 from mooring.sidecars.provisioner import secret_templates, sources
-from mooring.sidecars.provisioner.caches import Caches
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.draft import (
     Draft,
     check_abilities,
     check_attributes,
     draft,
 )
-from mooring.sidecars.provisioner.memory import Memory
-from mooring.sidecars.provisioner.options import ProvisionerOptions
 from mooring.sidecars.provisioner.record import find_request
 from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
 from mooring.sidecars.provisioner.sources import DataSource, SourceKind, find_source
@@ -53,20 +49,12 @@ class Remade(msgspec.Struct, frozen=True):
 
 
 class Preparing:
-    def __init__(
-        self,
-        client: Client,
-        driver: Driver,
-        options: ProvisionerOptions,
-        memory: Memory,
-        caches: Caches,
-        cluster: Callable[[], ClusterTopology],
-    ) -> None:
-        self._client = client
-        self._driver = driver
-        self._options = options
-        self._memory = memory
-        self._caches = caches
+    def __init__(self, context: ProvisionerContext, cluster: Callable[[], ClusterTopology]) -> None:
+        self._client = context.client
+        self._driver = context.driver
+        self._options = context.options
+        self._memory = context.memory
+        self._caches = context.caches
         self._cluster = cluster
 
     async def prepare(self, claim: Claim, storage_class: StorageClass) -> Draft:

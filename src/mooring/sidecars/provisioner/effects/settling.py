@@ -16,12 +16,9 @@ from mooring.model.steps import Emit
 from mooring.model.storage_class import StorageClass
 from mooring.reconcile.apply import NotNow, apply
 from mooring.reconcile.live_gate import LiveGate
-from mooring.reconcile.recorder import Recorder
-from mooring.sidecars.driver import Driver
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.decide import reply
 from mooring.sidecars.provisioner.effects.preparing import Preparing
-from mooring.sidecars.provisioner.memory import Memory
-from mooring.sidecars.provisioner.options import ProvisionerOptions
 from mooring.sidecars.provisioner.plan import FAILED
 from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
@@ -31,20 +28,12 @@ CLEANUP_TRIES = 5
 
 
 class Settling:
-    def __init__(
-        self,
-        gate: LiveGate,
-        recorder: Recorder,
-        driver: Driver,
-        options: ProvisionerOptions,
-        memory: Memory,
-        preparing: Preparing,
-    ) -> None:
-        self._gate = gate
-        self._recorder = recorder
-        self._driver = driver
-        self._options = options
-        self._memory = memory
+    def __init__(self, context: ProvisionerContext, preparing: Preparing) -> None:
+        self._gate = LiveGate(context.client)
+        self._recorder = context.recorder
+        self._driver = context.driver
+        self._options = context.options
+        self._memory = context.memory
         self._preparing = preparing
 
     async def settle(self, claim: Claim, storage_class: StorageClass | None) -> None:

@@ -4,8 +4,6 @@ from contextlib import suppress
 from typing import assert_never
 
 from mooring import log
-from mooring.client.contract import Client
-from mooring.clock import Clock
 from mooring.csi.outcome import Done
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.errors import NotFound
@@ -18,14 +16,10 @@ from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Finalizer
 from mooring.reconcile.apply import NotNow, apply
 from mooring.reconcile.live_gate import LiveGate
-from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict
 from mooring.sidecars.credentials import NoCredentials, read_credentials
-from mooring.sidecars.driver import Driver
 from mooring.sidecars.finalizers import adding, removing
-from mooring.sidecars.provisioner.caches import Caches
-from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
-from mooring.sidecars.provisioner.options import ProvisionerOptions
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.plan import (
     FAILED_DELETE,
     DeleteBehind,
@@ -42,26 +36,17 @@ RELEASED = frozenset((VolumePhase.RELEASED,))
 
 
 class VolumeEffects:
-    def __init__(
-        self,
-        client: Client,
-        clock: Clock,
-        recorder: Recorder,
-        driver: Driver,
-        options: ProvisionerOptions,
-        caches: Caches,
-        metrics: ProvisionerMetrics,
-    ) -> None:
+    def __init__(self, context: ProvisionerContext) -> None:
         self.deleted_behind: set[str] = set()
         """Uids of objects whose volumes the driver has deleted."""
-        self._client = client
-        self._clock = clock
-        self._recorder = recorder
-        self._driver = driver
-        self._options = options
-        self._caches = caches
-        self._metrics = metrics
-        self._gate = LiveGate(client)
+        self._client = context.client
+        self._clock = context.clock
+        self._recorder = context.recorder
+        self._driver = context.driver
+        self._options = context.options
+        self._caches = context.caches
+        self._metrics = context.metrics
+        self._gate = LiveGate(context.client)
 
     async def perform(self, plan: VolumePlan) -> Verdict:
         """Raises: ApiError, ConnectionLost, NotNow."""
