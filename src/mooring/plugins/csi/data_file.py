@@ -1,7 +1,8 @@
 """`vol_data.json`: what a driver was, or may have been, asked to do at a place.
 
 It is written before the driver is called and removed after the last call, so a node that is
-started anew knows from the disk alone which driver to ask. A kubelet writes and reads the same file. All of it blocks.
+started anew knows from the disk alone which driver to ask. A kubelet writes and reads the same
+file. All of it blocks.
 """
 
 import os
