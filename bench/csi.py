@@ -22,13 +22,8 @@ from bench.attachment import following
 from bench.client import open_pool, request, send_all
 from bench.process import Process
 from bench.server import NODE, Server, node_root, served, up_with_node
-from mooring.csi.registration import (
-    CSI_PLUGIN,
-    OFFERED_VERSIONS,
-    Plugin,
-    offering,
-    registration_socket,
-)
+from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin
+from mooring.csi.registration import offering, registration_socket
 from tests.fakes.csi_driver import FakeCsiDriver
 
 Row = tuple[str, str, str]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mooring.driver.role import CLASS
 from mooring.driver.settings import NAME
-from mooring.stack.bundled import CLASS
 from tests.clients.csi import (
     OnDisk,
     a_class_of,

@@ -5,18 +5,23 @@ from typing import Any
 
 from mooring.csi.capability import Mount, VolumeCapability, WireMode
 from mooring.csi.channel import Connection
-from mooring.csi.controller import (
+from mooring.csi.controller import Controller
+from mooring.csi.identity import Identity
+from mooring.csi.node import Node
+from mooring.csi.outcome import Outcome
+from mooring.csi.requests import (
     AttachVolume,
-    Controller,
+    CreateSnapshot,
     CreateVolume,
+    ExpandOnNode,
     ExpandVolume,
+    ListSnapshots,
+    PublishVolume,
+    StageVolume,
     ValidateVolume,
 )
-from mooring.csi.identity import Identity
-from mooring.csi.node import ExpandOnNode, Node, PublishVolume, StageVolume
-from mooring.csi.outcome import Outcome
 from mooring.csi.secrets import Secrets
-from mooring.csi.snapshots import CreateSnapshot, ListSnapshots, Snapshots
+from mooring.csi.snapshots import Snapshots
 from mooring.csi.volume import CapacityRange
 
 CAPABILITY = VolumeCapability(Mount("ext4"), WireMode.SINGLE_NODE_WRITER)

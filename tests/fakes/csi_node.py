@@ -11,13 +11,8 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import node_user
 from mooring.client.local import LocalClient
 from mooring.clock import Clock
-from mooring.csi.registration import (
-    CSI_PLUGIN,
-    OFFERED_VERSIONS,
-    Plugin,
-    RegistrationStatus,
-    offering,
-)
+from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin, RegistrationStatus
+from mooring.csi.registration import offering
 from mooring.host.contract import MountOps
 from mooring.oci.probe import NoRuntime
 from mooring.plugins.csi.attachment_name import CsiName, attachment_name

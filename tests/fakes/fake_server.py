@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from mooring.client.contract import EVERYTHING, Change, ChangeType, Listing, Scope
-from mooring.clock import Clock, to_seconds
+from mooring.clock import Clock
 from mooring.errors import AlreadyExists, Conflict, Expired, MooringError, NotFound
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.selector import parse_fields, parse_labels
+from mooring.model.timestamp import to_seconds
 from mooring.model.wire import read_document
 
 Doc = dict[str, Any]

@@ -28,7 +28,8 @@ from mooring.plugins.contract import Mounter
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import built_in
 from mooring.reconcile.recorder import Recorder
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.waiting import until
 from tests.host.conftest import loop_devices
 from tests.unit.node.effects.world import FakeOwnNode

@@ -24,7 +24,8 @@ from mooring.oci.contract import StoredImage
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import built_in
 from mooring.reconcile.recorder import Recorder
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.waiting import until
 from tests.host.containers import World, logged
 from tests.unit.node.effects.world import FakeOwnNode

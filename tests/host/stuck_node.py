@@ -27,7 +27,8 @@ from mooring.node.statistics import Statistics
 from mooring.node.stuck import StuckVolumes
 from mooring.plugins.registry import built_in
 from mooring.reconcile.recorder import Recorder
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
+from tests.fakes.fake_server import FakeServer
 from tests.unit.node.effects.world import FakeOwnNode
 from tests.unit.plugins.world import a_host
 

@@ -12,11 +12,12 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.clock import RealClock
 from mooring.csi.capability import Block, Mount, VolumeCapability, WireMode
 from mooring.csi.channel import Connection
-from mooring.csi.controller import AttachVolume, Controller, CreateVolume
+from mooring.csi.controller import Controller
 from mooring.csi.outcome import Done
+from mooring.csi.requests import AttachVolume, CreateVolume
 from mooring.csi.volume import CapacityRange
 from mooring.driver.serve import open_driver, serving
-from mooring.driver.settings import MIB, NAME, Settings
+from mooring.driver.settings import MIB, NAME, DriverSettings
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import read_table
 from tests.fakes.api import make_pki, running_api
@@ -112,7 +113,7 @@ class TestBundled:
         self, keys: Pki, short: Path, needs_tool: NeedsTool, disks: Disks
     ) -> AsyncIterator[World]:
         needs_tool("mkfs.ext4")
-        settings = Settings(NODE, short / "state")
+        settings = DriverSettings(NODE, short / "state")
         core = await asyncio.to_thread(open_driver, settings, Mounts(), RealClock())
         async with a_world(keys, short, NAME) as world, serving(core, f"unix://{short}/c.sock"):
             yield world

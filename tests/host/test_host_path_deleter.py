@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from mooring.controllers.binding.contract import PluginError
-from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import MountTable
 from mooring.model.volume import Volume
 from mooring.model.volume_source import HostPathSource
+from mooring.plugins.contract import PluginError
+from mooring.plugins.host_path.provision import HostPathProvisioning
+from mooring.plugins.host_path.volumes import HostPathPlugin
 from tests.unit.controllers.binding.things import a_volume
 
 pytestmark = pytest.mark.usefixtures("kernel")

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mooring.controllers.binding.contract import Order, PluginError
-from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
 from mooring.host import blocking
 from mooring.host.bulkhead import Bulkheads
 from mooring.host.daemon_threads import DaemonThreads
@@ -16,6 +14,9 @@ from mooring.model.meta import ObjectMeta
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_source import HostPathSource
+from mooring.plugins.contract import Order, PluginError
+from mooring.plugins.host_path.provision import HostPathProvisioning
+from mooring.plugins.host_path.volumes import HostPathPlugin
 from tests.fakes.hanging_disk import HangingDisk, hanging_disk
 from tests.host.stuck_node import PATIENCE
 

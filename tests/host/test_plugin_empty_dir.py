@@ -9,9 +9,9 @@ from mooring.errors import HostError
 from mooring.host.mount import Mounts
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import EmptyDirSource, PodVolume
-from mooring.plugins.contract import Host
 from mooring.plugins.empty_dir import EmptyDir, EmptyDirMounter
 from mooring.plugins.medium import Swap, swap_rule_here
+from mooring.plugins.volume_host import Host
 from tests.host.conftest import NeedsTool
 from tests.unit.plugins.world import a_container, a_host, a_pod, a_request, inline
 

@@ -18,8 +18,9 @@ from mooring.plugins.block_mapping import (
     remove_map,
     unmap_device,
 )
-from mooring.plugins.contract import DeviceRequest, GrowthRequest, Host, VolumeError
+from mooring.plugins.contract import DeviceRequest, GrowthRequest, VolumeError
 from mooring.plugins.local import NAME, Local
+from mooring.plugins.volume_host import Host
 from tests.host.conftest import NeedsTool
 from tests.host.disks import MIB, Disks, gpt, read, write
 from tests.unit.plugins.world import Told, a_host, a_local_use, a_pod, a_request

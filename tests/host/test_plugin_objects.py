@@ -13,9 +13,10 @@ from mooring.errors import HostError
 from mooring.host.mount import Mounts
 from mooring.model.pod_volume import Projection, TokenProjection
 from mooring.plugins.config_map import ConfigMapPlugin
-from mooring.plugins.contract import Host, MountRequest
+from mooring.plugins.contract import MountRequest
 from mooring.plugins.projected import ProjectedPlugin
 from mooring.plugins.secret import SecretPlugin
+from mooring.plugins.volume_host import Host
 from tests.unit.plugins.objects import (
     PlayedApi,
     a_config_map_use,

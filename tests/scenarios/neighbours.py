@@ -14,7 +14,6 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.client.contract import EVERYTHING, Action, Change, Client, Listing, Part, Scope, T
 from mooring.client.local import LocalClient
-from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.options import Options
@@ -22,6 +21,8 @@ from mooring.controllers.protection import run as protection
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
+from mooring.plugins.host_path.provision import HostPathProvisioning
+from mooring.plugins.host_path.volumes import HostPathPlugin
 from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle

@@ -43,9 +43,9 @@ def driver(
     Example: mooring driver --endpoint unix:///run/mooring/csi.sock --node-id n1 --state-dir ./state
     """
     from mooring import log
-    from mooring.driver.settings import Settings
-    from mooring.stack.driver import run_driver
+    from mooring.driver.settings import DriverSettings
+    from mooring.stack.standalone import run_driver
 
     log.to_stderr(log_level)
-    settings = Settings(node_id, state_dir, max_volumes, overcommit, freeze_seconds)
+    settings = DriverSettings(node_id, state_dir, max_volumes, overcommit, freeze_seconds)
     run_driver(settings, endpoint, say)

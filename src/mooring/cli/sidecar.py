@@ -98,12 +98,12 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring import log
     from mooring.client.kubeconfig import Surroundings
     from mooring.clock import RealClock
-    from mooring.sidecars.provisioner.settings import Settings
-    from mooring.stack.lease_namespace import find_lease_namespace
-    from mooring.stack.release import Release, run_release
-    from mooring.stack.sidecar_alone import run_registrar, run_sidecars
-    from mooring.stack.sidecars import Sidecar, Work
-    from mooring.stack.standalone import Standalone
+    from mooring.sidecars.lease_namespace import find_lease_namespace
+    from mooring.sidecars.options import SidecarOptions
+    from mooring.sidecars.provisioner.options import ProvisionerOptions
+    from mooring.sidecars.provisioner.release import Release
+    from mooring.sidecars.role import Leases
+    from mooring.stack.standalone import Standalone, run_registrar, run_release, run_sidecars
 
     _check(roles, csi_address)
     log.to_stderr(log_level)
@@ -118,21 +118,17 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     if leader_elect:
         around = Surroundings(os.environ, RealClock())
         namespace = find_lease_namespace(leader_election_namespace, kubeconfig, around)
-    work = Work(
-        frozenset(map(Sidecar, roles)),
-        namespace,
-        capacity_namespace,
-        Settings(
-            timeout,
-            strict_topology,
-            immediate_topology,
-            extra_create_metadata,
-            default_fstype,
-            controller_publish_readonly,
-        ),
+    provisioning = ProvisionerOptions(
+        timeout,
+        strict_topology,
+        immediate_topology,
+        extra_create_metadata,
+        default_fstype,
+        controller_publish_readonly,
     )
+    options = SidecarOptions(provisioning, capacity_namespace)
     wanted = Standalone(kubeconfig, leader_elect, metrics_address)
-    run_sidecars(wanted, say, work, tuple(csi_address))
+    run_sidecars(wanted, say, options, Leases(namespace), sorted(set(roles)), csi_address)
 
 
 def _check(roles: list[str], addresses: list[str]) -> None:

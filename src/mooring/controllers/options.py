@@ -5,10 +5,10 @@ from typing import Protocol
 import msgspec
 
 from mooring.controllers.attachment.view import Policy
-from mooring.controllers.binding.contract import Deleter, Provisioner
 from mooring.controllers.binding.effects.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
 from mooring.controllers.binding.effects.recycler_template import DEFAULT_TEMPLATE
 from mooring.model.document import Doc
+from mooring.plugins.contract import Deleter, Provisioner
 
 
 class HostPath(Provisioner, Deleter, Protocol):

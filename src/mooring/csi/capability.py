@@ -6,7 +6,6 @@ from typing import TypeVar
 
 import msgspec
 
-from mooring.csi.proto import csi_pb2
 from mooring.errors import MooringError
 from mooring.model.storage_terms import AccessMode
 
@@ -156,31 +155,3 @@ def combined_mode(modes: Sequence[AccessMode], writers: Writers) -> WireMode:
         if mode in asked:
             return single_mode(mode, writers)
     raise UnsupportedModes(f"unsupported AccessMode combination: [{' '.join(modes)}]")
-
-
-def capability_to_wire(capability: VolumeCapability) -> csi_pb2.VolumeCapability:
-    mode = csi_pb2.VolumeCapability.AccessMode(mode=capability.mode.name)
-    match capability.access:
-        case Block():
-            return csi_pb2.VolumeCapability(
-                block=csi_pb2.VolumeCapability.BlockVolume(), access_mode=mode
-            )
-        case Mount(fs_type, flags, group):
-            return csi_pb2.VolumeCapability(
-                mount=csi_pb2.VolumeCapability.MountVolume(
-                    fs_type=fs_type, mount_flags=flags, volume_mount_group=group
-                ),
-                access_mode=mode,
-            )
-
-
-def capability_from_wire(message: csi_pb2.VolumeCapability) -> VolumeCapability | None:
-    """None for what this version of the protocol cannot tell: such an entry confirms nothing."""
-    number = int(message.access_mode.mode)
-    if message.WhichOneof("access_type") is None or number not in WireMode.__members__.values():
-        return None
-    access: Mount | Block = Block()
-    if message.HasField("mount"):
-        mount = message.mount
-        access = Mount(mount.fs_type, tuple(mount.mount_flags), mount.volume_mount_group)
-    return VolumeCapability(access, WireMode(number))

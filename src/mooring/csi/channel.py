@@ -17,7 +17,8 @@ from google.protobuf.message import DecodeError, Message
 from mooring import log as logs
 from mooring.clock import Clock, RealClock
 from mooring.csi.outcome import TABLES, Code, Done, Outcome, Refused, Table, Uncertain, judge
-from mooring.csi.secrets import NO_SECRETS, Secrets, Stripped, Unsendable
+from mooring.csi.secrets import NO_SECRETS, Secrets, Unsendable
+from mooring.csi.stripped import Stripped
 from mooring.errors import MooringError
 
 log = logs.get("mooring.csi")

@@ -2,27 +2,27 @@
 
 from collections.abc import Mapping
 
-import msgspec
-
 from mooring.csi.asked_once import AskedOnce
-from mooring.csi.capability import (
-    ControllerCapability,
-    VolumeCapability,
-    capability_from_wire,
-    capability_to_wire,
-    known_among,
-)
+from mooring.csi.capability import ControllerCapability, VolumeCapability, known_among
 from mooring.csi.channel import BadReply, Connection, method, read_nothing
 from mooring.csi.outcome import Outcome
 from mooring.csi.pages import Page, every_page
 from mooring.csi.proto import csi_pb2
+from mooring.csi.requests import (
+    AttachVolume,
+    Capacity,
+    CreateVolume,
+    Expanded,
+    ExpandVolume,
+    ValidateVolume,
+    Validation,
+)
 from mooring.csi.secrets import NO_SECRETS, Secrets
-from mooring.csi.topology import Topology, TopologyRequirement
-from mooring.csi.volume import (
-    CapacityRange,
-    ContentSource,
-    Volume,
-    VolumeState,
+from mooring.csi.topology import Topology
+from mooring.csi.volume import Volume, VolumeState
+from mooring.csi.wire import (
+    capability_from_wire,
+    capability_to_wire,
     capacity_to_wire,
     requirement_to_wire,
     source_to_wire,
@@ -84,58 +84,6 @@ _MODIFY = method(
     csi_pb2.ControllerModifyVolumeRequest,
     csi_pb2.ControllerModifyVolumeResponse,
 )
-
-
-class CreateVolume(msgspec.Struct, frozen=True):
-    name: str
-    capabilities: tuple[VolumeCapability, ...]
-    capacity: CapacityRange | None = None
-    parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
-    secrets: Secrets = NO_SECRETS
-    source: ContentSource | None = None
-    topology: TopologyRequirement | None = None
-    mutable_parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
-
-
-class AttachVolume(msgspec.Struct, frozen=True):
-    volume_id: str
-    node_id: str
-    capability: VolumeCapability
-    readonly: bool = False
-    secrets: Secrets = NO_SECRETS
-    volume_context: Mapping[str, str] = msgspec.field(default_factory=dict)
-
-
-class ValidateVolume(msgspec.Struct, frozen=True):
-    volume_id: str
-    capabilities: tuple[VolumeCapability, ...]
-    volume_context: Mapping[str, str] = msgspec.field(default_factory=dict)
-    parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
-    mutable_parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
-    secrets: Secrets = NO_SECRETS
-
-
-class Validation(msgspec.Struct, frozen=True):
-    confirmed: bool  # all that was asked for, and understood as it was meant
-    message: str = ""
-
-
-class Capacity(msgspec.Struct, frozen=True):
-    available_bytes: int
-    maximum_volume_bytes: int | None = None
-    minimum_volume_bytes: int | None = None
-
-
-class ExpandVolume(msgspec.Struct, frozen=True):
-    volume_id: str
-    capacity: CapacityRange
-    capability: VolumeCapability | None = None
-    secrets: Secrets = NO_SECRETS
-
-
-class Expanded(msgspec.Struct, frozen=True):
-    capacity_bytes: int
-    node_expansion_required: bool
 
 
 class Controller:

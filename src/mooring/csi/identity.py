@@ -1,14 +1,11 @@
 """Who the driver is, what it is made of, and whether it is ready."""
 
-from collections.abc import Mapping
-
-import msgspec
-
 from mooring.csi.asked_once import AskedOnce
 from mooring.csi.capability import Expansion, PluginService, known_among
 from mooring.csi.channel import BadReply, Connection, method
 from mooring.csi.outcome import Outcome
 from mooring.csi.proto import csi_pb2
+from mooring.csi.requests import DriverInfo, PluginCapabilities
 
 _SERVICE = csi_pb2.DESCRIPTOR.services_by_name["Identity"]
 _GET_INFO = method(
@@ -21,17 +18,6 @@ _GET_CAPABILITIES = method(
     csi_pb2.GetPluginCapabilitiesResponse,
 )
 _PROBE = method(_SERVICE, "Probe", csi_pb2.ProbeRequest, csi_pb2.ProbeResponse)
-
-
-class DriverInfo(msgspec.Struct, frozen=True):
-    name: str
-    vendor_version: str
-    manifest: Mapping[str, str] = msgspec.field(default_factory=dict)
-
-
-class PluginCapabilities(msgspec.Struct, frozen=True):
-    services: frozenset[PluginService] = frozenset()
-    expansion: frozenset[Expansion] = frozenset()
 
 
 class Identity:

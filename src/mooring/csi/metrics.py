@@ -13,7 +13,7 @@ _BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 25.0, 50.0, 120.0, 300.0, 
 
 
 def calls_histogram(name: str) -> Histogram:
-    """One per role, whatever number of drivers it talks to; registered by whoever serves it."""
+    """One per role, whatever number of drivers it talks to; registered by that role."""
     return Histogram(
         name,
         "Container Storage Interface operation duration with gRPC error code status total",

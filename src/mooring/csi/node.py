@@ -1,24 +1,15 @@
 """The node service: volumes made to appear on this machine."""
 
-from collections.abc import Mapping
-
-import msgspec
-
 from mooring.csi.asked_once import AskedOnce
-from mooring.csi.capability import (
-    NodeCapability,
-    VolumeCapability,
-    capability_to_wire,
-    known_among,
-)
+from mooring.csi.capability import NodeCapability, known_among
 from mooring.csi.channel import BadReply, Connection, method, read_nothing
 from mooring.csi.outcome import Outcome
 from mooring.csi.proto import csi_pb2
-from mooring.csi.secrets import NO_SECRETS, Secrets
+from mooring.csi.requests import ExpandOnNode, NodeInfo, PublishVolume, StageVolume
 from mooring.csi.topology import Topology
-from mooring.csi.volume import (
-    CapacityRange,
-    VolumeStats,
+from mooring.csi.volume import VolumeStats
+from mooring.csi.wire import (
+    capability_to_wire,
     capacity_to_wire,
     condition_from_wire,
     usage_from_wire,
@@ -62,42 +53,6 @@ _GET_CAPABILITIES = method(
     csi_pb2.NodeGetCapabilitiesResponse,
 )
 _GET_INFO = method(_SERVICE, "NodeGetInfo", csi_pb2.NodeGetInfoRequest, csi_pb2.NodeGetInfoResponse)
-
-
-class StageVolume(msgspec.Struct, frozen=True):
-    volume_id: str
-    staging_path: str  # the caller made this directory
-    capability: VolumeCapability
-    publish_context: Mapping[str, str] = msgspec.field(default_factory=dict)
-    volume_context: Mapping[str, str] = msgspec.field(default_factory=dict)
-    secrets: Secrets = NO_SECRETS
-
-
-class PublishVolume(msgspec.Struct, frozen=True):
-    volume_id: str
-    target_path: str  # the driver makes it; the caller made its parent
-    capability: VolumeCapability
-    readonly: bool
-    staging_path: str = ""
-    publish_context: Mapping[str, str] = msgspec.field(default_factory=dict)
-    volume_context: Mapping[str, str] = msgspec.field(default_factory=dict)
-    secrets: Secrets = NO_SECRETS
-    secret_context: Secrets = NO_SECRETS  # service account tokens that go into the volume context
-
-
-class ExpandOnNode(msgspec.Struct, frozen=True):
-    volume_id: str
-    volume_path: str
-    capacity: CapacityRange | None = None  # None: to the size of the device
-    staging_path: str = ""
-    capability: VolumeCapability | None = None
-    secrets: Secrets = NO_SECRETS
-
-
-class NodeInfo(msgspec.Struct, frozen=True):
-    node_id: str
-    max_volumes: int = 0  # 0: no limit is known
-    topology: Topology | None = None
 
 
 class Node:

@@ -1,15 +1,13 @@
 """The part of the controller service that makes, deletes and lists snapshots."""
 
-from collections.abc import Mapping
-
-import msgspec
-
 from mooring.csi.channel import Connection, method, read_nothing
 from mooring.csi.outcome import Outcome
 from mooring.csi.pages import Page, every_page
 from mooring.csi.proto import csi_pb2
+from mooring.csi.requests import CreateSnapshot, ListSnapshots
 from mooring.csi.secrets import NO_SECRETS, Secrets
-from mooring.csi.volume import Snapshot, snapshot_from_wire
+from mooring.csi.volume import Snapshot
+from mooring.csi.wire import snapshot_from_wire
 
 _SERVICE = csi_pb2.DESCRIPTOR.services_by_name["Controller"]
 _CREATE = method(
@@ -21,21 +19,6 @@ _DELETE = method(
 _LIST = method(
     _SERVICE, "ListSnapshots", csi_pb2.ListSnapshotsRequest, csi_pb2.ListSnapshotsResponse
 )
-
-
-class CreateSnapshot(msgspec.Struct, frozen=True):
-    name: str
-    source_volume_id: str
-    parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
-    secrets: Secrets = NO_SECRETS
-
-
-class ListSnapshots(msgspec.Struct, frozen=True):
-    """Which ones; nothing set means all."""
-
-    snapshot_id: str = ""
-    source_volume_id: str = ""
-    secrets: Secrets = NO_SECRETS
 
 
 class Snapshots:

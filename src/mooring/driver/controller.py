@@ -24,9 +24,9 @@ from mooring.driver.records import (
     Attachment,
     Blank,
     Contents,
+    CopiedFrom,
     Formatted,
     Raw,
-    Source,
     Use,
     VolumeRecord,
 )
@@ -50,7 +50,7 @@ _log = log.get("mooring.driver.controller")
 class Origin(msgspec.Struct, frozen=True):
     """What a volume is copied from: bytes, and what is known of them."""
 
-    source: Source
+    source: CopiedFrom
     image: Path
     size_bytes: int
     contents: Contents
@@ -228,7 +228,7 @@ class VolumeCalls:
             return image.copy(origin.image, path, size)
         return copy_volume(self._core, origin.volume, path, size).shared_bytes
 
-    def _origin(self, source: Source | None) -> Origin | None:
+    def _origin(self, source: CopiedFrom | None) -> Origin | None:
         if source is None:
             return None
         if source.snapshot_id:
@@ -289,15 +289,15 @@ class VolumeCalls:
         return volume
 
 
-def _source_of(request: csi.CreateVolumeRequest) -> Source | None:
+def _source_of(request: csi.CreateVolumeRequest) -> CopiedFrom | None:
     if not request.HasField("volume_content_source"):
         return None
     source = request.volume_content_source
     match source.WhichOneof("type"):
         case "snapshot":
-            return Source(snapshot_id=need(source.snapshot.snapshot_id, "snapshot_id"))
+            return CopiedFrom(snapshot_id=need(source.snapshot.snapshot_id, "snapshot_id"))
         case "volume":
-            return Source(volume_id=need(source.volume.volume_id, "volume_id"))
+            return CopiedFrom(volume_id=need(source.volume.volume_id, "volume_id"))
         case _:
             raise CallRefused(INVALID, "volume_content_source is neither a snapshot nor a volume")
 

@@ -9,13 +9,13 @@ from mooring.driver.in_flight import InFlight
 from mooring.driver.records import SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import NOT_FOUND, CallRefused, need
 from mooring.driver.room import Room
-from mooring.driver.settings import Settings
+from mooring.driver.settings import DriverSettings
 from mooring.driver.state import State
 from mooring.host.contract import MountOps
 
 
 class Core(msgspec.Struct, frozen=True):
-    settings: Settings
+    settings: DriverSettings
     state: State
     room: Room
     in_flight: InFlight
@@ -40,7 +40,7 @@ class Core(msgspec.Struct, frozen=True):
         return self.state.volumes.image(volume.id)
 
 
-def new_core(settings: Settings, state: State, mounts: MountOps, clock: Clock) -> Core:
+def new_core(settings: DriverSettings, state: State, mounts: MountOps, clock: Clock) -> Core:
     return Core(settings, state, Room(state, settings.overcommit), InFlight(), mounts, clock)
 
 

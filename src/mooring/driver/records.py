@@ -36,7 +36,7 @@ class Raw(msgspec.Struct, frozen=True, tag="raw"):
 Contents: TypeAlias = Blank | Formatting | Formatted | Raw
 
 
-class Source(msgspec.Struct, frozen=True):
+class CopiedFrom(msgspec.Struct, frozen=True):
     """What a volume was copied from; one of the two is set."""
 
     snapshot_id: str = ""
@@ -78,7 +78,7 @@ class VolumeRecord(msgspec.Struct, frozen=True):
     fs_type: str  # of a mounted volume
     size_bytes: int
     parameters: Mapping[str, str]
-    source: Source | None
+    source: CopiedFrom | None
     contents: Contents
     is_allocated: bool = False  # it has all its blocks, and gets them when it grows
     shared_bytes: int = 0  # of others' blocks; room for its own copy of them is kept

@@ -25,7 +25,7 @@ from mooring.driver.listing import ListingCalls
 from mooring.driver.node import NodeCalls
 from mooring.driver.recover import prepare, recover
 from mooring.driver.refusal import CallRefused, host_refusals
-from mooring.driver.settings import NAME, Settings
+from mooring.driver.settings import NAME, DriverSettings
 from mooring.driver.snapshots import SnapshotCalls
 from mooring.driver.state import open_state
 from mooring.errors import HostError, StillRunning, UsageError
@@ -48,7 +48,7 @@ class Context(Protocol):
     async def abort(self, code: grpc.StatusCode, details: str) -> None: ...
 
 
-def open_driver(settings: Settings, mounts: MountOps, clock: Clock) -> Core:
+def open_driver(settings: DriverSettings, mounts: MountOps, clock: Clock) -> Core:
     """A driver on its state directory, for `serving`. Blocks. Raises: UsageError."""
     return new_core(settings, open_state(settings.state_dir), mounts, clock)
 
@@ -173,7 +173,7 @@ def _handler(
                 return await in_thread(answer, request)
         except CallRefused as refused:
             code, because = refused.code, refused.message
-        except StillRunning as stuck:  # it may happen yet: whoever asks again hears how it ended
+        except StillRunning as stuck:  # it may happen yet: the next call hears how it ended
             code, because = grpc.StatusCode.DEADLINE_EXCEEDED, str(stuck)
         except HostError as error:
             code, because = grpc.StatusCode.UNAVAILABLE, str(error)

@@ -17,7 +17,7 @@ FREEZE_SECONDS = 10.0
 LONGEST_FREEZE_SECONDS = 600.0
 
 
-class Settings(msgspec.Struct, frozen=True):
+class DriverSettings(msgspec.Struct, frozen=True):
     node_id: str  # of the one machine that reaches the volumes
     state_dir: Path
     max_volumes: int = 0  # how many may be attached to it; 0: no limit
@@ -25,7 +25,7 @@ class Settings(msgspec.Struct, frozen=True):
     freeze_seconds: float = FREEZE_SECONDS  # how long writers may wait while a volume is copied
 
 
-def checked(settings: Settings) -> Settings:
+def checked(settings: DriverSettings) -> DriverSettings:
     """The same settings. Raises: UsageError when a driver cannot run with them."""
     problem = next(iter(label_value(settings.node_id)), "") if settings.node_id else "it is empty"
     if problem:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from mooring import log
 from mooring.errors import KernelRefused
-from mooring.host.command import STARTING
 from mooring.host.refusal import refusals
+from mooring.processes import STARTING
 
 logger = log.get("mooring.host.block_device")
 

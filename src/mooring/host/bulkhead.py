@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from mooring import log
-from mooring.clock import RealClock, to_seconds
+from mooring.clock import RealClock
 from mooring.errors import HostError, StillRunning
 from mooring.host.daemon_threads import Job
 from mooring.host.thread_activity import (
@@ -33,6 +33,7 @@ from mooring.host.thread_activity import (
     stack_of,
     times_scheduled,
 )
+from mooring.model.timestamp import to_seconds
 
 R = TypeVar("R")
 

@@ -11,8 +11,8 @@ import signal
 from enum import Enum
 from pathlib import Path
 
-from mooring.host.command import STARTING
 from mooring.host.refusal import refusals
+from mooring.processes import STARTING
 
 _NO_LEASES = (errno.EINVAL, errno.ENOLCK, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM)
 

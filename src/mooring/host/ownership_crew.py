@@ -16,8 +16,8 @@ from pathlib import Path
 import mooring
 from mooring import log
 from mooring.host import ownership_walk, tree
-from mooring.host.command import STARTING
 from mooring.host.ownership_walk import Share, Tally, Wanted
+from mooring.processes import STARTING
 
 _log = log.get("mooring.host.ownership")
 

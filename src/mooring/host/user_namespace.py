@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from mooring.errors import HostError
-from mooring.host.command import STARTING, find_program
+from mooring.host.command import find_program
 from mooring.host.refusal import refusals
+from mooring.processes import STARTING
 
 LENGTH: Final = 65536  # ids of one namespace: 0 to 65535, as many as images use
 _READY = b"."

@@ -14,7 +14,7 @@ import msgspec
 
 from mooring import log
 from mooring.model.wellknown import Plugin
-from mooring.plugins.csi import traces
+from mooring.plugins.csi import reconstruct
 from mooring.plugins.layout import DEVICES, MOUNTS, SUBPATHS, VOLUMES, Layout, unescaped
 
 _log = log.get("mooring.node.rebuild")
@@ -69,7 +69,7 @@ def _shared(layout: Layout) -> Iterator[Trace]:
 
 def _csi(layout: Layout) -> Iterator[Trace]:
     try:
-        for one in traces.scan(layout):
+        for one in reconstruct.scan(layout):
             kind = Kind.BLOCK if one.is_block else Kind.FILES
             yield Trace(kind, Plugin.CSI, one.name, one.pod_uid)
     except OSError as error:

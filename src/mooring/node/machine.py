@@ -13,8 +13,8 @@ from mooring.node.actual import Actual
 from mooring.node.desired import Desired
 from mooring.node.metrics import NodeMetrics
 from mooring.plugins.block_mapping import DeviceLocks
-from mooring.plugins.contract import Host
 from mooring.plugins.registry import Registry
+from mooring.plugins.volume_host import Host
 from mooring.reconcile.recorder import Recorder
 
 

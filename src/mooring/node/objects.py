@@ -23,7 +23,7 @@ from mooring.model.selector import SelectorDocument, escape_field
 from mooring.model.trust_bundle import TrustBundle
 from mooring.node.claims import used_names
 from mooring.node.tokens import Tokens
-from mooring.plugins.contract import Token, TokenWish
+from mooring.plugins.volume_host import Token, TokenWish
 from mooring.reconcile.cache import version_of
 from mooring.reconcile.reflector import Reflector
 

@@ -13,13 +13,13 @@ from typing import Protocol
 
 from mooring import log
 from mooring.client.contract import Part, Scope
-from mooring.clock import to_seconds
 from mooring.errors import Conflict, HostError, MooringError, NotFound
 from mooring.model.backoff import Backoff
 from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.model.selector import escape_field
+from mooring.model.timestamp import to_seconds
 from mooring.node import pod_status
 from mooring.node.actual import PodMount
 from mooring.node.admission.decide import IGNORED, Rules, find_rejection, remarks

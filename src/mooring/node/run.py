@@ -28,8 +28,9 @@ from mooring.node.plan import Operation
 from mooring.node.populate import Populator
 from mooring.node.view import View
 from mooring.node.waits import NodeFull, NotMounted, Waits
-from mooring.plugins.contract import Host, VolumeError
+from mooring.plugins.contract import VolumeError
 from mooring.plugins.registry import Registry
+from mooring.plugins.volume_host import Host
 from mooring.reconcile.operations import PutOff, Started
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder

@@ -19,7 +19,8 @@ from mooring.model.keys import Key
 from mooring.model.secret_value import SecretValue
 from mooring.model.service_account import ServiceAccount
 from mooring.node.reads import SharedReads
-from mooring.plugins.contract import NotStarted, Token, TokenWish
+from mooring.plugins.contract import NotStarted
+from mooring.plugins.volume_host import Token, TokenWish
 
 REQUESTS_AT_ONCE = 16
 OLDEST_SECONDS = 24 * 3600

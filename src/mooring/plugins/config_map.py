@@ -5,10 +5,11 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import ConfigMapSource, PodVolume
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import Host, MountRequest, NodeObjects, VolumeError
+from mooring.plugins.contract import MountRequest, VolumeError
 from mooring.plugins.empty_dir import ScratchDirectory, wrapped_scratch
 from mooring.plugins.medium import ON_DISK
 from mooring.plugins.payload import Choice, Files, ask, choose, chosen_files
+from mooring.plugins.volume_host import Host, NodeObjects
 from mooring.plugins.written import WrittenMounter
 
 NAME = "kubernetes.io/configmap"

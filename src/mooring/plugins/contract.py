@@ -18,24 +18,20 @@ How an operation ends decides what the node believes afterwards:
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from random import Random
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from mooring.clock import Clock
 from mooring.errors import MooringError
-from mooring.host.contract import MountOps
-from mooring.model.config_map import ConfigMap
+from mooring.model.claim import Claim
+from mooring.model.document import Doc
 from mooring.model.event import EventType
-from mooring.model.keys import Key
+from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.model.secret import Secret
-from mooring.model.secret_value import SecretValue
-from mooring.model.selector import SelectorDocument
+from mooring.model.storage_class import StorageClass
 from mooring.model.storage_terms import AccessMode
+from mooring.model.volume import Volume
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.layout import Layout
 
 
 class VolumeError(MooringError):
@@ -60,6 +56,14 @@ class Infeasible(VolumeError):
 
 class NotSupported(VolumeError):
     """The plugin or driver cannot do it at all."""
+
+
+class PluginError(MooringError):
+    """A plugin could not do it; the text is for people."""
+
+
+class VolumeInUse(PluginError):
+    """It cannot be deleted while somebody uses it: not a failure, only too early."""
 
 
 Tell = Callable[[EventType, str, str], None]
@@ -326,57 +330,47 @@ class Persistent(Protocol):
     def access_modes(self) -> Sequence[AccessMode]: ...
 
 
-class Token(msgspec.Struct, frozen=True):
-    value: SecretValue
-    expires_at: float  # seconds since the epoch
+# what the binder asks for
 
 
-class TokenWish(msgspec.Struct, frozen=True):
-    """A token of a pod's service account, good as long as the pod lives."""
+class Order(msgspec.Struct, frozen=True):
+    """The volume that is to be made."""
 
-    account: Key
-    pod_name: str
-    pod_uid: str
-    audiences: tuple[str, ...]
-    seconds: int
+    name: str
+    claim: Claim
+    storage_class: StorageClass
+    node: Node | None = None  # where the first pod with this claim will run, if that is known
 
 
-class NodeObjects(Protocol):
-    """What a node may see of the API for its pods; newest as far as the node knows."""
+class Provisioner(Protocol):
+    takes_mount_options: bool
 
-    async def secret(self, key: Key) -> Secret:
-        """Raises: NotFound, ApiError, ConnectionLost."""
+    def check(self) -> None:
+        """Raises: PluginError when it makes no volumes at all."""
         ...
 
-    async def config_map(self, key: Key) -> ConfigMap: ...
+    async def provision(self, order: Order) -> Doc:
+        """Make what the volume stands for; returns the volume, without claim, class and marks.
 
-    async def token(self, wish: TokenWish) -> Token:
-        """A token that is good for a while; the same one until it grows old."""
-        ...
-
-    async def forget_tokens(self, pod_uid: str) -> None: ...
-
-    async def trust_bundle(self, name: str) -> str:
-        """PEM. Raises: NotFound."""
-        ...
-
-    async def trust_bundles(self, signer: str, selector: SelectorDocument | None) -> Sequence[str]:
-        """PEM of all that match; no selector matches nothing, an empty one all."""
-        ...
-
-    async def node_labels(self) -> Mapping[str, str]: ...
-
-    def allocatable(self) -> Mapping[str, str]:
-        """What pods may use of this machine."""
+        Repeated: the same order again gives the same volume. Raises: PluginError.
+        """
         ...
 
 
-class Host(msgspec.Struct, frozen=True):
-    """What a plugin works with on a node."""
+class Deleter(Protocol):
+    async def delete(self, volume: Volume) -> None:
+        """Delete what the volume stands for; what is gone already is no mistake.
 
-    layout: Layout
-    mounts: MountOps
-    objects: NodeObjects
-    clock: Clock
-    chance: Random
-    node_name: str
+        Raises: VolumeInUse, PluginError.
+        """
+        ...
+
+
+TellRecycling = Callable[[EventType, str], None]
+"""Records an event about the volume that is wiped: type, message."""
+
+
+class Recycler(Protocol):
+    async def recycle(self, volume: Volume, tell: TellRecycling) -> None:
+        """Wipe the volume. Raises: PluginError."""
+        ...

@@ -10,10 +10,11 @@ from mooring.host.blocking import in_thread
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import DownwardFile, DownwardSource, PodVolume
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import Host, MountRequest, VolumeError
+from mooring.plugins.contract import MountRequest, VolumeError
 from mooring.plugins.downward_values import field_value, resource_value
 from mooring.plugins.empty_dir import ScratchDirectory, wrapped_scratch
 from mooring.plugins.payload import Files, Incomplete, get_mode
+from mooring.plugins.volume_host import Host
 from mooring.plugins.written import WrittenMounter, mounter_in_memory
 
 NAME = "kubernetes.io/downward-api"

@@ -2,7 +2,7 @@
 
 Other plugins put their files into such room too, see `wrapped_scratch`. Quotas of the file system
 (`LocalStorageCapacityIsolationFSQuotaMonitoring`, off upstream) are not set: a size limit of room
-on disk is kept by whoever evicts pods.
+on disk is kept by the node's eviction.
 """
 
 import os
@@ -20,14 +20,7 @@ from mooring.host.refusal import refusals
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import EmptyDirSource, PodVolume
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import (
-    Attributes,
-    Host,
-    MountRequest,
-    Uncertain,
-    Usage,
-    VolumeError,
-)
+from mooring.plugins.contract import Attributes, MountRequest, Uncertain, Usage, VolumeError
 from mooring.plugins.directories import is_ready, make_directories, mark_ready, remove_marks
 from mooring.plugins.measure import measure_tree
 from mooring.plugins.medium import (
@@ -41,6 +34,7 @@ from mooring.plugins.medium import (
     swap_rule_here,
     tmpfs_options,
 )
+from mooring.plugins.volume_host import Host
 
 _log = log.get("mooring.plugins.empty_dir")
 

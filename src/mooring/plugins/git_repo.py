@@ -16,10 +16,11 @@ from mooring.host.refusal import refusals
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import GitRepoSource, PodVolume
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import Attributes, Host, MountRequest, Usage, VolumeError
+from mooring.plugins.contract import Attributes, MountRequest, Usage, VolumeError
 from mooring.plugins.directories import is_ready, mark_ready, remove_marks
 from mooring.plugins.empty_dir import ScratchDirectory, wrapped_scratch
 from mooring.plugins.medium import ON_DISK
+from mooring.plugins.volume_host import Host
 from mooring.processes import Program, run_async
 
 _log = log.get("mooring.plugins.git_repo")

@@ -36,7 +36,6 @@ from mooring.plugins.contract import (
     Attributes,
     DeviceRequest,
     GrowthRequest,
-    Host,
     MountRequest,
     Usage,
     VolumeError,
@@ -45,6 +44,7 @@ from mooring.plugins.directories import make_directories
 from mooring.plugins.layout import escaped
 from mooring.plugins.measure import measure_device, measure_filesystem
 from mooring.plugins.slow_walk import SlowWalk
+from mooring.plugins.volume_host import Host
 
 _log = log.get("mooring.plugins.local")
 
@@ -52,12 +52,12 @@ NAME = "kubernetes.io/local-volume"
 ALREADY_MOUNTED = "AlreadyMountedVolume"
 
 
-class Kind(Enum):
+class PathType(Enum):
     DIRECTORY = auto()
     DEVICE = auto()
 
 
-def kind_of(path: Path) -> Kind:
+def path_type(path: Path) -> PathType:
     """What is at the volume's path, through links. Asks the disk.
 
     Raises: VolumeError when it cannot be a volume.
@@ -69,9 +69,9 @@ def kind_of(path: Path) -> Kind:
     except OSError as error:
         raise VolumeError(f"stat {path}: {error.strerror}") from error
     if stat.S_ISDIR(mode):
-        return Kind.DIRECTORY
+        return PathType.DIRECTORY
     if stat.S_ISBLK(mode):
-        return Kind.DEVICE
+        return PathType.DEVICE
     raise VolumeError("only directory and block device are supported")
 
 
@@ -79,7 +79,7 @@ class Shared(msgspec.Struct, frozen=True):
     """The directory that all pods of a volume share, and what is behind it."""
 
     files: Path
-    kind: Kind
+    kind: PathType
 
 
 class LocalMounter:
@@ -94,7 +94,7 @@ class LocalMounter:
         self._use = use
         self._pod_uid = pod.uid
         self._files = shared.files
-        self._is_mounted_once = shared.kind is Kind.DEVICE
+        self._is_mounted_once = shared.kind is PathType.DEVICE
         self._turn = turn  # one pod at a time looks who else is there
 
     async def set_up(self, request: MountRequest) -> None:
@@ -177,12 +177,12 @@ class LocalDevices:
         if is_pathless(use):
             return mounted_once if self._is_there(mounted_once) else Path()
         try:
-            kind = kind_of(path_of(use))
+            kind = path_type(path_of(use))
         except VolumeError:
             if not self._is_there(mounted_once):
                 raise
             return mounted_once
-        return mounted_once if kind is Kind.DEVICE else path_of(use)
+        return mounted_once if kind is PathType.DEVICE else path_of(use)
 
     async def mount_device(
         self, use: VolumeUse, device: str, target: Path, request: DeviceRequest
@@ -199,7 +199,7 @@ class LocalDevices:
 
     def _mount(self, use: VolumeUse, target: Path) -> None:
         device = path_of(use)
-        if kind_of(device) is Kind.DIRECTORY or self._host.mounts.is_mount_point(target):
+        if path_type(device) is PathType.DIRECTORY or self._host.mounts.is_mount_point(target):
             return
         fs_type = source_of(use).fs_type or DEFAULT_TYPE
         make_directories(target)
@@ -277,8 +277,10 @@ class Local:
 
     def mounter(self, use: VolumeUse, pod: Pod) -> LocalMounter:
         path = path_of(use)
-        kind = kind_of(path)
-        files = path if kind is Kind.DIRECTORY else self._host.layout.global_mount(NAME, use.name)
+        kind = path_type(path)
+        files = (
+            path if kind is PathType.DIRECTORY else self._host.layout.global_mount(NAME, use.name)
+        )
         with self._guard:
             turn = self._turns.setdefault(files, asyncio.Lock())
         return LocalMounter(self._host, use, pod, Shared(files, kind), turn)
@@ -317,7 +319,7 @@ class Local:
         if request.use.mode is VolumeMode.BLOCK:
             return True
         path = path_of(request.use)
-        if await in_thread(kind_of, path) is Kind.DEVICE:
+        if await in_thread(path_type, path) is PathType.DEVICE:
             with taking(LONG_SECONDS):
                 await in_thread(resize, path, request.device_mount_path)
         return True

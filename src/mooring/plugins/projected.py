@@ -3,10 +3,11 @@
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume, ProjectedSource
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import Host, MountRequest, VolumeError
+from mooring.plugins.contract import MountRequest, VolumeError
 from mooring.plugins.empty_dir import wrapped_scratch
 from mooring.plugins.payload import Files, get_mode
 from mooring.plugins.projections import Projections
+from mooring.plugins.volume_host import Host
 from mooring.plugins.written import WrittenMounter, mounter_in_memory
 
 NAME = "kubernetes.io/projected"

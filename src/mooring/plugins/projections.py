@@ -15,10 +15,11 @@ from mooring.model.pod_volume import (
 )
 from mooring.plugins import trust_anchors
 from mooring.plugins.config_map import config_map_files
-from mooring.plugins.contract import MountRequest, NodeObjects, TokenWish
+from mooring.plugins.contract import MountRequest
 from mooring.plugins.downward_api import downward_files
 from mooring.plugins.payload import Files, Incomplete, Room, ask, choose
 from mooring.plugins.secret import secret_files
+from mooring.plugins.volume_host import NodeObjects, TokenWish
 
 _TOKEN_SECONDS = 3600
 _NO_CERTIFICATES = (

@@ -14,7 +14,6 @@ from mooring.plugins.contract import (
     BlockMappable,
     DeviceMountable,
     Expandable,
-    Host,
     NodeExpandable,
     Persistent,
     Plugin,
@@ -23,11 +22,12 @@ from mooring.plugins.contract import (
 from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.git_repo import GitRepo
-from mooring.plugins.host_path import HostPath
+from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
 from mooring.plugins.projected import ProjectedPlugin
 from mooring.plugins.secret import SecretPlugin
+from mooring.plugins.volume_host import Host
 
 _log = log.get("mooring.plugins")
 

@@ -5,9 +5,10 @@ from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume, SecretSource
 from mooring.model.secret import Secret
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import Host, MountRequest, NodeObjects, VolumeError
+from mooring.plugins.contract import MountRequest, VolumeError
 from mooring.plugins.empty_dir import ScratchDirectory, wrapped_scratch
 from mooring.plugins.payload import Choice, Files, ask, choose, chosen_files
+from mooring.plugins.volume_host import Host, NodeObjects
 from mooring.plugins.written import WrittenMounter, mounter_in_memory
 
 NAME = "kubernetes.io/secret"

@@ -11,11 +11,12 @@ from mooring.host.ownership import FsGroup
 from mooring.host.payload_paths import clean_paths
 from mooring.model.pod import Pod
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import Attributes, Host, MountRequest, Uncertain, Usage
+from mooring.plugins.contract import Attributes, MountRequest, Uncertain, Usage
 from mooring.plugins.empty_dir import ScratchDirectory, wrapped_scratch
 from mooring.plugins.measure import measure_tree
 from mooring.plugins.medium import Medium, memory_for
 from mooring.plugins.payload import Files, Room
+from mooring.plugins.volume_host import Host
 
 Gather = Callable[[MountRequest], Awaitable[Files]]
 """Asks the API for what the files are made of. Raises: Incomplete."""

@@ -22,7 +22,7 @@ import msgspec
 
 from mooring import log
 from mooring.client.contract import Client
-from mooring.clock import Clock, to_micros
+from mooring.clock import Clock
 from mooring.errors import (
     ApiError,
     Conflict,
@@ -35,6 +35,7 @@ from mooring.errors import (
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
+from mooring.model.timestamp import to_micros
 from mooring.reconcile.deadline import within
 from mooring.reconcile.leadership import Leadership
 

@@ -7,7 +7,7 @@ what they have made. Production, scenarios and tests build a role by the same fu
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from prometheus_client.registry import Collector
 
@@ -25,6 +25,7 @@ from mooring.reconcile.shared_informer import (
 )
 
 Run = Callable[[], Awaitable[None]]
+C = TypeVar("C", bound=Collector)
 NO_QUEUES: Mapping[str, MeasuredQueue] = {}
 
 
@@ -43,6 +44,7 @@ class Loops:
         self.client = client
         self.clock = clock
         self.chance = chance
+        self._whole: Loops | None = None  # that this is a part of
         self._metrics = LoopMetrics()
         self._collectors: list[Collector] = [self._metrics]
         self._parts: list[Run] = []
@@ -60,10 +62,10 @@ class Loops:
         self._shares.append(share)
         return share
 
-    def recorder(self, component: str, host: str = "") -> Recorder:
+    def recorder(self, component: str, host: str = "", counted_as: str = "") -> Recorder:
         """Of events that come from this component; it is run with the role."""
         recorder = Recorder(self.client, self.clock, self.chance, component, host)
-        self._metrics.add_recorder(component, recorder.counts)
+        self._metrics.add_recorder(counted_as or component, recorder.counts)
         self._parts.append(recorder.run)
         return recorder
 
@@ -76,6 +78,23 @@ class Loops:
     def count(self, *collectors: Collector) -> None:
         """Show what these count with the role."""
         self._collectors.extend(collectors)
+
+    def counter(self, kind: type[C]) -> C:
+        """The one collector of this class, which stays with the role when a part of it goes."""
+        if self._whole is not None:
+            return self._whole.counter(kind)
+        for known in self._collectors:
+            if isinstance(known, kind):
+                return known
+        made = kind()
+        self._collectors.append(made)
+        return made
+
+    def part(self, client: Client) -> "Loops":
+        """Loops that come and go while the role runs, on its informers; who asks runs them."""
+        part = Loops(self.name, client, self.clock, self.chance, self._informers)
+        part._whole = self
+        return part
 
     # the role
 

@@ -13,7 +13,7 @@ import msgspec
 
 from mooring import log
 from mooring.client.contract import Client
-from mooring.clock import Clock, to_seconds
+from mooring.clock import Clock
 from mooring.errors import (
     AlreadyExists,
     ApiError,
@@ -30,6 +30,7 @@ from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.names import dns_subdomain
 from mooring.model.reference import ObjectReference
+from mooring.model.timestamp import to_seconds
 from mooring.reconcile.event_correlator import CorrelatedEvent, EventCorrelator, Occurrence
 from mooring.reconcile.metrics import RecorderCounts
 from mooring.reconcile.worker import lasting

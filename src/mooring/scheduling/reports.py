@@ -6,13 +6,14 @@ from enum import StrEnum
 import msgspec
 
 from mooring.client.contract import Client
-from mooring.clock import Clock, to_seconds
+from mooring.clock import Clock
 from mooring.errors import NotFound
 from mooring.model.condition import Condition, set_condition
 from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.reference import ObjectReference
+from mooring.model.timestamp import to_seconds
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder

@@ -6,8 +6,8 @@ from typing import Protocol
 import msgspec
 
 from mooring.csi.capability import ControllerCapability, PluginService, Writers, writers_of
-from mooring.csi.controller import AttachVolume, Capacity, CreateVolume
 from mooring.csi.outcome import Outcome
+from mooring.csi.requests import AttachVolume, Capacity, CreateVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState

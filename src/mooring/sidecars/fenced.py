@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from mooring.csi.controller import AttachVolume, Capacity, CreateVolume
 from mooring.csi.outcome import Outcome
+from mooring.csi.requests import AttachVolume, Capacity, CreateVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState

@@ -35,10 +35,10 @@ from mooring.node.status.report import Report
 from mooring.node.stuck import StuckVolumes
 from mooring.oci.host_root import HOST_DIRECTORY, put_away
 from mooring.oci.probe import Probed, probe
-from mooring.plugins.contract import Host
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import built_in
+from mooring.plugins.volume_host import Host
 from mooring.reconcile.metrics import LoopMetrics
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import lasting

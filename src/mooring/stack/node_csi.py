@@ -16,9 +16,9 @@ from mooring.node.registration.metrics import RegistrationMetrics
 from mooring.node.registration.run import Registrations
 from mooring.node.registration.served import volumes_of
 from mooring.node.run import NodeVolumes
-from mooring.plugins.contract import Host
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.csi.plugin import CsiPlugin
+from mooring.plugins.volume_host import Host
 from mooring.reconcile.reflector import Reflector
 from mooring.reconcile.worker import lasting
 

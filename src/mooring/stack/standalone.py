@@ -5,7 +5,7 @@ import random
 import socket
 import tempfile
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,10 @@ from mooring.stack.process import run_until, sparing, stop_asked
 if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
     from mooring.controllers.options import Recycling  # other roles do not load the controllers
+    from mooring.driver.settings import DriverSettings
+    from mooring.sidecars.options import SidecarOptions
+    from mooring.sidecars.provisioner.release import Release
+    from mooring.sidecars.role import Leases
     from mooring.stack.pods import Terms
 
 Build = Callable[[Loops], Awaitable[Role]]
@@ -73,8 +77,9 @@ def run_controllers(
 ) -> None:
     """The volume controllers; `makes_host_paths`: volumes in this machine's temporary directory."""
     from mooring.controllers import role
-    from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
     from mooring.controllers.options import Options
+    from mooring.plugins.host_path.provision import HostPathProvisioning
+    from mooring.plugins.host_path.volumes import HostPathPlugin
 
     mode = HostPathProvisioning.ON if makes_host_paths else HostPathProvisioning.OFF
     options = Options(HostPathPlugin(Path(tempfile.gettempdir()), mode), recycling, detaching)
@@ -115,6 +120,78 @@ def run_node(
         run_standalone(
             Candidate(NodeRole.name, f"mooring node {name} is running", build), wanted, say
         )
+
+
+def run_sidecars(
+    wanted: Standalone,
+    say: Say,
+    options: "SidecarOptions",
+    leases: "Leases",
+    sidecars: Sequence[str],
+    endpoints: Sequence[str],
+) -> None:
+    """For the drivers at these sockets. Leases are per driver and sidecar, not per process."""
+    from mooring.sidecars import role
+
+    async def build(loops: Loops) -> Role:
+        made = role.SidecarsRole(loops, options, leases, sidecars)
+        for endpoint in endpoints:
+            made.add_unnamed(endpoint)
+        return made
+
+    names = " and ".join(sorted(sidecars))
+    candidate = Candidate(role.NAME, f"mooring sidecar {names} is running", build)
+    run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
+
+
+def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> None:
+    """Offer the driver at `csi_address` to the node agent that watches `directory`.
+
+    `seen_as` is where that node agent finds the driver's socket. Raises: RoleDied when it refuses.
+    """
+    from mooring.csi import registrar
+    from mooring.csi.channel import Connection
+    from mooring.sidecars.driver_connection import DriverConnection
+
+    async def offer() -> None:
+        async with Connection(csi_address) as connection:
+            driver = await DriverConnection(connection, RealClock()).wait_ready()
+        say(f"mooring sidecar registrar offers {driver.name}")
+        await registrar.run(registrar.Offer(driver.name, seen_as, directory))
+
+    async def run() -> None:
+        await run_until(stop_asked(), {"registrar": offer})
+
+    uvloop.run(run())
+
+
+def run_release(kubeconfig: Path | None, wanted: "Release", say: Say) -> None:
+    """Raises: UsageError, ApiError, ConnectionLost."""
+    from mooring.sidecars.provisioner.release import release
+
+    async def run() -> None:
+        async with connect(kubeconfig, RealClock()) as client:
+            await release(client, wanted, say)
+
+    uvloop.run(run())
+
+
+def run_driver(settings: "DriverSettings", endpoint: str, say: Say) -> None:
+    """The bundled driver, until SIGTERM or SIGINT. Raises: UsageError."""
+    from mooring.driver.role import driver_of
+    from mooring.driver.serve import serving
+    from mooring.driver.settings import NAME
+
+    with driver_of(settings) as core:
+
+        async def run() -> None:
+            stop = stop_asked()
+            with LoopWatch():
+                async with serving(core, endpoint):
+                    say(f"{NAME} is serving at {endpoint}")
+                    await stop.wait()
+
+        uvloop.run(run())
 
 
 def run_standalone(candidate: Candidate, wanted: Standalone, say: Say) -> None:

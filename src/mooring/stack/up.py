@@ -33,8 +33,8 @@ from mooring.stack.data_directory import check_data_dir
 from mooring.stack.process import run_until, sparing, stop_asked
 
 if TYPE_CHECKING:
+    from mooring.driver.role import Bundled
     from mooring.reconcile.elected import Build
-    from mooring.stack.bundled import Bundled
     from mooring.stack.node import Place
 
 Say = Callable[[str], None]
@@ -126,7 +126,7 @@ def bundled(config: Config, place: "Place | None") -> "Iterator[Bundled | None]"
     if place is None or place.cannot:
         yield None
         return
-    from mooring.stack.bundled import bundled_driver
+    from mooring.driver.role import bundled_driver
 
     with bundled_driver(place.name, config.driver_state, place.layout) as driver:
         yield driver
@@ -142,10 +142,10 @@ async def build_roles(
     # Not at the top: these take 0.2 s, and by now the server answers already.
     from mooring.controllers import role as controllers
     from mooring.controllers.options import Options
+    from mooring.plugins.host_path.volumes import DataDirectoryVolumes
     from mooring.reconcile.elected import Candidate, ElectedRole
     from mooring.reconcile.shared_informer import SharedInformers
     from mooring.scheduling import role as scheduling
-    from mooring.stack.host_volumes import HostVolumes
 
     clock, chance = RealClock(), random.SystemRandom()
     try:
@@ -154,7 +154,7 @@ async def build_roles(
         raise UsageError(f"cannot make {config.volumes}: {error.strerror}") from error
     temporary = Path(tempfile.gettempdir())
     ours = (config.data_dir.resolve(), *(() if place is None else (place.layout.root,)))
-    host_path = HostVolumes(config.volumes, ours, temporary)
+    host_path = DataDirectoryVolumes(config.volumes, ours, temporary)
     options = Options(host_path)
     identity = _identity(server)
     informers = SharedInformers(_client_of(server, CONTROLLERS), clock, chance)
@@ -170,9 +170,11 @@ async def build_roles(
     ]
     if place is not None:
         from mooring.reconcile.lease import BESIDE_THE_SERVER
+        from mooring.reconcile.loops import Loops
+        from mooring.sidecars.options import SidecarOptions
+        from mooring.sidecars.role import Leases, SidecarsRole
         from mooring.stack.node import build_node
         from mooring.stack.pods import Terms
-        from mooring.stack.sidecars import SidecarsRole, Work
 
         terms = Terms(
             host_rootfs=config.host_rootfs,
@@ -182,19 +184,16 @@ async def build_roles(
             seccomp_default=config.seccomp_default,
             allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
         )
-        client = _client_of_node(server, place.name)
-        node = await build_node(client, clock, chance, place, terms)
-        work = Work(
-            lease_namespace=SIDECAR_LEASES,
-            lease_identity=identity,
-            lease_terms=BESIDE_THE_SERVER,
-        )
-        sidecars = SidecarsRole(_client_of(server, SIDECARS), clock, chance, work)
+        node = await build_node(_client_of_node(server, place.name), clock, chance, place, terms)
+        client = _client_of(server, SIDECARS)
+        loops = Loops(SidecarsRole.name, client, clock, chance, informers)
+        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER)
+        sidecars = SidecarsRole(loops, SidecarOptions(), leases)
         node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
         node.drivers.on_go(sidecars.remove)
         roles += (node, sidecars)
     if driver is not None:
-        from mooring.stack.bundled import DriverRole
+        from mooring.driver.role import DriverRole
 
         roles.append(DriverRole(_client_of(server, SIDECARS), clock, driver))
     return roles

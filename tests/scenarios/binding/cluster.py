@@ -15,25 +15,21 @@ from typing import Any
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.client.local import LocalClient
-from mooring.controllers.binding.contract import (
-    InTreePlugins,
-    Order,
-    PluginError,
-    Recycler,
-    Tell,
-)
 from mooring.controllers.binding.effects.recycle import (
     HOST_PATH_DEADLINE,
     NFS_DEADLINE,
     PodRecycler,
 )
-from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
+from mooring.controllers.binding.in_tree_plugins import InTreePlugins
 from mooring.controllers.binding.run import COMPONENT, Binder, BinderSettings, add_binder
 from mooring.controllers.protection import run as protection
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Plugin
+from mooring.plugins.contract import Order, PluginError, Recycler, TellRecycling
+from mooring.plugins.host_path.provision import HostPathProvisioning
+from mooring.plugins.host_path.volumes import HostPathPlugin
 from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
@@ -77,7 +73,7 @@ class FakePlugin:
         self.assets.discard(volume.name)
         await self.live()
 
-    async def recycle(self, volume: Volume, tell: Tell) -> None:
+    async def recycle(self, volume: Volume, tell: TellRecycling) -> None:
         await self._trouble()
 
     async def _trouble(self) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mooring.controllers.binding.contract import PluginError
 from mooring.errors import AlreadyExists, ServerError
 from mooring.model.wellknown import Annotation
+from mooring.plugins.contract import PluginError
 from tests.fakes.objects import (
     CLAIMS,
     CLASSES,

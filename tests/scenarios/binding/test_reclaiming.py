@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mooring.controllers.binding.contract import PluginError, VolumeInUse
 from mooring.model.wellknown import Annotation
+from mooring.plugins.contract import PluginError, VolumeInUse
 from tests.fakes.objects import CLAIMS, PODS, VOLUMES, Doc, a_claim, a_pod, a_volume
 from tests.scenarios.binding.cluster import FAKE, Cluster
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mooring.controllers.binding.contract import PluginError
 from mooring.model.storage_class import StorageClass
 from mooring.model.wellknown import Annotation
+from mooring.plugins.contract import PluginError
 from tests.fakes.objects import CLAIMS, CLASSES, VOLUMES, Doc, a_claim, a_class, a_volume
 from tests.scenarios.binding.cluster import FAKE
 from tests.scenarios.faults.world import World

@@ -18,7 +18,7 @@ from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.client.contract import Client
 from mooring.client.local import LocalClient
 from mooring.clock import RealClock
-from mooring.controllers.binding.contract import InTreePlugins
+from mooring.controllers.binding.in_tree_plugins import InTreePlugins
 from mooring.controllers.binding.run import add_binder
 from mooring.model.claim import Claim
 from mooring.model.volume import Volume

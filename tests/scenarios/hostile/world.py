@@ -17,8 +17,9 @@ from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER
 from mooring.apiserver.kinds.contract import Kind
 from mooring.client.local import LocalClient
 from mooring.controllers import role as controllers
-from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
 from mooring.controllers.options import Options
+from mooring.plugins.host_path.provision import HostPathProvisioning
+from mooring.plugins.host_path.volumes import HostPathPlugin
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role

@@ -31,9 +31,9 @@ from mooring.node.pod_life import Containers, NoContainers, PodLives
 from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.rebuild import confirm, rebuild
 from mooring.node.run import NodeVolumes
-from mooring.plugins.contract import Host
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import Registry, built_in
+from mooring.plugins.volume_host import Host
 from mooring.reconcile.recorder import Recorder
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.mounts import FakeMounts

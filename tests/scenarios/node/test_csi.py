@@ -20,11 +20,11 @@ from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.host import loop_device
 from mooring.model.wellknown import Plugin
 from mooring.node.registration.served import volumes_of
-from mooring.plugins.contract import Host
 from mooring.plugins.csi.attachment_name import CsiName, attachment_name
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.csi.plugin import CsiPlugin
 from mooring.plugins.registry import Registry, built_in
+from mooring.plugins.volume_host import Host
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.csi_played import Fault, MountingState, PlayedConnection, registered
 from tests.fakes.objects import ATTACHMENTS, NODES, PODS

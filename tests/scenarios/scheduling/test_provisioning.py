@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.controllers.binding.contract import PluginError
+from mooring.plugins.contract import PluginError
 from tests.fakes.objects import (
     CAPACITIES,
     CLAIMS,

@@ -5,35 +5,25 @@ With `writes` it dies before it can write once more; what it recorded is all tha
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS, SIDECARS
-from mooring.client.contract import EVERYTHING, Change, Scope
+from mooring.client.contract import EVERYTHING, Change, Client, Scope
 from mooring.client.local import LocalClient
-from mooring.controllers.binding.contract import InTreePlugins
+from mooring.controllers.binding.in_tree_plugins import InTreePlugins
 from mooring.controllers.binding.run import add_binder
 from mooring.controllers.protection import run as protection
-from mooring.model.attachment import Attachment
-from mooring.model.claim import Claim
-from mooring.model.csi_node import CsiNode
 from mooring.model.document import Doc
-from mooring.model.node import Node
-from mooring.model.storage_class import StorageClass
-from mooring.model.volume import Volume
+from mooring.model.event import Event
 from mooring.reconcile.loops import Loops
-from mooring.reconcile.recorder import Recorder
-from mooring.reconcile.reflector import Reflector
-from mooring.sidecars.attacher import caches as attacher_caches
-from mooring.sidecars.attacher.run import Attacher
-from mooring.sidecars.provisioner import caches as provisioner_caches
-from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
-from mooring.sidecars.provisioner.run import Provisioner
-from mooring.sidecars.provisioner.settings import AS_UPSTREAM, Settings
-from mooring.sidecars.watched import Watched
+from mooring.sidecars.attacher import run as attacher
+from mooring.sidecars.options import SidecarOptions
+from mooring.sidecars.provisioner import run as provisioner
+from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
 from tests.fakes.objects import (
@@ -62,11 +52,13 @@ SELECTED = "volume.kubernetes.io/selected-node"
 class Refusing(Mortal):
     """A client that refuses as told: by call, as in `create PersistentVolume`.
 
+    Events are no calls: they are written by `events`, dead or alive.
     Watches of the kinds in `hold` bring nothing before `let_through`.
     """
 
-    def __init__(self, client: Any, writes: int) -> None:
+    def __init__(self, client: Any, writes: int, events: Any) -> None:
         super().__init__(client, writes)
+        self._events = events
         self.refusals: dict[str, list[Exception]] = {}
         self.calls: list[str] = []
         self._held: set[Any] = set()
@@ -96,14 +88,20 @@ class Refusing(Mortal):
             yield change
 
     async def get(self, kind: Any, key: Any) -> Any:
+        if kind is Event:
+            return await self._events.get(kind, key)
         self._ask(f"get {kind.resource.kind}", counts=False)
         return await super().get(kind, key)
 
     async def create(self, kind: Any, doc: Doc) -> Any:
+        if kind is Event:
+            return await self._events.create(kind, doc)
         self._ask(f"create {kind.resource.kind}")
         return await super().create(kind, doc)
 
     async def patch(self, seen: Any, change: Doc, part: Any = None) -> Any:
+        if isinstance(seen, Event):
+            return await self._events.patch(seen, change)
         self._ask(f"patch {seen.resource.kind}")
         return await (super().patch(seen, change, part) if part else super().patch(seen, change))
 
@@ -123,7 +121,7 @@ class Cluster:
         self.api = api
         self.clock = api.clock
         self.driver = FakeDriver()
-        self.settings: Settings = AS_UPSTREAM
+        self.options: ProvisionerOptions = AS_UPSTREAM
 
     # running things
 
@@ -133,45 +131,35 @@ class Cluster:
         loops = Loops("controllers", self.client(), self.clock, Random(3))  # noqa: S311  no secret
         add_binder(loops, InTreePlugins({}, {}, {}))
         protection.build(loops, NO_OPTIONS)
-        async with self._owned([loops.run()]):
+        async with self.running(loops):
             yield
 
     @asynccontextmanager
     async def provisioner(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
-        client = Refusing(self.client_of_sidecar(), writes)
-        kinds = (Claim, Volume, StorageClass, Node, CsiNode, Attachment)
-        known = [self.informer(client, kind) for kind in kinds]
-        recorder = Recorder(self.client(), self.clock, Random(5), "provisioner")  # noqa: S311  no secret
-        working = Provisioner(
-            client,
-            self.clock,
-            Random(7),  # noqa: S311  no secret
-            recorder,
-            self.driver.driver,
-            provisioner_caches.Caches(*map(Watched, known)),
-            ProvisionerMetrics(),
-            self.settings,
-        )
-        async with self._owned([*(each.run() for each in known), recorder.run(), working.run()]):
+        client = Refusing(self.client_of_sidecar(), writes, self.client())
+        loops = self.loops(client)
+        provisioner.build(loops, self.driver.driver, SidecarOptions(self.options))
+        async with self.running(loops):
             yield client
 
     @asynccontextmanager
     async def attacher(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
-        client = Refusing(self.client_of_sidecar(), writes)
-        known = [self.informer(client, kind) for kind in (Attachment, Volume, CsiNode)]
-        caches = attacher_caches.Caches(*map(Watched, known))
-        working = Attacher(client, self.clock, self.driver.driver, caches)
-        async with self._owned([*(each.run() for each in known), working.run()]):
+        client = Refusing(self.client_of_sidecar(), writes, self.client())
+        loops = self.loops(client)
+        attacher.build(loops, self.driver.driver, SidecarOptions(self.options))
+        async with self.running(loops):
             yield client
 
+    def loops(self, client: Client) -> Loops:
+        return Loops("sidecars", client, self.clock, Random(7))  # noqa: S311  no secret
+
     @asynccontextmanager
-    async def _owned(self, parts: Sequence[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    async def running(self, loops: Loops) -> AsyncIterator[None]:
         async with asyncio.TaskGroup() as tasks:
-            owned = [tasks.create_task(part) for part in parts]
+            running = tasks.create_task(loops.run())
             await self.settle()
             yield
-            for task in owned:
-                task.cancel()
+            running.cancel()
 
     def client(self) -> LocalClient:
         return LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS))
@@ -180,10 +168,6 @@ class Cluster:
         """With the rights of one, and no more."""
         parts = self.api.parts
         return LocalClient(InProcessApi(parts.backend, SIDECARS, check=parts.access.check))
-
-    def informer(self, client: Any, kind: Any) -> Any:
-        chance = Random(11)  # noqa: S311  not for secrets
-        return Reflector(client, kind, EVERYTHING, self.clock, chance)
 
     async def settle(self) -> None:
         await settle(TURNS)

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from mooring.csi.capability import ControllerCapability, PluginService
-from mooring.csi.controller import AttachVolume, Capacity, CreateVolume
 from mooring.csi.outcome import TABLES, Code, Done, Outcome, Refused, judge
+from mooring.csi.requests import AttachVolume, Capacity, CreateVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState

@@ -7,13 +7,13 @@ looks at the objects, as they are then, before it destroys anything.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from mooring.client.contract import EVERYTHING
+from mooring.client.contract import EVERYTHING, Scope
 from mooring.csi.outcome import Code, Outcome
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.volume import Volume as Made
@@ -27,16 +27,13 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
-from mooring.reconcile.recorder import Recorder
-from mooring.reconcile.reflector import Reflector
-from mooring.sidecars.attacher import caches as attacher_caches
-from mooring.sidecars.attacher.run import Attacher
-from mooring.sidecars.provisioner import caches as provisioner_caches
-from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
-from mooring.sidecars.provisioner.run import Provisioner
-from mooring.sidecars.watched import Watched
-from tests.fakes.client import FakeClient, FakeServer
+from mooring.reconcile.loops import Loops
+from mooring.reconcile.shared_informer import SharedInformers
+from mooring.sidecars.options import SidecarOptions
+from mooring.sidecars.role import SIDECARS
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.objects import a_class, a_volume, an_attachment
 from tests.scenarios.sidecars.driver import NAME, After, Fails, FakeDriver
 
@@ -85,6 +82,26 @@ class EditedClient(FakeClient):
         return await super()._call(verb, resource, key, served)
 
 
+class WatchPerKind(FakeClient):
+    """Each kind is listed and watched by a client of its own, which can be held back or cut."""
+
+    def __init__(
+        self, server: FakeServer, clock: VirtualClock, watches: Mapping[Any, FakeClient]
+    ) -> None:
+        super().__init__(server, clock)
+        self._watches = watches
+        self._others = FakeClient(server, clock)
+
+    async def list(self, kind: Any, scope: Scope = EVERYTHING) -> Any:
+        return await self._of(kind).list(kind, scope)
+
+    def watch(self, kind: Any, version: str, scope: Scope = EVERYTHING) -> Any:
+        return self._of(kind).watch(kind, version, scope)
+
+    def _of(self, kind: Any) -> FakeClient:
+        return self._watches.get(kind) or self._others
+
+
 class World:
     def __init__(self, volumes: int) -> None:
         self.clock = VirtualClock()
@@ -109,34 +126,24 @@ class World:
     @asynccontextmanager
     async def sidecars(self) -> AsyncIterator[None]:
         """A provisioner and an attacher, as one process; leaving kills it."""
-        client = EditedClient(self.server, self.clock, self._edit)
         chance = Random(1)  # noqa: S311  no secret
         self._watches = {kind: FakeClient(self.server, self.clock) for kind in KINDS}
-        known: dict[Any, Any] = {
-            kind: Reflector(self._watches[kind], kind, EVERYTHING, self.clock, chance)
-            for kind in KINDS
-        }
-        watched = {kind: Watched(informer) for kind, informer in known.items()}
-        recorder = Recorder(FakeClient(self.server, self.clock), self.clock, chance, "sidecars")
-        driver = self.driver.driver
-        provisioner = Provisioner(
-            client,
-            self.clock,
-            chance,
-            recorder,
-            driver,
-            provisioner_caches.Caches(*(watched[kind] for kind in KINDS)),
-            ProvisionerMetrics(),
-        )
-        links = (watched[Attachment], watched[Volume], watched[CsiNode])
-        attacher = Attacher(client, self.clock, driver, attacher_caches.Caches(*links))
+        watching = WatchPerKind(self.server, self.clock, self._watches)
+        informers = SharedInformers(watching, self.clock, chance)
+        role = Loops("sidecars", self.client(), self.clock, chance, informers)
+        parts = [role.part(self.client()) for _ in SIDECARS]
+        for part, sidecar in zip(parts, SIDECARS.values(), strict=True):
+            sidecar.build(part, self.driver.driver, SidecarOptions())
         async with asyncio.TaskGroup() as tasks:
-            parts = (*known.values(), recorder, provisioner, attacher)
-            owned = [tasks.create_task(part.run()) for part in parts]
+            owned = [tasks.create_task(informers.run())]
+            owned += [tasks.create_task(part.run()) for part in parts]
             await settle(TURNS)
             yield
             for task in owned:
                 task.cancel()
+
+    def client(self) -> EditedClient:
+        return EditedClient(self.server, self.clock, self._edit)
 
     async def passes(self, seconds: float) -> None:
         await self.clock.advance(seconds)

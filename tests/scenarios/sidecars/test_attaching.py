@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from mooring.csi.capability import ControllerCapability, Mount, VolumeCapability, WireMode
-from mooring.csi.controller import AttachVolume
 from mooring.csi.outcome import Code
+from mooring.csi.requests import AttachVolume
 from mooring.errors import Conflict
 from tests.fakes.objects import ATTACHMENTS, CSI_NODES, NODES, VOLUMES
 from tests.scenarios.sidecars.cluster import Cluster

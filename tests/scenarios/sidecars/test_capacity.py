@@ -1,6 +1,5 @@
 """How much room there is, told for classes that bind late in every place that nodes are in."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,17 +8,9 @@ import pytest
 
 from mooring.csi.capability import ControllerCapability
 from mooring.csi.outcome import Code
-from mooring.model.attachment import Attachment
-from mooring.model.claim import Claim
-from mooring.model.csi_driver import CsiDriver
-from mooring.model.csi_node import CsiNode
-from mooring.model.node import Node
-from mooring.model.storage_capacity import StorageCapacity
-from mooring.model.storage_class import StorageClass
-from mooring.model.volume import Volume
 from mooring.sidecars.provisioner.caches import Caches
-from mooring.sidecars.provisioner.capacity.run import CapacityCaches, CapacityTeller
-from mooring.sidecars.watched import Watched
+from mooring.sidecars.provisioner.capacity import run as capacity
+from mooring.sidecars.provisioner.capacity.run import CapacityController
 from tests.fakes.objects import CAPACITIES, CLASSES, DRIVERS, NODES, a_driver
 from tests.scenarios.sidecars.cluster import Cluster
 from tests.scenarios.sidecars.driver import NAME, Fails
@@ -29,20 +20,11 @@ GI = 1 << 30
 
 
 @asynccontextmanager
-async def telling(cluster: Cluster) -> AsyncIterator[CapacityTeller]:
-    client = cluster.client_of_sidecar()
-    kinds = (Claim, Volume, StorageClass, Node, CsiNode, Attachment, CsiDriver, StorageCapacity)
-    known = [cluster.informer(client, kind) for kind in kinds]
-    shared = Caches(*map(Watched, known[:6]))
-    own = CapacityCaches(*map(Watched, known[6:]))
-    driver = cluster.driver.driver
-    teller = CapacityTeller(client, cluster.clock, driver, shared, own, "default")
-    async with asyncio.TaskGroup() as tasks:
-        owned = [tasks.create_task(part.run()) for part in (*known, teller)]
-        await cluster.settle()
-        yield teller
-        for task in owned:
-            task.cancel()
+async def telling(cluster: Cluster) -> AsyncIterator[CapacityController]:
+    loops = cluster.loops(cluster.client_of_sidecar())
+    controller = capacity.build(loops, cluster.driver.driver, Caches(loops), "default")
+    async with cluster.running(loops):
+        yield controller
 
 
 async def told(cluster: Cluster) -> dict[tuple[str, str], str]:
@@ -92,10 +74,10 @@ async def test_what_changed_is_found_within_a_minute(zones: Cluster) -> None:
 
 
 async def test_volumes_that_come_have_the_room_asked_for_soon_and_once(zones: Cluster) -> None:
-    async with telling(zones) as teller:
+    async with telling(zones) as controller:
         asked = zones.driver.count("capacity")
         for _ in range(50):
-            teller.volumes_changed()
+            controller.volumes_changed()
         zones.driver.room["z2"] = 19 * GI
         await zones.passes(1)
         assert zones.driver.count("capacity") == asked + 2

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mooring.csi.controller import CreateVolume
 from mooring.csi.outcome import Code
+from mooring.csi.requests import CreateVolume
 from mooring.csi.topology import Topology
-from mooring.sidecars.provisioner.settings import Settings
+from mooring.sidecars.provisioner.options import ProvisionerOptions
 from tests.fakes.objects import CLAIMS, NODES
 from tests.scenarios.sidecars.cluster import INTENT, SELECTED, Cluster
 from tests.scenarios.sidecars.driver import After, Fails
@@ -100,7 +100,7 @@ async def test_claims_of_a_stateful_set_start_in_different_zones(zones: Cluster)
 
 
 async def test_a_strict_place_outside_of_what_is_allowed_is_an_error(zones: Cluster) -> None:
-    zones.settings = Settings(strict_topology=True)
+    zones.options = ProvisionerOptions(strict_topology=True)
     allowed = [{"matchLabelExpressions": [{"key": "zone", "values": ["z0", "z2"]}]}]
     await zones.storage_class(**LATE, allowedTopologies=allowed)
     async with zones.provisioner():

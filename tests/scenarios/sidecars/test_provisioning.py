@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from mooring.csi.capability import Block, ControllerCapability, Mount, WireMode
-from mooring.csi.controller import CreateVolume
 from mooring.csi.outcome import Code
+from mooring.csi.requests import CreateVolume
 from mooring.errors import AlreadyExists, InternalError
-from mooring.sidecars.provisioner.settings import Settings
+from mooring.sidecars.provisioner.options import ProvisionerOptions
 from tests.fakes.objects import CLAIMS, CLASSES, VOLUMES, a_class
 from tests.scenarios.sidecars.cluster import FINALIZER, INTENT, Cluster
 from tests.scenarios.sidecars.driver import NAME, After, Dies, Fails, Makes, Waits
@@ -328,7 +328,9 @@ async def test_a_driver_that_cannot_create_says_so(cluster: Cluster) -> None:
 
 
 async def test_drivers_are_told_names_when_asked_to(cluster: Cluster) -> None:
-    cluster.settings = Settings(extra_create_metadata=True, controller_publish_readonly=True)
+    cluster.options = ProvisionerOptions(
+        extra_create_metadata=True, controller_publish_readonly=True
+    )
     await cluster.storage_class()
     async with cluster.provisioner():
         claim = await cluster.claim(accessModes=["ReadOnlyMany"])

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from mooring.csi.controller import CreateVolume
 from mooring.csi.outcome import Code
+from mooring.csi.requests import CreateVolume
 from tests.fakes.objects import (
     CLAIMS,
     CLASSES,

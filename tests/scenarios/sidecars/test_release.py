@@ -2,7 +2,7 @@
 
 import json
 
-from mooring.stack.release import Release, release
+from mooring.sidecars.provisioner.release import Release, release
 from tests.fakes.objects import CLAIMS, VOLUMES, a_claim, a_volume
 from tests.scenarios.sidecars.cluster import INTENT, Cluster
 from tests.scenarios.sidecars.driver import NAME

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mooring.csi.controller import CreateVolume
 from mooring.csi.outcome import Code
+from mooring.csi.requests import CreateVolume
 from mooring.csi.volume import FromSnapshot, FromVolume
 from tests.fakes.objects import (
     CLAIMS,

@@ -4,7 +4,9 @@ import pytest
 from typer.testing import CliRunner
 
 from mooring.cli import app
+from mooring.cli.sidecar import SERVED
 from mooring.errors import UsageError
+from mooring.sidecars.role import SIDECARS
 
 REFUSED = {
     "a sidecar that is not there yet": (
@@ -43,3 +45,7 @@ def test_a_misspelt_role_is_named_even_without_a_socket() -> None:
     result = CliRunner().invoke(app, ["sidecar", "relese"])
     assert isinstance(result.exception, UsageError)
     assert str(result.exception).startswith("there is no sidecar 'relese'; choose one of ")
+
+
+def test_every_sidecar_can_be_asked_for() -> None:
+    assert set(SERVED) == set(SIDECARS)

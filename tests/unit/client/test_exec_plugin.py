@@ -16,9 +16,9 @@ from mooring.client import exec_plugin
 from mooring.client.credentials import Proof
 from mooring.client.exec_plugin import FromPlugin, Plugin
 from mooring.client.kubeconfig import Surroundings, find_endpoint
-from mooring.clock import to_seconds
 from mooring.errors import UsageError
 from mooring.model.secret_value import SecretValue
+from mooring.model.timestamp import to_seconds
 from tests.fakes.clock import VirtualClock
 from tests.unit.client.kubeconfigs import a_kubeconfig, encoded, shown, written
 

@@ -18,7 +18,6 @@ from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.client.contract import Scope
 from mooring.client.local import LocalClient
 from mooring.controllers import role
-from mooring.controllers.binding.host_path import HostPathPlugin, HostPathProvisioning
 from mooring.controllers.options import Options
 from mooring.errors import StoreError
 from mooring.model.document import Doc
@@ -26,6 +25,8 @@ from mooring.model.keys import Key
 from mooring.model.meta import Resource
 from mooring.model.wellknown import Annotation
 from mooring.plugins.csi.attachment_name import attachment_name
+from mooring.plugins.host_path.provision import HostPathProvisioning
+from mooring.plugins.host_path.volumes import HostPathPlugin
 from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
 from tests.fakes.objects import (

@@ -11,11 +11,12 @@ import grpc.aio
 import pytest
 
 from mooring.csi.channel import LONGEST_TEXT, Connection, Observation, method, target_of
-from mooring.csi.controller import Controller, CreateVolume
+from mooring.csi.controller import Controller
 from mooring.csi.identity import Identity
 from mooring.csi.node import Node
 from mooring.csi.outcome import Code, Done, Outcome, Refused, Uncertain
 from mooring.csi.proto import csi_pb2
+from mooring.csi.requests import CreateVolume
 from mooring.csi.secrets import NO_SECRETS
 from tests.fakes.csi_calls import CAPABILITY, EVERY_CALL, GIB
 from tests.fakes.csi_driver import After, Dies, Fails, FakeCsiDriver, Hangs, Replies, Waits

@@ -4,19 +4,19 @@ import pytest
 
 from mooring.csi.capability import Block, ControllerCapability, Mount, VolumeCapability, WireMode
 from mooring.csi.channel import Connection
-from mooring.csi.controller import (
+from mooring.csi.controller import Controller
+from mooring.csi.outcome import Code, Done, Refused, Uncertain
+from mooring.csi.pages import Page
+from mooring.csi.proto import csi_pb2 as pb
+from mooring.csi.requests import (
     AttachVolume,
     Capacity,
-    Controller,
     CreateVolume,
     Expanded,
     ExpandVolume,
     ValidateVolume,
     Validation,
 )
-from mooring.csi.outcome import Code, Done, Refused, Uncertain
-from mooring.csi.pages import Page
-from mooring.csi.proto import csi_pb2 as pb
 from mooring.csi.secrets import Secrets
 from mooring.csi.topology import Topology, TopologyRequirement
 from mooring.csi.volume import (

@@ -4,8 +4,9 @@ import pytest
 
 from mooring.csi.capability import Expansion, PluginService
 from mooring.csi.channel import Connection
-from mooring.csi.identity import DriverInfo, Identity, PluginCapabilities
+from mooring.csi.identity import Identity
 from mooring.csi.outcome import Done, Uncertain
+from mooring.csi.requests import DriverInfo, PluginCapabilities
 from tests.fakes.csi_driver import FakeCsiDriver
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from mooring.csi.capability import Block, VolumeCapability, WireMode
 from mooring.csi.channel import Connection
-from mooring.csi.node import ExpandOnNode, Node, NodeInfo, PublishVolume, StageVolume
+from mooring.csi.node import Node
 from mooring.csi.outcome import Code, Done, Refused, Uncertain
 from mooring.csi.proto import csi_pb2 as pb
+from mooring.csi.requests import ExpandOnNode, NodeInfo, PublishVolume, StageVolume
 from mooring.csi.secrets import Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import CapacityRange, Condition, Unit, Usage, VolumeStats

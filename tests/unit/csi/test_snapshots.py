@@ -7,7 +7,8 @@ import pytest
 from mooring.csi.channel import Connection
 from mooring.csi.outcome import Code, Done, Refused, Uncertain
 from mooring.csi.proto import csi_pb2 as pb
-from mooring.csi.snapshots import CreateSnapshot, ListSnapshots, Snapshots
+from mooring.csi.requests import CreateSnapshot, ListSnapshots
+from mooring.csi.snapshots import Snapshots
 from mooring.csi.volume import Snapshot
 from tests.fakes.csi_driver import FakeCsiDriver, Replies
 

@@ -27,8 +27,9 @@ from mooring.model.secret import Secret
 from mooring.model.selector import SelectorDocument
 from mooring.model.trust_bundle import TrustBundle
 from mooring.node.objects import ApiObjects
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 
 SETTINGS = Key("ns", "settings")
 PASSWORD = Key("ns", "password")

@@ -8,8 +8,9 @@ import pytest
 
 from mooring.model.node import Node
 from mooring.node.own_node import WatchedNode
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 
 NAME = "worker-1"
 ATTACHED = {"volumesAttached": [{"name": "v", "devicePath": "/dev/x"}]}

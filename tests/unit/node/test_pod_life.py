@@ -18,8 +18,9 @@ from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.run import NodeVolumes
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import Registry
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.inline_threads import install_inline_threads
 from tests.fakes.mounts import FakeMounts
 from tests.fakes.plugins import Backend, FakePlugin

@@ -32,8 +32,9 @@ from mooring.node.machine import Machine
 from mooring.node.populate import MOST_ERRORS, READS_AT_ONCE, Populated, Populator
 from mooring.plugins.registry import Registry
 from mooring.reconcile.recorder import Recorder
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.mounts import FakeMounts
 from tests.fakes.plugins import Backend, FakeCloudDisk, FakePlugin
 from tests.unit.plugins.world import a_host

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from mooring.client.contract import Action, posted
-from mooring.clock import to_seconds
 from mooring.errors import ConnectionLost, MooringError, NotFound
 from mooring.model.keys import Key
+from mooring.model.timestamp import to_seconds
 from mooring.node.tokens import MOST_JITTER_SECONDS, Tokens
-from mooring.plugins.contract import NotStarted, TokenWish
-from tests.fakes.client import FakeClient, FakeServer
+from mooring.plugins.contract import NotStarted
+from mooring.plugins.volume_host import TokenWish
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 
 HOUR = 3600
 ACCOUNT = Key("ns", "default")

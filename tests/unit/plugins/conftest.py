@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mooring.plugins.contract import Host
+from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.objects import PlayedApi, a_full_api
 from tests.unit.plugins.world import a_host

@@ -26,7 +26,7 @@ from mooring.model.secret import Secret
 from mooring.model.secret_value import SecretValue
 from mooring.model.selector import SelectorDocument
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import Token, TokenWish
+from mooring.plugins.volume_host import Token, TokenWish
 from tests.unit.plugins.world import MANY_BYTES, EmptyApi, a_pod, inline
 
 NAMESPACE = "default"

@@ -5,8 +5,8 @@ import pytest
 from mooring.model.pod_volume import KeyToPath
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.config_map import ConfigMapPlugin
-from mooring.plugins.contract import Host
 from mooring.plugins.payload import Incomplete
+from mooring.plugins.volume_host import Host
 from mooring.plugins.written import WrittenMounter
 from tests.unit.plugins.objects import PlayedApi, a_config_map_use
 from tests.unit.plugins.world import a_pod, a_request

@@ -11,14 +11,15 @@ from mooring.model.pod_volume import EmptyDirSource, ImageSource, PodVolume
 from mooring.model.volume_source import HostPathSource
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.config_map import ConfigMapPlugin
-from mooring.plugins.contract import Host, Plugin
+from mooring.plugins.contract import Plugin
 from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
-from mooring.plugins.host_path import HostPath
+from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
 from mooring.plugins.projected import ProjectedPlugin
 from mooring.plugins.secret import SecretPlugin
+from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.contract_suite import NewWorld, PluginContract
 from tests.unit.plugins.cuts import CutMounts

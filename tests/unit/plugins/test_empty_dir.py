@@ -12,7 +12,7 @@ from mooring.host.mountinfo import MountTable
 from mooring.model import quantity
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import EmptyDirSource, PodVolume
-from mooring.plugins.contract import Attributes, Host, Uncertain, VolumeError
+from mooring.plugins.contract import Attributes, Uncertain, VolumeError
 from mooring.plugins.empty_dir import EmptyDir, ScratchDirectory, wrapped_scratch
 from mooring.plugins.medium import (
     ON_DISK,
@@ -22,6 +22,7 @@ from mooring.plugins.medium import (
     swap_rule_here,
     tmpfs_options,
 )
+from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts, MountCall
 from tests.unit.plugins.cuts import Crash, CutMounts
 from tests.unit.plugins.world import POD_UID, a_container, a_host, a_pod, a_request, inline

@@ -11,9 +11,10 @@ import pytest
 
 from mooring.model.pod_volume import GitRepoSource, PodVolume
 from mooring.plugins import git_repo
-from mooring.plugins.contract import Attributes, Host, VolumeError
+from mooring.plugins.contract import Attributes, VolumeError
 from mooring.plugins.git_repo import GitRepo, GitRepoMounter, check_source, git
 from mooring.plugins.registry import built_in
+from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.contract_suite import NewWorld, PluginContract
 from tests.unit.plugins.cuts import CutMounts

@@ -15,11 +15,11 @@ from mooring.plugins.contract import (
     Attributes,
     DeviceRequest,
     GrowthRequest,
-    Host,
     OwnershipPolicy,
     VolumeError,
 )
 from mooring.plugins.local import NAME, Local
+from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.world import (
     POD_UID,

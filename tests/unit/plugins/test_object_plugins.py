@@ -15,13 +15,14 @@ from mooring.model.pod_volume import (
 )
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.config_map import ConfigMapPlugin
-from mooring.plugins.contract import Attributes, Host, Plugin, VolumeError
+from mooring.plugins.contract import Attributes, Plugin, VolumeError
 from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.medium import InMemory, Swap, swap_rule_here, tmpfs_options
 from mooring.plugins.payload import Incomplete
 from mooring.plugins.projected import ProjectedPlugin
 from mooring.plugins.registry import built_in
 from mooring.plugins.secret import SecretPlugin
+from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts, MountCall
 from tests.unit.plugins.objects import (
     ALL_SOURCES,

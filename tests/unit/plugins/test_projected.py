@@ -21,10 +21,11 @@ from mooring.model.pod_volume import (
 )
 from mooring.model.secret import Secret
 from mooring.model.selector import Expression, SelectorDocument
-from mooring.plugins.contract import Host, MountRequest, TokenWish
+from mooring.plugins.contract import MountRequest
 from mooring.plugins.payload import Files, Incomplete
 from mooring.plugins.projected import ProjectedPlugin
 from mooring.plugins.projections import Projections
+from mooring.plugins.volume_host import Host, TokenWish
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.objects import (
     ALL_SOURCES,

@@ -5,9 +5,9 @@ import pytest
 from mooring.errors import ConnectionLost
 from mooring.model.pod_volume import KeyToPath
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import Host
 from mooring.plugins.payload import Incomplete
 from mooring.plugins.secret import SecretPlugin
+from mooring.plugins.volume_host import Host
 from mooring.plugins.written import WrittenMounter
 from tests.unit.plugins.objects import PlayedApi, a_secret_use
 from tests.unit.plugins.world import a_pod, a_request

@@ -12,10 +12,11 @@ from mooring.host import ownership
 from mooring.host.atomic_dir import FileContent
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import VolumeMount
-from mooring.plugins.contract import Attributes, Host, MountRequest, Uncertain
+from mooring.plugins.contract import Attributes, MountRequest, Uncertain
 from mooring.plugins.empty_dir import ScratchDirectory, wrapped_scratch
 from mooring.plugins.medium import ON_DISK, InMemory, Medium
 from mooring.plugins.payload import Files, Incomplete
+from mooring.plugins.volume_host import Host
 from mooring.plugins.written import WrittenMounter
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.world import POD_UID, a_container, a_pod, a_request

@@ -23,16 +23,9 @@ from mooring.model.selector import SelectorDocument
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_source import LocalSource
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import (
-    DeviceMountable,
-    DeviceRequest,
-    Host,
-    MountRequest,
-    Plugin,
-    Token,
-    TokenWish,
-)
+from mooring.plugins.contract import DeviceMountable, DeviceRequest, MountRequest, Plugin
 from mooring.plugins.layout import Layout
+from mooring.plugins.volume_host import Host, Token, TokenWish
 from tests.fakes.clock import VirtualClock
 
 POD_UID = "1c5d3a0e-0000-4000-8000-000000000001"

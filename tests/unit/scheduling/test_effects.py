@@ -11,8 +11,9 @@ from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.scheduling.effects import Assigned, assign, reserve, select_node
 from tests.fakes import objects
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock
+from tests.fakes.fake_server import FakeServer
 
 WEB = Key("default", "web")
 

@@ -16,8 +16,9 @@ from mooring.reconcile.reflector import Reflector
 from mooring.reconcile.worker import work
 from mooring.scheduling.reports import LONGEST_NOTE, Reason, Reports, shortened
 from tests.fakes import objects
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 
 WEB = Key("default", "web")
 

@@ -21,8 +21,9 @@ from mooring.model.wellknown import Annotation
 from mooring.reconcile.loops import Loops
 from mooring.scheduling.role import NAME, build
 from tests.fakes import objects
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 from tests.scenarios.scheduling.cluster import (
     a_local_volume,
     a_pod_with,

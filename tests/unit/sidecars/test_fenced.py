@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from mooring.csi.controller import AttachVolume, CreateVolume
+from mooring.csi.requests import AttachVolume, CreateVolume
 from mooring.model.keys import Key
 from mooring.reconcile.leadership import Leadership, NotLeading
 from mooring.sidecars.driver import Calls

@@ -10,8 +10,8 @@ import pytest
 
 from mooring.apiserver.auth.pki import Pki
 from mooring.csi.outcome import Code
+from mooring.csi.plugin_info import RegistrationStatus
 from mooring.csi.proto import csi_pb2 as pb
-from mooring.csi.registration import RegistrationStatus
 from tests.fakes.api import make_pki, running_api
 from tests.fakes.csi_driver import After, Dies, Fails, FakeCsiDriver
 from tests.fakes.csi_node import NODE, CsiNodeWorld

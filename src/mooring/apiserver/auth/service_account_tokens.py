@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from mooring.apiserver.auth import user
 from mooring.apiserver.auth.tokens import Token
 from mooring.apiserver.auth.user import User
-from mooring.clock import to_seconds
 from mooring.model.document import Doc
+from mooring.model.timestamp import to_seconds
 
 _ALGORITHM = "ES256"
 _LEEWAY = timedelta(minutes=1)  # a clock set back a little; a deletion that is just under way

@@ -11,11 +11,11 @@ from mooring.apiserver.auth.service_account_tokens import (
     Subject,
 )
 from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found_as, replaced
-from mooring.clock import to_seconds
 from mooring.errors import BadRequest
 from mooring.model import field_error
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError
+from mooring.model.timestamp import to_seconds
 
 _KIND = "TokenRequest"
 _SHORTEST = 600  # seconds

@@ -23,10 +23,11 @@ from mooring.apiserver.codec.yaml_body import read_yaml
 from mooring.apiserver.limits.json_size import fits
 from mooring.apiserver.limits.short_memo import short_memo
 from mooring.apiserver.request.refusals import invalid_as
-from mooring.apiserver.schema.check import WrongType, conform, prune, spell_path
+from mooring.apiserver.schema.check import conform, prune, spell_path
 from mooring.apiserver.schema.json_text import read_json
 from mooring.apiserver.schema.pairs import Read, Trail, position, repeated
 from mooring.apiserver.schema.reader import read_exact
+from mooring.apiserver.schema.wrong_type import WrongType
 from mooring.errors import ApiError, BadRequest, UnsupportedMedia
 from mooring.model.document import Doc
 from mooring.model.field_error import type_invalid

@@ -17,9 +17,9 @@ from mooring.apiserver.verbs.answering import answer_entry, answer_status
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.changing import change_of, is_held, stored_form
 from mooring.apiserver.verbs.decoding import check_size
-from mooring.clock import to_seconds
 from mooring.model.document import Doc
 from mooring.model.field_error import invalid, not_supported
+from mooring.model.timestamp import to_seconds
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 LONGEST_GRACE = (2**63 - 1) // 10**9  # seconds

@@ -13,8 +13,9 @@ from mooring.apiserver.documents.document import encode
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.patching.copying import copied
 from mooring.apiserver.request.refusals import invalid_as
-from mooring.apiserver.schema.check import WrongType, conform
+from mooring.apiserver.schema.check import conform
 from mooring.apiserver.schema.reader import read_exact
+from mooring.apiserver.schema.wrong_type import WrongType
 from mooring.apiserver.verbs.backend import Call
 from mooring.apiserver.verbs.before_write import match_namespace
 from mooring.apiserver.verbs.update import check_name

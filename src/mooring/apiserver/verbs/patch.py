@@ -18,10 +18,11 @@ from mooring.apiserver.patching.strategic import strategic
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.options import WriteOptions, check_patch, write_options
 from mooring.apiserver.request.refusals import conflict, invalid_as
-from mooring.apiserver.schema.check import WrongType, conform, spell_path
+from mooring.apiserver.schema.check import conform, spell_path
 from mooring.apiserver.schema.json_text import read_json
 from mooring.apiserver.schema.pairs import Read, repeated
 from mooring.apiserver.schema.reader import conform_whole
+from mooring.apiserver.schema.wrong_type import WrongType
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.before_write import (
     change_warnings,

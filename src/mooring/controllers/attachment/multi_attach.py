@@ -10,7 +10,6 @@ from datetime import timedelta
 import msgspec
 from msgspec.structs import replace
 
-from mooring.clock import to_seconds
 from mooring.controllers.attachment.actual import RecordedEvents, State
 from mooring.controllers.attachment.force_detach import Held, decide_gate
 from mooring.controllers.attachment.plan import (
@@ -24,6 +23,7 @@ from mooring.controllers.attachment.view import VolumeOnNodeView, VolumeView
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.model.steps import Emit
+from mooring.model.timestamp import to_seconds
 from mooring.model.wellknown import TaintKey
 
 RECORD_AGAIN_SECONDS = 300.0  # a wait that goes on is shown again

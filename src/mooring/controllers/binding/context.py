@@ -7,7 +7,7 @@ import msgspec
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.controllers.binding.caches import Caches
-from mooring.controllers.binding.contract import InTreePlugins
+from mooring.controllers.binding.in_tree_plugins import InTreePlugins
 from mooring.controllers.binding.metrics import BinderMetrics
 from mooring.controllers.binding.plan import Reason
 from mooring.model.claim import Claim

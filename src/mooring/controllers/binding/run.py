@@ -16,7 +16,6 @@ from mooring.clock import Clock
 from mooring.controllers.binding.cache_indexes import find_named_by
 from mooring.controllers.binding.caches import Caches, Informers
 from mooring.controllers.binding.context import BinderContext
-from mooring.controllers.binding.contract import InTreePlugins
 from mooring.controllers.binding.decide.claim import decide_claim
 from mooring.controllers.binding.decide.match import is_free
 from mooring.controllers.binding.decide.volume import decide_volume, needs_second_look
@@ -24,6 +23,7 @@ from mooring.controllers.binding.effects.carry_out import Effects
 from mooring.controllers.binding.effects.recycle import PodRecycler
 from mooring.controllers.binding.effects.writes import Writes
 from mooring.controllers.binding.event_handlers import FRESH_SECONDS, BinderEventHandlers
+from mooring.controllers.binding.in_tree_plugins import InTreePlugins
 from mooring.controllers.binding.metrics import PROVISION
 from mooring.controllers.binding.plan import Plan, SaveVolume
 from mooring.controllers.binding.view import ClaimView, Provisioning, VolumeView

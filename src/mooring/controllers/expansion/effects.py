@@ -4,7 +4,7 @@ from typing import Any, assert_never
 
 from mooring import log
 from mooring.client.contract import Client, Part
-from mooring.clock import Clock, to_seconds
+from mooring.clock import Clock
 from mooring.controllers.expansion.plan import (
     EXTERNAL,
     FAILED,
@@ -23,6 +23,7 @@ from mooring.model.claim import Claim, ClaimStatus
 from mooring.model.event import EventType
 from mooring.model.steps import Emit, Fail
 from mooring.model.storage_terms import STORAGE
+from mooring.model.timestamp import to_seconds
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.reconcile.apply import apply

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from mooring.errors import HostError, KernelRefused
 from mooring.host import freezer
-from mooring.host.command import STARTING
 from mooring.host.freezer import End
 from mooring.host.mountinfo import MountEntry
 from mooring.host.refusal import reason, refusals
 from mooring.host.same_mount import mount_of
+from mooring.processes import STARTING
 
 
 class NotStill(HostError):

@@ -8,7 +8,6 @@ from typing import assert_never
 
 from mooring import log
 from mooring.client.contract import Part
-from mooring.clock import to_seconds
 from mooring.errors import ApiError, ConnectionLost, HostError, StillRunning
 from mooring.model import expansion
 from mooring.model.claim import Claim, ClaimStatus
@@ -17,6 +16,7 @@ from mooring.model.expansion import NodeMove
 from mooring.model.keys import Key
 from mooring.model.quantity import Quantity
 from mooring.model.storage_terms import VolumeMode
+from mooring.model.timestamp import to_seconds
 from mooring.model.volume import Volume
 from mooring.node.actual import ActualVolume, PodState
 from mooring.node.desired import WantedBy, WantedVolume

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from mooring.clock import to_seconds
 from mooring.model.container import Container
 from mooring.model.container_status import (
     UNKNOWN_STATE,
@@ -15,6 +14,7 @@ from mooring.model.container_status import (
     Terminated,
     Waiting,
 )
+from mooring.model.timestamp import to_seconds
 from mooring.node.pods.restarts import shall_restart, shall_retry
 from mooring.node.pods.view import View
 from mooring.oci.contract import Found, State

@@ -25,7 +25,7 @@ MOST_TOGETHER = 6 * 1024 * 1024  # of a command, or of an environment: as execve
 
 
 class Objects(Protocol):
-    """What a node may see of the API for its pods: `plugins.contract.NodeObjects`."""
+    """What a node may see of the API for its pods: `plugins.volume_host.NodeObjects`."""
 
     async def secret(self, key: Key) -> Secret: ...
 

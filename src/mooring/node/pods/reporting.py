@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from mooring.client.contract import Client, Part
-from mooring.clock import Clock, to_seconds
+from mooring.clock import Clock
 from mooring.errors import NotFound
 from mooring.host.blocking import in_thread
 from mooring.model.container import Container
 from mooring.model.pod import Pod
+from mooring.model.timestamp import to_seconds
 from mooring.node.pods.last_words import read_last_words
 from mooring.node.pods.places import Places
 from mooring.node.pods.pod_run import PodRun

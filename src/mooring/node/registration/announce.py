@@ -9,7 +9,7 @@ from typing import Protocol
 from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock
-from mooring.csi.node import NodeInfo
+from mooring.csi.requests import NodeInfo
 from mooring.errors import ApiError, ConnectionLost, MooringError, NotFound
 from mooring.model.backoff import Backoff
 from mooring.model.csi_node import CsiNode

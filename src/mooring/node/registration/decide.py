@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from mooring.csi.registration import (
+from mooring.csi.plugin_info import (
     CSI_PLUGIN,
     Plugin,
     UnsupportedVersions,
@@ -13,8 +13,8 @@ from mooring.csi.registration import (
     highest_version,
 )
 from mooring.model.names import csi_driver_name
+from mooring.model.wellknown import Plugin as Name
 from mooring.node.registration.plan import Register, SocketId, Step, Unregister
-from mooring.plugins.csi.words import said
 
 
 class Registered(msgspec.Struct, frozen=True):
@@ -57,23 +57,23 @@ def judge(plugin: Plugin, socket: Path, others: Iterable[Registered]) -> Accepte
         return _rejected(f"no handler registered for plugin type: {plugin.type} at socket {socket}")
     if problem := "; ".join(csi_driver_name(plugin.name)):
         return _invalid(plugin, socket, f'"{plugin.name}" is no name for a CSI driver: {problem}')
-    failed = f'ValidatePlugin for CSI driver "{plugin.name}" failed. '
+    failed = f'{Name.CSI}: ValidatePlugin for CSI driver "{plugin.name}" failed. '
     if not plugin.versions:
         text = f"{failed}Plugin returned an empty list for supported versions"
-        return _invalid(plugin, socket, said(text))
+        return _invalid(plugin, socket, text)
     try:
         version = highest_version(plugin.versions)
     except UnsupportedVersions as error:
         shown = " ".join(f'"{one}"' for one in plugin.versions)
         text = f"{failed}None of the versions specified [{shown}] are supported. err={error}"
-        return _invalid(plugin, socket, said(text))
+        return _invalid(plugin, socket, text)
     for other in others:
         if other.name == plugin.name and not other.version.is_below(version):
             text = (
                 f"{failed}Another driver with the same name is already registered with a higher "
                 f'supported version: "{other.version}"'
             )
-            return _invalid(plugin, socket, said(text))
+            return _invalid(plugin, socket, text)
     return Accepted(version)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from mooring.csi.node import NodeInfo
+from mooring.csi.requests import NodeInfo
 from mooring.errors import MooringError
 from mooring.model.csi_node import CsiNode, DriverAllocatable, NodeDriver
 from mooring.model.document import Doc

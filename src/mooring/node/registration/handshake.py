@@ -7,9 +7,11 @@ from pathlib import Path
 
 from mooring.csi.channel import Connection
 from mooring.csi.identity import Identity
-from mooring.csi.node import Node, NodeInfo
+from mooring.csi.node import Node
 from mooring.csi.outcome import Done
-from mooring.csi.registration import Plugin, Registration, RegistrationStatus
+from mooring.csi.plugin_info import Plugin, RegistrationStatus
+from mooring.csi.registration import Registration
+from mooring.csi.requests import NodeInfo
 from mooring.errors import MooringError
 
 CONNECT_SECONDS = 2.0

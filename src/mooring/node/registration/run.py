@@ -12,7 +12,7 @@ from mooring import log
 from mooring.clock import Clock
 from mooring.csi.channel import Connection
 from mooring.csi.node import Node
-from mooring.csi.registration import Plugin, RegistrationStatus
+from mooring.csi.plugin_info import Plugin, RegistrationStatus
 from mooring.errors import MooringError
 from mooring.model import node as model
 from mooring.model.backoff import OPERATION_BACKOFF, Backoff

@@ -5,12 +5,13 @@ from random import Random
 
 from mooring import log
 from mooring.client.contract import Client
-from mooring.clock import Clock, to_micros
+from mooring.clock import Clock
 from mooring.errors import AlreadyExists, ApiError, Conflict, ConnectionLost, NotFound
 from mooring.model.backoff import Backoff
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
+from mooring.model.timestamp import to_micros
 from mooring.node.own_node import WatchedNode
 from mooring.reconcile.deadline import within
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from mooring import __version__, log
 from mooring.client.contract import Client
-from mooring.clock import Clock, to_seconds
+from mooring.clock import Clock
 from mooring.errors import (
     AlreadyExists,
     ApiError,
@@ -26,6 +26,7 @@ from mooring.errors import (
 )
 from mooring.model.backoff import Backoff
 from mooring.model.node import Node
+from mooring.model.timestamp import to_seconds
 from mooring.node.own_node import WatchedNode
 from mooring.node.status import document
 from mooring.node.status.hardware import Amounts, Identity

@@ -1,4 +1,4 @@
-"""What a VolumeAttachment tells whoever waits for it: done, failed, or not yet.
+"""What a VolumeAttachment tells the controller and the node: done, failed, or not yet.
 
 The texts are those that Kubernetes' users know.
 """

@@ -7,16 +7,11 @@ so a restart finds whom it may have been published for.
 import os
 from pathlib import Path
 
-from mooring.csi.capability import (
-    Block,
-    NodeCapability,
-    VolumeCapability,
-    first_mode,
-    writers_of,
-)
-from mooring.csi.node import Node, PublishVolume, StageVolume
+from mooring.csi.capability import Block, NodeCapability, VolumeCapability, first_mode, writers_of
+from mooring.csi.node import Node
 from mooring.csi.outcome import Done, Refused
 from mooring.csi.outcome import Uncertain as Lost
+from mooring.csi.requests import PublishVolume, StageVolume
 from mooring.errors import HostError
 from mooring.host import tree
 from mooring.host.blocking import in_thread
@@ -29,26 +24,25 @@ from mooring.plugins.contract import Uncertain, Usage, VolumeError
 from mooring.plugins.csi import data_file
 from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.plugins.csi.data_file import VolumeData
-from mooring.plugins.csi.places import Places
+from mooring.plugins.csi.paths import CsiPaths
 from mooring.plugins.csi.pod_context import pod_info
 from mooring.plugins.csi.services import Budget, Services, failure_of_undoing
-from mooring.plugins.csi.source import persistent
+from mooring.plugins.csi.source import csi_message, persistent
 from mooring.plugins.csi.usage import measure
-from mooring.plugins.csi.words import said
 from mooring.plugins.directories import make_directories
 
 
 class _CsiBlock:
     def __init__(self, services: Services, name: str, pod_uid: str) -> None:
-        places = services.places
+        paths = services.paths
         self._services = services
         self._name = name
-        self._staging = places.block_staging(name)
-        self._publish = places.block_publishes(name) / pod_uid
-        self._map = places.block_map(name)
+        self._staging = paths.block_staging(name)
+        self._publish = paths.block_publishes(name) / pod_uid
+        self._map = paths.block_map(name)
         self._bound = self._map / pod_uid
-        self._record = places.block_data(name)
-        self._link = places.layout.device_link(pod_uid, Plugin.CSI, name)
+        self._record = paths.block_data(name)
+        self._link = paths.layout.device_link(pod_uid, Plugin.CSI, name)
 
     def pod_device_link(self) -> Path:
         return self._link
@@ -116,7 +110,7 @@ class CsiBlockMapper(_CsiBlock):
 
     async def _stage_request(self, capabilities: frozenset[NodeCapability]) -> StageVolume:
         services, source = self._services, self._source
-        failed = said("blockMapper.SetupDevice failed to get volume attachment: ")
+        failed = csi_message("blockMapper.SetupDevice failed to get volume attachment: ")
         context = await services.publish_context(source, failed)
         secrets = await services.secrets(source.node_stage_secret_ref, "NodeStageSecretRef")
         return StageVolume(
@@ -131,7 +125,7 @@ class CsiBlockMapper(_CsiBlock):
     async def _publish_request(self, capabilities: frozenset[NodeCapability]) -> PublishVolume:
         """With the staging path even if the driver does not stage: Kubernetes has it so."""
         services, source = self._services, self._source
-        failed = said("blockMapper.MapPodDevice failed to get volume attachment: ")
+        failed = csi_message("blockMapper.MapPodDevice failed to get volume attachment: ")
         about = pod_info(services.spec(source.driver), self._pod, is_inline=False)
         context = await services.publish_context(source, failed)
         secrets = await services.secrets(source.node_publish_secret_ref, "NodePublishSecretRef")
@@ -176,7 +170,7 @@ class CsiBlockMapper(_CsiBlock):
         if not services.records.is_try(self._record):
             return VolumeError(text)
         try:
-            await in_thread(_remove_traces, services.host.mounts, services.places, self._name)
+            await in_thread(_remove_traces, services.host.mounts, services.paths, self._name)
         except HostError as error:
             return Uncertain(f"{text}; and {error}")
         services.records.settle(self._record)
@@ -214,7 +208,9 @@ class CsiBlockUnmapper(_CsiBlock):
             if failure := failure_of_undoing(told, "blockMapper.unpublishVolumeForBlock failed"):
                 raise failure
         if not await in_thread(self._remove_published):
-            raise VolumeError(said(f"{self._publish} is still mounted, and nobody unmounts it"))
+            raise VolumeError(
+                csi_message(f"{self._publish} is still mounted, and nobody unmounts it")
+            )
         services.records.settle(self._bound)
 
     async def tear_down_device(self, map_path: Path, device: str) -> None:
@@ -229,24 +225,24 @@ class CsiBlockUnmapper(_CsiBlock):
                 told = await node.unstage(data.handle, str(self._staging), within=budget.left)
                 if failure := failure_of_undoing(told, "blockMapper.unstageVolumeForBlock failed"):
                     raise failure
-        await in_thread(_remove_traces, services.host.mounts, services.places, self._name)
+        await in_thread(_remove_traces, services.host.mounts, services.paths, self._name)
         services.records.settle(self._record)
 
 
-def _remove_traces(mounts: MountOps, places: Places, name: str) -> None:
+def _remove_traces(mounts: MountOps, paths: CsiPaths, name: str) -> None:
     """All that was made for the volume, the data file last. Blocks.
 
     Raises: HostError when something is mounted there still, which is never entered.
     """
-    published, staging = places.block_publishes(name), places.block_staging(name)
+    published, staging = paths.block_publishes(name), paths.block_staging(name)
     for path in (published, staging):
         if mounts.is_mount_point(path):
             raise HostError(f"{path} is still mounted")
     remove_empty(published)
-    for path in (staging, places.block_map(name)):
+    for path in (staging, paths.block_map(name)):
         if os.path.lexists(path):
             tree.remove_path(path)
-    record = places.block_data(name)
+    record = paths.block_data(name)
     data_file.remove(record)
     remove_empty(record)
     remove_empty(record.parent)

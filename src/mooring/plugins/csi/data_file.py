@@ -1,7 +1,8 @@
 """`vol_data.json`: what a driver was, or may have been, asked to do at a place.
 
-It is written before the driver is called and removed after the last call, so whoever starts anew
-knows from the disk alone whom to ask. A kubelet writes and reads the same file. All of it blocks.
+It is written before the driver is called and removed after the last call, so a node that is
+started anew knows from the disk alone which driver to ask. A kubelet writes and reads the same
+file. All of it blocks.
 """
 
 import os
@@ -14,7 +15,7 @@ import msgspec
 from mooring.host.refusal import refusals
 from mooring.model.csi_driver import LifecycleMode
 from mooring.plugins.contract import VolumeError
-from mooring.plugins.csi.words import said
+from mooring.plugins.csi.source import csi_message
 from mooring.plugins.directories import make_directories
 
 NAME: Final = "vol_data.json"
@@ -50,14 +51,20 @@ def find(directory: Path) -> VolumeData | None:
         return None
     except OSError as error:
         reason = error.strerror
-        raise VolumeError(said(f"failed to open volume data file [{path}]: {reason}")) from error
+        raise VolumeError(
+            csi_message(f"failed to open volume data file [{path}]: {reason}")
+        ) from error
     try:
         data = msgspec.json.decode(content, type=VolumeData)
     except msgspec.DecodeError as error:
-        raise VolumeError(said(f"failed to parse volume data file [{path}]: {error}")) from error
+        raise VolumeError(
+            csi_message(f"failed to parse volume data file [{path}]: {error}")
+        ) from error
     if not data.driver or not data.handle:
         raise VolumeError(
-            said(f"failed to parse volume data file [{path}]: it names no driver or no volume")
+            csi_message(
+                f"failed to parse volume data file [{path}]: it names no driver or no volume"
+            )
         )
     return data
 

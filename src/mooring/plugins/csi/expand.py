@@ -8,9 +8,9 @@ from mooring.csi.capability import (
     first_mode,
     writers_of,
 )
-from mooring.csi.node import ExpandOnNode
 from mooring.csi.outcome import Code, Done, Refused
 from mooring.csi.outcome import Uncertain as Lost
+from mooring.csi.requests import ExpandOnNode
 from mooring.csi.volume import CapacityRange
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume_source import CsiSource
@@ -37,10 +37,10 @@ async def grow(services: Services, request: GrowthRequest) -> bool:
     if NodeCapability.EXPAND_VOLUME not in capabilities:
         raise NotSupported(f"NodeExpand is not supported by the CSI driver {source.driver}")
     secrets = await services.secrets(source.node_expand_secret_ref, "NodeExpandSecretRef")
-    places, volume_path = services.places, str(request.mount_path)
-    staging = places.staging(source.driver, source.volume_handle)
+    paths, volume_path = services.paths, str(request.mount_path)
+    staging = paths.staging(source.driver, source.volume_handle)
     if request.use.mode is VolumeMode.BLOCK:
-        volume_path, staging = request.device, places.block_staging(request.use.name)
+        volume_path, staging = request.device, paths.block_staging(request.use.name)
     wanted = ExpandOnNode(
         volume_id=source.volume_handle,
         volume_path=volume_path,

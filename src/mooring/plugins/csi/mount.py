@@ -2,16 +2,11 @@
 
 from pathlib import Path
 
-from mooring.csi.capability import (
-    Mount,
-    NodeCapability,
-    VolumeCapability,
-    first_mode,
-    writers_of,
-)
-from mooring.csi.node import Node, PublishVolume
+from mooring.csi.capability import Mount, NodeCapability, VolumeCapability, first_mode, writers_of
+from mooring.csi.node import Node
 from mooring.csi.outcome import Done, Refused
 from mooring.csi.outcome import Uncertain as Lost
+from mooring.csi.requests import PublishVolume
 from mooring.csi.secrets import NO_SECRETS
 from mooring.errors import HostError
 from mooring.host import ownership
@@ -27,16 +22,15 @@ from mooring.plugins.csi.data_file import VolumeData
 from mooring.plugins.csi.fs_group import mount_group, node_gives_to_group
 from mooring.plugins.csi.pod_context import account_tokens, pod_info
 from mooring.plugins.csi.services import UNDEFINED, Budget, Services, failure_of_undoing
-from mooring.plugins.csi.source import Published, persistent, published
+from mooring.plugins.csi.source import Published, csi_message, persistent, published
 from mooring.plugins.csi.usage import measure
-from mooring.plugins.csi.words import said
 from mooring.plugins.slow_walk import SlowWalk
 
 
 class CsiMounter:
     def __init__(self, services: Services, use: VolumeUse, pod: Pod) -> None:
         self._volume = published(use, pod)
-        self.path = services.places.target(pod.uid, use.name)
+        self.path = services.paths.target(pod.uid, use.name)
         self.attributes = Attributes(
             read_only=self._volume.read_only,
             is_managed=not self._volume.read_only,
@@ -81,8 +75,8 @@ class CsiMounter:
         staging, context = "", {}
         if not volume.is_inline:
             if NodeCapability.STAGE_UNSTAGE_VOLUME in capabilities:
-                staging = str(services.places.staging(volume.driver, volume.handle))
-            failed = said("mounter.SetUpAt failed to fetch publishContext: ")
+                staging = str(services.paths.staging(volume.driver, volume.handle))
+            failed = csi_message("mounter.SetUpAt failed to fetch publishContext: ")
             context = dict(await services.publish_context(persistent(use), failed))
         secrets = await services.secrets(volume.secret, "NodePublishSecretRef")
         tokens = await account_tokens(services.host.objects, spec, self._pod)
@@ -139,7 +133,7 @@ class CsiUnmounter:
     """Knows from the data file what to ask of whom."""
 
     def __init__(self, services: Services, name: str, pod_uid: str) -> None:
-        self.path: Path = services.places.target(pod_uid, name)
+        self.path: Path = services.paths.target(pod_uid, name)
         self._services = services
 
     async def tear_down(self) -> None:
@@ -167,4 +161,4 @@ def _check_lifecycle(definition: CsiDriver | None, volume: Published) -> None:
         modes = " ".join(f'"{mode.value}"' for mode in definition.spec.volume_lifecycle_modes)
         why = f"only supports [{modes}]"
     text = f'volume mode "{volume.mode.value}" not supported by driver {volume.driver} ({why})'
-    raise NotStarted(said(f"mounter.SetupAt failed to check volume lifecycle mode: {text}"))
+    raise NotStarted(csi_message(f"mounter.SetupAt failed to check volume lifecycle mode: {text}"))

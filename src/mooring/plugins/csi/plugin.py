@@ -13,18 +13,18 @@ from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_source import CsiSource
 from mooring.model.volume_use import VolumeUse
 from mooring.model.wellknown import Plugin
-from mooring.plugins.contract import GrowthRequest, Host, NotStarted, VolumeError
+from mooring.plugins.contract import GrowthRequest, NotStarted, VolumeError
 from mooring.plugins.csi import data_file, expand
+from mooring.plugins.csi.attach import CsiAttacher
 from mooring.plugins.csi.attachment_name import SEPARATOR
 from mooring.plugins.csi.block import CsiBlockMapper, CsiBlockUnmapper
 from mooring.plugins.csi.data_file import VolumeData
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.csi.mount import CsiMounter, CsiUnmounter
+from mooring.plugins.csi.reconstruct import find_staged
 from mooring.plugins.csi.services import DriverObjects, Services
-from mooring.plugins.csi.source import find_driver_name, is_inline, persistent
-from mooring.plugins.csi.stage import CsiDevices
-from mooring.plugins.csi.traces import find_staged
-from mooring.plugins.csi.words import said
+from mooring.plugins.csi.source import csi_message, find_driver_name, is_inline, persistent
+from mooring.plugins.volume_host import Host
 
 
 class CsiPlugin:
@@ -35,7 +35,7 @@ class CsiPlugin:
         self, host: Host, client: Client, drivers: Drivers, objects: DriverObjects
     ) -> None:
         self._services = Services(host, client, drivers, objects)
-        self._devices = CsiDevices(self._services)
+        self._attacher = CsiAttacher(self._services)
 
     def supports(self, use: VolumeUse) -> bool:
         return find_driver_name(use) is not None
@@ -46,7 +46,7 @@ class CsiPlugin:
             source = persistent(use)
         except VolumeError as error:
             text = f"plugin.GetVolumeName failed to extract volume source from spec: {error}"
-            raise VolumeError(said(text)) from error
+            raise VolumeError(csi_message(text)) from error
         return f"{source.driver}{SEPARATOR}{source.volume_handle}"
 
     def wants_remount(self, use: VolumeUse) -> bool:
@@ -66,9 +66,9 @@ class CsiPlugin:
         return CsiUnmounter(self._services, name, pod_uid)
 
     def rebuild(self, name: str, pod_uid: str) -> VolumeUse:
-        places = self._services.places
-        staged = find_staged(places, name)
-        data = _get_data(places.target(pod_uid, name).parent if staged is None else staged)
+        paths = self._services.paths
+        staged = find_staged(paths, name)
+        data = _get_data(paths.target(pod_uid, name).parent if staged is None else staged)
         if data.is_inline:
             inline = PodVolume(name=data.name or name, csi=InlineCsiSource(data.driver))
             return VolumeUse(inline=inline)
@@ -83,17 +83,17 @@ class CsiPlugin:
         """Raises: NotStarted while nobody knows: a wrong answer would be waited upon for ever."""
         return not is_inline(use) and self._services.spec(persistent(use).driver).attach_required
 
-    def attacher(self) -> CsiDevices:
-        return self._devices
+    def attacher(self) -> CsiAttacher:
+        return self._attacher
 
-    def detacher(self) -> CsiDevices:
-        return self._devices
+    def detacher(self) -> CsiAttacher:
+        return self._attacher
 
-    def device_mounter(self) -> CsiDevices:
-        return self._devices
+    def device_mounter(self) -> CsiAttacher:
+        return self._attacher
 
-    def device_unmounter(self) -> CsiDevices:
-        return self._devices
+    def device_unmounter(self) -> CsiAttacher:
+        return self._attacher
 
     async def is_node_full(self, use: VolumeUse, node: str) -> bool:
         """Only of drivers that allow for limits that change; the driver is then asked anew."""
@@ -118,7 +118,7 @@ class CsiPlugin:
         return CsiBlockUnmapper(self._services, name, pod_uid)
 
     def rebuild_block(self, name: str, pod_uid: str) -> VolumeUse:
-        data = _get_data(self._services.places.block_data(name))
+        data = _get_data(self._services.paths.block_data(name))
         return _persistent(data, name, VolumeMode.BLOCK)
 
     # growth
@@ -135,7 +135,7 @@ def _get_data(directory: Path) -> VolumeData:
     data = data_file.find(directory)
     if data is None:
         text = f"failed to open volume data file [{directory / data_file.NAME}]: no such file"
-        raise VolumeError(said(text))
+        raise VolumeError(csi_message(text))
     return data
 
 

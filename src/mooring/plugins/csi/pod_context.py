@@ -5,16 +5,17 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from mooring.clock import to_seconds
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.errors import ApiError, ConnectionLost
 from mooring.model.csi_driver import CsiDriverSpec, TokenRequest
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.secret_value import SecretValue
+from mooring.model.timestamp import to_seconds
 from mooring.model.wellknown import Parameter
-from mooring.plugins.contract import NodeObjects, NotStarted, TokenWish
-from mooring.plugins.csi.words import said
+from mooring.plugins.contract import NotStarted
+from mooring.plugins.csi.source import csi_message
+from mooring.plugins.volume_host import NodeObjects, TokenWish
 
 DEFAULT_SECONDS = 3600  # of a token for which the driver names no lifetime
 
@@ -45,7 +46,7 @@ async def account_tokens(objects: NodeObjects, spec: CsiDriverSpec, pod: Pod) ->
             token = await objects.token(_wish(request, pod))
         except (ApiError, ConnectionLost, NotStarted) as error:
             text = f"mounter.SetUpAt failed to get service accoount token attributes: {error}"
-            raise NotStarted(said(text)) from error
+            raise NotStarted(csi_message(text)) from error
         tokens[request.audience] = {
             "token": token.value.reveal().decode(),
             "expirationTimestamp": to_seconds(datetime.fromtimestamp(token.expires_at, UTC)),

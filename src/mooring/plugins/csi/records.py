@@ -16,7 +16,7 @@ from mooring.host.refusal import refusals
 from mooring.plugins.contract import Uncertain, VolumeError
 from mooring.plugins.csi import data_file
 from mooring.plugins.csi.data_file import VolumeData
-from mooring.plugins.csi.words import said
+from mooring.plugins.csi.source import csi_message
 from mooring.plugins.directories import make_directories
 
 _log = log.get("mooring.plugins.csi")
@@ -70,7 +70,7 @@ class Records:
         """
         if not await in_thread(remove_place, self._mounts, place):
             raise VolumeError(
-                said(f"the driver says that it is done, but {place} is still mounted")
+                csi_message(f"the driver says that it is done, but {place} is still mounted")
             )
         self.settle(place.parent)
 
@@ -82,7 +82,7 @@ class Records:
         if not await in_thread(remove_place, self._mounts, place):
             path = place.parent / data_file.NAME
             text = f"failed to open volume data file [{path}]: no such file or directory"
-            raise VolumeError(said(text))
+            raise VolumeError(csi_message(text))
 
 
 def remove_place(mounts: MountOps, place: Path) -> bool:

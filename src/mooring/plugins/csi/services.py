@@ -17,12 +17,13 @@ from mooring.model.csi_driver import CsiDriver, CsiDriverSpec
 from mooring.model.keys import Key
 from mooring.model.reference import SecretReference
 from mooring.model.volume_source import CsiSource
-from mooring.plugins.contract import Host, NotStarted, Uncertain, VolumeError
+from mooring.plugins.contract import NotStarted, Uncertain, VolumeError
 from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.plugins.csi.drivers import Drivers
-from mooring.plugins.csi.places import Places
+from mooring.plugins.csi.paths import CsiPaths
 from mooring.plugins.csi.records import Records
-from mooring.plugins.csi.words import said
+from mooring.plugins.csi.source import csi_message
+from mooring.plugins.volume_host import Host
 
 OPERATION_SECONDS = 120.0
 """For all calls of one operation together."""
@@ -58,7 +59,7 @@ class Services:
     ) -> None:
         self.host = host
         self.drivers = drivers
-        self.places = Places(host.layout)
+        self.paths = CsiPaths(host.layout)
         self.records = Records(host.mounts)
         self._client = client
         self._objects = objects
@@ -71,7 +72,7 @@ class Services:
         try:
             return self.drivers.get(driver).node
         except NotStarted as error:
-            raise NotStarted(said(f"{during}: {error}")) from error
+            raise NotStarted(csi_message(f"{during}: {error}")) from error
 
     async def capabilities(
         self, node: Node, budget: Budget, during: str
@@ -79,7 +80,7 @@ class Services:
         """Raises: NotStarted; nothing depends on an answer that did not come."""
         told = await node.capabilities(within=budget.left)
         if not isinstance(told, Done):
-            raise NotStarted(said(f"{during}: {told.text}"))
+            raise NotStarted(csi_message(f"{during}: {told.text}"))
         return told.value
 
     # what the API says
@@ -118,7 +119,7 @@ class Services:
             found = await self.host.objects.secret(Key(namespace, name))
         except (ApiError, ConnectionLost) as error:
             why = f"failed to find the secret {name} in the namespace {namespace} with error: "
-            text = f"fetching {called} {namespace}/{name} failed: {said(why)}{error}"
+            text = f"fetching {called} {namespace}/{name} failed: {csi_message(why)}{error}"
             raise NotStarted(text) from error
         return Secrets(found.data)
 
@@ -126,5 +127,5 @@ class Services:
 def failure_of_undoing(told: Outcome[None], during: str) -> VolumeError | None:
     """What to raise for a call that undoes: whatever went wrong, it is not known to be undone."""
     if isinstance(told, outcome.Refused | outcome.Uncertain):
-        return Uncertain(said(f"{during}: {told.text}"))
+        return Uncertain(csi_message(f"{during}: {told.text}"))
     return None

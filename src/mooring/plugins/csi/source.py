@@ -10,7 +10,13 @@ from mooring.model.pod import Pod
 from mooring.model.reference import SecretReference
 from mooring.model.volume_source import CsiSource
 from mooring.model.volume_use import VolumeUse
+from mooring.model.wellknown import Plugin
 from mooring.plugins.contract import VolumeError
+
+
+def csi_message(text: str) -> str:
+    """As Kubernetes' CSI plugin begins its sentences."""
+    return f"{Plugin.CSI}: {text}"
 
 
 class Published(msgspec.Struct, frozen=True):

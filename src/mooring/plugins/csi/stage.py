@@ -1,88 +1,33 @@
-"""Attachments as the node sees them, and staging: what is done once for all pods of a volume."""
+"""Staging a volume: what is done once for all of its pods."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mooring.csi.capability import (
-    Mount,
-    NodeCapability,
-    VolumeCapability,
-    first_mode,
-    writers_of,
-)
-from mooring.csi.node import StageVolume
+from mooring.csi.capability import Mount, NodeCapability, VolumeCapability, first_mode, writers_of
 from mooring.csi.outcome import Done, Refused
 from mooring.csi.outcome import Uncertain as Lost
-from mooring.errors import ApiError, ConnectionLost
+from mooring.csi.requests import StageVolume
 from mooring.host.blocking import in_thread
-from mooring.model.pod import Pod
 from mooring.model.volume_source import CsiSource
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import DeviceRequest, NotStarted, Uncertain, VolumeError
-from mooring.plugins.csi import attachment_wait, data_file
-from mooring.plugins.csi.attachment_name import attachment_name
+from mooring.plugins.contract import DeviceRequest, Uncertain, VolumeError
+from mooring.plugins.csi import data_file
 from mooring.plugins.csi.data_file import VolumeData
 from mooring.plugins.csi.fs_group import mount_group
 from mooring.plugins.csi.services import Services, failure_of_undoing
-from mooring.plugins.csi.source import persistent
-from mooring.plugins.csi.words import said
+from mooring.plugins.csi.source import csi_message, persistent
 from mooring.plugins.directories import make_directories
 
 
-class CsiDevices:
-    """`Attacher` and `Detacher` of the contract. Only the control plane attaches and detaches."""
+class CsiDeviceMounter:
+    """`DeviceMounter` and `DeviceUnmounter` of the contract."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    # attachments
-
-    async def attach(self, use: VolumeUse, node: str) -> str:
-        raise VolumeError("attaching volumes from the kubelet is not supported")
-
-    async def detach(self, volume_name: str, node: str) -> None:
-        raise VolumeError("detaching volumes from the kubelet is not supported")
-
-    async def are_attached(self, uses: Sequence[VolumeUse], node: str) -> Mapping[str, bool]:
-        return {use.name: await self._is_attached(use, node) for use in uses}
-
-    async def wait_for_attach(self, use: VolumeUse, device: str, pod: Pod) -> str:
-        """The name of the attachment: what the device is, only the driver knows.
-
-        Raises: NotStarted until it is attached; who waits is told what the attacher says.
-        """
-        source = persistent(use)
-        handle = source.volume_handle
-        name = attachment_name(handle, source.driver, self._services.host.node_name)
-        try:
-            attachment = await self._services.attachment(source)
-        except (ApiError, ConnectionLost) as error:
-            text = f"volume {handle} has GET error for volume attachment {name}: {error}"
-            raise NotStarted(text) from error
-        match attachment_wait.judge_attach(attachment):
-            case attachment_wait.Done():
-                return name
-            case attachment_wait.Failed(message):
-                raise NotStarted(message)
-            case attachment_wait.NotYet():
-                text = f"volume {handle} is not attached for volume attachment {name}"
-                raise NotStarted(text)
-
-    async def _is_attached(self, use: VolumeUse, node: str) -> bool:
-        try:
-            source = persistent(use)
-            if not self._services.spec(source.driver).attach_required:
-                return True
-            return (await self._services.attachment(source, node)).is_attached
-        except (VolumeError, ApiError, ConnectionLost):
-            return False
-
-    # staging
-
     def device_mount_path(self, use: VolumeUse) -> Path:
         """Raises: VolumeError."""
         source = _named(use)
-        return self._services.places.staging(source.driver, source.volume_handle)
+        return self._services.paths.staging(source.driver, source.volume_handle)
 
     async def mount_device(
         self, use: VolumeUse, device: str, target: Path, request: DeviceRequest
@@ -150,7 +95,7 @@ def _named(use: VolumeUse) -> CsiSource:
         source = persistent(use)
     except VolumeError as error:
         text = f"makeDeviceMountPath failed to get CSIPersistentVolumeSource: {error}"
-        raise VolumeError(said(text)) from error
+        raise VolumeError(csi_message(text)) from error
     if not source.driver:
         raise VolumeError("makeDeviceMountPath failed, csi source driver name is empty")
     if not source.volume_handle:

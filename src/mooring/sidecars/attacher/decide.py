@@ -1,4 +1,15 @@
-"""What is to be done about an attachment, and about a volume that is going."""
+"""What is to be done about an attachment, and about a volume that is going.
+
+Always true of a plan:
+- An attachment of another driver, or one that is as asked for and not doubted, is left alone.
+- A driver that does not attach is asked nothing.
+- `Attach` is the last step. Before it, volume and attachment have our finalizer, and the attachment
+  has on record what is attached where: enough to undo it when volume and node are gone.
+- A record of another node or volume is replaced only after `DetachFormer` has undone it.
+- `Detach` is of an attachment that is being deleted and has our finalizer, as on record.
+- With `AttachFails` or `DetachFails`, which are last, the driver is asked nothing.
+- A volume loses our finalizer when it is being deleted and no attachment names it.
+"""
 
 from collections.abc import Mapping
 
@@ -10,7 +21,7 @@ from mooring.csi.capability import (
     VolumeCapability,
     combined_mode,
 )
-from mooring.csi.controller import AttachVolume
+from mooring.csi.requests import AttachVolume
 from mooring.errors import MooringError
 from mooring.model.csi_translation import translate
 from mooring.model.reference import SecretReference

@@ -7,7 +7,7 @@ import msgspec
 
 from mooring import log
 from mooring.client.contract import Client, Part
-from mooring.clock import Clock, to_seconds
+from mooring.clock import Clock
 from mooring.csi.outcome import Done, Refused, Uncertain
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.errors import NotFound
@@ -16,6 +16,7 @@ from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.may_destroy import DetachOrder, Go, Stay
 from mooring.model.reference import SecretReference
+from mooring.model.timestamp import to_seconds
 from mooring.model.volume import Volume
 from mooring.reconcile.apply import NotNow
 from mooring.reconcile.informer import Informer

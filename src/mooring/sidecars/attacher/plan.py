@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from mooring.csi.controller import AttachVolume
+from mooring.csi.requests import AttachVolume
 from mooring.model import steps
 from mooring.model.attachment import Attachment
 from mooring.model.reference import SecretReference
@@ -63,7 +63,7 @@ class MarkAttached(msgspec.Struct, frozen=True):
 
 
 class AttachFails(msgspec.Struct, frozen=True):
-    """Tell in the status, and try again later."""
+    """Write the error into the status, and try again later."""
 
     attachment: Attachment
     message: str

@@ -1,12 +1,9 @@
 """The attacher of one driver at work: attachments wake it, and what they wait for."""
 
 import asyncio
-from contextlib import ExitStack
 from typing import Final
 
 from mooring import log
-from mooring.client.contract import Client
-from mooring.clock import Clock
 from mooring.csi.capability import ControllerCapability
 from mooring.csi.outcome import Done
 from mooring.model.attachment import Attachment
@@ -15,6 +12,7 @@ from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Settled, Verdict, lasting, serve
 from mooring.sidecars.attacher.caches import BY_ATTACHER, BY_NODE, Caches
@@ -25,6 +23,7 @@ from mooring.sidecars.attacher.view import AttachmentView, VolumeView, wakes
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.finalizers import has_finalizer
 from mooring.sidecars.indexes import BY_VOLUME
+from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.writing import Outruns
 
 _log = log.get("mooring.attacher")
@@ -36,17 +35,30 @@ COMPARE_SECONDS = 60.0
 RETRY: Final = Backoff(first=1.0, cap=300.0)
 
 
+def watch(loops: Loops) -> None:
+    """Ask for all informers that attachers share."""
+    Caches(loops)
+
+
+def build(loops: Loops, driver: Driver, options: SidecarOptions) -> "Attacher":
+    """The attacher of one driver."""
+    fs_type = options.provisioner.default_fs_type
+    attacher = Attacher(loops, driver, Caches(loops), fs_type)
+    queues = {
+        f"{driver.name}/attachments": attacher.queue,
+        f"{driver.name}/attached_volumes": attacher.volumes_queue,
+    }
+    loops.add(attacher.run, queues)
+    return attacher
+
+
 class Attacher:
-    """Serves one driver while `run` runs; the informers are shared, and somebody else runs them."""
+    """Serves one driver while `run` runs."""
 
     def __init__(
-        self,
-        client: Client,
-        clock: Clock,
-        driver: Driver,
-        caches: Caches,
-        default_fs_type: str = "",
+        self, loops: Loops, driver: Driver, caches: Caches, default_fs_type: str = ""
     ) -> None:
+        client, clock = loops.client, loops.clock
         self.queue: KeyedQueue[Key] = KeyedQueue(clock, RETRY)
         self.volumes_queue: KeyedQueue[Key] = KeyedQueue(clock, RETRY)
         self._clock = clock
@@ -55,26 +67,24 @@ class Attacher:
         self._default_fs_type = default_fs_type
         self._doubted: set[Key] = set()
         self._outruns = Outruns()
-        attachments, volumes = caches.attachments.cache, caches.volumes.cache
+        attachments, volumes = caches.attachments, caches.volumes
         self._effects = Effects(client, clock, driver, attachments, volumes, CALL_SECONDS)
 
     async def run(self) -> None:
         await self._caches.synced()
-        with ExitStack() as told:
-            told.enter_context(self._caches.attachments.telling(self._on_attachment))
-            told.enter_context(self._caches.volumes.telling(self._on_volume))
-            told.enter_context(self._caches.csi_nodes.telling(self._on_csi_node))
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(WORKERS):
-                    tasks.create_task(serve(self.queue, self.reconcile))
-                for _ in range(VOLUME_WORKERS):
-                    tasks.create_task(serve(self.volumes_queue, self.reconcile_volume))
-                if self._can_compare:
-                    compare = self._compare_for_ever
-                    tasks.create_task(lasting("comparing", self._clock, compare))
+        self._caches.attachments.on_change(self._on_attachment)
+        self._caches.volumes.on_change(self._on_volume)
+        self._caches.csi_nodes.on_change(self._on_csi_node)
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(WORKERS):
+                tasks.create_task(serve(self.queue, self.reconcile))
+            for _ in range(VOLUME_WORKERS):
+                tasks.create_task(serve(self.volumes_queue, self.reconcile_volume))
+            if self._can_compare:
+                tasks.create_task(lasting("comparing", self._clock, self._compare_for_ever))
 
     async def reconcile(self, key: Key) -> Verdict:
-        attachment = self._caches.attachments.cache.get(key)
+        attachment = self._caches.attachments.get(key)
         if attachment is None:
             self._doubted.discard(key)
             return Settled()
@@ -82,8 +92,8 @@ class Attacher:
             driver=self._driver.name,
             abilities=self._driver.abilities,
             attachment=attachment,
-            volume=self._caches.volumes.cache.get(Key("", attachment.volume_name)),
-            csi_node=self._caches.csi_nodes.cache.get(Key("", attachment.spec.node_name)),
+            volume=self._caches.volumes.get(Key("", attachment.volume_name)),
+            csi_node=self._caches.csi_nodes.get(Key("", attachment.spec.node_name)),
             is_doubted=key in self._doubted,
             default_fs_type=self._default_fs_type,
         )
@@ -94,10 +104,10 @@ class Attacher:
         return verdict
 
     async def reconcile_volume(self, key: Key) -> Verdict:
-        volume = self._caches.volumes.cache.get(key)
+        volume = self._caches.volumes.get(key)
         if volume is None:
             return Settled()
-        attached = self._caches.attachments.cache.by_index(BY_VOLUME, volume.name)
+        attached = self._caches.attachments.by_index(BY_VOLUME, volume.name)
         view = VolumeView(self._driver.name, volume, bool(attached))
         performed = self._effects.perform(decide_volume(view))
         return await self._outruns.look_again((Volume, key), performed)
@@ -119,14 +129,14 @@ class Attacher:
         if after.is_deleting and has_finalizer(after, finalizer_of(self._driver.name)):
             self.volumes_queue.add(after.key)
         if before is None:
-            for attachment in self._caches.attachments.cache.by_index(BY_VOLUME, after.name):
+            for attachment in self._caches.attachments.by_index(BY_VOLUME, after.name):
                 self._wake(attachment)
 
     def _on_csi_node(self, before: CsiNode | None, after: CsiNode | None) -> None:
         name = self._driver.name
         if after is None or (before and before.find_driver(name) == after.find_driver(name)):
             return
-        for attachment in self._caches.attachments.cache.by_index(BY_NODE, after.name):
+        for attachment in self._caches.attachments.by_index(BY_NODE, after.name):
             self._wake(attachment)
 
     def _wake(self, attachment: Attachment) -> None:
@@ -157,9 +167,7 @@ class Attacher:
         """Doubt every attachment that the driver's list contradicts; without any, ask nothing."""
         before = {
             attachment.key: (attachment.uid, attachment.is_attached)
-            for attachment in self._caches.attachments.cache.by_index(
-                BY_ATTACHER, self._driver.name
-            )
+            for attachment in self._caches.attachments.by_index(BY_ATTACHER, self._driver.name)
         }
         if not before:
             return
@@ -172,7 +180,7 @@ class Attacher:
             for state in listed.value
             for node_id in state.published_node_ids
         }
-        for attachment in self._caches.attachments.cache.by_index(BY_ATTACHER, self._driver.name):
+        for attachment in self._caches.attachments.by_index(BY_ATTACHER, self._driver.name):
             if before.get(attachment.key) != (attachment.uid, attachment.is_attached):
                 continue  # it changed while the list was on its way
             notes = attachment.metadata.annotations

@@ -1,4 +1,4 @@
-"""What a provisioner watches; many drivers share one of these."""
+"""What a provisioner watches."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,8 +11,8 @@ from mooring.model.may_destroy import Handle, handle_of
 from mooring.model.node import Node
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
+from mooring.reconcile.loops import Loops
 from mooring.sidecars.indexes import BY_VOLUME, volumes_of
-from mooring.sidecars.watched import Watched
 
 BY_UID: Final = "uid"
 BY_CLASS: Final = "class"
@@ -21,46 +21,49 @@ BY_HANDLE: Final = "handle"  # driver and handle of a volume
 
 
 class Caches:
-    def __init__(
-        self,
-        claims: Watched[Claim],
-        volumes: Watched[Volume],
-        classes: Watched[StorageClass],
-        nodes: Watched[Node],
-        csi_nodes: Watched[CsiNode],
-        attachments: Watched[Attachment],
-    ) -> None:
-        self.claims = claims
-        self.volumes = volumes
-        self.classes = classes
-        self.nodes = nodes
-        self.csi_nodes = csi_nodes
-        self.attachments = attachments
-        claims.cache.add_index(BY_UID, lambda claim: (claim.uid,))
-        claims.cache.add_index(BY_CLASS, lambda claim: (claim.storage_class,))
-        claims.cache.add_index(BY_SOURCE, _sources)
-        volumes.cache.add_index(BY_HANDLE, _handles)
-        attachments.cache.add_index(BY_VOLUME, volumes_of)
+    """Index functions have names: provisioners of many drivers then share the indexes."""
+
+    def __init__(self, loops: Loops) -> None:
+        self.claims = loops.informer(Claim)
+        self.volumes = loops.informer(Volume)
+        self.classes = loops.informer(StorageClass)
+        self.nodes = loops.informer(Node)
+        self.csi_nodes = loops.informer(CsiNode)
+        self.attachments = loops.informer(Attachment)
+        self.claims.add_index(BY_UID, _uids)
+        self.claims.add_index(BY_CLASS, _classes)
+        self.claims.add_index(BY_SOURCE, _sources)
+        self.volumes.add_index(BY_HANDLE, _handles)
+        self.attachments.add_index(BY_VOLUME, volumes_of)
 
     async def synced(self) -> None:
-        for watched in (self.claims, self.volumes, self.classes, self.nodes):
-            await watched.cache.synced.wait()
-        await self.csi_nodes.cache.synced.wait()
-        await self.attachments.cache.synced.wait()
+        """Without those of capacity, which a provisioner may have no right to watch."""
+        for informer in (self.claims, self.volumes, self.classes, self.nodes):
+            await informer.synced.wait()
+        await self.csi_nodes.synced.wait()
+        await self.attachments.synced.wait()
 
     def find_claim(self, uid: str) -> Claim | None:
-        return next(iter(self.claims.cache.by_index(BY_UID, uid)), None)
+        return next(iter(self.claims.by_index(BY_UID, uid)), None)
 
     def find_class(self, name: str) -> StorageClass | None:
-        return self.classes.cache.get(Key("", name))
+        return self.classes.get(Key("", name))
 
     def find_volume(self, name: str) -> Volume | None:
-        return self.volumes.cache.get(Key("", name))
+        return self.volumes.get(Key("", name))
 
     def find_siblings(self, volume: Volume) -> list[Key]:
         """Other volumes that stand for the same storage."""
-        same = (self.volumes.cache.by_index(BY_HANDLE, handle) for handle in _handles(volume))
+        same = (self.volumes.by_index(BY_HANDLE, handle) for handle in _handles(volume))
         return [each.key for found in same for each in found if each.key != volume.key]
+
+
+def _uids(claim: Claim) -> tuple[str]:
+    return (claim.uid,)
+
+
+def _classes(claim: Claim) -> tuple[str]:
+    return (claim.storage_class,)
 
 
 def _handles(volume: Volume) -> Iterable[Handle]:

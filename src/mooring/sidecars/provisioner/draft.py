@@ -12,7 +12,7 @@ from mooring.csi.capability import (
     VolumeCapability,
     single_mode,
 )
-from mooring.csi.controller import CreateVolume
+from mooring.csi.requests import CreateVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import TopologyRequirement
 from mooring.csi.volume import CapacityRange, ContentSource
@@ -24,11 +24,11 @@ from mooring.model.storage_terms import VolumeMode
 from mooring.model.wellknown import Parameter
 from mooring.sidecars.driver import Abilities, Driver
 from mooring.sidecars.provisioner import secret_templates
-from mooring.sidecars.provisioner.hindrance import Hindrance
+from mooring.sidecars.provisioner.options import ProvisionerOptions
 from mooring.sidecars.provisioner.parameters import find_fs_type, for_driver
 from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
-from mooring.sidecars.provisioner.settings import Settings
 from mooring.sidecars.provisioner.sources import DataSource
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 NAME_PREFIX = "pvc"
 
@@ -79,9 +79,9 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 def check_abilities(abilities: Abilities, claim: Claim, source: DataSource | None) -> None:
-    """Raises: Hindrance for what the driver cannot do."""
+    """Raises: WaitingReason for what the driver cannot do."""
     if PluginService.CONTROLLER_SERVICE not in abilities.services:
-        raise Hindrance(
+        raise WaitingReason(
             "CSI driver does not support dynamic provisioning:"
             " plugin CONTROLLER_SERVICE capability is not reported"
         )
@@ -92,22 +92,24 @@ def check_abilities(abilities: Abilities, claim: Claim, source: DataSource | Non
         needed.append((ControllerCapability.MODIFY_VOLUME, "VolumeAttributesClass"))
     for capability, what in needed:
         if not abilities.can(capability):
-            raise Hindrance(
+            raise WaitingReason(
                 f"CSI driver does not support {what}:"
                 f" controller {capability.name} capability is not reported"
             )
 
 
-def draft(claim: Claim, storage_class: StorageClass, driver: Driver, settings: Settings) -> Draft:
-    """Raises: Hindrance."""
+def draft(
+    claim: Claim, storage_class: StorageClass, driver: Driver, options: ProvisionerOptions
+) -> Draft:
+    """Raises: WaitingReason."""
     if claim.spec.selector is not None:
-        raise Hindrance("claim Selector is not supported")
+        raise WaitingReason("claim Selector is not supported")
     parameters = storage_class.parameters
-    fs_type = find_fs_type(parameters, settings.default_fs_type)
+    fs_type = find_fs_type(parameters, options.default_fs_type)
     name = volume_name(claim)
     references = _references(claim, name, parameters)
     sent = for_driver(parameters)
-    if settings.extra_create_metadata:
+    if options.extra_create_metadata:
         sent |= {
             Parameter.CLAIM_NAME: claim.name,
             Parameter.CLAIM_NAMESPACE: claim.namespace,
@@ -123,9 +125,9 @@ def draft(claim: Claim, storage_class: StorageClass, driver: Driver, settings: S
 
 
 def check_attributes(attributes: AttributesClass, driver: str) -> None:
-    """Raises: Hindrance for a class of another driver."""
+    """Raises: WaitingReason for a class of another driver."""
     if attributes.driver_name != driver:
-        raise Hindrance(
+        raise WaitingReason(
             f"VAC {attributes.name} referenced in PVC is for driver {attributes.driver_name}"
             f" which does not match driver name {driver}"
         )

@@ -30,17 +30,17 @@ class Memory:
         self.open: dict[str, Claim] = {}  # by uid: the driver was asked, and nothing is settled
         self.classes: dict[str, StorageClass] = {}  # by the claim's uid: what the wish came from
         self.unsaved: dict[str, Unsaved] = {}  # by the claim's uid
-        self.hindered: set[str] = set()  # uids of claims that wait for other objects
-        self._places: dict[str, TopologyRequirement | None] = {}
+        self.waiting: set[str] = set()  # uids of claims that wait for other objects
+        self._topologies: dict[str, TopologyRequirement | None] = {}
         self._paused: dict[str, _Pause] = {}
         self._clock = clock
 
-    def places_of(self, uid: str) -> tuple[TopologyRequirement | None] | None:
+    def topology_sent(self, uid: str) -> tuple[TopologyRequirement | None] | None:
         """What the driver was told about places: a repetition must use the same words."""
-        return (self._places[uid],) if uid in self._places else None
+        return (self._topologies[uid],) if uid in self._topologies else None
 
-    def tell_places(self, uid: str, places: TopologyRequirement | None) -> None:
-        self._places[uid] = places
+    def remember_topology(self, uid: str, topology: TopologyRequirement | None) -> None:
+        self._topologies[uid] = topology
 
     def pause(self, uid: str, class_uid: str) -> None:
         self._paused[uid] = _Pause(self._clock.monotonic() + INFEASIBLE_SECONDS, class_uid)
@@ -57,10 +57,10 @@ class Memory:
         self.open.pop(uid, None)
         self.classes.pop(uid, None)
         self.unsaved.pop(uid, None)
-        self._places.pop(uid, None)
+        self._topologies.pop(uid, None)
 
     def forget(self, uid: str) -> None:
         """The claim is gone, and nothing is left of it."""
         self.settled(uid)
         self._paused.pop(uid, None)
-        self.hindered.discard(uid)
+        self.waiting.discard(uid)

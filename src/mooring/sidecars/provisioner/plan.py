@@ -25,7 +25,7 @@ FAILED_DELETE: Final = "VolumeFailedDelete"
 
 
 class Provision(msgspec.Struct, frozen=True):
-    """Have a volume made, and tell of it in a PersistentVolume."""
+    """Have the driver make a volume, and create its PersistentVolume."""
 
     claim: Claim
     storage_class: StorageClass
@@ -39,13 +39,13 @@ class Settle(msgspec.Struct, frozen=True):
 
 
 class Close(msgspec.Struct, frozen=True):
-    """Objects tell all there is: take the record of the intent away."""
+    """No volume exists without an object: remove the finalizer and the record of the request."""
 
     claim: Claim
 
 
 class ReleaseSource(msgspec.Struct, frozen=True):
-    """Nobody is cloned from this claim any more: let it go."""
+    """No claim is cloned from this one any more: remove the finalizer that keeps it."""
 
     claim: Claim
 

@@ -1,9 +1,9 @@
 """What a driver was asked for, written on the claim beside the finalizer that says so.
 
 It is what can be lost before the question is settled: the class may be made anew for another
-driver, the chosen node may go, and so may the secret. Whoever may write the claim may write this
-too. So nothing in it is believed that would give its owner more than a claim does: parameters are
-not in it, and a secret counts only if a class or a volume of the driver names it too.
+driver, the chosen node may go, and so may the secret. Every user who may write the claim may
+write this too. So nothing in it is believed that would give its owner more than a claim does:
+parameters are not in it, and a secret counts only if a class or a volume of the driver names it.
 """
 
 from typing import Final

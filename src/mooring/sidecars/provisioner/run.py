@@ -1,13 +1,9 @@
 """The provisioner of one driver at work: claims and volumes wake it, and what they wait for."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import ExitStack
-from random import Random
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from mooring.client.contract import Client
-from mooring.clock import Clock
 from mooring.model.attachment import Attachment
 from mooring.model.backoff import Backoff
 from mooring.model.claim import Claim
@@ -16,17 +12,21 @@ from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
+from mooring.reconcile.loops import Loops
+from mooring.reconcile.metrics import MeasuredQueue
 from mooring.reconcile.queue import KeyedQueue
-from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, serve
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.indexes import BY_VOLUME
+from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner.caches import (
     BY_CLASS,
     BY_SOURCE,
     Caches,
     source_index,
 )
+from mooring.sidecars.provisioner.capacity import run as capacity
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.decide.claim import decide_claim
 from mooring.sidecars.provisioner.decide.volume import decide_volume
 from mooring.sidecars.provisioner.draft import volume_name
@@ -35,7 +35,6 @@ from mooring.sidecars.provisioner.effects.preparing import Preparing
 from mooring.sidecars.provisioner.effects.volume import VolumeEffects
 from mooring.sidecars.provisioner.memory import Memory
 from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
-from mooring.sidecars.provisioner.settings import AS_UPSTREAM, Settings
 from mooring.sidecars.provisioner.topology import ClusterTopology
 from mooring.sidecars.provisioner.view import (
     ClaimView,
@@ -50,21 +49,37 @@ WORKERS = 100  # for claims, and as many for volumes
 RETRY: Final = Backoff(first=1.0, cap=300.0)
 
 
-class Provisioner:
-    """Serves one driver while `run` runs; the informers are shared, and somebody else runs them."""
+def watch(loops: Loops) -> None:
+    """Ask for all informers that provisioners share."""
+    Caches(loops)
+    capacity.CapacityCaches(loops)
 
-    def __init__(  # noqa: PLR0913, PLR0917  what a provisioner is made of
+
+def build(loops: Loops, driver: Driver, options: SidecarOptions) -> "Provisioner":
+    """The provisioner of one driver, and what publishes the driver's capacity."""
+    caches = Caches(loops)
+    publishing = capacity.build(loops, driver, caches, options.capacity_namespace)
+    provisioner = Provisioner(loops, driver, caches, options, publishing.volumes_changed)
+    queues: Mapping[str, MeasuredQueue] = {
+        f"{driver.name}/claims": provisioner.claims_queue,
+        f"{driver.name}/volumes": provisioner.volumes_queue,
+    }
+    loops.add(provisioner.run, queues)
+    return provisioner
+
+
+class Provisioner:
+    """Serves one driver while `run` runs."""
+
+    def __init__(
         self,
-        client: Client,
-        clock: Clock,
-        chance: Random,
-        recorder: Recorder,
+        loops: Loops,
         driver: Driver,
         caches: Caches,
-        metrics: ProvisionerMetrics,
-        settings: Settings = AS_UPSTREAM,
-        changed: Callable[[], None] = lambda: None,
+        process: SidecarOptions,
+        changed: Callable[[], None],
     ) -> None:
+        clock = loops.clock
         self.claims_queue: KeyedQueue[str] = KeyedQueue(clock, RETRY)
         self.volumes_queue: KeyedQueue[Key] = KeyedQueue(clock, RETRY)
         self._driver = driver
@@ -74,38 +89,34 @@ class Provisioner:
         self._cluster: ClusterTopology | None = None
         self._changed = changed  # told when volumes came or went: capacity is another now
         started = round(clock.now().timestamp() * 1000)
-        identity = f"{started}-{chance.randrange(10000)}-{driver.name}"
-        preparing = Preparing(client, driver, settings, self._memory, caches, self._topology)
-        self._claim_effects = ClaimEffects(
-            client,
-            clock,
-            recorder,
-            driver,
-            settings,
-            caches,
-            self._memory,
-            preparing,
-            metrics,
-            identity,
+        context = ProvisionerContext(
+            client=loops.client,
+            clock=clock,
+            recorder=loops.recorder(f"{driver.name}_{process.identity}", counted_as=driver.name),
+            driver=driver,
+            options=process.provisioner,
+            caches=caches,
+            memory=self._memory,
+            metrics=loops.counter(ProvisionerMetrics),
+            identity=f"{started}-{loops.chance.randrange(10000)}-{driver.name}",
         )
-        self._volume_effects = VolumeEffects(
-            client, clock, recorder, driver, settings, caches, metrics
-        )
+        preparing = Preparing(context, self._topology)
+        self._claim_effects = ClaimEffects(context, preparing)
+        self._volume_effects = VolumeEffects(context)
 
     async def run(self) -> None:
-        await self._caches.synced()
         caches = self._caches
-        with ExitStack() as told:
-            told.enter_context(caches.claims.telling(self._on_claim))
-            told.enter_context(caches.volumes.telling(self._on_volume))
-            told.enter_context(caches.classes.telling(self._on_class))
-            told.enter_context(caches.nodes.telling(self._on_node))
-            told.enter_context(caches.csi_nodes.telling(self._on_csi_node))
-            told.enter_context(caches.attachments.telling(self._on_attachment))
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(WORKERS):
-                    tasks.create_task(serve(self.claims_queue, self.reconcile_claim))
-                    tasks.create_task(serve(self.volumes_queue, self.reconcile_volume))
+        await caches.synced()
+        caches.claims.on_change(self._on_claim)
+        caches.volumes.on_change(self._on_volume)
+        caches.classes.on_change(self._on_class)
+        caches.nodes.on_change(self._on_node)
+        caches.csi_nodes.on_change(self._on_csi_node)
+        caches.attachments.on_change(self._on_attachment)
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(WORKERS):
+                tasks.create_task(serve(self.claims_queue, self.reconcile_claim))
+                tasks.create_task(serve(self.volumes_queue, self.reconcile_volume))
 
     async def reconcile_claim(self, uid: str) -> Verdict:
         claim = self._caches.find_claim(uid)
@@ -117,10 +128,10 @@ class Provisioner:
         return await self._outruns.look_again(uid, self._claim_effects.perform(plan))
 
     async def reconcile_volume(self, key: Key) -> Verdict:
-        volume = self._caches.volumes.cache.get(key)
+        volume = self._caches.volumes.get(key)
         if volume is None:
             return Settled()
-        attached = self._caches.attachments.cache.by_index(BY_VOLUME, volume.name)
+        attached = self._caches.attachments.by_index(BY_VOLUME, volume.name)
         is_attached = self._driver.abilities.attaches and bool(attached)
         view = VolumeView(
             driver=self._driver.name,
@@ -137,7 +148,7 @@ class Provisioner:
         if claim is None:
             raise ValueError("no claim to look at")
         storage_class = self._caches.find_class(claim.storage_class)
-        clones = self._caches.claims.cache.by_index(
+        clones = self._caches.claims.by_index(
             BY_SOURCE, source_index(Claim.resource.kind, claim.key)
         )
         class_uid = storage_class.uid if storage_class else ""
@@ -154,7 +165,7 @@ class Provisioner:
 
     def _topology(self) -> ClusterTopology:
         if self._cluster is None:
-            nodes, csi_nodes = self._caches.nodes.cache, self._caches.csi_nodes.cache
+            nodes, csi_nodes = self._caches.nodes, self._caches.csi_nodes
             self._cluster = ClusterTopology(self._driver.name, nodes.all(), csi_nodes.all())
         return self._cluster
 
@@ -174,11 +185,11 @@ class Provisioner:
         if source is not None and source.kind == Claim.resource.kind:
             self._wake_claim(Key(claim.namespace, source.name))  # it may be let go of
         clones = source_index(Claim.resource.kind, claim.key)
-        for clone in self._caches.claims.cache.by_index(BY_SOURCE, clones):
+        for clone in self._caches.claims.by_index(BY_SOURCE, clones):
             self.claims_queue.add(clone.uid)
 
     def _wake_claim(self, key: Key) -> None:
-        claim = self._caches.claims.cache.get(key)
+        claim = self._caches.claims.get(key)
         if claim is not None and claim.is_deleting:
             self.claims_queue.add(claim.uid)
 
@@ -196,20 +207,20 @@ class Provisioner:
     def _on_class(self, before: StorageClass | None, after: StorageClass | None) -> None:
         if after is None or (before is not None and before.uid == after.uid):
             return
-        for claim in self._caches.claims.cache.by_index(BY_CLASS, after.name):
+        for claim in self._caches.claims.by_index(BY_CLASS, after.name):
             self.claims_queue.add(claim.uid)
 
     def _on_node(self, before: Node | None, after: Node | None) -> None:
         if before and after and before.metadata.labels == after.metadata.labels:
             return
-        self._places_changed()
+        self._topology_changed()
 
     def _on_csi_node(self, _before: CsiNode | None, _after: CsiNode | None) -> None:
-        self._places_changed()
+        self._topology_changed()
 
-    def _places_changed(self) -> None:
+    def _topology_changed(self) -> None:
         self._cluster = None
-        for uid in self._memory.hindered:
+        for uid in self._memory.waiting:
             self.claims_queue.add(uid)
 
     def _on_attachment(self, before: Attachment | None, after: Attachment | None) -> None:

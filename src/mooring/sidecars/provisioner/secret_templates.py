@@ -12,7 +12,7 @@ import msgspec
 from mooring.model.names import dns_label, dns_subdomain
 from mooring.model.reference import SecretReference
 from mooring.model.wellknown import Parameter
-from mooring.sidecars.provisioner.hindrance import Hindrance
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 _TOKEN = re.compile(r"\$(?:\{([^}]*)\}|(\w+|[*#$@!?-]))", re.ASCII)
 
@@ -67,7 +67,7 @@ class Subject(msgspec.Struct, frozen=True):
 def find_secret(
     kind: SecretKind, parameters: Mapping[str, str], subject: Subject
 ) -> SecretReference | None:
-    """The secret that the class names for this, or else for everything. Raises: Hindrance."""
+    """The secret that the class names for this, or else for everything. Raises: WaitingReason."""
     templates = _find_templates(kind, parameters)
     if templates is None:
         templates = _find_templates(DEFAULT, parameters, "default ")
@@ -77,11 +77,11 @@ def find_secret(
     known = {"pv.name": subject.volume, "pvc.namespace": subject.namespace}
     found_namespace = _resolve(namespace, known)
     if list(dns_label(found_namespace)):
-        raise Hindrance(_not_valid(namespace, found_namespace, "namespace"))
+        raise WaitingReason(_not_valid(namespace, found_namespace, "namespace"))
     notes = {f"pvc.annotations['{key}']": value for key, value in subject.annotations.items()}
     found_name = _resolve(name, {**notes, **known, "pvc.name": subject.claim})
     if list(dns_subdomain(found_name)):
-        raise Hindrance(_not_valid(name, found_name, "secret"))
+        raise WaitingReason(_not_valid(name, found_name, "secret"))
     return SecretReference(found_name, found_namespace)
 
 
@@ -105,7 +105,9 @@ def _find_templates(
             " is empty"
         )
     if trouble:
-        raise Hindrance(f"failed to get {which}name and namespace template from params: {trouble}")
+        raise WaitingReason(
+            f"failed to get {which}name and namespace template from params: {trouble}"
+        )
     return (names[0], namespaces[0]) if names else None
 
 
@@ -121,7 +123,7 @@ def _resolve(template: str, known: Mapping[str, str]) -> str:
     resolved = _TOKEN.sub(fill, template)
     if unknown:
         tokens = " ".join(f'"{token}"' for token in sorted(unknown))
-        raise Hindrance(f'error resolving value "{template}": invalid tokens: [{tokens}]')
+        raise WaitingReason(f'error resolving value "{template}": invalid tokens: [{tokens}]')
     return resolved
 
 

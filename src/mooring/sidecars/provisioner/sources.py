@@ -14,7 +14,7 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
-from mooring.sidecars.provisioner.hindrance import Hindrance
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
@@ -46,21 +46,21 @@ class DataSource(msgspec.Struct, frozen=True):
 
 
 def find_source(claim: Claim) -> DataSource | None:
-    """Raises: Hindrance."""
+    """Raises: WaitingReason."""
     source = claim.spec.data_source or claim.spec.data_source_ref
     if source is None:
         return None
     if claim.spec.data_source is None and source.namespace:
-        raise Hindrance(
+        raise WaitingReason(
             "dataSourceRef namespace specified but the CrossNamespaceVolumeDataSource feature"
             " is disabled"
         )
     if not source.name:
-        raise Hindrance(f"the PVC source not found for PVC {claim.name}")
+        raise WaitingReason(f"the PVC source not found for PVC {claim.name}")
     key = Key(claim.namespace, source.name)
     if source.kind == SourceKind.SNAPSHOT.value:
         if source.api_group != SNAPSHOT_GROUP:
-            raise Hindrance(
+            raise WaitingReason(
                 "the PVC source does not belong to the right APIGroup."
                 f" Expected {SNAPSHOT_GROUP}, Got {source.api_group or ''}"
             )
@@ -70,38 +70,38 @@ def find_source(claim: Claim) -> DataSource | None:
 
 
 def check_snapshot(snapshot: Snapshot) -> str:
-    """The name of its content. Raises: Hindrance."""
+    """The name of its content. Raises: WaitingReason."""
     is_ours = Finalizer.RESTORE_SOURCE in snapshot.metadata.finalizers
     if snapshot.is_deleting and not is_ours:
-        raise Hindrance(f"snapshot {snapshot.name} is being deleted")
+        raise WaitingReason(f"snapshot {snapshot.name} is being deleted")
     if not snapshot.content_name:
-        raise Hindrance(f"snapshot {snapshot.name} not bound")
+        raise WaitingReason(f"snapshot {snapshot.name} not bound")
     return snapshot.content_name
 
 
 def from_snapshot(
     claim: Claim, storage_class: StorageClass, snapshot: Snapshot, content: SnapshotContent
 ) -> FromSnapshot:
-    """Raises: Hindrance."""
+    """Raises: WaitingReason."""
     name, bound = snapshot.name, content.spec.volume_snapshot_ref
     if (bound.uid, bound.key) != (snapshot.uid, snapshot.key):
-        raise Hindrance(
+        raise WaitingReason(
             f"snapshotcontent {content.name} for snapshot {name} is bound to a different snapshot"
         )
     if content.spec.driver != storage_class.provisioner:
-        raise Hindrance(
+        raise WaitingReason(
             f"snapshotcontent {content.name} for snapshot {name} is not handled by CSI driver"
             f" of StorageClass {storage_class.name}"
         )
     if not snapshot.is_ready:
-        raise Hindrance(f"snapshot {name} is not Ready")
+        raise WaitingReason(f"snapshot {name} is not Ready")
     if content.status is None or not content.status.snapshot_handle:
-        raise Hindrance(f"snapshot handle {name} is not available")
+        raise WaitingReason(f"snapshot handle {name} is not available")
     restored = snapshot.status and snapshot.status.restore_size
     if restored:
         wanted, least = claim.requested.bytes_ceil(), quantity.parse(restored).bytes_ceil()
         if wanted < least:
-            raise Hindrance(
+            raise WaitingReason(
                 f"requested volume size {wanted} is less than the size {least}"
                 f" for the source snapshot {name}"
             )
@@ -127,49 +127,49 @@ def _check_mode(claim: Claim, content: SnapshotContent) -> None:
             f"failed to convert {name} annotation value to boolean with error:"
             f' strconv.ParseBool: parsing "{word}": invalid syntax'
         )
-    raise Hindrance(
+    raise WaitingReason(
         f"requested volume {claim.key} modifies the mode of the source volume but does not have"
         f" permission to do so. {why}"
     )
 
 
 def check_clone(claim: Claim, source: Claim) -> str:
-    """The name of the source's volume. Raises: Hindrance."""
+    """The name of the source's volume. Raises: WaitingReason."""
     name = source.name
     if not source.is_bound:
-        raise Hindrance(
+        raise WaitingReason(
             f"the PVC DataSource {name} must have a status of Bound.  Got {source.status.phase}"
         )
     if source.is_deleting:
-        raise Hindrance(f"the PVC DataSource {name} is currently being deleted")
+        raise WaitingReason(f"the PVC DataSource {name} is currently being deleted")
     if source.spec.storage_class_name is None:
-        raise Hindrance(f"the source PVC ({name}) storageclass cannot be empty")
+        raise WaitingReason(f"the source PVC ({name}) storageclass cannot be empty")
     if claim.spec.storage_class_name is None:
-        raise Hindrance(f"the requested PVC ({claim.name}) storageclass cannot be empty")
+        raise WaitingReason(f"the requested PVC ({claim.name}) storageclass cannot be empty")
     wanted, least = claim.requested.bytes_ceil(), source.requested.bytes_ceil()
     if wanted < least:
-        raise Hindrance(
+        raise WaitingReason(
             "error, new PVC request must be greater than or equal in size to the specified PVC"
             f" data source, requested {wanted} but source is {least}"
         )
     if not source.spec.volume_name:
-        raise Hindrance(f"volume name is empty in source PVC {name}")
+        raise WaitingReason(f"volume name is empty in source PVC {name}")
     return source.spec.volume_name
 
 
 def from_clone(
     claim: Claim, storage_class: StorageClass, source: Claim, volume: Volume
 ) -> FromVolume:
-    """Raises: Hindrance."""
+    """Raises: WaitingReason."""
     ref, csi = volume.spec.claim_ref, volume.spec.csi
     if csi is None or csi.driver != storage_class.provisioner:
-        raise Hindrance(_INVALID)
+        raise WaitingReason(_INVALID)
     if ref is None or (ref.key, ref.uid) != (source.key, source.uid) or not volume.is_bound:
-        raise Hindrance(_INVALID)
+        raise WaitingReason(_INVALID)
     wanted, has = claim.spec.volume_mode, volume.spec.volume_mode
     if wanted != has:
         names = (has, wanted) if has is VolumeMode.BLOCK else (VolumeMode.FILESYSTEM, wanted)
-        raise Hindrance(
+        raise WaitingReason(
             "the source PVC and destination PVCs must have the same volume mode for cloning."
             f"  Source is {names[0]}, but new PVC requested {names[1]}"
         )

@@ -14,7 +14,7 @@ from mooring.csi.topology import (
 from mooring.model.csi_node import CsiNode
 from mooring.model.node import Node
 from mooring.model.storage_class import TopologyTerm
-from mooring.sidecars.provisioner.hindrance import Hindrance, Then
+from mooring.sidecars.provisioner.waiting_reason import Then, WaitingReason
 
 _PRIME, _OFFSET, _WRAP = 16777619, 2166136261, 1 << 32
 
@@ -31,10 +31,12 @@ class ClusterTopology:
         self._terms: dict[tuple[str, ...], tuple[Topology, ...]] = {}
 
     def keys_of(self, node: str) -> tuple[str, ...]:
-        """Raises: Hindrance when the node does not speak of drivers at all."""
+        """Raises: WaitingReason when the node does not speak of drivers at all."""
         if node not in self._keys:
             missing = f'csinode.storage.k8s.io "{node}" not found'
-            raise Hindrance(f"failed to get selected CSINode {node}: {missing}", Then.RESCHEDULE)
+            raise WaitingReason(
+                f"failed to get selected CSINode {node}: {missing}", Then.RESCHEDULE
+            )
         return self._keys[node]
 
     def common_keys(self) -> tuple[str, ...]:
@@ -75,13 +77,13 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 def requirement(wish: Wish, cluster: ClusterTopology) -> TopologyRequirement | None:
-    """None: the driver is told nothing. Raises: Hindrance."""
+    """None: the driver is told nothing. Raises: WaitingReason."""
     try:
         return _requirement(wish, cluster)
-    except Hindrance as error:
+    except WaitingReason as error:
         if error.then is Then.RESCHEDULE:
             raise
-        raise Hindrance(f"error generating accessibility requirements: {error}") from error
+        raise WaitingReason(f"error generating accessibility requirements: {error}") from error
 
 
 def _requirement(wish: Wish, cluster: ClusterTopology) -> TopologyRequirement | None:
@@ -94,9 +96,9 @@ def _requirement(wish: Wish, cluster: ClusterTopology) -> TopologyRequirement | 
         keys = cluster.common_keys()
         terms = cluster.terms(keys) if keys else ()
         if keys and not terms:
-            raise Hindrance(f"topologyKeys {_listed(keys)} were not found on any nodes")
+            raise WaitingReason(f"topologyKeys {_listed(keys)} were not found on any nodes")
         if not terms:
-            raise Hindrance("no available topology found")
+            raise WaitingReason("no available topology found")
     else:
         terms = ()
     if not terms:
@@ -109,16 +111,16 @@ def _for_node(
 ) -> TopologyRequirement | None:
     keys, labels = cluster.keys_of(wish.node), cluster.labels_of(wish.node)
     if not keys:
-        raise Hindrance(f"no topology key found for node {wish.node}")
+        raise WaitingReason(f"no topology key found for node {wish.node}")
     own = find_topology(keys, labels)
     if own is None:
-        raise Hindrance(
+        raise WaitingReason(
             f"topology labels from selected node {_mapped(labels)} does not match topology keys"
             f" from CSINode {_listed(keys)}"
         )
     if wish.is_strict:
         if wish.allowed and not any(_contains(own, term) for term in allowed):
-            raise Hindrance(
+            raise WaitingReason(
                 f"selected node '\"{wish.node}\"' topology '{_shown(own)}' is not in allowed"
                 f" topologies: {_all_shown(allowed)}"
             )
@@ -129,7 +131,7 @@ def _for_node(
     for index, term in enumerate(terms):
         if _contains(own, term):
             return TopologyRequirement(terms, rotated(terms, index))
-    raise Hindrance(
+    raise WaitingReason(
         f'topology {_shown(own)} from selected node "{wish.node}" is not in requisite:'
         f" {_all_shown(terms)}"
     )

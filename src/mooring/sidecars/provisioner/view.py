@@ -24,7 +24,7 @@ class ClaimView(msgspec.Struct, frozen=True):
 
     @property
     def is_ours(self) -> bool:
-        """Who is on record has to settle that, whoever is asked by now."""
+        """The driver on record has to settle the claim, even if another is to serve it by now."""
         recorded = recorded_driver(self.claim)
         return recorded == self.driver if recorded else is_claim_of(self.driver, self.claim)
 

@@ -14,10 +14,12 @@ from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer, Parameter
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.provisioner.draft import Draft
-from mooring.sidecars.provisioner.settings import Settings
+from mooring.sidecars.provisioner.options import ProvisionerOptions
 
 
-def document(draft: Draft, made: Made, driver: Driver, settings: Settings, identity: str) -> Doc:
+def document(
+    draft: Draft, made: Made, driver: Driver, options: ProvisionerOptions, identity: str
+) -> Doc:
     """`identity` is that of the provisioner; drivers find it among the volume's attributes."""
     claim, storage_class = draft.claim, draft.storage_class
     spec: Doc = {
@@ -27,7 +29,7 @@ def document(draft: Draft, made: Made, driver: Driver, settings: Settings, ident
         "storageClassName": claim.storage_class,
         "volumeMode": claim.spec.volume_mode,
         "claimRef": _claim_reference(claim),
-        "csi": _source(draft, made, driver, settings, identity),
+        "csi": _source(draft, made, driver, options, identity),
     }
     if storage_class.mount_options:
         spec["mountOptions"] = list(storage_class.mount_options)
@@ -81,14 +83,16 @@ def _annotations(draft: Draft) -> Doc:
     return annotations
 
 
-def _source(draft: Draft, made: Made, driver: Driver, settings: Settings, identity: str) -> Doc:
+def _source(
+    draft: Draft, made: Made, driver: Driver, options: ProvisionerOptions, identity: str
+) -> Doc:
     modes = [capability.mode for capability in draft.request.capabilities]
     source: Doc = {
         "driver": driver.name,
         "volumeHandle": made.volume_id,
         "volumeAttributes": {Parameter.PROVISIONER_IDENTITY: identity, **made.context},
     }
-    if modes == [WireMode.MULTI_NODE_READER_ONLY] and settings.controller_publish_readonly:
+    if modes == [WireMode.MULTI_NODE_READER_ONLY] and options.controller_publish_readonly:
         source["readOnly"] = True
     if draft.fs_type and draft.claim.spec.volume_mode is not VolumeMode.BLOCK:
         source["fsType"] = draft.fs_type

@@ -21,8 +21,8 @@ from mooring.apiserver.auth.service_account_tokens import (
     find_flaw,
     user_of,
 )
-from mooring.clock import to_seconds
 from mooring.model.document import Doc
+from mooring.model.timestamp import to_seconds
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ISSUER = "https://mooring.test"

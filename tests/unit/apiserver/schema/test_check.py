@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.apiserver.schema.check import WrongType, conform
+from mooring.apiserver.schema.check import conform
+from mooring.apiserver.schema.wrong_type import WrongType
 from tests.unit.apiserver.schema.documents import KINDS, documents
 
 Doc = dict[str, Any]

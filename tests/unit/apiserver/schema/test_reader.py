@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.apiserver.schema.check import WrongType, conform
+from mooring.apiserver.schema.check import conform
 from mooring.apiserver.schema.reader import read_exact
+from mooring.apiserver.schema.wrong_type import WrongType
 from tests.unit.apiserver.schema.documents import KINDS, documents
 from tests.unit.apiserver.schema.test_check import disturbed
 

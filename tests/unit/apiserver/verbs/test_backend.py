@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.verbs.backend import Backend
-from mooring.clock import to_seconds
+from mooring.model.timestamp import to_seconds
 
 MOMENTS = {
     "the middle of a second": datetime(2026, 1, 2, 3, 4, 5, 999_999, tzinfo=UTC),

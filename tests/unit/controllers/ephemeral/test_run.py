@@ -19,8 +19,9 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.reflector import Reflector
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.objects import a_claim, a_pod
 
 Doc = dict[str, Any]

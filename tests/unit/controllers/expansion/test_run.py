@@ -18,8 +18,9 @@ from mooring.model.keys import Key
 from mooring.model.volume import Volume
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.reflector import Reflector
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.objects import a_claim, a_volume
 
 Doc = dict[str, Any]

@@ -21,8 +21,9 @@ from mooring.reconcile.loops import Loops
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.reflector import Reflector
 from mooring.reconcile.shared_informer import SharedInformers
-from tests.fakes.client import EyesByKind, FakeClient, FakeServer
+from tests.fakes.client import EyesByKind, FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.objects import a_claim, a_pod, a_volume
 from tests.scenarios.neighbours import NO_OPTIONS
 

@@ -40,8 +40,9 @@ from mooring.plugins.registry import Registry
 from mooring.plugins.unique_name import unique_name
 from mooring.reconcile.operations import PutOff, Started
 from mooring.reconcile.recorder import Recorder
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.mounts import FakeMounts
 from tests.fakes.plugins import Backend, FakeDisk, FakePlugin
 from tests.unit.plugins.world import a_host

@@ -20,8 +20,9 @@ from mooring.node.pods.places import Places
 from mooring.node.pods.setbacks import duration
 from mooring.oci.contract import StoredImage
 from mooring.plugins.layout import Layout
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.mounts import FakeMounts
 from tests.unit.node.effects.world import FakeRecorder
 from tests.unit.node.pods.things import MAIN, a_pod, an_image

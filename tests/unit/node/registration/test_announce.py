@@ -6,14 +6,15 @@ from collections.abc import Awaitable
 
 import pytest
 
-from mooring.csi.node import NodeInfo
+from mooring.csi.requests import NodeInfo
 from mooring.csi.topology import Topology
 from mooring.errors import Conflict, ConnectionLost
 from mooring.model.csi_node import CsiNode
 from mooring.model.node import Node
 from mooring.node.registration.announce import TRIES, Announcer, NotAnnounced
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock
+from tests.fakes.fake_server import FakeServer
 from tests.unit.node.registration.world import KEY, NODE, OwnNode
 
 D = "d.example.com"

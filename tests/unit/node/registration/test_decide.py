@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.csi.registration import CSI_PLUGIN, Plugin, Version
+from mooring.csi.plugin_info import CSI_PLUGIN, Plugin, Version
 from mooring.node.registration.decide import (
     Accepted,
     Registered,

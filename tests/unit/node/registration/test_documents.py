@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mooring.csi.node import NodeInfo
+from mooring.csi.requests import NodeInfo
 from mooring.csi.topology import Topology
 from mooring.model.csi_node import CsiNode, CsiNodeSpec, DriverAllocatable, NodeDriver
 from mooring.model.meta import ObjectMeta, OwnerReference

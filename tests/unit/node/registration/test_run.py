@@ -5,13 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mooring.csi.outcome import Code, Done
-from mooring.csi.registration import (
-    CSI_PLUGIN,
-    OFFERED_VERSIONS,
-    Plugin,
-    RegistrationStatus,
-    offering,
-)
+from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin, RegistrationStatus
+from mooring.csi.registration import offering
 from mooring.errors import ConnectionLost
 from mooring.model.csi_node import CsiNode
 from tests.fakes.csi_driver import Fails, FakeCsiDriver

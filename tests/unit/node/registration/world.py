@@ -8,13 +8,8 @@ from pathlib import Path
 
 from mooring.clock import RealClock
 from mooring.csi.channel import Connection
-from mooring.csi.registration import (
-    CSI_PLUGIN,
-    OFFERED_VERSIONS,
-    Plugin,
-    RegistrationStatus,
-    offering,
-)
+from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin, RegistrationStatus
+from mooring.csi.registration import offering
 from mooring.errors import NotFound
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
@@ -22,8 +17,9 @@ from mooring.model.node import Node
 from mooring.node.registration.announce import Announcer
 from mooring.node.registration.run import Registrations
 from mooring.plugins.csi.drivers import Drivers
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.csi_driver import FakeCsiDriver
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.waiting import until
 
 NODE = "n1"

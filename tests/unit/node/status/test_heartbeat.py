@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mooring.clock import to_micros
 from mooring.errors import Conflict, ConnectionLost
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
+from mooring.model.timestamp import to_micros
 from tests.fakes.clock import settle
 from tests.unit.node.status.world import NAME, World
 

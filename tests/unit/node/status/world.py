@@ -11,8 +11,9 @@ from mooring.node.own_node import WatchedNode
 from mooring.node.status.hardware import Amounts, Identity
 from mooring.node.status.heartbeat import Heartbeat
 from mooring.node.status.report import Report
-from tests.fakes.client import FakeClient, FakeServer
+from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
+from tests.fakes.fake_server import FakeServer
 
 NAME = "worker-1"
 KEY = Key("", NAME)

@@ -12,7 +12,7 @@ from mooring.errors import HostError
 from mooring.model.reference import SecretReference
 from mooring.model.storage_terms import VolumeMode
 from mooring.plugins.contract import NotStarted, Uncertain, VolumeError
-from mooring.plugins.csi.traces import CsiTrace, scan
+from mooring.plugins.csi.reconstruct import CsiTrace, scan
 from tests.fakes.csi_played import Fault
 from tests.unit.plugins.csi.world import (
     CONTEXT,

@@ -17,7 +17,7 @@ from mooring.plugins.contract import (
     NotStarted,
     VolumeError,
 )
-from mooring.plugins.csi.traces import CsiTrace, scan
+from mooring.plugins.csi.reconstruct import CsiTrace, scan
 from mooring.plugins.unique_name import unique_name
 from tests.unit.plugins.csi.world import (
     DRIVER,

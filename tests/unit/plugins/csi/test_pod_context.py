@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from mooring.errors import ConnectionLost
 from mooring.model.csi_driver import CsiDriverSpec, TokenRequest
 from mooring.model.keys import Key
-from mooring.plugins.contract import NotStarted, TokenWish
+from mooring.plugins.contract import NotStarted
 from mooring.plugins.csi.pod_context import account_tokens, pod_info
+from mooring.plugins.volume_host import TokenWish
 from tests.unit.plugins.csi.world import POD
 from tests.unit.plugins.objects import PlayedApi
 

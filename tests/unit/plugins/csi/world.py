@@ -17,12 +17,13 @@ from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_source import CsiSource
 from mooring.model.volume_use import VolumeUse
 from mooring.model.wire import read_document
-from mooring.plugins.contract import Host
 from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.plugins.csi.plugin import CsiPlugin
-from tests.fakes.client import FakeClient, FakeServer
+from mooring.plugins.volume_host import Host
+from tests.fakes.client import FakeClient
 from tests.fakes.csi_played import MountingState, PlayedConnection, registered
 from tests.fakes.csi_state import CsiState
+from tests.fakes.fake_server import FakeServer
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.objects import PlayedApi
 from tests.unit.plugins.world import a_host, a_pod

@@ -1,5 +1,8 @@
 """What is done about an attachment; whole stories are in tests/scenarios/sidecars."""
 
+from collections.abc import Iterator
+from itertools import product
+
 import pytest
 
 from mooring.csi.capability import ControllerCapability, PluginService
@@ -32,6 +35,7 @@ from mooring.sidecars.attacher.plan import (
 from mooring.sidecars.attacher.view import AttachmentView, VolumeView
 from mooring.sidecars.driver import Abilities
 
+FAILS = (AttachFails, DetachFails)
 DRIVER = "d.example.com"
 HELD = finalizer_of(DRIVER)
 THEN = "2026-01-02T03:04:05Z"
@@ -186,3 +190,49 @@ VOLUMES: dict[str, tuple[Volume, bool, tuple[type, ...]]] = {
 def test_a_volume(volume: Volume, *, attached: bool, expected: tuple[type, ...]) -> None:
     steps = decide_volume(VolumeView(DRIVER, volume, attached)).steps
     assert tuple(map(type, steps)) == expected
+
+
+def _every_view() -> Iterator[AttachmentView]:
+    records: tuple[dict[str, str], ...] = (
+        {},
+        RECORD,
+        {**RECORD, Annotation.NODE_ID_AT_ATTACH: "id-before"},
+    )
+    flags = product((False, True), repeat=5)
+    volumes = (None, a_volume(), a_volume(HELD), a_volume(HELD, deleting=True))
+    for notes, volume, node, (held, attached, deleting, doubted, able), attacher in product(
+        records, volumes, (NODE, WITHOUT, None), flags, (DRIVER, "other.example.com")
+    ):
+        finalizers = (HELD,) if held else ()
+        link = a_link(
+            *finalizers, attached=attached, deleting=deleting, attacher=attacher, notes=notes
+        )
+        yield a_view(link, volume, node, ABLE if able else UNABLE, doubted=doubted)
+
+
+def test_what_is_always_true_of_a_plan() -> None:
+    asks = (Attach, Detach, DetachFormer)
+    for view in _every_view():
+        steps = decide_attachment(view).steps
+        asked = [step for step in steps if isinstance(step, asks)]
+        link, volume = view.attachment, view.volume
+        if link.spec.attacher != DRIVER:
+            assert not steps
+        if view.abilities is UNABLE or isinstance(steps[-1] if steps else None, FAILS):
+            assert not asked
+        assert not any(isinstance(step, (Attach, *FAILS)) for step in steps[:-1])
+        if steps and isinstance(steps[-1], Attach):
+            request = steps[-1].request
+            assert volume is None or HELD in volume.metadata.finalizers or Protect(volume) in steps
+            wanted = {
+                Annotation.NODE_ID_AT_ATTACH: request.node_id,
+                Annotation.HANDLE_AT_ATTACH: request.volume_id,
+            }
+            held, notes = HELD in link.metadata.finalizers, link.metadata.annotations
+            assert (held and notes == wanted) or Record(link, wanted) in steps
+            if held and notes and notes != wanted:
+                kinds = [type(step) for step in steps]
+                assert kinds.index(DetachFormer) < kinds.index(Record)
+        if any(isinstance(step, Detach) for step in steps):
+            assert link.is_deleting
+            assert HELD in link.metadata.finalizers

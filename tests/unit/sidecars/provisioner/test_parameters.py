@@ -1,7 +1,7 @@
 import pytest
 
-from mooring.sidecars.provisioner.hindrance import Hindrance
 from mooring.sidecars.provisioner.parameters import find_fs_type, for_driver
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 KEY = "csi.storage.k8s.io/fstype"
 FS_TYPES = {
@@ -19,7 +19,7 @@ def test_a_file_system(parameters: dict[str, str], default: str, expected: str) 
 
 
 def test_a_file_system_named_twice_is_refused() -> None:
-    with pytest.raises(Hindrance, match='with both "fstype" and'):
+    with pytest.raises(WaitingReason, match='with both "fstype" and'):
         find_fs_type({"fstype": "xfs", KEY: "xfs"}, "")
 
 
@@ -30,7 +30,7 @@ def test_drivers_do_not_see_keys_that_are_ours() -> None:
 
 
 def test_a_key_that_looks_like_ours_is_refused() -> None:
-    with pytest.raises(Hindrance) as refused:
+    with pytest.raises(WaitingReason) as refused:
         for_driver({"csi.storage.k8s.io/colour": "blue"})
     assert str(refused.value) == (
         "failed to strip CSI Parameters of prefixed keys: found unknown parameter key"

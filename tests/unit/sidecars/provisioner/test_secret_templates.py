@@ -3,8 +3,8 @@
 import pytest
 
 from mooring.model.reference import SecretReference
-from mooring.sidecars.provisioner.hindrance import Hindrance
 from mooring.sidecars.provisioner.secret_templates import PROVISIONER, Subject, find_secret
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 PREFIX = "csi.storage.k8s.io"
 SUBJECT = Subject("pv-1", "team", "data", {"k": "noted", "bad": "Not A Name"})
@@ -83,6 +83,6 @@ def test_a_secret_is_found(parameters: dict[str, str], expected: SecretReference
 
 @pytest.mark.parametrize(("parameters", "text"), REFUSED.values(), ids=REFUSED)
 def test_a_secret_is_refused(parameters: dict[str, str], text: str) -> None:
-    with pytest.raises(Hindrance) as refused:
+    with pytest.raises(WaitingReason) as refused:
         find_secret(PROVISIONER, parameters, SUBJECT)
     assert str(refused.value).endswith(text)

@@ -10,13 +10,13 @@ from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node
 from mooring.model.storage_class import TopologyRequirement as Expression
 from mooring.model.storage_class import TopologyTerm
-from mooring.sidecars.provisioner.hindrance import Hindrance, Then
 from mooring.sidecars.provisioner.topology import (
     ClusterTopology,
     Wish,
     requirement,
     start_index,
 )
+from mooring.sidecars.provisioner.waiting_reason import Then, WaitingReason
 
 DRIVER = "d.example.com"
 STARTS = {"data-web-0": 0, "data-web-1": 1, "data-web-2": 2, "myclaim": 2, "a-7": 0}
@@ -122,7 +122,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("wish", "cluster", "text"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_asked_for(wish: Wish, cluster: ClusterTopology, text: str) -> None:
-    with pytest.raises(Hindrance) as refused:
+    with pytest.raises(WaitingReason) as refused:
         requirement(wish, cluster)
     assert str(refused.value).endswith(text)
     assert refused.value.then is (Then.RESCHEDULE if "CSINode n9" in text else Then.TRY_AGAIN)

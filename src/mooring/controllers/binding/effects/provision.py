@@ -6,12 +6,6 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.controllers.binding.context import BinderContext
-from mooring.controllers.binding.contract import (
-    Deleter,
-    Order,
-    PluginError,
-    Provisioner,
-)
 from mooring.controllers.binding.decide.bind import YES, without
 from mooring.controllers.binding.effects.writes import Writes
 from mooring.controllers.binding.metrics import PROVISION
@@ -29,6 +23,7 @@ from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
 from mooring.model.wire import read_document
+from mooring.plugins.contract import Deleter, Order, PluginError, Provisioner
 from mooring.reconcile.live_gate import LiveGate
 
 TRIES = 5

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from mooring.controllers.binding.cache_indexes import find_named_by
 from mooring.controllers.binding.context import BinderContext
-from mooring.controllers.binding.contract import PluginError, VolumeInUse
 from mooring.controllers.binding.decide.bind import unbind
 from mooring.controllers.binding.decide.reclaim import (
     JUDGED,
@@ -29,6 +28,7 @@ from mooring.model.may_destroy import Go, Stay, VolumeOrder
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
+from mooring.plugins.contract import PluginError, VolumeInUse
 from mooring.reconcile.apply import NotNow
 from mooring.reconcile.live_gate import LiveGate
 from mooring.reconcile.pods_by_claim import pods_using

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from mooring.client.contract import Change, ChangeType, Client, Scope
-from mooring.controllers.binding.contract import PluginError, Tell
 from mooring.controllers.binding.effects.recycler_template import DEFAULT_TEMPLATE, recycler_pod
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, NotFound
 from mooring.model.document import Doc
@@ -14,6 +13,7 @@ from mooring.model.event import Event, EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod, PodPhase
 from mooring.model.volume import Volume
+from mooring.plugins.contract import PluginError, TellRecycling
 
 _GIB = 2**30
 
@@ -41,7 +41,7 @@ class PodRecycler:
         self._deadline = deadline
         self._template = template
 
-    async def recycle(self, volume: Volume, tell: Tell) -> None:
+    async def recycle(self, volume: Volume, tell: TellRecycling) -> None:
         """Run the pod to its end; it is deleted in any case. Raises: PluginError."""
         document = recycler_pod(self._template, volume, self._deadline.seconds(volume))
         key = Key(document["metadata"]["namespace"], document["metadata"]["name"])
@@ -85,7 +85,7 @@ class PodRecycler:
         except (ApiError, ConnectionLost) as error:
             raise PluginError(f"failed to delete recycler pod: {error}") from error
 
-    async def _mirror(self, key: Key, version: str, tell: Tell) -> None:
+    async def _mirror(self, key: Key, version: str, tell: TellRecycling) -> None:
         """Show on the volume what happens to the pod, as long as that can be seen."""
         scope = Scope(namespace=key.namespace, fields=f"involvedObject.name={key.name}")
         try:

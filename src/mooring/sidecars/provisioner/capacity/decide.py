@@ -1,23 +1,35 @@
-"""What is to be told about the room for one class in one place."""
+"""Which CSIStorageCapacity objects there are to be for one class in one place.
+
+Always true of a plan:
+- Afterwards there is one object for the pair, with the room that the driver told; none if nobody
+  wants to know.
+- An object that says so already is not written. Of several, the first stays and the others go.
+"""
 
 from mooring.model import quantity
 from mooring.model.quantity import Quantity
 from mooring.model.steps import plan
 from mooring.model.storage_capacity import StorageCapacity
-from mooring.sidecars.provisioner.capacity.plan import Plan, Room, Tell, TellAnew, TellNoMore
+from mooring.sidecars.provisioner.capacity.plan import (
+    CreateCapacity,
+    DeleteCapacity,
+    Plan,
+    Room,
+    UpdateCapacity,
+)
 from mooring.sidecars.provisioner.capacity.view import CapacityView
 
 
 def decide(view: CapacityView) -> Plan:
     if view.room is None:
-        return plan("nobody wants to know", *map(TellNoMore, view.known))
+        return plan("nobody wants to know", *map(DeleteCapacity, view.known))
     if not view.known:
-        return plan("nothing tells of it", Tell(view.pair, view.room))
+        return plan("nothing tells of it", CreateCapacity(view.pair, view.room))
     first, *others = view.known
-    surplus = tuple(map(TellNoMore, others))
+    surplus = tuple(map(DeleteCapacity, others))
     if _is_told(first, view.room):
         return plan("it is told", *surplus)
-    return plan("there is more room, or less", TellAnew(first, view.room), *surplus)
+    return plan("there is more room, or less", UpdateCapacity(first, view.room), *surplus)
 
 
 def _is_told(known: StorageCapacity, room: Room) -> bool:

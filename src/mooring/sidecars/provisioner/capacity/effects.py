@@ -20,13 +20,13 @@ from mooring.reconcile.apply import NotNow
 from mooring.reconcile.informer import Informer
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.provisioner.capacity.plan import (
+    CreateCapacity,
+    DeleteCapacity,
     Pair,
     Plan,
     Room,
     Step,
-    Tell,
-    TellAnew,
-    TellNoMore,
+    UpdateCapacity,
 )
 
 MANAGER: Final = "external-provisioner"
@@ -71,12 +71,12 @@ class Effects:
 
     async def _perform(self, step: Step, owner: CsiDriver | None) -> None:
         match step:
-            case Tell(pair, room):
+            case CreateCapacity(pair, room):
                 doc = self._document(pair, room, owner)
                 self._known.fold(await self._client.create(StorageCapacity, doc))
-            case TellAnew(known, room):
+            case UpdateCapacity(known, room):
                 self._known.fold(await self._client.patch(known, _amounts(room)))
-            case TellNoMore(known):
+            case DeleteCapacity(known):
                 await self._client.delete(known)
             case other:
                 assert_never(other)

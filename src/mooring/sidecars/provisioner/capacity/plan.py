@@ -11,7 +11,7 @@ from mooring.model.storage_capacity import StorageCapacity
 
 
 class Pair(msgspec.Struct, frozen=True, cache_hash=True):
-    """A class and a place: what one object tells of."""
+    """A class and a topology segment: there is one CSIStorageCapacity for them."""
 
     class_name: str
     segments: tuple[tuple[str, str], ...]  # sorted; empty: a driver that knows no places
@@ -26,21 +26,21 @@ class Room(msgspec.Struct, frozen=True):
     largest: Quantity | None  # volume; None: the driver does not say
 
 
-class Tell(msgspec.Struct, frozen=True):
-    """Nothing tells of it yet."""
+class CreateCapacity(msgspec.Struct, frozen=True):
+    """There is no object for the pair yet."""
 
     pair: Pair
     room: Room
 
 
-class TellAnew(msgspec.Struct, frozen=True):
+class UpdateCapacity(msgspec.Struct, frozen=True):
     known: StorageCapacity
     room: Room
 
 
-class TellNoMore(msgspec.Struct, frozen=True):
+class DeleteCapacity(msgspec.Struct, frozen=True):
     known: StorageCapacity
 
 
-Step = Tell | TellAnew | TellNoMore
+Step = CreateCapacity | UpdateCapacity | DeleteCapacity
 Plan: TypeAlias = steps.Plan[Step]

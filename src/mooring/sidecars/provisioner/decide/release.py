@@ -1,6 +1,10 @@
 """Which claims the finalizer of Mooring's provisioner holds for nothing, and what others stand for.
 
 For `mooring sidecar release`: before Mooring is taken off a cluster, or after.
+
+Always true of the verdicts:
+- There is one for each claim that has the finalizer (of the driver, if one is given), and no other.
+- `Needless` only if the volume named after the claim exists and is reserved for this very claim.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,13 @@
-"""What a driver's answer to CreateVolume means for the claim."""
+"""What a driver's answer to CreateVolume means for the claim.
+
+Always true of a reply:
+- That nothing exists (`Never`, `NotNow`, `Elsewhere`) follows from a refusal alone. An unclear
+  answer, and ALREADY_EXISTS, is `Maybe`.
+- After an unclear answer, only a refusal of the wish itself, or want of room, ends the doubt; while
+  settling, only one of the wish in the words of the first time.
+- `Good` is at least as large as asked for, and filled from a source if one was asked for.
+- `Elsewhere` only if the claim may be rescheduled.
+"""
 
 from typing import assert_never
 
@@ -13,26 +22,26 @@ INFEASIBLE = "Volume provisioning failed with infeasible error. Retries will be 
 
 
 class Good(msgspec.Struct, frozen=True):
-    """As asked for: tell of it."""
+    """As asked for: a PersistentVolume is to be created."""
 
     made: Made
 
 
 class Unfit(msgspec.Struct, frozen=True):
-    """A volume, but not the one that was asked for: it has to go, and may come back better."""
+    """A volume, but not as asked for: it is to be deleted, and another asked for."""
 
     made: Made
     why: str
 
 
 class Never(msgspec.Struct, frozen=True):
-    """Certainly not so: nothing exists, and trying again soon makes no sense."""
+    """Nothing exists, and the same request will be refused again: retries are delayed."""
 
     why: str
 
 
 class NotNow(msgspec.Struct, frozen=True):
-    """Certainly not this time: nothing exists."""
+    """Nothing exists; a retry may succeed."""
 
     why: str
 

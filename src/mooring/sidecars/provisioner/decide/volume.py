@@ -1,4 +1,14 @@
-"""What is to be done about a volume: protected while it is bound, deleted when it is released."""
+"""What is to be done about a volume: protected while it is bound, deleted when it is released.
+
+Always true of a plan:
+- A volume of another driver, or of an unknown policy, is left alone.
+- `DeleteBehind` is of a volume that is Released, with policy Delete, attached nowhere, and not one
+  whose object was deleted while we did not hold it.
+- The object goes (`DeleteObject`, `Unprotect`) only after what is behind it: later in the plan, or
+  when this process saw the driver delete it. But what a policy keeps loses our finalizer.
+- `Protect` is of a bound volume that is not being deleted.
+- A failure is told in an event, and nothing else is done.
+"""
 
 from mooring.model.csi_translation import translate
 from mooring.model.event import EventType
@@ -8,7 +18,6 @@ from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.sidecars.provisioner import secret_templates
-from mooring.sidecars.provisioner.hindrance import Hindrance
 from mooring.sidecars.provisioner.plan import (
     FAILED_DELETE,
     DeleteBehind,
@@ -19,6 +28,7 @@ from mooring.sidecars.provisioner.plan import (
 )
 from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
 from mooring.sidecars.provisioner.view import VolumeView
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 _KEEPING = (ReclaimPolicy.RETAIN, ReclaimPolicy.RECYCLE)
 
@@ -63,7 +73,7 @@ def _decide_released(view: VolumeView) -> VolumePlan:
         return _fails(volume, f"persistentvolume {volume.name} {where}")
     try:
         secret = find_deletion_secret(view)
-    except Hindrance as error:
+    except WaitingReason as error:
         return _fails(volume, f"failed to get secretreference for volume {volume.name}: {error}")
     behind = DeleteBehind(volume, translated.spec.csi.volume_handle, secret)
     then = Unprotect(volume) if volume.is_deleting else DeleteObject(volume)
@@ -73,7 +83,7 @@ def _decide_released(view: VolumeView) -> VolumePlan:
 def find_deletion_secret(view: VolumeView) -> SecretReference | None:
     """What the volume says; one that is older than those annotations: what its class says.
 
-    Raises: Hindrance.
+    Raises: WaitingReason.
     """
     volume, annotations = view.volume, view.volume.metadata.annotations
     name = annotations.get(Annotation.DELETION_SECRET_NAME)

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from typing import assert_never
 
 from mooring import log
-from mooring.client.contract import Client
-from mooring.clock import Clock
 from mooring.csi.volume import Volume as Made
 from mooring.errors import AlreadyExists
 from mooring.model.claim import Claim
@@ -16,20 +14,15 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
 from mooring.reconcile.apply import NotNow, apply
-from mooring.reconcile.live_gate import LiveGate
-from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict
-from mooring.sidecars.driver import Driver
 from mooring.sidecars.finalizers import adding, has_finalizer, removing
-from mooring.sidecars.provisioner.caches import Caches
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.decide import reply
 from mooring.sidecars.provisioner.draft import Draft, volume_name
 from mooring.sidecars.provisioner.effects.preparing import Populated, Preparing
 from mooring.sidecars.provisioner.effects.protecting import SourceProtection
 from mooring.sidecars.provisioner.effects.settling import Settling
-from mooring.sidecars.provisioner.hindrance import Hindrance, Then
-from mooring.sidecars.provisioner.memory import INFEASIBLE_SECONDS, Memory, Unsaved
-from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.memory import INFEASIBLE_SECONDS, Unsaved
 from mooring.sidecars.provisioner.plan import (
     FAILED,
     INTENT,
@@ -44,8 +37,8 @@ from mooring.sidecars.provisioner.plan import (
     Settle,
 )
 from mooring.sidecars.provisioner.record import VolumeRequest, encode, find_request
-from mooring.sidecars.provisioner.settings import Settings
 from mooring.sidecars.provisioner.volume_document import document
+from mooring.sidecars.provisioner.waiting_reason import Then, WaitingReason
 from mooring.sidecars.writing import patch_newest
 
 _log = log.get("mooring.provisioner")
@@ -54,31 +47,19 @@ POPULATED = "Assuming an external populator will provision the volume"
 
 
 class ClaimEffects:
-    def __init__(  # noqa: PLR0913, PLR0917  what a provisioner is made of
-        self,
-        client: Client,
-        clock: Clock,
-        recorder: Recorder,
-        driver: Driver,
-        settings: Settings,
-        caches: Caches,
-        memory: Memory,
-        preparing: Preparing,
-        metrics: ProvisionerMetrics,
-        identity: str,
-    ) -> None:
-        self._client = client
-        self._clock = clock
-        self._recorder = recorder
-        self._driver = driver
-        self._settings = settings
-        self._caches = caches
-        self._memory = memory
+    def __init__(self, context: ProvisionerContext, preparing: Preparing) -> None:
+        self._client = context.client
+        self._clock = context.clock
+        self._recorder = context.recorder
+        self._driver = context.driver
+        self._options = context.options
+        self._caches = context.caches
+        self._memory = context.memory
+        self._metrics = context.metrics
+        self._identity = context.identity
         self._preparing = preparing
-        self._settling = Settling(LiveGate(client), recorder, driver, settings, memory, preparing)
-        self._sources = SourceProtection(client, caches)
-        self._metrics = metrics
-        self._identity = identity
+        self._settling = Settling(context, preparing)
+        self._sources = SourceProtection(context.client, context.caches)
 
     async def perform(self, plan: ClaimPlan) -> Verdict:
         """Raises: ApiError, ConnectionLost, NotNow."""
@@ -116,7 +97,7 @@ class ClaimEffects:
         unsaved = self._memory.unsaved.get(claim.uid)
         if unsaved is None:
             words = f'External provisioner is provisioning volume for claim "{claim.key}"'
-            self._tell(claim, EventType.NORMAL, PROVISIONING, words)
+            self._emit(claim, EventType.NORMAL, PROVISIONING, words)
             answer = await self._ask(claim, storage_class)
             if not isinstance(answer, Unsaved):
                 return answer
@@ -129,14 +110,14 @@ class ClaimEffects:
         try:
             draft = await self._preparing.prepare(claim, storage_class)
         except Populated:
-            self._tell(claim, EventType.NORMAL, PROVISIONING, POPULATED)
+            self._emit(claim, EventType.NORMAL, PROVISIONING, POPULATED)
             return Settled()
-        except Hindrance as error:
-            return await self._hindered(claim, error)
-        self._memory.hindered.discard(claim.uid)
+        except WaitingReason as error:
+            return await self._waits(claim, error)
+        self._memory.waiting.discard(claim.uid)
         after_doubt = has_finalizer(claim, INTENT) or claim.uid in self._memory.open
         claim = await self._open(claim, draft)
-        outcome = await self._driver.calls.create(draft.request, within=self._settings.call_seconds)
+        outcome = await self._driver.calls.create(draft.request, within=self._options.call_seconds)
         may_reschedule = self._driver.abilities.has_topology and bool(claim.selected_node)
         judged = reply.judge_reply(
             draft, outcome, may_reschedule=may_reschedule, after_doubt=after_doubt
@@ -159,7 +140,7 @@ class ClaimEffects:
                 name = draft.request.name
                 why = f"{why}. Cleanup of volume {name} failed, volume is orphaned: {left}"
         self._metrics.not_provisioned(claim)
-        self._tell(claim, EventType.WARNING, FAILED, why)
+        self._emit(claim, EventType.WARNING, FAILED, why)
         match judged:
             case reply.Never():
                 self._memory.pause(claim.uid, storage_class.uid)
@@ -176,27 +157,27 @@ class ClaimEffects:
                 assert_never(other)
         raise NotNow(why)
 
-    async def _hindered(self, claim: Claim, error: Hindrance) -> Verdict:
+    async def _waits(self, claim: Claim, error: WaitingReason) -> Verdict:
         """Nothing was asked of the driver now; what was asked before stands as it did."""
         self._metrics.not_provisioned(claim)
-        self._tell(claim, EventType.WARNING, FAILED, str(error))
+        self._emit(claim, EventType.WARNING, FAILED, str(error))
         if error.then is Then.RESCHEDULE and claim.selected_node:
             forget_node = {"metadata": {"annotations": {Annotation.SELECTED_NODE: None}}}
             await self._change(claim, lambda _: forget_node)
             return Settled()
-        self._memory.hindered.add(claim.uid)
+        self._memory.waiting.add(claim.uid)
         raise NotNow(str(error))
 
     async def _save(self, claim: Claim, unsaved: Unsaved) -> None:
         """Tell of the volume. It exists: until that succeeds, nothing else is tried."""
         try:
             written = await self._client.create(Volume, dict(unsaved.document))
-            self._caches.volumes.cache.fold(written)
+            self._caches.volumes.fold(written)
         except AlreadyExists:
             pass  # told before; the answer to that got lost
         self._memory.unsaved.pop(claim.uid, None)
         name = volume_name(claim)
-        self._tell(claim, EventType.NORMAL, SUCCEEDED, f"Successfully provisioned volume {name}")
+        self._emit(claim, EventType.NORMAL, SUCCEEDED, f"Successfully provisioned volume {name}")
         _log.info("volume provisioned", claim=claim.key, volume=name)
 
     # the record of an intent
@@ -205,10 +186,10 @@ class ClaimEffects:
         """Before the driver is asked: from here on a volume may exist."""
         if not has_finalizer(claim, INTENT) or find_request(claim) is None:
             claim = await self._client.patch(claim, {"metadata": self._recording(claim, draft)})
-            self._caches.claims.cache.fold(claim)
+            self._caches.claims.fold(claim)
         self._memory.open[claim.uid] = claim
         self._memory.classes[claim.uid] = draft.storage_class
-        self._memory.tell_places(claim.uid, draft.request.topology)
+        self._memory.remember_topology(claim.uid, draft.request.topology)
         await self._sources.hold(claim)
         return claim
 
@@ -242,12 +223,12 @@ class ClaimEffects:
         """Write what `change` says of the metadata. Raises: ApiError."""
         written = await patch_newest(self._client, claim, change)
         if written is not None:
-            self._caches.claims.cache.fold(written)
+            self._caches.claims.fold(written)
 
     def _remember(self, draft: Draft, made: Made) -> Unsaved:
-        told = document(draft, made, self._driver, self._settings, self._identity)
+        told = document(draft, made, self._driver, self._options, self._identity)
         unsaved = self._memory.unsaved[draft.claim.uid] = Unsaved(made.volume_id, told)
         return unsaved
 
-    def _tell(self, claim: Claim, kind: EventType, reason: str, message: str) -> None:
+    def _emit(self, claim: Claim, kind: EventType, reason: str, message: str) -> None:
         apply(Emit(claim, kind, reason, message), self._recorder)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from mooring.client.contract import Client
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import TopologyRequirement
 from mooring.csi.volume import ContentSource
@@ -19,29 +18,26 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.sidecars.credentials import NoCredentials, NoSuchSecret, read_credentials
-from mooring.sidecars.driver import Driver
 from mooring.sidecars.provisioner import secret_templates, sources
-from mooring.sidecars.provisioner.caches import Caches
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.draft import (
     Draft,
     check_abilities,
     check_attributes,
     draft,
 )
-from mooring.sidecars.provisioner.hindrance import Hindrance
-from mooring.sidecars.provisioner.memory import Memory
 from mooring.sidecars.provisioner.record import find_request
 from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
-from mooring.sidecars.provisioner.settings import Settings
 from mooring.sidecars.provisioner.sources import DataSource, SourceKind, find_source
 from mooring.sidecars.provisioner.topology import ClusterTopology, Wish, requirement
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 
-class Populated(Hindrance):
+class Populated(WaitingReason):
     """Somebody else fills and makes this volume; not ours to do anything."""
 
 
-class SecretGone(Hindrance):
+class SecretGone(WaitingReason):
     """There is no such secret: waiting may be in vain."""
 
 
@@ -53,29 +49,21 @@ class Remade(msgspec.Struct, frozen=True):
 
 
 class Preparing:
-    def __init__(
-        self,
-        client: Client,
-        driver: Driver,
-        settings: Settings,
-        memory: Memory,
-        caches: Caches,
-        cluster: Callable[[], ClusterTopology],
-    ) -> None:
-        self._client = client
-        self._driver = driver
-        self._settings = settings
-        self._memory = memory
-        self._caches = caches
+    def __init__(self, context: ProvisionerContext, cluster: Callable[[], ClusterTopology]) -> None:
+        self._client = context.client
+        self._driver = context.driver
+        self._options = context.options
+        self._memory = context.memory
+        self._caches = context.caches
         self._cluster = cluster
 
     async def prepare(self, claim: Claim, storage_class: StorageClass) -> Draft:
-        """Raises: Hindrance; ConnectionLost."""
+        """Raises: WaitingReason; ConnectionLost."""
         source = find_source(claim)
         if source is not None and source.kind is SourceKind.OTHER:
             raise Populated(f"data source ({source.word}) is not handled by the provisioner")
         check_abilities(self._driver.abilities, claim, source)
-        begun = draft(claim, storage_class, self._driver, self._settings)
+        begun = draft(claim, storage_class, self._driver, self._options)
         return begun.completed(
             source=await self._content(claim, storage_class, source),
             topology=self._places(claim, storage_class),
@@ -87,7 +75,7 @@ class Preparing:
         """The request that was, or may have been, sent for the claim: only to find out what became
         of it. `storage_class` is None if it is gone, or another driver's.
 
-        Raises: Hindrance for what will pass, or what the driver cannot do; ConnectionLost.
+        Raises: WaitingReason for what will pass, or what the driver cannot do; ConnectionLost.
         """
         source, gaps = _find_source_or_none(claim), list[str]()
         check_abilities(self._driver.abilities, claim, source)
@@ -95,23 +83,23 @@ class Preparing:
             gaps.append(f"without its class {claim.storage_class}, which is gone or another's")
             meta = ObjectMeta(name=claim.storage_class)
             storage_class = StorageClass(metadata=meta, provisioner=self._driver.name)
-            begun = draft(claim, storage_class, self._driver, self._settings)
+            begun = draft(claim, storage_class, self._driver, self._options)
             reference = self._vouched_secret(claim, begun)
         else:
-            begun = draft(claim, storage_class, self._driver, self._settings)
+            begun = draft(claim, storage_class, self._driver, self._options)
             reference = begun.references.provisioner
         content, topology, attributes = None, None, None
         try:
             content = await self._content(claim, storage_class, source)
-        except Hindrance as error:
+        except WaitingReason as error:
             gaps.append(f"without its source: {error}")
         try:
             topology = self._places(claim, storage_class)
-        except Hindrance as error:
+        except WaitingReason as error:
             gaps.append(f"without places: {error}")
         try:
             attributes = await self._attributes(claim)
-        except Hindrance as error:
+        except WaitingReason as error:
             gaps.append(f"without attributes: {error}")
         secrets = NO_SECRETS
         try:
@@ -133,7 +121,7 @@ class Preparing:
         subject = Subject(begun.request.name, claim.namespace, claim.name)
         named = (
             _find_secret_or_none(each, subject)
-            for each in self._caches.classes.cache.all()
+            for each in self._caches.classes.all()
             if each.provisioner == self._driver.name
         )
         used = (
@@ -141,7 +129,7 @@ class Preparing:
                 each.metadata.annotations.get(Annotation.DELETION_SECRET_NAME),
                 each.metadata.annotations.get(Annotation.DELETION_SECRET_NAMESPACE),
             )
-            for each in self._caches.volumes.cache.all()
+            for each in self._caches.volumes.all()
             if each.spec.csi is not None and each.spec.csi.driver == self._driver.name
         )
         is_vouched = reference in named or (reference.name, reference.namespace) in used
@@ -156,9 +144,9 @@ class Preparing:
             if source.kind is SourceKind.SNAPSHOT:
                 return await self._from_snapshot(claim, storage_class, source.key)
             return await self._from_clone(claim, storage_class, source.key)
-        except Hindrance as error:
+        except WaitingReason as error:
             what = f"DataSource Type {source.word} by Name {source.key.name}"
-            raise Hindrance(f"error getting handle for {what}: {error}", error.then) from error
+            raise WaitingReason(f"error getting handle for {what}: {error}", error.then) from error
 
     async def _from_snapshot(
         self, claim: Claim, storage_class: StorageClass, key: Key
@@ -166,7 +154,7 @@ class Preparing:
         try:
             snapshot = await self._client.get(Snapshot, key)
         except ApiError as error:
-            raise Hindrance(
+            raise WaitingReason(
                 f"error getting snapshot {key.name} from api server: {error}"
             ) from error
         name = sources.check_snapshot(snapshot)
@@ -174,7 +162,7 @@ class Preparing:
             content = await self._client.get(SnapshotContent, Key("", name))
         except ApiError as error:
             what = f"error getting snapshotcontent {name} for snapshot {key.name}"
-            raise Hindrance(what) from error
+            raise WaitingReason(what) from error
         return sources.from_snapshot(claim, storage_class, snapshot, content)
 
     async def _from_clone(
@@ -184,18 +172,18 @@ class Preparing:
             source = await self._client.get(Claim, key)
         except ApiError as error:
             where = f'(namespace "{claim.namespace}") from api server'
-            raise Hindrance(f"error getting PVC {key.name} {where}: {error}") from error
+            raise WaitingReason(f"error getting PVC {key.name} {where}: {error}") from error
         name = sources.check_clone(claim, source)
         try:
             volume = await self._client.get(Volume, Key("", name))
         except ApiError as error:
-            raise Hindrance("claim in dataSource not bound or invalid") from error
+            raise WaitingReason("claim in dataSource not bound or invalid") from error
         return sources.from_clone(claim, storage_class, source, volume)
 
     def _places(self, claim: Claim, storage_class: StorageClass) -> TopologyRequirement | None:
         if not self._driver.abilities.has_topology:
             return None
-        told = self._memory.places_of(claim.uid)
+        told = self._memory.topology_sent(claim.uid)
         if told is not None:
             return told[0]
         request = find_request(claim)
@@ -205,19 +193,19 @@ class Preparing:
             claim=claim.name,
             node=claim.selected_node,
             allowed=storage_class.allowed_topologies,
-            is_strict=self._settings.strict_topology,
-            tells_cluster=self._settings.immediate_topology,
+            is_strict=self._options.strict_topology,
+            tells_cluster=self._options.immediate_topology,
         )
         return requirement(wish, self._cluster())
 
     async def _secrets(self, reference: SecretReference | None) -> Secrets:
-        """Raises: SecretGone, Hindrance."""
+        """Raises: SecretGone, WaitingReason."""
         try:
             return await read_credentials(self._client, reference)
         except NoCredentials as error:
             where = "" if reference is None else f"{reference.name} in namespace"
             namespace = "" if reference is None else reference.namespace
-            raised = SecretGone if isinstance(error, NoSuchSecret) else Hindrance
+            raised = SecretGone if isinstance(error, NoSuchSecret) else WaitingReason
             raise raised(f"error getting secret {where} {namespace}: {error}") from error
 
     async def _attributes(self, claim: Claim) -> AttributesClass | None:
@@ -227,7 +215,7 @@ class Preparing:
         try:
             attributes = await self._client.get(AttributesClass, Key("", name))
         except NotFound as error:
-            raise Hindrance(str(error)) from error
+            raise WaitingReason(str(error)) from error
         check_attributes(attributes, self._driver.name)
         return attributes
 
@@ -236,7 +224,7 @@ def _find_source_or_none(claim: Claim) -> DataSource | None:
     """Of a claim that a driver was asked about: what it cannot have been filled from is none."""
     try:
         source = find_source(claim)
-    except Hindrance:
+    except WaitingReason:
         return None
     return None if source is None or source.kind is SourceKind.OTHER else source
 
@@ -244,5 +232,5 @@ def _find_source_or_none(claim: Claim) -> DataSource | None:
 def _find_secret_or_none(storage_class: StorageClass, subject: Subject) -> SecretReference | None:
     try:
         return find_secret(secret_templates.PROVISIONER, storage_class.parameters, subject)
-    except Hindrance:
+    except WaitingReason:
         return None

@@ -9,9 +9,9 @@ from mooring.model.snapshot import Snapshot
 from mooring.model.wellknown import Finalizer
 from mooring.sidecars.finalizers import adding, has_finalizer, removing
 from mooring.sidecars.provisioner.caches import BY_SOURCE, Caches, source_index
-from mooring.sidecars.provisioner.hindrance import Hindrance
 from mooring.sidecars.provisioner.plan import INTENT
 from mooring.sidecars.provisioner.sources import DataSource, SourceKind, find_source
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 _log = log.get("mooring.provisioner")
 
@@ -30,7 +30,7 @@ class SourceProtection:
             origin = await self._client.get(Claim, source.key)
             if not has_finalizer(origin, Finalizer.CLONE_SOURCE):
                 change = {"metadata": adding(origin, Finalizer.CLONE_SOURCE)}
-                self._caches.claims.cache.fold(await self._client.patch(origin, change))
+                self._caches.claims.fold(await self._client.patch(origin, change))
             return
         snapshot = await self._client.get(Snapshot, source.key)
         if has_finalizer(snapshot, Finalizer.RESTORE_SOURCE):
@@ -60,13 +60,13 @@ class SourceProtection:
             _log.warning("snapshot still protected", snapshot=source.key, because=error)
 
     def _others_need(self, claim: Claim, kind: str, key: Key) -> bool:
-        users = self._caches.claims.cache.by_index(BY_SOURCE, source_index(kind, key))
+        users = self._caches.claims.by_index(BY_SOURCE, source_index(kind, key))
         return any(has_finalizer(user, INTENT) for user in users if user.uid != claim.uid)
 
 
 def _source_of(claim: Claim) -> DataSource | None:
     try:
         source = find_source(claim)
-    except Hindrance:
+    except WaitingReason:
         return None
     return None if source is None or source.kind is SourceKind.OTHER else source

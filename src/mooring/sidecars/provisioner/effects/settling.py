@@ -16,14 +16,11 @@ from mooring.model.steps import Emit
 from mooring.model.storage_class import StorageClass
 from mooring.reconcile.apply import NotNow, apply
 from mooring.reconcile.live_gate import LiveGate
-from mooring.reconcile.recorder import Recorder
-from mooring.sidecars.driver import Driver
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.decide import reply
 from mooring.sidecars.provisioner.effects.preparing import Preparing
-from mooring.sidecars.provisioner.hindrance import Hindrance
-from mooring.sidecars.provisioner.memory import Memory
 from mooring.sidecars.provisioner.plan import FAILED
-from mooring.sidecars.provisioner.settings import Settings
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 _log = log.get("mooring.provisioner")
 
@@ -31,20 +28,12 @@ CLEANUP_TRIES = 5
 
 
 class Settling:
-    def __init__(
-        self,
-        gate: LiveGate,
-        recorder: Recorder,
-        driver: Driver,
-        settings: Settings,
-        memory: Memory,
-        preparing: Preparing,
-    ) -> None:
-        self._gate = gate
-        self._recorder = recorder
-        self._driver = driver
-        self._settings = settings
-        self._memory = memory
+    def __init__(self, context: ProvisionerContext, preparing: Preparing) -> None:
+        self._gate = LiveGate(context.client)
+        self._recorder = context.recorder
+        self._driver = context.driver
+        self._options = context.options
+        self._memory = context.memory
         self._preparing = preparing
 
     async def settle(self, claim: Claim, storage_class: StorageClass | None) -> None:
@@ -73,7 +62,7 @@ class Settling:
         why = ""
         for _ in range(CLEANUP_TRIES):
             outcome = await self._driver.calls.delete(
-                made.volume_id, secrets, within=self._settings.call_seconds
+                made.volume_id, secrets, within=self._options.call_seconds
             )
             if isinstance(outcome, Done):
                 return ""
@@ -82,7 +71,7 @@ class Settling:
 
     async def _delete(self, claim: Claim, volume_id: str, secrets: Secrets) -> None:
         outcome = await self._driver.calls.delete(
-            volume_id, secrets, within=self._settings.call_seconds
+            volume_id, secrets, within=self._options.call_seconds
         )
         if not isinstance(outcome, Done):
             raise self._failure(claim, outcome.text)
@@ -94,18 +83,18 @@ class Settling:
         """The volume's id and the secrets to delete it with; None: there is none, for certain."""
         try:
             remade = await self._preparing.prepare_again(claim, storage_class)
-        except Hindrance as error:
-            self._memory.hindered.add(claim.uid)
+        except WaitingReason as error:
+            self._memory.waiting.add(claim.uid)
             raise self._failure(claim, str(error)) from error
         for gap in remade.gaps:
             self._warn(claim, f"a volume may exist for a claim that needs none; asking {gap}")
         draft = remade.draft
-        self._memory.tell_places(claim.uid, draft.request.topology)
+        self._memory.remember_topology(claim.uid, draft.request.topology)
         secrets = draft.request.secrets or NO_SECRETS
         unsaved = self._memory.unsaved.get(claim.uid)
         if unsaved is not None:
             return unsaved.volume_id, secrets
-        outcome = await self._driver.calls.create(draft.request, within=self._settings.call_seconds)
+        outcome = await self._driver.calls.create(draft.request, within=self._options.call_seconds)
         match reply.judge_settling(draft, outcome, is_as_before=not remade.gaps):
             case reply.Good(made) | reply.Unfit(made):
                 return made.volume_id, secrets

@@ -4,8 +4,6 @@ from contextlib import suppress
 from typing import assert_never
 
 from mooring import log
-from mooring.client.contract import Client
-from mooring.clock import Clock
 from mooring.csi.outcome import Done
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.errors import NotFound
@@ -18,13 +16,10 @@ from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Finalizer
 from mooring.reconcile.apply import NotNow, apply
 from mooring.reconcile.live_gate import LiveGate
-from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict
 from mooring.sidecars.credentials import NoCredentials, read_credentials
-from mooring.sidecars.driver import Driver
 from mooring.sidecars.finalizers import adding, removing
-from mooring.sidecars.provisioner.caches import Caches
-from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.context import ProvisionerContext
 from mooring.sidecars.provisioner.plan import (
     FAILED_DELETE,
     DeleteBehind,
@@ -34,7 +29,6 @@ from mooring.sidecars.provisioner.plan import (
     VolumePlan,
     VolumeStep,
 )
-from mooring.sidecars.provisioner.settings import Settings
 
 _log = log.get("mooring.provisioner")
 
@@ -42,26 +36,17 @@ RELEASED = frozenset((VolumePhase.RELEASED,))
 
 
 class VolumeEffects:
-    def __init__(
-        self,
-        client: Client,
-        clock: Clock,
-        recorder: Recorder,
-        driver: Driver,
-        settings: Settings,
-        caches: Caches,
-        metrics: ProvisionerMetrics,
-    ) -> None:
+    def __init__(self, context: ProvisionerContext) -> None:
         self.deleted_behind: set[str] = set()
         """Uids of objects whose volumes the driver has deleted."""
-        self._client = client
-        self._clock = clock
-        self._recorder = recorder
-        self._driver = driver
-        self._settings = settings
-        self._caches = caches
-        self._metrics = metrics
-        self._gate = LiveGate(client)
+        self._client = context.client
+        self._clock = context.clock
+        self._recorder = context.recorder
+        self._driver = context.driver
+        self._options = context.options
+        self._caches = context.caches
+        self._metrics = context.metrics
+        self._gate = LiveGate(context.client)
 
     async def perform(self, plan: VolumePlan) -> Verdict:
         """Raises: ApiError, ConnectionLost, NotNow."""
@@ -74,7 +59,7 @@ class VolumeEffects:
         match step:
             case Protect(volume):
                 change = {"metadata": adding(volume, Finalizer.EXTERNAL_PROVISIONER)}
-                self._caches.volumes.cache.fold(await self._client.patch(volume, change))
+                self._caches.volumes.fold(await self._client.patch(volume, change))
             case Unprotect(volume):
                 change = {"metadata": removing(volume, Finalizer.EXTERNAL_PROVISIONER)}
                 await self._client.patch(volume, change)
@@ -92,7 +77,7 @@ class VolumeEffects:
         secrets = await self._secrets(volume, reference)
         await self._look_once_more(volume)
         outcome = await self._driver.calls.delete(
-            handle, secrets, within=self._settings.call_seconds
+            handle, secrets, within=self._options.call_seconds
         )
         if not isinstance(outcome, Done):
             self._metrics.not_deleted(volume)
@@ -108,7 +93,7 @@ class VolumeEffects:
         order = VolumeOrder(volume, ReclaimPolicy.DELETE, RELEASED)
         verdict, live = await self._gate.volume(order, self._caches.find_siblings(volume))
         if live is not None:
-            self._caches.volumes.cache.fold(live)  # whatever changed is looked at at once
+            self._caches.volumes.fold(live)  # whatever changed is looked at at once
         if isinstance(verdict, Go):
             return
         if verdict.is_for_people:

@@ -1,5 +1,9 @@
 """What is done about a claim."""
 
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
 import pytest
 
 from mooring.model.claim import Claim, ClaimPhase, ClaimSpec, ClaimStatus
@@ -18,7 +22,7 @@ from mooring.sidecars.provisioner.plan import (
     Settle,
 )
 from mooring.sidecars.provisioner.record import VolumeRequest, encode
-from mooring.sidecars.provisioner.view import ClaimView
+from mooring.sidecars.provisioner.view import ClaimView, recorded_driver
 
 DRIVER = "d.example.com"
 AT_ONCE = StorageClass(metadata=ObjectMeta(name="fast"), provisioner=DRIVER)
@@ -152,3 +156,53 @@ TABLE: dict[str, tuple[ClaimView, tuple[type, ...]]] = {
 @pytest.mark.parametrize(("view", "expected"), TABLE.values(), ids=TABLE)
 def test_a_claim(view: ClaimView, expected: tuple[type, ...]) -> None:
     assert tuple(map(type, decide_claim(view).steps)) == expected
+
+
+def _every_view() -> Iterator[ClaimView]:
+    made = "pvc-u1"
+    finalizers = ((), (INTENT,), (INTENT, Finalizer.CLONE_SOURCE), (Finalizer.CLONE_SOURCE,))
+    records: tuple[dict[str, Any], ...] = ({}, {"record": DRIVER}, {"record": "o.example.com"})
+    nodes: tuple[dict[str, Any], ...] = ({}, {"node": "n1"})
+    classes = (None, AT_ONCE, LATE, OTHERS)
+    for held, record, of, node, bound, storage_class, flags in product(
+        finalizers,
+        records,
+        (DRIVER, "o.example.com"),
+        nodes,
+        ("", made, "other"),
+        classes,
+        product((False, True), repeat=5),
+    ):
+        deleting, volume, gone, known_open, source = flags
+        claim = a_claim(*held, volume=bound, deleting=deleting, provisioner=of, **record, **node)
+        yield a_view(
+            claim, storage_class, volume=volume, gone=gone, known_open=known_open, source=source
+        )
+
+
+def test_what_is_always_true_of_a_plan() -> None:
+    for view in _every_view():
+        steps = decide_claim(view).steps
+        assert len(steps) <= 1 or [type(step) for step in steps] == [Emit, Fail]
+        if recorded_driver(view.claim) not in ("", DRIVER):
+            assert all(isinstance(step, Emit | Fail) for step in steps)
+        for step in steps:
+            match step:
+                case Provision(_, storage_class):
+                    assert not view.is_unwanted
+                    assert not view.has_volume
+                    assert storage_class.provisioner == DRIVER
+                    assert view.claim.selected_node or not storage_class.waits_for_consumer
+                case Settle():
+                    assert view.is_open
+                    assert view.is_unwanted or view.storage_class is OTHERS
+                    assert not view.has_volume
+                case Close():
+                    assert view.is_open
+                    assert view.was_told_of
+                case ReleaseSource():
+                    assert view.claim.is_deleting
+                    assert not view.is_open
+                    assert not view.is_source
+                case _:
+                    assert isinstance(step, Emit | Fail)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mooring.csi.controller import CreateVolume
 from mooring.csi.outcome import TABLES, Code, Done, Uncertain, judge
+from mooring.csi.requests import CreateVolume
 from mooring.csi.volume import CapacityRange, FromVolume, Volume
 from mooring.model.claim import Claim
 from mooring.model.storage_class import StorageClass

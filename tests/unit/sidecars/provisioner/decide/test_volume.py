@@ -1,6 +1,7 @@
 """What is done about a volume: nothing is deleted that is bound, attached or to be kept."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import product
 
 import pytest
 
@@ -123,3 +124,35 @@ def test_the_secret_to_delete_with(
 ) -> None:
     view = VolumeView(DRIVER, a_volume(RELEASED, annotations=annotations), CLASS, "", False)  # noqa: FBT003  a field
     assert find_deletion_secret(view) == expected
+
+
+def _every_view() -> Iterator[VolumeView]:
+    policies = (*ReclaimPolicy, ReclaimPolicy("Burn"))
+    owners = (DRIVER, "o.example.com")
+    for phase, policy, held, deleting, owner, attached, deleted in product(
+        VolumePhase, policies, ((), (HELD,)), (False, True), owners, ("", "n1"), (False, True)
+    ):
+        volume = a_volume(phase, policy, *held, deleting=deleting, driver=owner)
+        yield a_view(volume, attached=attached, deleted=deleted)
+
+
+def test_what_is_always_true_of_a_plan() -> None:
+    for view in _every_view():
+        volume, steps = view.volume, decide_volume(view).steps
+        kinds = [type(step) for step in steps]
+        if not view.is_ours:
+            assert not steps
+        if DeleteBehind in kinds:
+            assert volume.is_released
+            assert volume.spec.reclaim_policy is DELETE
+            assert not view.attached_to
+            assert view.is_protected or not volume.is_deleting
+        if DeleteObject in kinds or Unprotect in kinds:
+            is_kept = volume.spec.reclaim_policy in (RETAIN, ReclaimPolicy.RECYCLE)
+            goes_first = kinds[0] is DeleteBehind
+            assert goes_first or view.is_deleted_behind or (is_kept and kinds == [Unprotect])
+        if Protect in kinds:
+            assert volume.is_bound
+            assert not volume.is_deleting
+        if Fail in kinds:
+            assert kinds == [Emit, Fail]

@@ -1,0 +1,41 @@
+"""Serving the registration socket of a driver for as long as the node agent wants it."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from mooring import log
+from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin, RegistrationStatus
+from mooring.csi.registration import offering, registration_socket
+from mooring.errors import MooringError
+
+_log = log.get("mooring.registrar")
+
+
+class NotRegistered(MooringError):
+    """The node agent refused the driver; it does not ask again before the socket is a new one."""
+
+
+class Offer(msgspec.Struct, frozen=True):
+    driver: str
+    endpoint: str  # the driver's socket, as the node agent sees it
+    directory: Path  # that the node agent watches
+
+
+async def run(offer: Offer) -> None:
+    """Serve until cancelled, and take the socket away then. Raises: NotRegistered, UsageError."""
+    refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def told(status: RegistrationStatus) -> None:
+        if status.registered:
+            _log.info("driver registered", driver=offer.driver)
+        elif not refused.done():
+            refused.set_result(status.error)
+
+    plugin = Plugin(CSI_PLUGIN, offer.driver, offer.endpoint, OFFERED_VERSIONS)
+    socket = registration_socket(offer.directory, offer.driver)
+    async with offering(socket, plugin, told):
+        _log.info("offering a driver", driver=offer.driver, at=socket)
+        reason = await refused
+    raise NotRegistered(f"{offer.driver} was not registered: {reason}")

@@ -1,0 +1,145 @@
+"""The role `driver`: the bundled CSI driver, served, registered, and with a default class."""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from prometheus_client.registry import Collector
+
+from mooring import log
+from mooring.client.contract import Client
+from mooring.clock import Clock, RealClock
+from mooring.csi import registrar
+from mooring.csi.registration import registration_socket
+from mooring.csi.serve import LONGEST_PATH
+from mooring.driver.core import Core
+from mooring.driver.serve import open_driver, serving
+from mooring.driver.settings import NAME, DriverSettings, checked
+from mooring.errors import AlreadyExists, ApiError, ConnectionLost, UsageError
+from mooring.host.blocking import in_thread
+from mooring.host.directory_lock import DirectoryLock
+from mooring.host.mount import Mounts
+from mooring.model.backoff import Backoff
+from mooring.model.csi_driver import CsiDriver
+from mooring.model.document import Doc
+from mooring.model.storage_class import StorageClass
+from mooring.model.wellknown import Annotation
+from mooring.plugins.layout import Layout
+from mooring.reconcile.worker import lasting
+
+LOCK = "mooring.lock"
+CLASS = "mooring-loop"
+CLASS_MADE = "class-made"  # a file: who deletes the class does not want it back
+AGAIN = Backoff(first=0.2, cap=30.0)
+
+_log = log.get("mooring.driver")
+
+_DRIVER: Doc = {
+    "metadata": {"name": NAME},
+    "spec": {
+        "attachRequired": True,
+        "podInfoOnMount": False,
+        "storageCapacity": True,
+        "fsGroupPolicy": "File",
+        "volumeLifecycleModes": ["Persistent"],
+    },
+}
+_CLASS: Doc = {
+    "metadata": {"name": CLASS, "annotations": {Annotation.DEFAULT_CLASS: "true"}},
+    "provisioner": NAME,
+    "reclaimPolicy": "Delete",
+    "volumeBindingMode": "Immediate",  # its volumes are on this machine: there is nothing to choose
+}
+
+
+@contextmanager
+def driver_of(settings: DriverSettings) -> Iterator[Core]:
+    """A driver that has its state directory to itself while the context is entered.
+
+    Raises: UsageError.
+    """
+    root = checked(settings).state_dir
+    try:
+        root.mkdir(0o700, parents=True, exist_ok=True)
+        lock = DirectoryLock.take(root / LOCK, "--state-dir")
+    except OSError as error:
+        raise UsageError(f"the driver cannot use {root}: {error.strerror}") from error
+    try:
+        yield open_driver(settings, Mounts(), RealClock())
+    finally:
+        lock.release()
+
+
+class Bundled(msgspec.Struct, frozen=True):
+    """A driver that has its state to itself, and where it is found."""
+
+    core: Core
+    socket: Path
+    registrations: Path
+
+
+@contextmanager
+def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundled | None]:
+    """None, and a line that says why, when there can be none here. Raises: UsageError."""
+    socket = layout.plugin(NAME) / "csi.sock"
+    longest = max(socket, registration_socket(layout.registrations, NAME), key=_length)
+    if _length(longest) > LONGEST_PATH:
+        _log.warning("no bundled driver: choose a shorter --root-dir", too_long=longest)
+        yield None
+        return
+    with driver_of(DriverSettings(node_id=node, state_dir=state_dir)) as core:
+        yield Bundled(core, socket, layout.registrations)
+
+
+def _length(path: Path) -> int:
+    return len(str(path).encode())
+
+
+class DriverRole:
+    """`run` serves it until cancelled; volumes that are published stay."""
+
+    name: Final = "driver"
+
+    def __init__(self, client: Client, clock: Clock, bundled: Bundled) -> None:
+        self._client = client
+        self._clock = clock
+        self._bundled = bundled
+
+    async def run(self) -> None:
+        bundled = self._bundled
+        endpoint = f"unix://{bundled.socket}"
+        async with serving(bundled.core, endpoint), asyncio.TaskGroup() as tasks:
+            tasks.create_task(lasting("introduction", self._clock, self._introduce))
+            offer = registrar.Offer(NAME, str(bundled.socket), bundled.registrations)
+            tasks.create_task(lasting("offer", self._clock, partial(registrar.run, offer)))
+
+    async def synced(self) -> None:
+        """It has no caches."""
+
+    def collectors(self) -> Iterable[Collector]:
+        return ()
+
+    async def _introduce(self) -> None:
+        """Its CSIDriver object, and once in its life a class for claims that name none."""
+        failures = 0
+        while True:
+            try:
+                await self._make_objects()
+                return
+            except (ApiError, ConnectionLost) as error:
+                failures += 1
+                _log.warning("the bundled driver is not introduced yet", because=error)
+                await self._clock.sleep(AGAIN.delay(failures, 0.0))
+
+    async def _make_objects(self) -> None:
+        with suppress(AlreadyExists):
+            await self._client.create(CsiDriver, _DRIVER)
+        made = self._bundled.core.settings.state_dir / CLASS_MADE
+        if not await in_thread(made.exists):
+            with suppress(AlreadyExists):
+                await self._client.create(StorageClass, _CLASS)
+            await in_thread(made.touch)

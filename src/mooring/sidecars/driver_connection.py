@@ -1,0 +1,80 @@
+"""Finding out who is behind a socket, and noticing when that changes."""
+
+import asyncio
+
+from mooring import log
+from mooring.clock import Clock
+from mooring.csi.capability import ControllerCapability, PluginService
+from mooring.csi.channel import Connection
+from mooring.csi.controller import Controller
+from mooring.csi.identity import Identity
+from mooring.csi.outcome import Done
+from mooring.model.backoff import Backoff
+from mooring.sidecars.driver import Abilities, Driver
+
+_log = log.get("mooring.sidecars")
+
+PAUSES = Backoff(first=0.1, cap=5.0)
+ASKING_SECONDS = 5.0
+SILENT_SECONDS = 2.0  # for which nobody is told that there is no driver yet
+
+
+class DriverConnection:
+    """The driver behind one connection; it may not be there yet, and may become another."""
+
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._identity = Identity(connection)
+        self._controller = Controller(connection)
+
+    async def wait_ready(self) -> Driver:
+        """Wait until it listens and is ready, and ask who it is; tried until it answers."""
+        failures = 0
+        while True:
+            await self._listens()
+            answer = await self._ask()
+            if isinstance(answer, Driver):
+                return answer
+            failures += 1
+            _log.info("waiting for a driver", at=self._connection.endpoint, because=answer)
+            await self._clock.sleep(PAUSES.delay(failures))
+
+    async def _listens(self) -> None:
+        try:
+            async with asyncio.timeout(SILENT_SECONDS):
+                await self._connection.wait_ready()
+        except TimeoutError:
+            at = self._connection.endpoint
+            _log.info("waiting for a driver", at=at, because="nobody listens there")
+            await self._connection.wait_ready()
+
+    async def changed(self, driver: Driver) -> Driver:
+        """Return when the driver came back as another, or able to do something else."""
+        while True:
+            await self._connection.wait_lost()
+            _log.warning("driver lost", driver=driver.name, at=self._connection.endpoint)
+            now = await self.wait_ready()
+            if (now.name, now.abilities) != (driver.name, driver.abilities):
+                return now
+
+    async def _ask(self) -> Driver | str:
+        """The driver, or what it lacks."""
+        ready = await self._identity.probe(within=ASKING_SECONDS)
+        if not isinstance(ready, Done):
+            return ready.text
+        if not ready.value:
+            return "it is not ready yet"
+        info = await self._identity.get_info(within=ASKING_SECONDS)
+        if not isinstance(info, Done):
+            return info.text
+        told = await self._identity.capabilities(within=ASKING_SECONDS)
+        if not isinstance(told, Done):
+            return told.text
+        able: frozenset[ControllerCapability] = frozenset()
+        if PluginService.CONTROLLER_SERVICE in told.value.services:
+            controller = await self._controller.capabilities(within=ASKING_SECONDS)
+            if not isinstance(controller, Done):
+                return controller.text
+            able = controller.value
+        return Driver(info.value.name, Abilities(told.value.services, able), self._controller)

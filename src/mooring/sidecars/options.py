@@ -1,0 +1,15 @@
+"""What the sidecars of a process are told; each looks at what concerns it."""
+
+from typing import Final
+
+import msgspec
+
+from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
+
+CAPACITY_NAMESPACE: Final = "kube-system"
+
+
+class SidecarOptions(msgspec.Struct, frozen=True):
+    provisioner: ProvisionerOptions = AS_UPSTREAM
+    capacity_namespace: str = CAPACITY_NAMESPACE  # where CSIStorageCapacity objects go
+    identity: str = ""  # of the process, in events; empty: made up when it starts

@@ -1,1 +1,0 @@
-"""The registrar: node agents that watch a directory hear of a driver's socket."""

@@ -1,0 +1,196 @@
+"""The role `sidecars`: all sidecars of many drivers in one process, on one set of informers.
+
+Each sidecar of each driver has `Loops` of its own, which live while the driver is served and this
+process has the lease: a driver that goes takes its handlers, queues and figures with it.
+"""
+
+import asyncio
+import socket
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+import msgspec
+from prometheus_client import Metric
+from prometheus_client.registry import Collector
+
+from mooring import log
+from mooring.client.contract import Client
+from mooring.csi.channel import Connection
+from mooring.csi.metrics import OF_SIDECAR, calls_histogram, observing
+from mooring.model.keys import Key
+from mooring.reconcile.leadership import FencedClient
+from mooring.reconcile.lease import TERMS, LeaderElection, Terms
+from mooring.reconcile.loops import Loops
+from mooring.reconcile.worker import lasting
+from mooring.sidecars.attacher import run as attacher
+from mooring.sidecars.driver import Driver
+from mooring.sidecars.driver_connection import DriverConnection
+from mooring.sidecars.fenced import FencedCalls
+from mooring.sidecars.lease_name import lease_of_attacher, lease_of_provisioner
+from mooring.sidecars.options import SidecarOptions
+from mooring.sidecars.provisioner import run as provisioner
+
+_log = log.get("mooring.sidecars")
+
+NAME: Final = "sidecars"
+
+
+class Sidecar(msgspec.Struct, frozen=True):
+    lease: Callable[[str], str]  # its name, by the driver's: that of upstream's sidecar
+    watch: Callable[[Loops], object]  # asks for its informers: they fill before a driver comes
+    build: Callable[[Loops, Driver, SidecarOptions], object]
+
+
+SIDECARS: Final[Mapping[str, Sidecar]] = {
+    "provisioner": Sidecar(lease_of_provisioner, provisioner.watch, provisioner.build),
+    "attacher": Sidecar(lease_of_attacher, attacher.watch, attacher.build),
+}
+
+
+class Leases(msgspec.Struct, frozen=True):
+    """One per driver and sidecar, so that no other process works beside this one."""
+
+    namespace: str = ""  # empty: this process is alone and needs no lease
+    identity: str = ""  # empty: another one for each process
+    terms: Terms = TERMS
+
+
+NO_LEASES: Final = Leases()
+
+
+class SidecarsRole:
+    """`Role`: serves every driver that it is told of; `run` runs it until cancelled."""
+
+    name: Final = NAME
+
+    def __init__(
+        self,
+        loops: Loops,
+        options: SidecarOptions,
+        leases: Leases = NO_LEASES,
+        sidecars: Iterable[str] = SIDECARS,
+    ) -> None:
+        process = f"{socket.gethostname()}_{uuid.UUID(int=loops.chance.getrandbits(128))}"
+        self._loops = loops
+        self._options = msgspec.structs.replace(options, identity=options.identity or process)
+        self._leases = msgspec.structs.replace(leases, identity=leases.identity or process)
+        self._sidecars = {name: SIDECARS[name] for name in sorted(sidecars)}
+        self._calls = calls_histogram(OF_SIDECAR)
+        self._running: list[Loops] = []
+        self._endpoints: dict[str, str] = {}  # by driver, or by themselves
+        self._names: dict[str, str] = {}  # likewise; empty: any driver that answers there
+        self._serving: dict[str, asyncio.Task[None]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        for sidecar in self._sidecars.values():
+            sidecar.watch(loops)
+        loops.count(self._calls, _Running(self._running))
+        loops.add(self._run)
+
+    def add(self, driver: str, endpoint: str) -> None:
+        """Serve the driver at this socket from now on, instead of any other of its name."""
+        if self._endpoints.get(driver) != endpoint:
+            self.remove(driver)
+            self._add(driver, endpoint, driver)
+
+    def add_unnamed(self, endpoint: str) -> None:
+        """Serve the driver that answers at this socket, for as long as this runs."""
+        self._add(endpoint, endpoint, "")
+
+    def remove(self, driver: str) -> None:
+        """Serve it no longer; what was begun is finished by the next process that serves it."""
+        self._endpoints.pop(driver, None)
+        task = self._serving.pop(driver, None)
+        if task is not None:
+            task.cancel()
+
+    async def run(self) -> None:
+        await self._loops.run()
+
+    async def synced(self) -> None:
+        await self._loops.synced()
+
+    def collectors(self) -> Iterable[Collector]:
+        return self._loops.collectors()
+
+    async def _run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            for key in self._endpoints:
+                self._begin(tasks, key)
+            tasks.create_task(asyncio.Event().wait())  # there may be no driver yet
+
+    # one driver
+
+    def _add(self, key: str, endpoint: str, name: str) -> None:
+        self._endpoints[key], self._names[key] = endpoint, name
+        if self._tasks is not None:
+            self._begin(self._tasks, key)
+
+    def _begin(self, tasks: asyncio.TaskGroup, key: str) -> None:
+        serve = partial(self._serve, self._names[key], self._endpoints[key])
+        served = lasting(NAME, self._loops.clock, serve, key)
+        self._serving[key] = tasks.create_task(served)
+
+    async def _serve(self, name: str, endpoint: str) -> None:
+        clock = self._loops.clock
+        observer = observing(self._calls, name) if name else observing(self._calls)
+        async with Connection(endpoint, observer=observer, clock=clock) as connection:
+            there = DriverConnection(connection, clock)
+            driver = await there.wait_ready()
+            while True:
+                if name and driver.name != name:
+                    _log.warning("a socket lies about its driver", says=driver.name, expected=name)
+                    driver = await there.changed(driver)
+                    continue
+                driver = await self._serve_until_changed(driver, there)
+
+    async def _serve_until_changed(self, driver: Driver, there: DriverConnection) -> Driver:
+        _log.info("serving a driver", driver=driver.name)
+        async with asyncio.TaskGroup() as tasks:
+            parts = [
+                tasks.create_task(self._stand(sidecar, driver))
+                for sidecar in self._sidecars.values()
+            ]
+            changed = await there.changed(driver)
+            for part in parts:
+                part.cancel()
+        return changed
+
+    async def _stand(self, sidecar: Sidecar, driver: Driver) -> None:
+        """Run it while this process leads, by a lease of upstream's name."""
+        loops, leases = self._loops, self._leases
+        if not leases.namespace:
+            await self._lead(sidecar, driver, loops.client)
+            return
+        lease = Key(leases.namespace, sidecar.lease(driver.name))
+        election = LeaderElection(
+            loops.client, loops.clock, loops.chance, lease, leases.identity, leases.terms
+        )
+        fence = election.leadership
+        fenced = msgspec.structs.replace(driver, calls=FencedCalls(driver.calls, fence))
+        client = FencedClient(loops.client, fence)
+        await election.run(lambda: self._lead(sidecar, fenced, client))
+
+    async def _lead(self, sidecar: Sidecar, driver: Driver, client: Client) -> None:
+        loops = self._loops.part(client)
+        self._running.append(loops)
+        try:
+            sidecar.build(loops, driver, self._options)
+            await loops.run()
+        finally:
+            self._running.remove(loops)
+            loops.close()
+
+
+class _Running(Collector):
+    """What the sidecars count that are running now."""
+
+    def __init__(self, running: list[Loops]) -> None:
+        self._running = running
+
+    def collect(self) -> Iterator[Metric]:
+        for loops in self._running:
+            for collector in loops.collectors():
+                yield from collector.collect()
