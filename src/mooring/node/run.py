@@ -17,11 +17,11 @@ from mooring.model.selector import find_int64
 from mooring.model.wellknown import Annotation
 from mooring.node.actual import Actual, PodMount, PodState
 from mooring.node.claims import used_names
+from mooring.node.context import NodeContext, OwnNode
 from mooring.node.decide import decide, is_waiting_for_label
 from mooring.node.desired import Desired, WantedVolume
 from mooring.node.effects.run import Effects
 from mooring.node.in_use import InUse
-from mooring.node.machine import Machine, OwnNode
 from mooring.node.operations import Operations, PutOff, Started
 from mooring.node.plan import Operation
 from mooring.node.populate import Populator
@@ -57,14 +57,14 @@ class NodeVolumes:
     ) -> None:
         self._desired = Desired(self._wish_changed)
         self._actual = Actual(self._fact_changed)
-        self.machine = Machine(
+        self.context = NodeContext(
             host, registry, self._desired, self._actual, client, recorder, clock, own_node
         )
-        self.machine.metrics.watch(self._desired, self._actual)
+        self.context.metrics.watch(self._desired, self._actual)
         self.volume_queue: KeyedQueue[str] = KeyedQueue(clock)
         self.pod_queue: KeyedQueue[str] = KeyedQueue(clock, POPULATE_AGAIN)
-        self._operations = Operations(clock, Effects(self.machine).run, self._ended)
-        self._populator = Populator(self.machine)
+        self._operations = Operations(clock, Effects(self.context).run, self._ended)
+        self._populator = Populator(self.context)
         self._waits = Waits(clock, self._desired, self._actual)
         self._in_use = InUse(self._desired, self._actual)
         self._known: dict[str, Pod] = {}  # pods that may have volumes
@@ -73,7 +73,7 @@ class NodeVolumes:
         self._unsure: set[str] = set()  # of them, those that may want more than is known
         self._unseen: set[str] | None = None  # pods of the first picture, not yet populated
         self._seen_early: set[str] = set()  # populated before there was a first picture
-        self._is_rebuilt = asyncio.Event()
+        self._is_reconstructed = asyncio.Event()
         self._is_complete = asyncio.Event()
         self._due: set[str] = set()  # volumes that somebody is going to look at
         self._news: dict[str, set[str]] = {}  # for pods, that came during an operation on a volume
@@ -84,7 +84,7 @@ class NodeVolumes:
             tasks.create_task(serve(self.volume_queue, self._reconcile))
             for _ in range(POD_WORKERS):
                 tasks.create_task(serve(self.pod_queue, self._populate))
-            tasks.create_task(lasting("net under volumes", self.machine.clock, self._net))
+            tasks.create_task(lasting("net under volumes", self.context.clock, self._net))
 
     # what pods ask for
 
@@ -136,7 +136,7 @@ class NodeVolumes:
 
     async def gone(self, pod_uid: str) -> None:
         """Returns once nothing of the pod's volumes is left, not even in doubt or on its way."""
-        await self._is_rebuilt.wait()  # before, nobody knows what is there
+        await self._is_reconstructed.wait()  # before, nobody knows what is there
         await self._waits.gone(pod_uid)
 
     async def complete(self) -> None:
@@ -200,7 +200,7 @@ class NodeVolumes:
             if not wanted.is_attachable:
                 continue
             try:
-                is_attachable = self.machine.registry.find_attachable(wanted.use) is not None
+                is_attachable = self.context.registry.find_attachable(wanted.use) is not None
             except VolumeError:
                 continue  # nobody can say
             if not is_attachable:
@@ -209,9 +209,9 @@ class NodeVolumes:
 
     # after a restart
 
-    def rebuilt(self) -> None:
+    def reconstructed(self) -> None:
         """The disk has been read back, and the node's status asked about what was found."""
-        self._is_rebuilt.set()
+        self._is_reconstructed.set()
         self._maybe_complete()
 
     def first_picture(self, pod_uids: Iterable[str]) -> None:
@@ -223,7 +223,7 @@ class NodeVolumes:
     @property
     def is_synced(self) -> bool:
         """What is on disk is known, and agreed with the API."""
-        return self._is_rebuilt.is_set()
+        return self._is_reconstructed.is_set()
 
     @property
     def may_destroy(self) -> bool:
@@ -268,7 +268,7 @@ class NodeVolumes:
         return Again(self._resync_pause()) if may_change else Settled()
 
     def _resync_pause(self) -> float:
-        return RESYNC_SECONDS * (1 + RESYNC_JITTER * self.machine.host.chance.random())
+        return RESYNC_SECONDS * (1 + RESYNC_JITTER * self.context.host.chance.random())
 
     def _judge(self, pod_uid: str, *, is_sure: bool) -> None:
         """What a pod has, but is not known to want, stays while it may want more than is known."""
@@ -288,21 +288,21 @@ class NodeVolumes:
             return  # it will be set up for the first time
         else:
             self._actual.remount(name, pod_uid)
-        self.machine.metrics.refreshed(cause)
+        self.context.metrics.refreshed(cause)
 
     def _follows_the_api(self, wanted: WantedVolume) -> bool:
         try:
-            return self.machine.registry.find(wanted.use).wants_remount(wanted.use)
+            return self.context.registry.find(wanted.use).wants_remount(wanted.use)
         except VolumeError:
             return False
 
     async def _is_full(self, unattached: Iterable[WantedVolume]) -> bool:
         for wanted in unattached:
             try:
-                attachable = self.machine.registry.find_attachable(wanted.use)
+                attachable = self.context.registry.find_attachable(wanted.use)
             except VolumeError:
                 continue
-            node = self.machine.own_node.name
+            node = self.context.own_node.name
             if attachable is not None and await attachable.is_node_full(wanted.use, node):
                 return True
         return False
@@ -346,8 +346,8 @@ class NodeVolumes:
             busy=self._operations.busy(name),
             unsure=frozenset(self._unsure.intersection(held)),
             may_destroy=self.may_destroy,
-            attaches_itself=self.machine.attaches_itself,
-            is_attached=not must_be_attached or name in self.machine.own_node.attached(),
+            attaches_itself=self.context.attaches_itself,
+            is_attached=not must_be_attached or name in self.context.own_node.attached(),
             grows_on_node=wanted is not None and self._grows(wanted),
         )
 
@@ -356,7 +356,7 @@ class NodeVolumes:
         if wanted.use.volume is None or all(by.use.read_only for by in wanted.pods.values()):
             return False
         try:
-            plugin = self.machine.registry.find_node_expandable(wanted.use)
+            plugin = self.context.registry.find_node_expandable(wanted.use)
         except VolumeError:
             return False
         return plugin is not None and plugin.needs_node_growth(wanted.use)
@@ -387,8 +387,8 @@ class NodeVolumes:
     async def _net(self) -> None:
         """Look at everything now and then; whatever starts because of that is a mistake of ours."""
         while True:
-            await self.machine.clock.sleep(
-                NET_SECONDS * (1 + 0.1 * self.machine.host.chance.random())
+            await self.context.clock.sleep(
+                NET_SECONDS * (1 + 0.1 * self.context.host.chance.random())
             )
             self.attachability_changed()
             names = {volume.name for volume in self._desired.volumes()}
@@ -399,7 +399,7 @@ class NodeVolumes:
                     self._look_at(name)
                 if begun or soonest is not None:
                     _log.warning("nobody had looked at a volume", volume=name)
-                    self.machine.metrics.net_caught()
+                    self.context.metrics.net_caught()
 
     # the pictures have changed
 

@@ -43,7 +43,7 @@ from mooring.oci.contract import (
 from mooring.oci.host_root import HOST_DIRECTORY, HostRoot
 from mooring.oci.known import KILLED, Entry, conclude
 from mooring.oci.making import ID, Maker, check_names
-from mooring.oci.records import Ended, Place, Record, boot_id, found, new_record
+from mooring.oci.records import ContainerDirectory, Ended, Record, boot_id, found, new_record
 from mooring.oci.runc import Runc, RunningState, RuntimeProgram
 from mooring.reconcile.deadline import within
 from mooring.reconcile.poison import shielded
@@ -252,7 +252,7 @@ class OciContainers:
         except TimeoutError:
             raise HostError(f"container {entry.record.id} cannot be killed") from None
 
-    async def _take_away(self, id: str, place: Place, groups: Iterable[str]) -> None:
+    async def _take_away(self, id: str, place: ContainerDirectory, groups: Iterable[str]) -> None:
         if await in_thread(self._state.exists):
             await self._runc.delete(id)
         for group in groups:
@@ -367,7 +367,7 @@ class OciContainers:
         await self._write(entry, ended=lost)
         entry.ended.set()
 
-    async def _purge(self, id: str, place: Place) -> None:
+    async def _purge(self, id: str, place: ContainerDirectory) -> None:
         """Nobody was ever told of it, or nobody remembers: there is nothing to be asked."""
         logger.warning("taking away what is left of a container", id=id)
         try:
@@ -380,10 +380,10 @@ class OciContainers:
         if not self._directory.is_dir():
             return {}
         names = [name for name in os.listdir(self._directory) if ID.fullmatch(name)]
-        return {name: Place(self._directory / name).read() for name in names}
+        return {name: ContainerDirectory(self._directory / name).read() for name in names}
 
-    def _place(self, id: str) -> Place:
-        return Place(self._directory / id, self._opened)
+    def _place(self, id: str) -> ContainerDirectory:
+        return ContainerDirectory(self._directory / id, self._opened)
 
     def _make_state(self) -> None:
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -47,7 +47,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     ended: Ended | None = None
 
 
-class Place:
+class ContainerDirectory:
     """The files of one container. `opened` is where others may pass through: see id_mapping.py."""
 
     def __init__(self, directory: Path, opened: Path | None = None) -> None:

@@ -34,7 +34,7 @@ from mooring.oci.manifest import architecture_of
 from mooring.oci.reference import Reference, parse
 from mooring.oci.refused import ImageRefused, shown
 from mooring.oci.size import human_size, plural
-from mooring.oci.source import Source, Wish, opened
+from mooring.oci.source import ImageSource, Wish, opened
 
 Say = Callable[[str], None]
 _Stamp = tuple[int, int, int]
@@ -255,7 +255,7 @@ def _take(lock: int, say: Say) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
-def _description(image: Source, wish: Wish) -> str:
+def _description(image: ImageSource, wish: Wish) -> str:
     said = f"{image.what}, {plural(len(image.layers), 'layer')}"
     meant = image.configuration.architecture
     if meant in ("", wish.architecture):

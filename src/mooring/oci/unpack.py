@@ -27,7 +27,7 @@ import msgspec
 
 from mooring.host import no_follow, tree
 from mooring.host.refusal import reason
-from mooring.oci.entry import Entry, Kind, Parts, split_name
+from mooring.oci.entry import Entry, EntryType, Parts, split_name
 from mooring.oci.refused import ImageRefused
 
 OPAQUE = "trusted.overlay.opaque"
@@ -84,11 +84,11 @@ class _Making:
 
     def put(self, entry: Entry) -> None:
         try:
-            if entry.kind is Kind.OPAQUE:
+            if entry.kind is EntryType.OPAQUE:
                 self._hide_below(self._resolved(entry.parts))
             elif entry.parts:
                 self._put((*self._resolved(entry.parts[:-1]), entry.parts[-1]), entry)
-            elif entry.kind is Kind.DIRECTORY:
+            elif entry.kind is EntryType.DIRECTORY:
                 self._own_directory((), entry)
             else:
                 raise ImageRefused("an entry that is no directory takes the place of the root")
@@ -109,23 +109,23 @@ class _Making:
 
     def _put(self, where: Parts, entry: Entry) -> None:
         match entry.kind:
-            case Kind.FILE:
+            case EntryType.FILE:
                 self._put_file(where, entry)
-            case Kind.DIRECTORY:
+            case EntryType.DIRECTORY:
                 self._put_directory(where, entry)
-            case Kind.SYMLINK:
+            case EntryType.SYMLINK:
                 at = self._make(where, lambda name, fd: os.symlink(entry.target, name, dir_fd=fd))
                 _own(at, where[-1], entry)
-            case Kind.FIFO:
+            case EntryType.FIFO:
                 at = self._make(where, lambda name, fd: os.mkfifo(name, 0o600, dir_fd=fd))
                 _own(at, where[-1], entry)
-            case Kind.HARDLINK:
+            case EntryType.HARDLINK:
                 self._put_hard_link(where, entry)
-            case Kind.DEVICE:
+            case EntryType.DEVICE:
                 self._left_out.add(where)
-            case Kind.WHITEOUT:
+            case EntryType.WHITEOUT:
                 self._put_whiteout(where)
-            case Kind.OPAQUE:
+            case EntryType.OPAQUE:
                 self._hide_below(where)
 
     def _hide_below(self, where: Parts) -> None:
@@ -296,7 +296,7 @@ class _Making:
 def _own(directory: int, name: str, entry: Entry) -> None:
     """Owner, mode and time of what is neither file nor directory."""
     os.chown(name, entry.uid, entry.gid, dir_fd=directory, follow_symlinks=False)
-    if entry.kind is not Kind.SYMLINK:
+    if entry.kind is not EntryType.SYMLINK:
         no_follow.change_mode(directory, name, entry.mode)
     os.utime(name, ns=(entry.mtime_ns, entry.mtime_ns), dir_fd=directory, follow_symlinks=False)
 

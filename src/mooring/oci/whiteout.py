@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from mooring.oci.entry import Entry, Kind
+from mooring.oci.entry import Entry, EntryType
 from mooring.oci.refused import ImageRefused
 
 _PREFIX = ".wh."
@@ -23,7 +23,7 @@ def read_as_layer(entries: Iterable[Entry]) -> Iterator[Entry]:
         if not name.startswith(_PREFIX):
             yield entry
         elif name == _OPAQUE:
-            yield msgspec.structs.replace(entry, parts=entry.parts[:-1], kind=Kind.OPAQUE)
+            yield msgspec.structs.replace(entry, parts=entry.parts[:-1], kind=EntryType.OPAQUE)
         elif not name.startswith(_OWN):
             yield _whiteout(entry, name.removeprefix(_PREFIX))
 
@@ -32,5 +32,5 @@ def _whiteout(entry: Entry, hidden: str) -> Entry:
     if hidden in ("", ".", ".."):
         raise ImageRefused(f"a whiteout hides nothing that has a name: {entry.name}")
     return msgspec.structs.replace(
-        entry, parts=(*entry.parts[:-1], hidden), kind=Kind.WHITEOUT, xattrs={}
+        entry, parts=(*entry.parts[:-1], hidden), kind=EntryType.WHITEOUT, xattrs={}
     )

@@ -24,12 +24,18 @@ from mooring.node.objects import ApiObjects
 from mooring.node.orphans import Orphans
 from mooring.node.own_node import WatchedNode
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.pod_life import PodLives
-from mooring.node.rebuild import Rebuilt, confirm, rebuild
+from mooring.node.pod_workers import PodWorkers
+from mooring.node.reconstruct import Reconstructed, confirm, reconstruct
 from mooring.node.run import NodeVolumes
 from mooring.node.statistics import Statistics
 from mooring.node.status import document
-from mooring.node.status.hardware import Amounts, Door, Identity, read_amounts, read_identity
+from mooring.node.status.hardware import (
+    Amounts,
+    Identity,
+    KubeletEndpoint,
+    read_amounts,
+    read_identity,
+)
 from mooring.node.status.heartbeat import Heartbeat
 from mooring.node.status.report import Report
 from mooring.node.stuck import StuckVolumes
@@ -144,9 +150,9 @@ class NodeRole:
         self._own_node.on_attached_change(self._volumes.attached_changed)
         self._objects.on_change(self._volumes.refresh)
         address = next(iter(identity.addresses), "")
-        self._pods = pods_of(self._volumes.machine, address, terms, probed)
+        self._pods = pods_of(self._volumes.context, address, terms, probed)
         directories = PodDirectories(place.layout, place.mounts)
-        self._lives = PodLives(
+        self._pod_workers = PodWorkers(
             self._volumes,
             self._objects,
             directories,
@@ -154,11 +160,11 @@ class NodeRole:
             address,
             look(terms.allowed_unsafe_sysctls),
         )
-        self._server = self._pods.serve(self._lives.informer.get)
+        self._server = self._pods.serve(self._pod_workers.informer.get)
         if self._server is not None:
             told = "" if terms.listens_everywhere else terms.listen
-            door = Door(told, self._server.port, self._server.fingerprint)
-            identity = msgspec.structs.replace(identity, door=door)
+            endpoint = KubeletEndpoint(told, self._server.port, self._server.fingerprint)
+            identity = msgspec.structs.replace(identity, endpoint=endpoint)
         self._stuck = StuckVolumes(self._volumes, bulkheads())
         self._report = Report(
             client, clock, chance, self._own_node, self._volumes, identity, measure
@@ -166,7 +172,7 @@ class NodeRole:
         self._stuck.on_change(self._report.tell_stuck(self._stuck.text))
         self._heartbeat = Heartbeat(client, clock, chance, self._own_node)
         self._statistics = Statistics(self._volumes)
-        self._evictions = Evictions(self._volumes.machine, self._statistics)
+        self._evictions = Evictions(self._volumes.context, self._statistics)
         self._turns = {
             "node status": self._report.run,
             "node lease": self._heartbeat.run,
@@ -196,7 +202,7 @@ class NodeRole:
 
     async def synced(self) -> None:
         await self._own_node.informer.synced.wait()
-        await self._lives.informer.synced.wait()
+        await self._pod_workers.informer.synced.wait()
 
     def troubles(self) -> str:
         """What is stuck here, for anybody to read; empty: nothing is."""
@@ -204,36 +210,36 @@ class NodeRole:
         return f"stuck: {names}" if names else ""
 
     def collectors(self) -> Iterable[Collector]:
-        own = (self._loops, self._volumes.machine.metrics, self._statistics)
+        own = (self._loops, self._volumes.context.metrics, self._statistics)
         return (*own, *self._csi.collectors())
 
     async def _serve(self) -> None:
         """The disk first: what is there must not be taken for what is not."""
         await self._pods.loaded()
-        found = await self._rebuilt()
-        orphans = Orphans(self._volumes, found, self._lives.knows)
+        found = await self._reconstructed()
+        orphans = Orphans(self._volumes, found, self._pod_workers.knows)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._lives.run())
+            tasks.create_task(self._pod_workers.run())
             tasks.create_task(orphans.run())
-            confirmed = partial(confirm, self._volumes.machine, found)
+            confirmed = partial(confirm, self._volumes.context, found)
             await lasting("confirming volumes", self._clock, confirmed)
-            self._volumes.rebuilt()
+            self._volumes.reconstructed()
             self._report.volumes_synced()
 
-    async def _rebuilt(self) -> Rebuilt:
+    async def _reconstructed(self) -> Reconstructed:
         """While it is not known what is on the disk, no pod is touched; the rest goes on."""
-        found: list[Rebuilt] = []
+        found: list[Reconstructed] = []
 
         async def look() -> None:
-            found.append(await rebuild(self._volumes.machine))
+            found.append(await reconstruct(self._volumes.context))
 
-        await lasting("rebuild", self._clock, look)
+        await lasting("reconstruction", self._clock, look)
         return found[0]
 
     def _measured(self) -> LoopMetrics:
         loops = LoopMetrics()
         loops.add_informer("node/nodes", self._own_node.informer.counts)
-        loops.add_informer("node/pods", self._lives.informer.counts)
+        loops.add_informer("node/pods", self._pod_workers.informer.counts)
         loops.add_recorder(COMPONENT, self._recorder.counts)
         loops.add_informer("node/csidrivers", self._csi.objects.counts)
         loops.add_queue("node_volumes", self._volumes.volume_queue)

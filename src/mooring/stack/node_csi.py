@@ -45,7 +45,7 @@ class NodeCsi:
         """What failed for want of a driver, or of its object, is tried at once when that comes."""
 
         def came(driver: str) -> None:
-            volumes.attached_changed(volumes_of(volumes.machine, driver))
+            volumes.attached_changed(volumes_of(volumes.context, driver))
 
         def changed(before: CsiDriver | None, after: CsiDriver | None) -> None:
             volumes.attachability_changed()

@@ -17,9 +17,9 @@ from mooring import log
 from mooring.errors import HostError
 from mooring.host.blocking import in_thread
 from mooring.host.directory_watch import DirectoryWatches
-from mooring.node.machine import Machine
-from mooring.node.pod_life import Containers
-from mooring.node.pods.container_spec import Settings
+from mooring.node.context import NodeContext
+from mooring.node.pod_workers import Containers
+from mooring.node.pods.container_spec import ContainerSettings
 from mooring.node.pods.environment import api_server_variables
 from mooring.node.pods.no_runtime import NoRuntime as Without
 from mooring.node.pods.run import PodContainers, Runtime
@@ -27,7 +27,7 @@ from mooring.node.server.access import Access
 from mooring.node.server.certificate import make_certificate
 from mooring.node.server.paths import FindPod
 from mooring.node.server.reviews import ApiReviews
-from mooring.node.server.serving import Door, NodeServer
+from mooring.node.server.serving import NodeServer, ServingOptions
 from mooring.node.status.hardware import read_identity
 from mooring.oci.containers import OciContainers
 from mooring.oci.probe import NoRuntime, Probed
@@ -74,10 +74,10 @@ class Pods(Protocol):
     async def run(self) -> None: ...
 
 
-def pods_of(machine: Machine, node_address: str, terms: Terms, probed: Probed) -> Pods:
+def pods_of(context: NodeContext, node_address: str, terms: Terms, probed: Probed) -> Pods:
     if isinstance(probed, NoRuntime):
-        return _Waiting(Without(probed.reason, machine.recorder))
-    return _Running(machine, node_address, terms, probed)
+        return _Waiting(Without(probed.reason, context.recorder))
+    return _Running(context, node_address, terms, probed)
 
 
 class _Waiting:
@@ -98,17 +98,17 @@ class _Waiting:
 
 class _Running:
     def __init__(
-        self, machine: Machine, node_address: str, terms: Terms, program: RuntimeProgram
+        self, context: NodeContext, node_address: str, terms: Terms, program: RuntimeProgram
     ) -> None:
-        self._machine = machine
+        self._context = context
         self._terms = terms
-        host = machine.host
+        host = context.host
         self._images = host.layout.root / "images"
         self._oci = OciContainers(
-            host.layout.root, host.mounts, machine.clock, program, own_paths=terms.hidden
+            host.layout.root, host.mounts, context.clock, program, own_paths=terms.hidden
         )
-        settings = Settings(
-            node_name=machine.own_node.name,
+        settings = ContainerSettings(
+            node_name=context.own_node.name,
             address=node_address,
             host_rootfs=terms.host_rootfs,
             services=_services(terms.api_server),
@@ -116,17 +116,17 @@ class _Running:
             seccomp_default=terms.seccomp_default,
         )
         runtime = Runtime(self._oci, image_store(host.layout.root))
-        self._runs = PodContainers(machine, runtime, settings)
+        self._runs = PodContainers(context, runtime, settings)
         self.containers: Containers = self._runs
 
     def serve(self, find_pod: FindPod) -> NodeServer:
-        machine, terms = self._machine, self._terms
-        name = machine.own_node.name
-        certificate = make_certificate(name, (terms.listen,), machine.clock.now())
-        reviews = ApiReviews(machine.client, name)
-        access = Access(reviews, reviews, machine.clock)
-        door = Door(terms.listen, terms.port, certificate, terms.authority)
-        server = NodeServer(self._oci, find_pod, access, machine.clock, door)
+        context, terms = self._context, self._terms
+        name = context.own_node.name
+        certificate = make_certificate(name, (terms.listen,), context.clock.now())
+        reviews = ApiReviews(context.client, name)
+        access = Access(reviews, reviews, context.clock)
+        options = ServingOptions(terms.listen, terms.port, certificate, terms.authority)
+        server = NodeServer(self._oci, find_pod, access, context.clock, options)
         server.listen()
         return server
 
@@ -135,7 +135,7 @@ class _Running:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
-            clock = self._machine.clock
+            clock = self._context.clock
             tasks.create_task(lasting("containers", clock, self._oci.run))
             tasks.create_task(self._runs.run())
             tasks.create_task(lasting("images", clock, self._watch_images))

@@ -26,9 +26,9 @@ from mooring.model.volume_use import VolumeUse
 from mooring.node.objects import ApiObjects
 from mooring.node.own_node import WatchedNode
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.pod_life import Containers, NoContainers, PodLives
+from mooring.node.pod_workers import Containers, NoContainers, PodWorkers
 from mooring.node.pods.container_spec import PodVolumes
-from mooring.node.rebuild import confirm, rebuild
+from mooring.node.reconstruct import confirm, reconstruct
 from mooring.node.run import NodeVolumes
 from mooring.plugins.contract import Host
 from mooring.plugins.layout import Layout
@@ -109,7 +109,7 @@ class Grumpy(Mortal):
 
 class RunningNode(msgspec.Struct, frozen=True):
     volumes: NodeVolumes
-    lives: PodLives
+    workers: PodWorkers
     client: Grumpy
     own_node: WatchedNode
 
@@ -133,13 +133,13 @@ class Cluster(binding.Cluster):
         *,
         real: bool = False,
         found: Callable[[NodeVolumes], None] | None = None,
-        is_rebuilt: bool = True,
-        with_lives: bool = True,
+        is_reconstructed: bool = True,
+        with_workers: bool = True,
     ) -> AsyncIterator[RunningNode]:
         """With the rights of a node, and no others.
 
-        `found` plays what is read back of played volumes; without `is_rebuilt` that never ends.
-        Without `with_lives` nobody but the test looks after pods.
+        `found` plays what is read back of played volumes, which never ends without
+        `is_reconstructed`. Without `with_workers` nobody but the test looks after pods.
         """
         clock, chance = self.clock, Random(1)  # noqa: S311  not for secrets
         parts = self.api.parts
@@ -156,25 +156,25 @@ class Cluster(binding.Cluster):
         volumes = NodeVolumes(host, registry, client, recorder, clock, own_node)
         directories = PodDirectories(self.layout, self.mounts)
         containers, parts_of_it = self.look_after(volumes)
-        lives = PodLives(volumes, objects, directories, containers, ADDRESS)
+        workers = PodWorkers(volumes, objects, directories, containers, ADDRESS)
         objects.on_change(volumes.refresh)
         own_node.on_attached_change(volumes.attached_changed)
         if self.reports_use:
             volumes.on_in_use_change(lambda: volumes.reported_in_use(volumes.in_use()))
-        on_disk = await rebuild(volumes.machine)
+        on_disk = await reconstruct(volumes.context)
         if found is not None:
             found(volumes)
         running = [own_node.informer.run(), objects.run(), recorder.run(), volumes.run()]
         running += parts_of_it
-        if with_lives:
-            running.append(lives.run())
+        if with_workers:
+            running.append(workers.run())
         async with asyncio.TaskGroup() as tasks:
             owned = [tasks.create_task(part) for part in running]
-            if is_rebuilt:
-                await confirm(volumes.machine, on_disk)
-                volumes.rebuilt()
+            if is_reconstructed:
+                await confirm(volumes.context, on_disk)
+                volumes.reconstructed()
             await self.settle()
-            yield RunningNode(volumes, lives, client, own_node)
+            yield RunningNode(volumes, workers, client, own_node)
             for task in owned:
                 task.cancel()
 

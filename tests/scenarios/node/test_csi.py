@@ -307,7 +307,7 @@ async def test_39_a_driver_that_comes_back_takes_back_what_it_gave(cluster: CsiC
             f"client: driver name {DRIVER} not found in the list of registered CSI drivers",
         ) in await cluster.said("FailedUnmount")
         cluster.drivers.put(driver)
-        node.volumes.attached_changed(volumes_of(node.volumes.machine, DRIVER))
+        node.volumes.attached_changed(volumes_of(node.volumes.context, DRIVER))
         await cluster.settle()
         await cluster.clock.advance(0.1)  # at once: nobody sits out a pause
         await all_is_gone(cluster)

@@ -284,7 +284,7 @@ async def test_r08_a_volume_that_is_larger_already_is_mounted_for_a_reader_and_t
         assert cluster.containers.started == [("web", ("data",))]
         assert {reason for _, reason, _ in await cluster.said()} == {"FileSystemResizeFailed"}
         await cluster.passes(300)
-        families = {family.name: family for family in node.volumes.machine.metrics.collect()}
+        families = {family.name: family for family in node.volumes.context.metrics.collect()}
         samples = families["storage_operation_duration_seconds"].samples
         assert "volume_fs_resize" not in {sample.labels["operation_name"] for sample in samples}
 
@@ -315,7 +315,7 @@ async def test_a_pod_that_is_released_while_its_claim_is_read_wants_nothing(
         node.volumes.release(pod.uid)
         cluster.may_read.set()
         await cluster.settle()
-        assert list(node.volumes.machine.desired.volumes()) == []
+        assert list(node.volumes.context.desired.volumes()) == []
         assert cluster.did() == []
 
 

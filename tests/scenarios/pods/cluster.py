@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from mooring.client.contract import Doc
-from mooring.node.pod_life import Containers
-from mooring.node.pods.container_spec import Settings
+from mooring.node.pod_workers import Containers
+from mooring.node.pods.container_spec import ContainerSettings
 from mooring.node.pods.environment import api_server_variables
 from mooring.node.pods.run import PodContainers, Runtime
 from mooring.node.run import NodeVolumes
@@ -46,11 +46,13 @@ class Cluster(node.Cluster):
         super().__init__(api, root)
         self.runtime = FakeContainers(self.clock)
         self.images = FakeImages()
-        self.pod_settings = Settings(NODE, ADDRESS, services=api_server_variables("10.0.0.1", 6443))
+        self.pod_settings = ContainerSettings(
+            NODE, ADDRESS, services=api_server_variables("10.0.0.1", 6443)
+        )
 
     def look_after(self, volumes: NodeVolumes) -> tuple[Containers, list[Running]]:
         runtime = Runtime(self.runtime, self.images)
-        self.pods = PodContainers(volumes.machine, runtime, self.pod_settings)
+        self.pods = PodContainers(volumes.context, runtime, self.pod_settings)
         return self.pods, [self.pods.run()]
 
     def host_rootfs(self) -> None:

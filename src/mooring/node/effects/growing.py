@@ -19,10 +19,10 @@ from mooring.model.quantity import Quantity
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume import Volume
 from mooring.node.actual import ActualVolume, PodState
+from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
-from mooring.node.effects.attempt import Attempt, Reach
-from mooring.node.effects.telling import FAILED_MAP, FAILED_MOUNT
-from mooring.node.machine import Machine
+from mooring.node.effects.events import FAILED_MAP, FAILED_MOUNT
+from mooring.node.effects.mount_attempt import MountAttempt, Reach
 from mooring.plugins.contract import (
     GrowthRequest,
     Infeasible,
@@ -43,7 +43,7 @@ FAILED_IN_USE = "VolumeResizeFailed"
 _log = log.get("mooring.node.effects")
 
 
-async def grow_while_mounting(attempt: Attempt, reach: Reach) -> None:
+async def grow_while_mounting(attempt: MountAttempt, reach: Reach) -> None:
     """Before the pod may start: a volume that has grown meanwhile grows here too.
 
     Raises: MooringError, after an event; the pod's entry then stays uncertain.
@@ -54,18 +54,18 @@ async def grow_while_mounting(attempt: Attempt, reach: Reach) -> None:
     is_block = attempt.use.mode is VolumeMode.BLOCK
     reason = FAILED_MAP if is_block else FAILED_MOUNT
     step = "MapVolume.MarkVolumeAsMounted" if is_block else "MountVolume.Setup"
-    with attempt.told(reason, f"{step} failed while expanding volume"):
+    with attempt.recorded(reason, f"{step} failed while expanding volume"):
         await _grow(attempt, here, reach)
 
 
-async def grow_in_use(machine: Machine, wanted: WantedVolume, here: ActualVolume) -> None:
+async def grow_in_use(context: NodeContext, wanted: WantedVolume, here: ActualVolume) -> None:
     """Grow a volume under the pods that use it.
 
     Raises: MooringError, told; NotStarted, told to nobody, when it is not this node's turn.
     """
     by, reach = _find_writer(wanted, here)
-    attempt = Attempt.of(machine, wanted, by)
-    with attempt.told(FAILED_IN_USE, "NodeExpandVolume.NodeExpandVolume failed"):
+    attempt = MountAttempt.of(context, wanted, by)
+    with attempt.recorded(FAILED_IN_USE, "NodeExpandVolume.NodeExpandVolume failed"):
         await _grow(attempt, here, reach)
     grown = attempt.get_here()
     if _is_behind(wanted, grown) and not grown.refuses_growth:
@@ -86,8 +86,8 @@ def _find_writer(wanted: WantedVolume, here: ActualVolume) -> tuple[WantedBy, Re
     raise NotStarted("no pod that writes has the volume mounted")
 
 
-async def _grow(attempt: Attempt, here: ActualVolume, reach: Reach) -> None:
-    plugin = attempt.machine.registry.find_node_expandable(attempt.use)
+async def _grow(attempt: MountAttempt, here: ActualVolume, reach: Reach) -> None:
+    plugin = attempt.context.registry.find_node_expandable(attempt.use)
     volume = attempt.use.volume
     if plugin is None or volume is None or not plugin.needs_node_growth(attempt.use):
         return
@@ -100,14 +100,14 @@ class _Growth:
 
     def __init__(
         self,
-        attempt: Attempt,
+        attempt: MountAttempt,
         plugin: NodeExpandable,
         volume: Volume,
         here: ActualVolume,
         reach: Reach,
     ) -> None:
         self._attempt = attempt
-        self._machine = attempt.machine
+        self._context = attempt.context
         self._plugin = plugin
         self._volume = volume
         self._here = here
@@ -125,7 +125,7 @@ class _Growth:
             case NodeMove.WAIT:
                 pass
             case NodeMove.DONE:
-                self._machine.actual.grew(self._here.name, target.bytes_ceil())
+                self._context.actual.grew(self._here.name, target.bytes_ceil())
             case NodeMove.EXPAND:
                 claim = await self._record(claim, expansion.start_on_node(claim.status))
                 await self._expand(claim, target, move)
@@ -136,7 +136,7 @@ class _Growth:
 
     async def _claim(self, key: Key) -> Claim:
         try:
-            return await self._machine.client.get(Claim, key)
+            return await self._context.client.get(Claim, key)
         except (ApiError, ConnectionLost) as error:
             text = f"mountVolume.NodeExpandVolume get PVC failed : {error}"
             raise NotStarted(text) from error
@@ -157,19 +157,19 @@ class _Growth:
         except (VolumeError, HostError) as error:
             if isinstance(error, NotSupported) and move is not NodeMove.EXPAND:
                 # It is as large as it will be: nobody asked for the node's part in this.
-                self._machine.actual.grew(self._here.name, target.bytes_ceil())
+                self._context.actual.grew(self._here.name, target.bytes_ceil())
                 return
             if move is NodeMove.EXPAND:
                 await self._record_failure(claim, target, error)
             if not isinstance(error, StillInUse):
                 raise
-            self._machine.actual.refused_growth(self._here.name)
+            self._context.actual.refused_growth(self._here.name)
             return
         if move is not NodeMove.EXPAND_AGAIN:
             await self._record_success(claim, target)
-        self._machine.actual.grew(self._here.name, target.bytes_ceil())
+        self._context.actual.grew(self._here.name, target.bytes_ceil())
         what = "MountVolume.NodeExpandVolume succeeded"
-        self._tell_both(claim, EventType.NORMAL, SUCCEEDED, what, self._machine.own_node.name)
+        self._tell_both(claim, EventType.NORMAL, SUCCEEDED, what, self._context.own_node.name)
 
     async def _record_success(self, claim: Claim, target: Quantity) -> None:
         """If that fails, all is done once more: growing what has grown is a success."""
@@ -183,13 +183,13 @@ class _Growth:
         self, claim: Claim, target: Quantity, failure: VolumeError | HostError
     ) -> None:
         """A size that was given up meanwhile, and has failed before, is not tried for ever."""
-        now = to_seconds(self._machine.clock.now())
+        now = to_seconds(self._context.clock.now())
         is_given_up = self._here.growth_failed and expansion.is_request_changed(claim, target)
         if isinstance(failure, Infeasible) or is_given_up:
             status = expansion.refuse_on_node(claim.status, str(failure), now)
         else:
             status = expansion.fail_on_node(claim.status, str(failure), now)
-        self._machine.actual.growth_failed(self._here.name)
+        self._context.actual.growth_failed(self._here.name)
         try:
             await self._record(claim, status)
         except (ApiError, ConnectionLost) as error:  # the failure itself is the news
@@ -199,7 +199,7 @@ class _Growth:
         patch = expansion.status_patch(claim.status, status)
         if not patch:
             return claim
-        return await self._machine.client.patch(claim, {"status": patch}, Part.STATUS)
+        return await self._context.client.patch(claim, {"status": patch}, Part.STATUS)
 
     def _request(self, claim: Claim, target: Quantity) -> GrowthRequest:
         return GrowthRequest(
@@ -216,7 +216,7 @@ class _Growth:
     ) -> None:
         message = f'{what} for volume "{self._attempt.use.name}" {suffix}'
         for regarding in (self._attempt.by.pod, claim):
-            self._machine.recorder.record(reference_to(regarding), kind, reason, message)
+            self._context.recorder.record(reference_to(regarding), kind, reason, message)
 
 
 def _path(reach: Reach) -> Path:

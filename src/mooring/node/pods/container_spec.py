@@ -18,7 +18,7 @@ from mooring.node.pods.command import command_line, variables_of, working_direct
 from mooring.node.pods.environment import Surroundings, environment
 from mooring.node.pods.files import ContainerFiles
 from mooring.node.pods.image_volumes import ImageVolumes
-from mooring.node.pods.places import Places
+from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.user_ranges import USERS_NOTE, UserRanges
 from mooring.oci.contract import Bind, ContainerSpec, Device, Owner, StoredImage
 
@@ -38,7 +38,7 @@ class PodVolumes(Protocol):
         ...
 
 
-class Settings(msgspec.Struct, frozen=True):
+class ContainerSettings(msgspec.Struct, frozen=True):
     """What the node says of containers."""
 
     node_name: str
@@ -70,15 +70,15 @@ class StartWish(msgspec.Struct, frozen=True):
 class SpecWriter:
     def __init__(
         self,
-        settings: Settings,
-        places: Places,
+        settings: ContainerSettings,
+        paths: PodPaths,
         mounts: MountOps,
         surroundings: Surroundings,
         image_volumes: ImageVolumes,
         user_ranges: UserRanges,
     ) -> None:
         self._settings = settings
-        self._places = places
+        self._paths = paths
         self._mounts = mounts
         self._surroundings = surroundings
         self._image_volumes = image_volumes
@@ -87,7 +87,7 @@ class SpecWriter:
     async def write(self, wish: StartWish, image: StoredImage | None) -> ContainerSpec:
         """Everything is there that the container will see.
 
-        Raises: Hindered, VolumeError, HostError, ConnectionLost.
+        Raises: CannotStart, VolumeError, HostError, ConnectionLost.
         """
         pod, container, owner = wish.pod, wish.container, wish.owner
         user = security.user(pod, container, image, wish.volumes.groups())
@@ -107,7 +107,7 @@ class SpecWriter:
             variables,
             self._settings.can_be_read_only_below,
         )
-        shown = await list_volumes(self._places.layout, self._mounts, sight)
+        shown = await list_volumes(self._paths.layout, self._mounts, sight)
         name = files.hostname(pod, self._settings.node_name)
         own = ContainerFiles(
             pod,
@@ -118,7 +118,7 @@ class SpecWriter:
             wish.log_path,
             is_read_only=not privileges.can_write_root,
         )
-        binds = [*await in_thread(files.prepare, self._places, own)]
+        binds = [*await in_thread(files.prepare, self._paths, own)]
         binds += await self._volumes(wish, shown)
         return ContainerSpec(
             id=wish.id,

@@ -163,9 +163,9 @@ def _ephemeral(view: View) -> _Part:
 def _start(view: View, container: Container) -> tuple[Step | None, float | None]:
     """A container that does not run: the step it needs now, and when to look at it again."""
     name, newest = container.name, view.newest(container.name)
-    hindrance = view.hindrances.get(name)
-    if hindrance is not None and hindrance.reason != CRASH_LOOP and view.now < hindrance.until:
-        return None, hindrance.until
+    waiting = view.waiting_reasons.get(name)
+    if waiting is not None and waiting.reason != CRASH_LOOP and view.now < waiting.until:
+        return None, waiting.until
     if newest is None:
         return Start(container, 0), None
     if newest.state is State.CREATED:
@@ -175,7 +175,7 @@ def _start(view: View, container: Container) -> tuple[Step | None, float | None]
     if until is None or pause is None:
         attempt = newest.owner.attempt + 1
         return Start(container, attempt, (), next_pause(pause, ended_at, view.now)), None
-    if hindrance is not None and hindrance.until == until:
+    if waiting is not None and waiting.until == until:
         return None, until  # said already
     return Postpone(container, pause.seconds, until), until
 

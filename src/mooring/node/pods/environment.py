@@ -14,7 +14,7 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import ResourceRef
 from mooring.model.secret import Secret
-from mooring.node.pods.hindered import Misconfigured
+from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.plugins.downward_values import field_value, resource_value
 
 # `$$` stands for `$`; a reference to what nobody knows, and an odd `$`, for themselves.

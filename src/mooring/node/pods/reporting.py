@@ -8,10 +8,10 @@ from mooring.errors import NotFound
 from mooring.host.blocking import in_thread
 from mooring.model.container import Container
 from mooring.model.pod import Pod
-from mooring.node.pods.last_words import read_last_words
-from mooring.node.pods.places import Places
+from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.pod_run import PodRun
 from mooring.node.pods.status import Circumstances, document, status_of
+from mooring.node.pods.termination_message import read_termination_message
 from mooring.node.pods.view import View
 from mooring.oci.contract import Found, State
 from mooring.reconcile.cache import version_of
@@ -24,13 +24,13 @@ class Reports:
         self,
         client: Client,
         clock: Clock,
-        places: Places,
+        paths: PodPaths,
         address: str,
         look: Callable[[PodRun], View],
     ) -> None:
         self._client = client
         self._clock = clock
-        self._places = places
+        self._paths = paths
         self._address = address
         self._look = look
         self._handlers: list[Callable[[Pod], None]] = []
@@ -58,7 +58,7 @@ class Reports:
                 to_seconds(self._clock.now()),
                 self._address,
                 run.volumes is not None,
-                dict(run.last_words),
+                dict(run.termination_messages),
             )
             pod = run.pod
             status = status_of(self._look(run), around)
@@ -79,10 +79,10 @@ class Reports:
         for group in self._look(run).found.values():
             for one in group:
                 container = containers.get(one.owner.container)
-                is_known = one.id in run.last_words or one.id in run.ghosts
+                is_known = one.id in run.termination_messages or one.id in run.ghosts
                 if one.state is State.EXITED and not is_known and container is not None:
-                    run.last_words[one.id] = await self._read(run, one, container)
+                    run.termination_messages[one.id] = await self._read(run, one, container)
 
     async def _read(self, run: PodRun, found: Found, container: Container) -> str:
-        path = self._places.last_words(run.pod, container.name, found.id)
-        return await in_thread(read_last_words, found, container, path)
+        path = self._paths.termination_message(run.pod, container.name, found.id)
+        return await in_thread(read_termination_message, found, container, path)

@@ -16,25 +16,25 @@ from mooring import log
 from mooring.errors import MooringError
 from mooring.host.blocking import in_thread
 from mooring.model.pod import Pod
-from mooring.node.machine import Machine
+from mooring.node.context import NodeContext
 from mooring.node.pods.actions import Actions
-from mooring.node.pods.container_spec import PodVolumes, Settings, SpecWriter
+from mooring.node.pods.container_spec import ContainerSettings, PodVolumes, SpecWriter
 from mooring.node.pods.decide import decide
 from mooring.node.pods.effects import Effects
 from mooring.node.pods.environment import Surroundings
-from mooring.node.pods.hindered import OF_IMAGES
+from mooring.node.pods.events import PodEvents
 from mooring.node.pods.hooks import Hooks
 from mooring.node.pods.image_volumes import ImageVolumes
 from mooring.node.pods.log_rotation import LogRotation
 from mooring.node.pods.operations import Operations
-from mooring.node.pods.places import Places
+from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.pod_run import PodRun
 from mooring.node.pods.probes import Probes
 from mooring.node.pods.reporting import Reports
 from mooring.node.pods.status import DEADLINE_EXCEEDED, DEADLINE_TEXT
-from mooring.node.pods.telling import Teller
 from mooring.node.pods.user_ranges import UserRanges
 from mooring.node.pods.view import View
+from mooring.node.pods.waiting_reason import OF_IMAGES
 from mooring.node.pods.watching import Watching
 from mooring.oci.contract import Containers, Found, Images, State
 from mooring.reconcile.backoff import Backoff
@@ -59,19 +59,19 @@ class Runtime(msgspec.Struct, frozen=True):
 class PodContainers:
     """`pod_life.Containers`. `run` runs it until cancelled; containers go on without it."""
 
-    def __init__(self, machine: Machine, runtime: Runtime, settings: Settings) -> None:
-        host, clock, chance = machine.host, machine.clock, machine.host.chance
+    def __init__(self, context: NodeContext, runtime: Runtime, settings: ContainerSettings) -> None:
+        host, clock, chance = context.host, context.clock, context.host.chance
         self._clock = clock
         self._containers = runtime.containers
-        self._places = Places(host.layout)
-        self._teller = Teller(machine.recorder)
-        self._image_volumes = ImageVolumes(self._places, host.mounts, runtime.images)
+        self._paths = PodPaths(host.layout)
+        self._events = PodEvents(context.recorder)
+        self._image_volumes = ImageVolumes(self._paths, host.mounts, runtime.images)
         actions = Actions(self._containers, clock, settings.address)
         surroundings = Surroundings(host.objects, settings.address, settings.services)
         self._user_ranges = UserRanges(self._containers)
         specs = SpecWriter(
             settings,
-            self._places,
+            self._paths,
             host.mounts,
             surroundings,
             self._image_volumes,
@@ -82,22 +82,22 @@ class PodContainers:
             runtime.images,
             specs,
             Hooks(actions, clock),
-            self._teller,
+            self._events,
             clock,
             host_rootfs=settings.host_rootfs,
         )
         self._operations = Operations(
             self._containers,
             self._effects,
-            self._teller,
-            self._places,
+            self._events,
+            self._paths,
             clock,
             chance,
             self._look_at,
         )
-        probes = Probes(actions, clock, chance, self._teller)
+        probes = Probes(actions, clock, chance, self._events)
         self._watching = Watching(probes, clock, self._look_at)
-        self._reports = Reports(machine.client, clock, self._places, settings.address, self._view)
+        self._reports = Reports(context.client, clock, self._paths, settings.address, self._view)
         self._rotation = LogRotation(self._containers, clock)
         self.queue: KeyedQueue[str] = KeyedQueue(clock)
         self.status_queue: KeyedQueue[str] = KeyedQueue(clock)
@@ -117,7 +117,7 @@ class PodContainers:
         """`handler` is given pods whose status has been written."""
         self._reports.on_written(handler)
 
-    # what lives of pods ask for
+    # what pod workers ask for
 
     async def start(self, pod: Pod, volumes: PodVolumes) -> None:
         """The pod's volumes are there: run its containers, and keep them running."""
@@ -175,14 +175,14 @@ class PodContainers:
         for one in self._of(pod.uid):
             await self._containers.remove(one.id)
         self._user_ranges.forget(pod.uid)
-        await in_thread(self._places.remove_logs, pod.uid)
+        await in_thread(self._paths.remove_logs, pod.uid)
 
     async def keep_only(self, pod_uids: Collection[str]) -> None:
         """Remove all that is left of other pods, which vanished while nobody was looking.
 
         Returns once nothing is: what they had mounted must not be taken away under them.
         """
-        left = await in_thread(self._places.list_pods)
+        left = await in_thread(self._paths.list_pods)
         left |= {one.owner.pod_uid for one in self._containers.list()}
         async with asyncio.TaskGroup() as tasks:
             for pod_uid in left.difference(pod_uids):
@@ -192,9 +192,9 @@ class PodContainers:
     def images_changed(self) -> None:
         """There are other images than before: who waits for one need not wait any longer."""
         for run in self._runs.values():
-            waiting = [name for name, why in run.hindrances.items() if why.reason in OF_IMAGES]
+            waiting = [name for name, why in run.waiting_reasons.items() if why.reason in OF_IMAGES]
             for name in waiting:
-                del run.hindrances[name]
+                del run.waiting_reasons[name]
             if waiting:
                 self._look_at(run)
 
@@ -212,7 +212,7 @@ class PodContainers:
             self._operations.begin(run, step, self._tasks)
         if view.is_overdue and not run.is_told_overdue:
             run.is_told_overdue = True
-            self._teller.normal(run.pod, None, DEADLINE_EXCEEDED, DEADLINE_TEXT)
+            self._events.normal(run.pod, None, DEADLINE_EXCEEDED, DEADLINE_TEXT)
         if run.is_ending and plan.is_over and not run.operations:
             run.empty.set()
         elif run.volumes is not None:
@@ -265,7 +265,7 @@ class PodContainers:
                 for one in self._of(pod_uid):
                     await self._containers.remove(one.id)
                 await self._image_volumes.take_away(pod_uid)
-                await in_thread(self._places.remove_logs, pod_uid)
+                await in_thread(self._paths.remove_logs, pod_uid)
                 return
             except MooringError as error:
                 failures += 1

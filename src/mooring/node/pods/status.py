@@ -24,13 +24,13 @@ class Circumstances(msgspec.Struct, frozen=True):
     now: str
     address: str = ""  # of the node, and so of its pods
     has_volumes: bool = False  # so its containers may start
-    last_words: Mapping[str, str] = {}  # of containers that have ended, by id
+    termination_messages: Mapping[str, str] = {}  # of containers that have ended, by id
 
 
 def status_of(view: View, around: Circumstances) -> PodStatus:
     """What is to be said of the pod now; the rest of its status stays as it is."""
     pod = view.pod
-    told = statuses(view, around.last_words)
+    told = statuses(view, around.termination_messages)
     now_phase, reason, message = _phase(view, told)
     is_over = now_phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
     return replace(

@@ -24,7 +24,7 @@ _ELSEWHERE = "192.0.2.1"  # an address of nobody: only the way there is asked fo
 _ELSEWHERE_6 = "2001:db8::1"
 
 
-class Door(msgspec.Struct, frozen=True):
+class KubeletEndpoint(msgspec.Struct, frozen=True):
     """Where the node serves logs, exec and attach, and how to know that it is the node."""
 
     address: str  # "": at any that the node has
@@ -42,7 +42,7 @@ class Identity(msgspec.Struct, frozen=True):
     system_uuid: str = ""
     boot_id: str = ""
     addresses: tuple[str, ...] = ()
-    door: Door | None = None  # None: it serves nothing
+    endpoint: KubeletEndpoint | None = None  # None: it serves nothing
 
 
 class Amounts(msgspec.Struct, frozen=True):

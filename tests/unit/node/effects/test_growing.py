@@ -274,7 +274,7 @@ async def test_growth_is_told_where_the_volume_is(tmp_path: Path) -> None:
         await in_use(world, PENDING)
         await world.once()
         (request,) = world.backend.growths
-        layout = world.machine.host.layout
+        layout = world.context.host.layout
         assert request.mount_path == layout.volume("p1", "example.com/disk", "pv")
         assert request.device_mount_path == layout.global_mount("example.com/disk", "pv")
 
@@ -397,7 +397,7 @@ async def test_a_device_grows_as_well(tmp_path: Path) -> None:
         )
         assert world.picture() == Picture(MOUNTED, {"p1": MAYBE})
         (request,) = world.backend.growths
-        layout = world.machine.host.layout
+        layout = world.context.host.layout
         assert request.device == str(layout.root / "device")
         assert request.mount_path == layout.device_link("p1", "example.com/disk", "block")
 

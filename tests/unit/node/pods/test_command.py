@@ -20,7 +20,7 @@ from mooring.node.pods.environment import (
     environment,
     expand,
 )
-from mooring.node.pods.hindered import Hindered, Misconfigured
+from mooring.node.pods.waiting_reason import CannotStart, Misconfigured
 from mooring.oci.contract import StoredImage
 from tests.unit.node.pods.things import MAIN, a_pod, an_image
 
@@ -66,7 +66,7 @@ def test_command_line(
 
 
 def test_nothing_to_run() -> None:
-    with pytest.raises(Hindered, match="no command specified") as raised:
+    with pytest.raises(CannotStart, match="no command specified") as raised:
         command_line(MAIN, BARE, {})
     assert raised.value.reason == "CreateContainerError"
 
@@ -127,7 +127,7 @@ async def test_many_variables_of_one_long_text_are_refused() -> None:
 
 def test_a_command_of_many_long_words_is_refused() -> None:
     container = Container("c", command=("$(A)",) * 100)
-    with pytest.raises(Hindered, match="command is longer"):
+    with pytest.raises(CannotStart, match="command is longer"):
         command_line(container, None, {"A": "x" * 100_000})
 
 

@@ -35,7 +35,7 @@ class OwnNode(Protocol):
         ...
 
 
-class Machine(msgspec.Struct, frozen=True):
+class NodeContext(msgspec.Struct, frozen=True):
     host: Host
     registry: Registry
     desired: Desired

@@ -1,4 +1,4 @@
-"""Why a container cannot be started now, raised by whoever finds out."""
+"""Why a container waits: the reasons of its status, and the error of a start that cannot be."""
 
 from mooring.errors import MooringError
 
@@ -13,15 +13,15 @@ INVALID_IMAGE = "InvalidImageName"
 OF_IMAGES = frozenset((PULL, PULL_BACK_OFF, NEVER_PULL, INVALID_IMAGE))
 
 
-class Hindered(MooringError):
-    """`reason` is the word of the container's status; the text is for its owner."""
+class CannotStart(MooringError):
+    """`reason` is that of the waiting state; the text is for the pod's owner."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
 
 
-class Misconfigured(Hindered):
+class Misconfigured(CannotStart):
     """What the pod says of the container cannot be had, or makes no sense."""
 
     def __init__(self, message: str) -> None:

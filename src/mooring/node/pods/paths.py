@@ -15,7 +15,7 @@ from mooring.plugins.layout import Layout
 LOG_SUFFIX = ".log"
 
 
-class Places(msgspec.Struct, frozen=True):
+class PodPaths(msgspec.Struct, frozen=True):
     """All but the last two only say where; those two block."""
 
     layout: Layout
@@ -41,8 +41,8 @@ class Places(msgspec.Struct, frozen=True):
     def resolver(self, pod: Pod) -> Path:
         return self.layout.pod(pod.uid) / "etc-resolv.conf"
 
-    def last_words(self, pod: Pod, container: str, id: str) -> Path:
-        """What a container leaves to be told of its end."""
+    def termination_message(self, pod: Pod, container: str, id: str) -> Path:
+        """Where a container writes its termination message."""
         return self.layout.pod(pod.uid) / "containers" / container / id[:12]
 
     def image_volumes(self, pod_uid: str) -> Path:

@@ -1,4 +1,4 @@
-"""Telling a pod's owner how an operation failed, in the words that Kubernetes uses."""
+"""Events on pods about volume operations that failed, in the words that Kubernetes uses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,14 +20,14 @@ FAILED_ON_MISMATCH = "FailedMountOnFilesystemMismatch"
 _log = log.get("mooring.node.effects")
 
 
-def teller(recorder: Recorder, pod: ObjectReference | None) -> Tell:
-    """Events about `pod`; about one that is not known any more, none."""
+def pod_recorder(recorder: Recorder, pod: ObjectReference | None) -> Tell:
+    """Records events on `pod`; of a pod that is not known any more, none."""
 
-    def tell(kind: EventType, reason: str, message: str) -> None:
+    def record(kind: EventType, reason: str, message: str) -> None:
         if pod is not None:
             recorder.record(pod, kind, reason, message)
 
-    return tell
+    return record
 
 
 @contextmanager
@@ -41,19 +41,19 @@ def failures_logged(what: str, volume: str) -> Iterator[None]:
 
 
 @contextmanager
-def failures_told(tell: Tell, reason: str, what: str, volume: str) -> Iterator[None]:
-    """A step that fails says what failed, and of which volume; the failure goes on."""
+def failures_recorded(record: Tell, reason: str, what: str, volume: str) -> Iterator[None]:
+    """A failed step is an event that says what failed, of which volume; the failure goes on."""
     with failures_logged(what, volume):
         try:
             yield
         except MooringError as error:
-            tell(EventType.WARNING, reason, f'{what} for volume "{volume}" : {error}')
+            record(EventType.WARNING, reason, f'{what} for volume "{volume}" : {error}')
             raise
 
 
 @contextmanager
-def mismatch_told(recorder: Recorder, use: VolumeUse) -> Iterator[None]:
-    """A persistent volume with another file system than it says is told to its own owner too."""
+def mismatch_recorded(recorder: Recorder, use: VolumeUse) -> Iterator[None]:
+    """That a persistent volume has another file system than it says is an event on it, too."""
     try:
         yield
     except WrongFilesystem as error:

@@ -8,17 +8,17 @@ from mooring.model.pod import Pod
 from mooring.reconcile.recorder import Recorder, reference_to
 
 
-class Teller:
+class PodEvents:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
     def normal(self, pod: Pod, container: Container | None, reason: str, message: str) -> None:
-        self._tell(EventType.NORMAL, pod, container, reason, message)
+        self.record(EventType.NORMAL, pod, container, reason, message)
 
     def warning(self, pod: Pod, container: Container | None, reason: str, message: str) -> None:
-        self._tell(EventType.WARNING, pod, container, reason, message)
+        self.record(EventType.WARNING, pod, container, reason, message)
 
-    def _tell(
+    def record(
         self, type: EventType, pod: Pod, container: Container | None, reason: str, message: str
     ) -> None:
         path = "" if container is None else _field_path(pod, container)

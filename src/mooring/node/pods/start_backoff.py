@@ -1,4 +1,4 @@
-"""What a start that failed means for the container: when it is tried again, and what is told."""
+"""A start that failed: when it is tried again, which reason and which events say why."""
 
 from mooring import log
 from mooring.clock import Clock
@@ -7,7 +7,11 @@ from mooring.model.container import Container
 from mooring.model.pod import Pod
 from mooring.node.pods.container_spec import StartWish
 from mooring.node.pods.container_statuses import MESSAGE_NOTE, REASON_NOTE, START_ERROR
-from mooring.node.pods.hindered import (
+from mooring.node.pods.events import PodEvents
+from mooring.node.pods.pod_run import PodRun
+from mooring.node.pods.security import pod_id
+from mooring.node.pods.view import WaitingReason
+from mooring.node.pods.waiting_reason import (
     CONFIG,
     CREATE,
     NEVER_PULL,
@@ -15,12 +19,8 @@ from mooring.node.pods.hindered import (
     PULL,
     PULL_BACK_OFF,
     RUN,
-    Hindered,
+    CannotStart,
 )
-from mooring.node.pods.pod_run import PodRun
-from mooring.node.pods.security import pod_id
-from mooring.node.pods.telling import Teller
-from mooring.node.pods.view import Hindrance
 from mooring.oci.contract import Found, RuntimeRefused, State
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.poison import set_aside
@@ -47,31 +47,31 @@ def duration(seconds: float) -> str:
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
-class Setbacks:
-    def __init__(self, teller: Teller, clock: Clock) -> None:
-        self._teller = teller
+class StartBackoff:
+    def __init__(self, events: PodEvents, clock: Clock) -> None:
+        self._events = events
         self._clock = clock
 
     def note(self, run: PodRun, wish: StartWish, error: Exception) -> bool:
         """The start of a container has failed; whether that counts as an attempt."""
         match error:
-            case Hindered() if error.reason in OF_IMAGES:
+            case CannotStart() if error.reason in OF_IMAGES:
                 self._image(run, wish, error)
-            case Hindered():
-                self._hinder(run, wish, error.reason, str(error), CONFIG_AGAIN)
+            case CannotStart():
+                self._wait(run, wish, error.reason, str(error), CONFIG_AGAIN)
             case RuntimeRefused() if error.exit_code in CANNOT_RUN:
                 self._never_ran(run, wish, error)
                 return True
             case RuntimeRefused():
-                self._hinder(run, wish, CREATE, str(error), REFUSED_AGAIN)
+                self._wait(run, wish, CREATE, str(error), REFUSED_AGAIN)
             case MooringError():
-                self._hinder(run, wish, CONFIG, str(error), CONFIG_AGAIN)
+                self._wait(run, wish, CONFIG, str(error), CONFIG_AGAIN)
             case _:
                 set_aside("container starts", wish.pod.key)
-                self._hinder(run, wish, RUN, "internal error", REFUSED_AGAIN)
+                self._wait(run, wish, RUN, "internal error", REFUSED_AGAIN)
         return False
 
-    def _image(self, run: PodRun, wish: StartWish, error: Hindered) -> None:
+    def _image(self, run: PodRun, wish: StartWish, error: CannotStart) -> None:
         image, name = wish.container.image, wish.container.name
         failures = self._failures(run, name, OF_IMAGES)
         if error.reason != PULL:
@@ -85,7 +85,7 @@ class Setbacks:
             self._keep(run, name, PULL, str(error), FIRST_IMAGE_SECONDS, failures)
             return
         text = f'Back-off pulling image "{image}"'
-        self._teller.normal(wish.pod, wish.container, "BackOff", text)
+        self._events.normal(wish.pod, wish.container, "BackOff", text)
         self._warn(wish, "Failed", f"Error: {PULL_BACK_OFF}")
         seconds = IMAGE_AGAIN.delay(failures - 1)
         self._keep(run, name, PULL_BACK_OFF, f"{text}: {PULL}: {error}", seconds, failures)
@@ -105,9 +105,11 @@ class Setbacks:
             finished_at=now,
             exit_code=error.exit_code,
         )
-        run.hindrances[wish.container.name] = Hindrance(RUN, str(error), self._clock.monotonic())
+        run.waiting_reasons[wish.container.name] = WaitingReason(
+            RUN, str(error), self._clock.monotonic()
+        )
 
-    def _hinder(
+    def _wait(
         self, run: PodRun, wish: StartWish, reason: str, message: str, again: Backoff
     ) -> None:
         name = wish.container.name
@@ -116,14 +118,14 @@ class Setbacks:
         self._keep(run, name, reason, message, again.delay(failures), failures)
 
     def _failures(self, run: PodRun, name: str, alike: frozenset[str] | set[str]) -> int:
-        before = run.hindrances.get(name)
+        before = run.waiting_reasons.get(name)
         return before.failures + 1 if before is not None and before.reason in alike else 1
 
     def _keep(
         self, run: PodRun, name: str, reason: str, message: str, seconds: float, failures: int
     ) -> None:
         until = self._clock.monotonic() + seconds
-        run.hindrances[name] = Hindrance(reason, message, until, failures)
+        run.waiting_reasons[name] = WaitingReason(reason, message, until, failures)
 
     def _warn(self, wish: StartWish, reason: str, text: str) -> None:
-        self._teller.warning(wish.pod, wish.container, reason, text)
+        self._events.warning(wish.pod, wish.container, reason, text)

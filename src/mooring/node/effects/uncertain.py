@@ -1,4 +1,4 @@
-"""What is on record before a call to the outside, and when it may be taken back."""
+"""A state is uncertain from before a call to the outside; when that record may be reverted."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +12,8 @@ def _nothing() -> None:
 
 
 @contextmanager
-def taken_back(
-    take_back: Callable[[], None],
+def revert_record(
+    revert: Callable[[], None],
     *,
     if_nothing_began: bool,
     if_it_failed: bool,
@@ -29,7 +29,7 @@ def taken_back(
         yield
     except NotStarted:
         if if_nothing_began:
-            take_back()
+            revert()
         raise
     except Uncertain:
         raise
@@ -38,5 +38,5 @@ def taken_back(
         raise
     except (VolumeError, HostError):
         if if_it_failed:
-            take_back()
+            revert()
         raise

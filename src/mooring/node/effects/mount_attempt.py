@@ -8,25 +8,25 @@ import msgspec
 
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, PodMount, PodState
+from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
-from mooring.node.effects.belief import taken_back
-from mooring.node.effects.telling import failures_told, teller
-from mooring.node.machine import Machine
+from mooring.node.effects.events import failures_recorded, pod_recorder
+from mooring.node.effects.uncertain import revert_record
 from mooring.plugins.contract import BlockMapper, Mounter, NotStarted, Tell
 from mooring.reconcile.recorder import reference_to
 
 Reach = Mounter | BlockMapper
 
 
-class Attempt(msgspec.Struct, frozen=True):
-    machine: Machine
+class MountAttempt(msgspec.Struct, frozen=True):
+    context: NodeContext
     wanted: WantedVolume
     by: WantedBy
-    tell: Tell  # to the pod
+    record: Tell  # an event on the pod
 
     @classmethod
-    def of(cls, machine: Machine, wanted: WantedVolume, by: WantedBy) -> Self:
-        return cls(machine, wanted, by, teller(machine.recorder, reference_to(by.pod)))
+    def of(cls, context: NodeContext, wanted: WantedVolume, by: WantedBy) -> Self:
+        return cls(context, wanted, by, pod_recorder(context.recorder, reference_to(by.pod)))
 
     @property
     def name(self) -> str:
@@ -40,13 +40,13 @@ class Attempt(msgspec.Struct, frozen=True):
     def use(self) -> VolumeUse:
         return self.by.use
 
-    def told(self, reason: str, what: str) -> AbstractContextManager[None]:
-        """Around a step; a failure is told to the pod, and goes on."""
-        return failures_told(self.tell, reason, what, self.use.name)
+    def recorded(self, reason: str, what: str) -> AbstractContextManager[None]:
+        """Around a step; a failure is an event on the pod, and goes on."""
+        return failures_recorded(self.record, reason, what, self.use.name)
 
     def get_here(self) -> ActualVolume:
         """The volume as it is on this machine now. Raises: NotStarted when it is not."""
-        here = self.machine.actual.find(self.name)
+        here = self.context.actual.find(self.name)
         if here is None:
             raise NotStarted(f"volume {self.name} is not attached")
         return here
@@ -60,13 +60,13 @@ class Attempt(msgspec.Struct, frozen=True):
         must_stay = known is not None and known.needs_tear_down
         self._record(reach, needs_tear_down=must_stay)
 
-    def may_take_back(self, reach: Reach, known: PodMount | None) -> AbstractContextManager[None]:
+    def may_revert(self, reach: Reach, known: PodMount | None) -> AbstractContextManager[None]:
         """Around that call: what is on record stays unless it certainly left nothing behind.
 
         A call that was given up may yet leave something, whatever later ones say.
         """
-        return taken_back(
-            partial(self.machine.actual.unmounted, self.name, self.pod_uid),
+        return revert_record(
+            partial(self.context.actual.unmounted, self.name, self.pod_uid),
             if_nothing_began=known is None,
             if_it_failed=known is None or not known.needs_tear_down,
             given_up=partial(self._record, reach, needs_tear_down=True),
@@ -78,11 +78,11 @@ class Attempt(msgspec.Struct, frozen=True):
 
     def finish(self, reach: Reach) -> None:
         """The pod has the volume."""
-        self.machine.actual.mounted(self.name, self._entry(reach, needs_tear_down=True))
+        self.context.actual.mounted(self.name, self._entry(reach, needs_tear_down=True))
 
     def _record(self, reach: Reach, *, needs_tear_down: bool) -> None:
         entry = self._entry(reach, needs_tear_down=needs_tear_down)
-        self.machine.actual.mount_uncertain(self.name, entry)
+        self.context.actual.mount_uncertain(self.name, entry)
 
     def _entry(self, reach: Reach, *, needs_tear_down: bool) -> PodMount:
         return PodMount(

@@ -1,4 +1,4 @@
-"""What was mounted before a restart, found out from the disk.
+"""Reconstruction: what was mounted before a restart, found out from the disk.
 
 Everything found is uncertain: whoever wants it sets it up again, which changes nothing if it is
 there; what nobody wants is taken away once both pictures are complete. What cannot be made sense of
@@ -23,8 +23,8 @@ from mooring.node.actual import (
     PodMount,
     PodState,
 )
-from mooring.node.disk_scan import Kind, Trace, scan
-from mooring.node.machine import Machine
+from mooring.node.context import NodeContext
+from mooring.node.disk_scan import Trace, TraceKind, scan
 from mooring.plugins.contract import Attachable, DeviceMountable, Plugin, VolumeError
 from mooring.plugins.registry import Registry
 from mooring.plugins.unique_name import unique_name
@@ -34,7 +34,7 @@ LOOK_SECONDS = 5.0  # for a disk to tell what was mounted; pods wait meanwhile
 AT_START = "found on disk"
 ASK_AGAIN = Backoff(first=0.1, cap=5.0, jitter=0.5)
 
-_log = log.get("mooring.node.rebuild")
+_log = log.get("mooring.node.reconstruct")
 
 
 class Senseless(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Senseless(msgspec.Struct, frozen=True):
     because: str
 
 
-class Rebuilt(msgspec.Struct, frozen=True):
+class Reconstructed(msgspec.Struct, frozen=True):
     volumes: frozenset[str]  # unique names
     senseless: tuple[Senseless, ...]
 
@@ -54,15 +54,15 @@ class _Found(msgspec.Struct, frozen=True):
     volume: ActualVolume
 
 
-async def rebuild(machine: Machine) -> Rebuilt:
+async def reconstruct(context: NodeContext) -> Reconstructed:
     """Put into the actual picture what is on disk.
 
     Before: nothing else has touched the pictures, nor the disk since the start.
     """
-    told = await _look(machine)
+    told = await _look(context)
     for one in told:
         if isinstance(one, _Found):
-            _believe(machine, one)
+            _believe(context, one)
         else:
             _log.warning(
                 "a volume on disk makes no sense",
@@ -71,82 +71,82 @@ async def rebuild(machine: Machine) -> Rebuilt:
                 volume=one.trace.name,
                 because=one.because,
             )
-        if one.trace.pod_uid and one.trace.kind is not Kind.PARTS:
-            machine.metrics.reconstructed(ok=isinstance(one, _Found))
-    return Rebuilt(
+        if one.trace.pod_uid and one.trace.kind is not TraceKind.PARTS:
+            context.metrics.reconstructed(ok=isinstance(one, _Found))
+    return Reconstructed(
         frozenset(one.volume.name for one in told if isinstance(one, _Found)),
         tuple(one for one in told if isinstance(one, Senseless) and one.trace.pod_uid),
     )
 
 
-async def confirm(machine: Machine, rebuilt: Rebuilt) -> None:
+async def confirm(context: NodeContext, reconstructed: Reconstructed) -> None:
     """Ask the node's status which of the volumes are attached, and by which device.
 
     Returns once the API has answered; nothing may be taken away before.
     A node that attaches volumes itself finds out by doing it.
     """
-    if machine.attaches_itself or not any(
-        here.attachability is Attachability.UNCERTAIN for here in _known(machine, rebuilt)
+    if context.attaches_itself or not any(
+        here.attachability is Attachability.UNCERTAIN for here in _known(context, reconstructed)
     ):
         return
-    node = await _ask(machine)
+    node = await _ask(context)
     attached = {one.name: one.device_path for one in node.status.volumes_attached}
-    for here in _known(machine, rebuilt):
+    for here in _known(context, reconstructed):
         is_attached = Attachability.YES if here.name in attached else Attachability.NO
-        machine.actual.attachability_known(here.name, is_attached, attached.get(here.name, ""))
+        context.actual.attachability_known(here.name, is_attached, attached.get(here.name, ""))
 
 
-async def _ask(machine: Machine) -> Node:
+async def _ask(context: NodeContext) -> Node:
     failures = 0
     while True:
         try:
-            return await machine.own_node.read()
+            return await context.own_node.read()
         except (ApiError, ConnectionLost) as error:
             failures += 1
             _log.warning("the node's status cannot be read", error=error)
-        luck = machine.host.chance.random()
-        await machine.clock.sleep(ASK_AGAIN.delay(failures, luck))
+        luck = context.host.chance.random()
+        await context.clock.sleep(ASK_AGAIN.delay(failures, luck))
 
 
-def _known(machine: Machine, rebuilt: Rebuilt) -> list[ActualVolume]:
-    found = (machine.actual.find(name) for name in rebuilt.volumes)
+def _known(context: NodeContext, reconstructed: Reconstructed) -> list[ActualVolume]:
+    found = (context.actual.find(name) for name in reconstructed.volumes)
     return [here for here in found if here is not None]
 
 
-async def _look(machine: Machine) -> tuple[_Found | Senseless, ...]:
-    traces = await in_thread(scan, machine.host.layout)
-    named = {(trace.pod_uid, trace.name) for trace in traces if trace.kind is Kind.FILES}
+async def _look(context: NodeContext) -> tuple[_Found | Senseless, ...]:
+    traces = await in_thread(scan, context.host.layout)
+    named = {(trace.pod_uid, trace.name) for trace in traces if trace.kind is TraceKind.FILES}
     of_pods = [
         trace
         for trace in traces
         if trace.pod_uid
-        and (trace.kind is not Kind.PARTS or (trace.pod_uid, trace.name) not in named)
+        and (trace.kind is not TraceKind.PARTS or (trace.pod_uid, trace.name) not in named)
     ]
-    told = await _make_sense(machine, of_pods)
+    told = await _make_sense(context, of_pods)
     found = {replace(one.trace, pod_uid="") for one in told if isinstance(one, _Found)}
     shared = [trace for trace in traces if not trace.pod_uid and trace not in found]
-    return (*told, *await _make_sense(machine, shared))
+    return (*told, *await _make_sense(context, shared))
 
 
-async def _make_sense(machine: Machine, traces: Sequence[Trace]) -> list[_Found | Senseless]:
+async def _make_sense(context: NodeContext, traces: Sequence[Trace]) -> list[_Found | Senseless]:
     """All that can be had at once in one thread; what hangs there is looked at one by one."""
     try:
         with within_volume(AT_START), taking(LOOK_SECONDS):
-            return await in_thread(lambda: [_sense_of(machine.registry, one) for one in traces])
+            return await in_thread(lambda: [_sense_of(context.registry, one) for one in traces])
     except StillRunning:
         pass
     async with asyncio.TaskGroup() as tasks:
-        looks = [tasks.create_task(_make_sense_of(machine, trace)) for trace in traces]
+        looks = [tasks.create_task(_make_sense_of(context, trace)) for trace in traces]
     return [look.result() for look in looks]
 
 
-async def _make_sense_of(machine: Machine, trace: Trace) -> _Found | Senseless:
+async def _make_sense_of(context: NodeContext, trace: Trace) -> _Found | Senseless:
     try:
         with (
             within_volume(f"{trace.plugin}/{trace.pod_uid}/{trace.name}"),
             taking(LOOK_SECONDS),
         ):
-            return await in_thread(_sense_of, machine.registry, trace)
+            return await in_thread(_sense_of, context.registry, trace)
     except StillRunning as error:
         return Senseless(trace, str(error))
 
@@ -160,11 +160,11 @@ def _sense_of(registry: Registry, trace: Trace) -> _Found | Senseless:
 
 def _find(registry: Registry, trace: Trace) -> ActualVolume:
     match trace.kind:
-        case Kind.FILES:
+        case TraceKind.FILES:
             return _files(registry, trace)
-        case Kind.BLOCK:
+        case TraceKind.BLOCK:
             return _block(registry, trace)
-        case Kind.PARTS:
+        case TraceKind.PARTS:
             raise VolumeError("only parts of it are there")
 
 
@@ -206,10 +206,10 @@ def _attached(plugin: Plugin) -> Attachability:
     return Attachability.UNCERTAIN if isinstance(plugin, Attachable) else Attachability.NO
 
 
-def _believe(machine: Machine, found: _Found) -> None:
+def _believe(context: NodeContext, found: _Found) -> None:
     uid, use = found.trace.pod_uid, found.volume.use
     if uid:
         mount = PodMount(uid, use, PodState.UNCERTAIN)
-        machine.actual.rebuilt(found.volume, mount)
+        context.actual.reconstructed(found.volume, mount)
     else:
-        machine.actual.device_rebuilt(found.volume)
+        context.actual.device_reconstructed(found.volume)

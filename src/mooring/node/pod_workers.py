@@ -1,4 +1,4 @@
-"""The life of a pod on this node: when it gets what, and in which order it all goes again.
+"""One worker per pod on this node: when the pod gets what, and in which order it all goes again.
 
 A pod comes: its directory is made, its volumes are brought, then its containers may start. It ends
 or is deleted: its containers stop, its volumes are taken away, its directory goes, and last of all,
@@ -127,7 +127,7 @@ class Follower(Protocol):
     def unfollow(self, pod_uid: str) -> None: ...
 
 
-class _Life:
+class _PodWorker:
     """One pod, from its arrival here to its end."""
 
     def __init__(self, pod: Pod) -> None:
@@ -150,11 +150,11 @@ class _Life:
             await self.changed.wait()
 
 
-Step = Callable[[_Life], Awaitable[None]]
+Step = Callable[[_PodWorker], Awaitable[None]]
 
 
-class PodLives:
-    """The pods of this node. `run` runs them until cancelled."""
+class PodWorkers:
+    """A worker for each pod of this node. `run` runs them until cancelled."""
 
     def __init__(
         self,
@@ -165,20 +165,20 @@ class PodLives:
         host_address: str = "",
         rules: Rules | None = None,
     ) -> None:
-        machine = volumes.machine
-        self._client = machine.client
-        self._clock = machine.clock
-        self._chance = machine.host.chance
-        self._recorder = machine.recorder
-        self._metrics = machine.metrics
+        context = volumes.context
+        self._client = context.client
+        self._clock = context.clock
+        self._chance = context.host.chance
+        self._recorder = context.recorder
+        self._metrics = context.metrics
         self._volumes = volumes
         self._objects = objects
         self._directories = directories
         self._containers = containers
         self._host_address = host_address
         self._rules = rules or Rules()
-        self._lives: dict[str, _Life] = {}
-        scope = Scope(fields=f"spec.nodeName={escape_field(machine.own_node.name)}")
+        self._workers: dict[str, _PodWorker] = {}
+        scope = Scope(fields=f"spec.nodeName={escape_field(context.own_node.name)}")
         self.informer = Reflector(self._client, Pod, scope, self._clock, self._chance)
         containers.on_written(self.informer.fold)
 
@@ -188,166 +188,169 @@ class PodLives:
             self.informer.on_change(self._on_change)
             tasks.create_task(self.informer.run())
             await self.informer.synced.wait()
-            await self._containers.keep_only(frozenset(self._lives))
-            wanted = [uid for uid, life in self._lives.items() if self._needs_volumes(life)]
+            await self._containers.keep_only(frozenset(self._workers))
+            wanted = [uid for uid, worker in self._workers.items() if self._needs_volumes(worker)]
             self._volumes.first_picture(wanted)
 
     def knows(self, pod_uid: str) -> bool:
         """Whether the pod is not over here: it will put away itself whatever it has."""
-        return pod_uid in self._lives or not self._containers.are_gone(pod_uid)
+        return pod_uid in self._workers or not self._containers.are_gone(pod_uid)
 
     def _on_change(self, before: Pod | None, after: Pod | None) -> None:
         if after is None:
-            life = None if before is None else self._lives.get(before.uid)
-            if life is not None:
-                life.is_here = False
-                self._containers.vanished(life.pod)
-                life.changed.set()
+            worker = None if before is None else self._workers.get(before.uid)
+            if worker is not None:
+                worker.is_here = False
+                self._containers.vanished(worker.pod)
+                worker.changed.set()
             return
-        life = self._lives.get(after.uid)
-        if life is None:
-            life = self._lives[after.uid] = _Life(after)
-            live = partial(self._live, life)
-            self._tasks.create_task(lasting("pod lives", self._clock, live, after.key))
+        worker = self._workers.get(after.uid)
+        if worker is None:
+            worker = self._workers[after.uid] = _PodWorker(after)
+            work = partial(self._work, worker)
+            self._tasks.create_task(lasting("pod workers", self._clock, work, after.key))
             return
-        before, life.pod = life.pod, after
+        before, worker.pod = worker.pod, after
         self._containers.update(after)
-        life.changed.set()
-        if life.is_up and not life.is_leaving and _asks_otherwise(before, after):
+        worker.changed.set()
+        if worker.is_up and not worker.is_leaving and _asks_otherwise(before, after):
             self._objects.follow(after)
             self._volumes.want(after)
 
-    def _needs_volumes(self, life: _Life) -> bool:
+    def _needs_volumes(self, worker: _PodWorker) -> bool:
         """Also of a pod that ends, while containers from before a restart may still run."""
-        return not life.is_leaving or not self._containers.are_gone(life.pod.uid)
+        return not worker.is_leaving or not self._containers.are_gone(worker.pod.uid)
 
-    # one life
+    # one pod
 
-    async def _live(self, life: _Life) -> None:
-        uid = life.pod.uid
-        if not life.is_leaving:
+    async def _work(self, worker: _PodWorker) -> None:
+        uid = worker.pod.uid
+        if not worker.is_leaving:
             async with asyncio.TaskGroup() as tasks:
                 coming = [
-                    tasks.create_task(self._guarded(life, do)) for do in self._first_steps(life)
+                    tasks.create_task(self._guarded(worker, do)) for do in self._first_steps(worker)
                 ]
-                await life.until(lambda: life.is_leaving)
+                await worker.until(lambda: worker.is_leaving)
                 for task in coming:
                     task.cancel()
-        elif self._needs_volumes(life):
-            self._volumes.want(life.pod)
-        await self._guarded(life, self._go)
-        await life.until(lambda: not life.is_here or life.must_be_deleted)
-        await self._guarded(life, self._delete)
-        await life.until(lambda: not life.is_here)  # finalizers of others may keep it for a while
-        await self._guarded(life, lambda life: self._containers.forget(life.pod))
-        del self._lives[uid]
+        elif self._needs_volumes(worker):
+            self._volumes.want(worker.pod)
+        await self._guarded(worker, self._go)
+        await worker.until(lambda: not worker.is_here or worker.must_be_deleted)
+        await self._guarded(worker, self._delete)
+        # finalizers of others may keep it for a while
+        await worker.until(lambda: not worker.is_here)
+        await self._guarded(worker, lambda worker: self._containers.forget(worker.pod))
+        del self._workers[uid]
 
-    def _first_steps(self, life: _Life) -> Sequence[Step]:
+    def _first_steps(self, worker: _PodWorker) -> Sequence[Step]:
         """What a pod that came gets at once, unless it asks for what cannot be had here."""
-        rejection = find_rejection(life.pod, self._rules)
+        rejection = find_rejection(worker.pod, self._rules)
         if rejection is not None:
-            return (lambda life: self._reject(life, rejection.reason, rejection.message),)
-        if not life.pod.status.container_statuses:  # else it was told before a restart of this node
-            for remark in remarks(life.pod, self._rules):
-                self._tell(life, IGNORED, remark)
+            return (lambda worker: self._reject(worker, rejection.reason, rejection.message),)
+        if (
+            not worker.pod.status.container_statuses
+        ):  # else it was told before a restart of this node
+            for remark in remarks(worker.pod, self._rules):
+                self._warn(worker, IGNORED, remark)
         return (self._come, self._report_creating)
 
-    async def _guarded(self, life: _Life, do: Step) -> None:
+    async def _guarded(self, worker: _PodWorker, do: Step) -> None:
         """Do it, again and again until it works."""
         failures = 0
         while True:
             try:
-                await do(life)
+                await do(worker)
                 return
             except NotMounted:
                 failures += 1  # told already
             except MooringError as error:
                 failures += 1
-                _log.warning("a pod has to wait", pod=life.pod.key, because=error)
+                _log.warning("a pod has to wait", pod=worker.pod.key, because=error)
             except Exception:  # noqa: BLE001  a bug met by one pod must not stop the others
                 failures += 1
-                set_aside("pod lives", life.pod.key)
+                set_aside("pod workers", worker.pod.key)
             await self._clock.sleep(AGAIN.delay(failures, self._chance.random()))
 
-    async def _come(self, life: _Life) -> None:
+    async def _come(self, worker: _PodWorker) -> None:
         """Everything up to running containers."""
-        self._objects.follow(life.pod)
-        await self._make_directory(life)
-        life.is_up = True
+        self._objects.follow(worker.pod)
+        await self._make_directory(worker)
+        worker.is_up = True
         try:
-            await self._volumes.mounted(life.pod)
+            await self._volumes.mounted(worker.pod)
         except NotMounted as error:
             if not error.has_timed_out:  # else the operations that failed have said why
-                self._tell(life, "FailedMount", f"Unable to attach or mount volumes: {error}")
+                self._warn(worker, "FailedMount", f"Unable to attach or mount volumes: {error}")
             raise
         except NodeFull as error:
-            await self._reject(life, NODE_FULL, str(error))
+            await self._reject(worker, NODE_FULL, str(error))
         else:
-            await self._containers.start(life.pod, _Volumes(self._volumes, life.pod))
+            await self._containers.start(worker.pod, _Volumes(self._volumes, worker.pod))
 
-    async def _make_directory(self, life: _Life) -> None:
+    async def _make_directory(self, worker: _PodWorker) -> None:
         try:
-            await self._directories.make(life.pod.uid)
+            await self._directories.make(worker.pod.uid)
         except HostError as error:
-            self._volumes.want(life.pod)  # what it has from before stays its own
-            self._tell(
-                life,
+            self._volumes.want(worker.pod)  # what it has from before stays its own
+            self._warn(
+                worker,
                 "FailedToMakePodDataDirectories",
                 f"error making pod data directories: {error}",
             )
             raise
 
-    async def _reject(self, life: _Life, reason: str, message: str) -> None:
+    async def _reject(self, worker: _PodWorker, reason: str, message: str) -> None:
         """The pod will never run here; whoever made it may make another elsewhere."""
-        self._tell(life, reason, message)
+        self._warn(worker, reason, message)
         self._metrics.rejected(reason)
         status = pod_status.rejected(reason, message)
-        await self._guarded(life, lambda life: self._patch_status(life, status))
+        await self._guarded(worker, lambda worker: self._patch_status(worker, status))
 
-    async def _go(self, life: _Life) -> None:
+    async def _go(self, worker: _PodWorker) -> None:
         """Everything down to an empty place."""
-        uid = life.pod.uid
-        await self._containers.stop(life.pod)
+        uid = worker.pod.uid
+        await self._containers.stop(worker.pod)
         self._volumes.release(uid)
         while True:
             try:
                 await self._volumes.unmounted(uid)
                 break
             except StillMounted as error:
-                _log.warning("a pod keeps its volumes", pod=life.pod.key, because=error)
+                _log.warning("a pod keeps its volumes", pod=worker.pod.key, because=error)
         await self._volumes.gone(uid)
-        await self._remove_directory(life)
+        await self._remove_directory(worker)
         self._objects.unfollow(uid)
 
-    async def _remove_directory(self, life: _Life) -> None:
+    async def _remove_directory(self, worker: _PodWorker) -> None:
         """Nothing is mounted there any more when this returns."""
         try:
-            await self._directories.remove(life.pod.uid)
+            await self._directories.remove(worker.pod.uid)
         except HostError as error:
             # Whoever sweeps up after gone pods will try again; the API need not wait for that.
-            _log.warning("a pod's directory stays", pod=life.pod.key, because=error)
+            _log.warning("a pod's directory stays", pod=worker.pod.key, because=error)
 
-    async def _delete(self, life: _Life) -> None:
+    async def _delete(self, worker: _PodWorker) -> None:
         """Let the API forget the pod: nothing of it is left here."""
-        if life.is_here:
+        if worker.is_here:
             with suppress(NotFound, Conflict):  # somebody was quicker
-                await self._client.delete(life.pod, grace_seconds=0)
+                await self._client.delete(worker.pod, grace_seconds=0)
 
     # telling
 
-    async def _report_creating(self, life: _Life) -> None:
-        if not life.pod.status.container_statuses:  # else it is as before a restart of this node
+    async def _report_creating(self, worker: _PodWorker) -> None:
+        if not worker.pod.status.container_statuses:  # else it is as before a restart of this node
             now = to_seconds(self._clock.now())
-            status = pod_status.creating(life.pod, now, self._host_address)
-            await self._patch_status(life, status)
+            status = pod_status.creating(worker.pod, now, self._host_address)
+            await self._patch_status(worker, status)
 
-    async def _patch_status(self, life: _Life, status: Doc) -> None:
+    async def _patch_status(self, worker: _PodWorker, status: Doc) -> None:
         """Raises: MooringError when it is worth another try, with the newest pod."""
         with suppress(NotFound):  # it is gone, and the watch will say so
-            self.informer.fold(await self._client.patch(life.pod, status, Part.STATUS))
+            self.informer.fold(await self._client.patch(worker.pod, status, Part.STATUS))
 
-    def _tell(self, life: _Life, reason: str, message: str) -> None:
-        self._recorder.record(reference_to(life.pod), EventType.WARNING, reason, message)
+    def _warn(self, worker: _PodWorker, reason: str, message: str) -> None:
+        self._recorder.record(reference_to(worker.pod), EventType.WARNING, reason, message)
 
 
 def _asks_otherwise(before: Pod, after: Pod) -> bool:

@@ -1,4 +1,4 @@
-"""What is told of a container's end: what it left in a file, or the last lines of its log."""
+"""The termination message of a container: a file that it wrote, or the last lines of its log."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +13,7 @@ _READ_OF_LOG = 256 * 1024  # enough for so many lines of a usual length
 _FALL_BACK = "FallbackToLogsOnError"
 
 
-def read_last_words(found: Found, container: Container, path: Path) -> str:
+def read_termination_message(found: Found, container: Container, path: Path) -> str:
     """Of a container that has ended; blocks. What cannot be read is not told."""
     data = b""
     if container.termination_message_path:

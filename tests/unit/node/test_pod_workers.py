@@ -1,4 +1,4 @@
-"""Lives of pods, where only a played API can show it. The rest is in tests/scenarios/node."""
+"""Pod workers, where only a played API can show it. The rest is in tests/scenarios/node."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.actual import ActualVolume, PodMount, PodState
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.pod_life import NoContainers, PodLives
+from mooring.node.pod_workers import NoContainers, PodWorkers
 from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.run import NodeVolumes
 from mooring.plugins.layout import Layout
@@ -83,7 +83,7 @@ class World:
             self.clock,
             FakeOwnNode(),
         )
-        self.lives = PodLives(
+        self.workers = PodWorkers(
             self.volumes, self.watching, directories(layout, mounts), self.containers
         )
 
@@ -91,8 +91,8 @@ class World:
     async def running(self) -> AsyncIterator[None]:
         install_inline_threads()
         async with asyncio.TaskGroup() as tasks:
-            owned = [tasks.create_task(part.run()) for part in (self.volumes, self.lives)]
-            self.volumes.rebuilt()
+            owned = [tasks.create_task(part.run()) for part in (self.volumes, self.workers)]
+            self.volumes.reconstructed()
             await settle(TURNS)
             yield
             for task in owned:
@@ -181,9 +181,9 @@ async def test_a_status_that_somebody_else_changed_meanwhile_is_written_again(
 async def test_a_pod_is_known_until_the_api_has_forgotten_it(world: World) -> None:
     async with world.running():
         pod = await world.create()
-        assert world.lives.knows(pod.uid)
+        assert world.workers.knows(pod.uid)
         await world.delete()
-        assert not world.lives.knows(pod.uid)
+        assert not world.workers.knows(pod.uid)
 
 
 async def test_a_full_disk_takes_nothing_away_from_a_pod(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ async def test_a_full_disk_takes_nothing_away_from_a_pod(tmp_path: Path) -> None
     pod = await world.create()
     name = f"{PLUGIN}/{pod.uid}-tmp"
     mount = PodMount(pod.uid, FILES, PodState.UNCERTAIN)
-    world.volumes.machine.actual.rebuilt(ActualVolume(name, PLUGIN, FILES), mount)
+    world.volumes.context.actual.reconstructed(ActualVolume(name, PLUGIN, FILES), mount)
     async with world.running():
         assert world.volumes.may_destroy
         assert not [call for call in world.backend.calls if call.startswith("tear_down")]
