@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import uvloop
 
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
-from mooring.apiserver.auth.private_file import make_private_directory
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER, SIDECARS, User, node_user
 from mooring.apiserver.in_process import InProcessApi
@@ -25,6 +24,7 @@ from mooring.errors import UsageError
 from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
+from mooring.host.private_file import make_private_directory
 from mooring.reconcile.merged_metrics import MergedMetrics
 from mooring.reconcile.role import Role, Troubled
 from mooring.stack.config import LOOPBACK, Config
@@ -33,9 +33,9 @@ from mooring.stack.data_directory import check_data_dir
 from mooring.stack.process import run_until, sparing, stop_asked
 
 if TYPE_CHECKING:
+    from mooring.node.root import NodeRoot
     from mooring.reconcile.elected import Build
     from mooring.stack.bundled import Bundled
-    from mooring.stack.node import Place
 
 Say = Callable[[str], None]
 
@@ -88,9 +88,9 @@ async def _everything(config: Config, say: Say) -> None:
     stop = stop_asked()
     async with serving(config, say) as server:
         with ExitStack() as held:
-            place = await in_thread(held.enter_context, node_place(config))
-            driver = await in_thread(held.enter_context, bundled(config, place))
-            await _run_roles(stop, server, await build_roles(config, server, place, driver))
+            root = await in_thread(held.enter_context, node_root(config))
+            driver = await in_thread(held.enter_context, bundled(config, root))
+            await _run_roles(stop, server, await build_roles(config, server, root, driver))
 
 
 async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
@@ -109,33 +109,36 @@ async def _run_all(stop: asyncio.Event, roles: Sequence[Role]) -> None:
 
 
 @contextmanager
-def node_place(config: Config) -> "Iterator[Place | None]":
-    """Where the node of this process is; None when there is to be none."""
+def node_root(config: Config) -> "Iterator[NodeRoot | None]":
+    """The root directory of this process's node; None when there is to be none."""
     if not config.node_name:
         yield None
         return
-    from mooring.stack.node import place_of, root_of
+    from mooring.host.mount import Mounts
+    from mooring.node.home import take_home
+    from mooring.node.root import held_root
 
-    with place_of(config.node_name, root_of(config.data_dir, config.root_dir)) as place:
-        yield place
+    home = take_home(config.data_dir, Mounts(), config.root_dir)
+    with held_root(config.node_name, home) as root:
+        yield root
 
 
 @contextmanager
-def bundled(config: Config, place: "Place | None") -> "Iterator[Bundled | None]":
+def bundled(config: Config, root: "NodeRoot | None") -> "Iterator[Bundled | None]":
     """The bundled driver; None where nothing can be mounted."""
-    if place is None or place.cannot:
+    if root is None or root.cannot:
         yield None
         return
     from mooring.stack.bundled import bundled_driver
 
-    with bundled_driver(place.name, config.driver_state, place.layout) as driver:
+    with bundled_driver(config.node_name, config.driver_state, root.layout) as driver:
         yield driver
 
 
 async def build_roles(
     config: Config,
     server: Running,
-    place: "Place | None" = None,
+    root: "NodeRoot | None" = None,
     driver: "Bundled | None" = None,
 ) -> Sequence[Role]:
     """All roles of one process. What somebody runs in another process waits here for its lease."""
@@ -143,6 +146,7 @@ async def build_roles(
     from mooring.controllers import role as controllers
     from mooring.controllers.options import Options
     from mooring.reconcile.elected import Candidate, ElectedRole
+    from mooring.reconcile.loops import Loops
     from mooring.reconcile.shared_informer import SharedInformers
     from mooring.scheduling import role as scheduling
     from mooring.stack.host_volumes import HostVolumes
@@ -153,7 +157,7 @@ async def build_roles(
     except OSError as error:
         raise UsageError(f"cannot make {config.volumes}: {error.strerror}") from error
     temporary = Path(tempfile.gettempdir())
-    ours = (config.data_dir.resolve(), *(() if place is None else (place.layout.root,)))
+    ours = (config.data_dir.resolve(), *(() if root is None else (root.layout.root,)))
     host_path = HostVolumes(config.volumes, ours, temporary)
     options = Options(host_path)
     identity = _identity(server)
@@ -168,13 +172,14 @@ async def build_roles(
         elected(controllers.NAME, CONTROLLERS, lambda loops: controllers.build(loops, options)),
         elected(scheduling.NAME, SCHEDULER, scheduling.build),
     ]
-    if place is not None:
+    if root is not None:
+        from mooring.node import role as node_role
+        from mooring.node.options import NodeOptions
         from mooring.reconcile.lease import BESIDE_THE_SERVER
-        from mooring.stack.node import build_node
-        from mooring.stack.pods import Terms
         from mooring.stack.sidecars import SidecarsRole, Work
 
-        terms = Terms(
+        node_options = NodeOptions(
+            config.node_name,
             host_rootfs=config.host_rootfs,
             hidden=ours,
             authority=server.pki.ca_certificate,
@@ -182,8 +187,10 @@ async def build_roles(
             seccomp_default=config.seccomp_default,
             allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
         )
-        client = _client_of_node(server, place.name)
-        node = await build_node(client, clock, chance, place, terms)
+        client = _client_of_node(server, config.node_name)
+        loops = Loops(node_role.NAME, client, clock, chance)
+        machine = await node_role.read_machine(root)
+        node = node_role.build(loops, root, node_options, machine)
         work = Work(
             lease_namespace=SIDECAR_LEASES,
             lease_identity=identity,

@@ -19,7 +19,7 @@ from mooring.csi.proto import csi_pb2 as pb
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.host import loop_device
 from mooring.model.wellknown import Plugin
-from mooring.node.registration.served import volumes_of
+from mooring.node.csi import volumes_of
 from mooring.plugins.contract import Host
 from mooring.plugins.csi.attachment_name import CsiName, attachment_name
 from mooring.plugins.csi.drivers import Drivers

@@ -10,7 +10,7 @@ from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, DeviceState, PodMount, PodState
-from mooring.node.run import NodeVolumes
+from mooring.node.context import NodeContext
 from tests.fakes.objects import (
     CLAIMS,
     CONFIG_MAPS,
@@ -36,12 +36,12 @@ class Found:
         cluster.backend.there = {("device", "disk"): True}
         cluster.backend.there |= {("files", "disk", uid): True for uid in uids}
 
-    def __call__(self, volumes: NodeVolumes) -> None:
+    def __call__(self, context: NodeContext) -> None:
         volume = ActualVolume(
             f"{DISK}/disk", DISK, USE, device=DeviceState.UNCERTAIN, selinux_label=self._label
         )
         for uid in self._uids:
-            volumes.context.actual.reconstructed(volume, PodMount(uid, USE, PodState.UNCERTAIN))
+            context.actual.reconstructed(volume, PodMount(uid, USE, PodState.UNCERTAIN))
 
 
 async def test_k37_what_a_pod_still_wants_is_set_up_again_and_not_torn_down(

@@ -292,7 +292,7 @@ async def test_r08_a_volume_that_is_larger_already_is_mounted_for_a_reader_and_t
 async def test_what_failed_a_while_ago_does_not_fail_a_new_wait(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim(volumeName="disk", storageClassName=""))
     await cluster.create(VOLUMES, a_volume(csi=None, hostPath={"path": "/mnt"}))
-    async with cluster.node(with_lives=False) as node:
+    async with cluster.node(with_workers=False) as node:
         await cluster.create(PODS, a_pod("web", claimed()))
         pod = await node.client.get(Pod, Key("default", "web"))
         node.volumes.want(pod)
@@ -306,7 +306,7 @@ async def test_a_pod_that_is_released_while_its_claim_is_read_wants_nothing(
     cluster: Cluster,
 ) -> None:
     await cluster.bound()
-    async with cluster.node(with_lives=False) as node:
+    async with cluster.node(with_workers=False) as node:
         await cluster.create(PODS, a_pod("web", claimed()))
         pod = await node.client.get(Pod, Key("default", "web"))
         cluster.may_read.clear()

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from mooring.apiserver.auth.private_file import check_link, write_private
 from mooring.apiserver.auth.tokens import Token
 from mooring.apiserver.kinds.contract import Doc
+from mooring.host.private_file import check_link, write_private
 
 
 class Kubeconfig(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from mooring.reconcile.recorder import Recorder
 FAILED = "FailedCreatePodSandBox"
 
 
-class NoRuntime(NoContainers):
+class WithoutRuntime(NoContainers):
     """`reason` names what is missing, and the remedy."""
 
     def __init__(self, reason: str, recorder: Recorder) -> None:

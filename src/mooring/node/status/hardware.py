@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from mooring.node.options import LOOPBACK
+
 KIBI = 1024
 
 _ARCHITECTURES = {
@@ -93,6 +95,11 @@ def own_addresses() -> tuple[str, ...]:
     """Where others reach this machine, one of each family at most; none without a network."""
     asked = ((socket.AF_INET, _ELSEWHERE), (socket.AF_INET6, _ELSEWHERE_6))
     return tuple(found for family, to in asked if (found := _address_towards(family, to)))
+
+
+def own_address() -> str:
+    """Where other machines find this one; loopback if there is no other address."""
+    return next(iter(own_addresses()), LOOPBACK)
 
 
 def _address_towards(family: socket.AddressFamily, other: str) -> str:

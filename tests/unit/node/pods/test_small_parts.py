@@ -14,7 +14,7 @@ from mooring.node.mount_list import ContainerMount
 from mooring.node.pods.grace import Grace
 from mooring.node.pods.image_volumes import ImageVolumes
 from mooring.node.pods.images import absent, find_image
-from mooring.node.pods.no_runtime import NoRuntime
+from mooring.node.pods.no_runtime import WithoutRuntime
 from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.start_backoff import duration
 from mooring.node.pods.waiting_reason import CannotStart
@@ -73,7 +73,7 @@ def test_an_image_that_is_not_here_names_the_remedy() -> None:
 async def test_without_a_runtime_a_pod_is_told_once() -> None:
     clock = VirtualClock()
     recorder = FakeRecorder(FakeClient(FakeServer(clock), clock), clock)
-    nobody = NoRuntime("install runc and conmon", recorder)
+    nobody = WithoutRuntime("install runc and conmon", recorder)
     for _ in range(2):
         await nobody.start(a_pod(), NoVolumes())
     (told,) = recorder.told

@@ -8,9 +8,18 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import UsageError
-from mooring.stack.node_home import LINK, RECORD, Homes, find_home, take_home
-from mooring.stack.node_home_choice import names_for
-from mooring.stack.node_root import node_root
+from mooring.node.home import (
+    LINK,
+    RECORD,
+    Homes,
+    find_home,
+    find_node_root,
+    make_node_root,
+    take_home,
+)
+from mooring.node.home_choice import names_for
+from mooring.node.root import node_root
+from mooring.stack.config import default_data_dir
 from tests.fakes.mounts import FakeMounts
 
 
@@ -161,3 +170,15 @@ def test_a_place_that_cannot_be_written_is_told_in_one_line(machine: Machine) ->
     machine.homes.write_text("a file")
     with pytest.raises(UsageError, match=r"a node cannot use .*homes"):
         machine.take()
+
+
+def test_as_up_and_node_have_it() -> None:
+    data, root, default = Path("/data"), Path("/root-dir"), default_data_dir()
+    assert find_node_root(data, None, default) == find_home(data)
+    assert find_node_root(None, root, default) == root
+    assert find_node_root(None, None, default) == find_home(default)
+    assert make_node_root(None, root, default, FakeMounts()) == root
+    with pytest.raises(UsageError, match="give one of them"):
+        find_node_root(data, root, default)
+    with pytest.raises(UsageError, match="give one of them"):
+        make_node_root(data, root, default, FakeMounts())

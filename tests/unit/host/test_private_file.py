@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.apiserver.auth.private_file import (
+from mooring.host.private_file import (
     find_private,
     make_private_directory,
     sole_writer,

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mooring.stack.node_home_choice import (
+from mooring.node.home_choice import (
     IN_PLACE,
     MOST_NAMES,
     Choice,
+    HomeView,
     InPlace,
-    Look,
     MoveTo,
+    NodeEntry,
     Refused,
-    Thing,
     UseRoot,
     choose,
     names_for,
@@ -25,9 +25,9 @@ FIRST, SECOND = HOMES / "11111111", HOMES / "22222222"
 KUBELET = Path("/var/lib/kubelet")
 LINK = DATA / "node"
 
-FRESH = Look(
+FRESH = HomeView(
     data=DATA,
-    thing=Thing.NOTHING,
+    thing=NodeEntry.NOTHING,
     leads_to=None,
     is_mounted=False,
     candidates=(FIRST, SECOND),
@@ -36,14 +36,14 @@ FRESH = Look(
     claimed_by={},
     ours=frozenset(),
 )
-LINKED = replace(FRESH, thing=Thing.LINK, leads_to=FIRST)
-OLD = replace(FRESH, thing=Thing.DIRECTORY)
+LINKED = replace(FRESH, thing=NodeEntry.LINK, leads_to=FIRST)
+OLD = replace(FRESH, thing=NodeEntry.DIRECTORY)
 WISHED = replace(FRESH, wished=KUBELET)
 
-CHOICES: dict[str, tuple[Look, Choice]] = {
+CHOICES: dict[str, tuple[HomeView, Choice]] = {
     "nothing yet": (FRESH, UseRoot(FIRST)),
     "nothing but an empty directory": (
-        replace(FRESH, thing=Thing.EMPTY_DIRECTORY),
+        replace(FRESH, thing=NodeEntry.EMPTY_DIRECTORY),
         UseRoot(FIRST),
     ),
     "removed by hand, and started again in the same place": (
@@ -75,18 +75,18 @@ CHOICES: dict[str, tuple[Look, Choice]] = {
     "an earlier version's, at rest": (OLD, MoveTo(FIRST)),
     "as wished": (WISHED, UseRoot(KUBELET)),
     "as wished, before it was elsewhere": (
-        replace(WISHED, thing=Thing.LINK, leads_to=FIRST),
+        replace(WISHED, thing=NodeEntry.LINK, leads_to=FIRST),
         UseRoot(KUBELET),
     ),
     "as wished, and as it is": (
-        replace(WISHED, thing=Thing.LINK, leads_to=KUBELET, is_mounted=True),
+        replace(WISHED, thing=NodeEntry.LINK, leads_to=KUBELET, is_mounted=True),
         UseRoot(KUBELET),
     ),
 }
 
 
 @pytest.mark.parametrize(("look", "chosen"), CHOICES.values(), ids=CHOICES)
-def test_chosen(look: Look, chosen: Choice) -> None:
+def test_chosen(look: HomeView, chosen: Choice) -> None:
     assert choose(look) == chosen
 
 
@@ -104,11 +104,11 @@ REFUSED = {
         "is no root directory of its node",
     ),
     "something else is in the way": (
-        replace(FRESH, thing=Thing.OTHER),
+        replace(FRESH, thing=NodeEntry.OTHER),
         "/srv/data/node is no directory: remove it",
     ),
     "a wish, and mounts elsewhere": (
-        replace(WISHED, thing=Thing.LINK, leads_to=FIRST, is_mounted=True),
+        replace(WISHED, thing=NodeEntry.LINK, leads_to=FIRST, is_mounted=True),
         f"volumes of pods are mounted in {FIRST}",
     ),
     "a wish for what is another's": (
@@ -120,7 +120,7 @@ REFUSED = {
         "is in the data directory, and would be lost with it",
     ),
     "a wish, and a directory of an earlier version": (
-        replace(WISHED, thing=Thing.DIRECTORY),
+        replace(WISHED, thing=NodeEntry.DIRECTORY),
         "move it to /var/lib/kubelet, or give no --root-dir",
     ),
     "no name is left": (
@@ -131,7 +131,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("look", "told"), REFUSED.values(), ids=REFUSED)
-def test_refused(look: Look, told: str) -> None:
+def test_refused(look: HomeView, told: str) -> None:
     chosen = choose(look)
     assert isinstance(chosen, Refused)
     assert told in chosen.because

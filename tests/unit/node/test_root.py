@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import HostError, UsageError
-from mooring.stack.node_root import node_root
+from mooring.node.root import node_root
 from tests.fakes.mounts import FakeMounts
 
 

@@ -19,7 +19,7 @@ IN_PLACE = (
 )
 
 
-class Thing(Enum):
+class NodeEntry(Enum):
     """What is at `node` in a data directory."""
 
     NOTHING = "nothing"
@@ -29,11 +29,11 @@ class Thing(Enum):
     OTHER = "something else"
 
 
-class Look(msgspec.Struct, frozen=True):
+class HomeView(msgspec.Struct, frozen=True):
     """What there is to be known before a root is chosen."""
 
     data: Path
-    thing: Thing
+    thing: NodeEntry
     leads_to: Path | None  # where the link leads
     is_mounted: bool  # whether something is mounted where `node` is, or leads
     candidates: tuple[Path, ...]  # where a root may be made, the best first
@@ -74,25 +74,25 @@ def names_for(data: Path) -> tuple[str, ...]:
     return (name, *hashed) if data == path else hashed
 
 
-def choose(look: Look) -> Choice:
+def choose(look: HomeView) -> Choice:
     """Two data directories never get one root, and nothing that is mounted is left behind."""
     link = look.data / "node"
-    if look.thing is Thing.OTHER:
+    if look.thing is NodeEntry.OTHER:
         return Refused(f"{link} is no directory: remove it")
     if look.wished is not None:
         return _as_wished(look, look.wished, link)
     match look.thing:
-        case Thing.DIRECTORY if look.is_mounted:
+        case NodeEntry.DIRECTORY if look.is_mounted:
             return InPlace(IN_PLACE)
-        case Thing.DIRECTORY:
+        case NodeEntry.DIRECTORY:
             return _first_free(look, MoveTo)
-        case Thing.LINK:
+        case NodeEntry.LINK:
             return _as_linked(look, link)
         case _:
             return _first_free(look, UseRoot)
 
 
-def _as_wished(look: Look, wished: Path, link: Path) -> Choice:
+def _as_wished(look: HomeView, wished: Path, link: Path) -> Choice:
     if wished == link:
         return InPlace("pods' volumes are mounted in the data directory: do not remove it by hand")
     if wished.is_relative_to(look.data):
@@ -100,7 +100,7 @@ def _as_wished(look: Look, wished: Path, link: Path) -> Choice:
             f"--root-dir {wished} is in the data directory, and would be lost with it: choose "
             "another"
         )
-    if look.thing is Thing.DIRECTORY:
+    if look.thing is NodeEntry.DIRECTORY:
         return Refused(
             f"{link} is the root directory of its node until now: move it to {wished}, or give no "
             "--root-dir"
@@ -118,7 +118,7 @@ def _as_wished(look: Look, wished: Path, link: Path) -> Choice:
     return UseRoot(wished)
 
 
-def _as_linked(look: Look, link: Path) -> Choice:
+def _as_linked(look: HomeView, link: Path) -> Choice:
     """Where the link leads, if that is a root, and ours: a moved data directory keeps its own."""
     root = look.leads_to
     if root is None:
@@ -134,7 +134,7 @@ def _as_linked(look: Look, link: Path) -> Choice:
     return UseRoot(root)
 
 
-def _first_free(look: Look, kind: type[UseRoot] | type[MoveTo]) -> Choice:
+def _first_free(look: HomeView, kind: type[UseRoot] | type[MoveTo]) -> Choice:
     for root in look.candidates:
         if root not in look.claimed_by and root not in look.unusable:
             return kind(root)

@@ -15,12 +15,13 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import node_user
 from mooring.apiserver.in_process import InProcessApi
 from mooring.client.local import LocalClient
-from mooring.oci.probe import NoRuntime
+from mooring.node.options import NodeOptions
+from mooring.node.role import NAME, NodeRole, build
+from mooring.node.root import node_root
+from mooring.reconcile.loops import Loops
 from mooring.reconcile.merged_metrics import MergedMetrics
-from mooring.stack.node import NodeRole, Place, look_at
-from mooring.stack.node_root import node_root
-from mooring.stack.pods import Terms
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
+from tests.fakes.machine import machine_without_runtime
 from tests.fakes.mounts import FakeMounts
 from tests.fakes.objects import CONFIG_MAPS, PODS, a_config_map
 from tests.fakes.waiting import until
@@ -47,10 +48,9 @@ class World:
         parts, access = self.api.parts, self.api.parts.access
         local = InProcessApi(parts.backend, node_user(NODE), access.part_verbs, access.check)
         with node_root(self.root, self.mounts) as root:
-            place = Place(NODE, root.layout, self.mounts)
             chance = random.Random(1)  # noqa: S311  no secret
-            client, runtime, seen = LocalClient(local), NoRuntime("none"), look_at(place)
-            role = NodeRole(client, self.api.clock, chance, place, Terms(), runtime, seen)
+            loops = Loops(NAME, LocalClient(local), self.api.clock, chance)
+            role = build(loops, root, NodeOptions(NODE), machine_without_runtime(root))
             running = asyncio.create_task(role.run())
             try:
                 await role.synced()

@@ -10,21 +10,43 @@ from mooring import log
 from mooring.errors import HostError, UsageError
 from mooring.host.contract import MountOps
 from mooring.host.directory_lock import DirectoryLock
+from mooring.host.mount import Mounts
 from mooring.host.mountinfo import MountTable
+from mooring.oci.host_root import HOST_DIRECTORY, put_away
 from mooring.plugins.layout import DIRECTORY_MODE, Layout
 
 LOCK = "mooring.lock"
+CANNOT_MOUNT = (
+    "this node may not mount: pods get only volumes that are plain directories; "
+    "run it as root to give them all"
+)
 
 _log = log.get("mooring.node")
 
 
-class Root(msgspec.Struct, frozen=True):
+class NodeRoot(msgspec.Struct, frozen=True):
     layout: Layout
-    cannot: str  # why nothing can be mounted in it; empty: everything can
+    mounts: MountOps
+    cannot: str = ""  # why nothing can be mounted in it; empty: everything can
 
 
 @contextmanager
-def node_root(wanted: Path, mounts: MountOps) -> Iterator[Root]:
+def held_root(node: str, root_dir: Path) -> Iterator[NodeRoot]:
+    """`node_root` of this machine's own mounts. What is mounted stays, but for what containers see
+    of the host. Raises: UsageError.
+    """
+    mounts = Mounts()
+    with node_root(root_dir, mounts) as root:
+        if root.cannot:
+            _log.warning(CANNOT_MOUNT, node=node, because=root.cannot)
+        try:
+            yield root
+        finally:
+            _put_away(root.layout.root / HOST_DIRECTORY, mounts)
+
+
+@contextmanager
+def node_root(wanted: Path, mounts: MountOps) -> Iterator[NodeRoot]:
     """The directory `wanted`, made if need be, held while the context is entered.
 
     Raises: UsageError when it cannot be made, or another node has it.
@@ -37,7 +59,7 @@ def node_root(wanted: Path, mounts: MountOps) -> Iterator[Root]:
             layout = Layout(root)
             for directory in (layout.pods, layout.plugins, layout.registrations):
                 _make(directory)
-            yield Root(layout, cannot)
+            yield NodeRoot(layout, mounts, cannot)
     finally:
         _unshare(root, mounts)
 
@@ -86,6 +108,14 @@ def _is_bound_onto_itself(table: MountTable, root: Path) -> bool:
     if bound is None or beneath is None or bound.device != beneath.device:
         return False
     return Path(bound.root) == Path(beneath.root) / root.relative_to(beneath.mount_point)
+
+
+def _put_away(directory: Path, mounts: MountOps) -> None:
+    """What was mounted for this process alone."""
+    try:
+        put_away(mounts, directory)
+    except HostError as error:
+        _log.debug("what containers see of the host stays mounted", path=directory, because=error)
 
 
 def _unusable(directory: Path, error: OSError) -> UsageError:

@@ -1,8 +1,8 @@
-"""Sizes for people."""
+"""The sizes that the store tells people."""
 
 import pytest
 
-from mooring.oci.size import human_size
+from mooring.oci.store import human_size
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 Below a node's root directory are mounts: pods' volumes, among them local disks, and containers'
 root file systems. `rm -rf data`, `du` and `tar` would walk into them. So for root it is in
 `/var/lib/mooring-node`, under a name that follows from the data directory's path, and `node` in the
-data directory is a symbolic link to it. Whoever starts over in the same place finds the same root
-again, and with it what the last one left mounted and running. See docs/decisions/0017.
+data directory is a symbolic link to it. A node that starts over in the same place finds the same
+root again, and with it what the last one left mounted and running. See docs/decisions/0017.
 """
 
 import errno
@@ -16,22 +16,22 @@ from pathlib import Path
 import msgspec
 
 from mooring import log
-from mooring.apiserver.auth.private_file import write_private
 from mooring.errors import HostError, UsageError
 from mooring.host.contract import MountOps
 from mooring.host.directory_lock import DirectoryLock
-from mooring.plugins.layout import DIRECTORY_MODE
-from mooring.stack.node_home_choice import (
+from mooring.host.private_file import write_private
+from mooring.node.home_choice import (
+    HomeView,
     InPlace,
-    Look,
     MoveTo,
+    NodeEntry,
     Refused,
-    Thing,
     UseRoot,
     choose,
     names_for,
 )
-from mooring.stack.node_root import LOCK
+from mooring.node.root import LOCK
+from mooring.plugins.layout import DIRECTORY_MODE
 
 HOMES = Path("/var/lib/mooring-node")
 LINK = "node"  # in the data directory
@@ -90,6 +90,31 @@ def take_home(
         raise UsageError(f"a node cannot use {path}: {error.strerror}") from error
 
 
+def find_node_root(data_dir: Path | None, root_dir: Path | None, default: Path) -> Path:
+    """The root directory of the node of `mooring up`, or of `mooring node`, as their flags say it.
+
+    `default` is the data directory when neither is given. Nothing is made. Raises: UsageError when
+    both are given.
+    """
+    _check_one(data_dir, root_dir)
+    return root_dir or find_home(data_dir or default)
+
+
+def make_node_root(
+    data_dir: Path | None, root_dir: Path | None, default: Path, mounts: MountOps
+) -> Path:
+    """The same, made where it is missing: an image may be there before the node is."""
+    _check_one(data_dir, root_dir)
+    return root_dir or take_home(data_dir or default, mounts)
+
+
+def _check_one(data_dir: Path | None, root_dir: Path | None) -> None:
+    if data_dir is not None and root_dir is not None:
+        raise UsageError(
+            "--data-dir is of `mooring up`, --root-dir of `mooring node`: give one of them"
+        )
+
+
 def _carry_out(chosen: UseRoot | InPlace | MoveTo | Refused, data: Path, link: Path) -> Path:
     match chosen:
         case Refused(because):
@@ -122,12 +147,14 @@ def _places(data_dir: Path, homes: Homes | None) -> tuple[Path, Path, Path | Non
 # Looking.
 
 
-def _look(data: Path, link: Path, homes: Path, wished: Path | None, *, is_mounted: bool) -> Look:
+def _look(
+    data: Path, link: Path, homes: Path, wished: Path | None, *, is_mounted: bool
+) -> HomeView:
     thing, leads_to = _thing_at(link)
     candidates = [homes / name for name in names_for(data)]
     asked = {root for root in (wished, leads_to, *candidates) if root is not None}
     claims = {root: _find_claimant(root, data) for root in asked}
-    return Look(
+    return HomeView(
         data=data,
         thing=thing,
         leads_to=leads_to,
@@ -140,16 +167,16 @@ def _look(data: Path, link: Path, homes: Path, wished: Path | None, *, is_mounte
     )
 
 
-def _thing_at(link: Path) -> tuple[Thing, Path | None]:
+def _thing_at(link: Path) -> tuple[NodeEntry, Path | None]:
     try:
         found = link.lstat()
     except FileNotFoundError:
-        return Thing.NOTHING, None
+        return NodeEntry.NOTHING, None
     if stat.S_ISLNK(found.st_mode):
-        return Thing.LINK, Path(link.readlink())
+        return NodeEntry.LINK, Path(link.readlink())
     if not stat.S_ISDIR(found.st_mode):
-        return Thing.OTHER, None
-    return (Thing.DIRECTORY if os.listdir(link) else Thing.EMPTY_DIRECTORY), None
+        return NodeEntry.OTHER, None
+    return (NodeEntry.DIRECTORY if os.listdir(link) else NodeEntry.EMPTY_DIRECTORY), None
 
 
 def _is_usable(root: Path) -> bool:
