@@ -18,11 +18,11 @@ from mooring.errors import Conflict, HostError, MooringError, NotFound
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.model.selector import escape_field
-from mooring.node import pod_status
 from mooring.node.actual import PodMount
 from mooring.node.admission.decide import IGNORED, Rules, find_rejection, remarks
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pods.container_spec import PodVolumes
+from mooring.node.pods.status import creating_document, rejected_document
 from mooring.node.run import NodeVolumes
 from mooring.node.waits import NodeFull, NotMounted, StillMounted
 from mooring.reconcile.backoff import Backoff
@@ -304,7 +304,7 @@ class PodWorkers:
         """The pod will never run here; whoever made it may make another elsewhere."""
         self._warn(worker, reason, message)
         self._metrics.rejected(reason)
-        status = pod_status.rejected(reason, message)
+        status = rejected_document(reason, message)
         await self._guarded(worker, lambda worker: self._patch_status(worker, status))
 
     async def _go(self, worker: _PodWorker) -> None:
@@ -341,7 +341,7 @@ class PodWorkers:
     async def _report_creating(self, worker: _PodWorker) -> None:
         if not worker.pod.status.container_statuses:  # else it is as before a restart of this node
             now = to_seconds(self._clock.now())
-            status = pod_status.creating(worker.pod, now, self._host_address)
+            status = creating_document(worker.pod, now, self._host_address)
             await self._patch_status(worker, status)
 
     async def _patch_status(self, worker: _PodWorker, status: Doc) -> None:

@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from mooring.client.contract import T
 from mooring.errors import ApiError, ConnectionLost
+from mooring.model import quantity
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
+from mooring.model.pod_resources import EPHEMERAL_STORAGE, total_limit
 from mooring.model.pod_volume import PodVolume
 from mooring.model.volume import Volume
 from mooring.model.volume_use import VolumeUse
@@ -26,7 +28,6 @@ from mooring.node.claims import (
 from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
 from mooring.node.reads import SharedReads
-from mooring.node.size_limit import find_size_limit
 from mooring.plugins.contract import Attachable, DeviceMountable, Plugin, VolumeError
 from mooring.plugins.unique_name import unique_name
 
@@ -165,3 +166,23 @@ def _wanted(name: str, plugin: Plugin, use: VolumeUse) -> WantedVolume:
         is_device_mountable=isinstance(plugin, DeviceMountable) and plugin.can_mount_device(use),
         capacity=0 if use.volume is None else use.volume.size.bytes_ceil(),
     )
+
+
+def find_size_limit(pod: Pod, use: VolumeUse) -> int | None:
+    """How much a pod may put into a volume on the node's own disk; None: no limit.
+
+    The smaller of what the pod may use of the disk and what the volume says.
+
+    Only for volumes that are files on the disk: emptyDir without a medium, gitRepo, configMap.
+    """
+    inline = use.inline
+    if inline is None:
+        return None
+    source = inline.empty_dir
+    on_disk = source is not None and not source.medium
+    if not on_disk and inline.git_repo is None and inline.config_map is None:
+        return None
+    limits = [total_limit(pod, EPHEMERAL_STORAGE).bytes_ceil()]
+    if source is not None and source.size_limit is not None:
+        limits.append(quantity.parse(source.size_limit).bytes_ceil())
+    return min((limit for limit in limits if limit > 0), default=None)

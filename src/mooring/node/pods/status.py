@@ -97,6 +97,17 @@ def document(pod: Pod, status: PodStatus) -> Doc:
     return {"status": told}
 
 
+def creating_document(pod: Pod, now: str, host_address: str) -> Doc:
+    """The status of a pod that this node has taken on, and whose volumes are coming."""
+    return document(pod, status_of(View(pod, 0.0), Circumstances(now, host_address)))
+
+
+def rejected_document(reason: str, message: str) -> Doc:
+    """The status of a pod that this node will not run."""
+    status = {"phase": "Failed", "reason": reason, "message": f"Pod was rejected: {message}"}
+    return {"status": status}
+
+
 def _documents(containers: Iterable[Container], statuses: Iterable[ContainerStatus]) -> list[Doc]:
     by_name = {each.name: each for each in containers}
     return [_document(by_name[one.name], one) for one in statuses]

@@ -4,7 +4,7 @@ from mooring.model.condition import Condition
 from mooring.model.container import Container
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod import Pod, PodSpec, PodStatus
-from mooring.node import pod_status
+from mooring.node.pods.status import creating_document, rejected_document
 
 NOW = "2026-01-02T03:04:05Z"
 SCHEDULED = Condition("PodScheduled", "True", last_transition_time="2026-01-02T03:04:00Z")
@@ -23,7 +23,7 @@ def a_pod(*init: Container) -> Pod:
 
 def told(pod: Pod) -> dict[str, tuple[str, str, str]]:
     """Status, reason and message of each condition."""
-    conditions = pod_status.creating(pod, NOW, "")["status"]["conditions"]
+    conditions = creating_document(pod, NOW, "")["status"]["conditions"]
     return {
         one["type"]: (one["status"], one.get("reason", ""), one.get("message", ""))
         for one in conditions
@@ -31,7 +31,7 @@ def told(pod: Pod) -> dict[str, tuple[str, str, str]]:
 
 
 def test_containers_are_being_created() -> None:
-    status = pod_status.creating(a_pod(), NOW, "10.0.0.7")["status"]
+    status = creating_document(a_pod(), NOW, "10.0.0.7")["status"]
     assert status["containerStatuses"][0] == {
         "name": "main",
         "image": "busybox",
@@ -48,7 +48,7 @@ def test_containers_are_being_created() -> None:
 
 
 def test_a_node_without_an_address_says_nothing_about_it() -> None:
-    assert "hostIP" not in pod_status.creating(a_pod(), NOW, "")["status"]
+    assert "hostIP" not in creating_document(a_pod(), NOW, "")["status"]
 
 
 def test_what_is_not_ready_is_named() -> None:
@@ -63,7 +63,7 @@ def test_what_is_not_ready_is_named() -> None:
 
 
 def test_what_others_said_stays_as_it_was() -> None:
-    conditions = pod_status.creating(a_pod(), NOW, "")["status"]["conditions"]
+    conditions = creating_document(a_pod(), NOW, "")["status"]["conditions"]
     assert conditions[0] == {
         "type": "PodScheduled",
         "status": "True",
@@ -74,7 +74,7 @@ def test_what_others_said_stays_as_it_was() -> None:
 
 def test_a_pod_with_init_containers_is_initializing() -> None:
     pod = a_pod(Container("first"), Container("proxy", restart_policy="Always"))
-    status = pod_status.creating(pod, NOW, "")["status"]
+    status = creating_document(pod, NOW, "")["status"]
     every = status["containerStatuses"] + status["initContainerStatuses"]
     assert {one["state"]["waiting"]["reason"] for one in every} == {"PodInitializing"}
     assert told(pod)["Initialized"] == (
@@ -86,7 +86,7 @@ def test_a_pod_with_init_containers_is_initializing() -> None:
 
 
 def test_a_pod_that_the_node_does_not_take() -> None:
-    assert pod_status.rejected("Full", "no room") == {
+    assert rejected_document("Full", "no room") == {
         "status": {
             "phase": "Failed",
             "reason": "Full",

@@ -13,7 +13,7 @@ from mooring.model.pod_volume import (
 )
 from mooring.model.volume import Volume
 from mooring.model.volume_use import VolumeUse
-from mooring.node.size_limit import find_size_limit
+from mooring.node.populate import find_size_limit
 
 GIB = 1 << 30
 
