@@ -17,7 +17,7 @@ from mooring.node.admission.decide import Rules
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pod_workers import PodWorkers
 from mooring.node.pods.container_spec import ContainerSettings
-from mooring.node.pods.run import PodContainers, Runtime
+from mooring.node.pods.run import PodRuns, Runtime
 from mooring.node.reconstruct import confirm, reconstruct
 from mooring.node.run import NodeVolumes
 from mooring.oci.contract import StoredImage
@@ -70,7 +70,7 @@ class PodNode:
         recorder = Recorder(self.client, clock, host.chance, "kubelet", "n1")
         volumes = NodeVolumes(host, built_in(host), self.client, recorder, clock, FakeOwnNode())
         runtime = Runtime(self.world.containers, OneImage(self.world.image))
-        pods = PodContainers(volumes.context, runtime, self.settings)
+        pods = PodRuns(volumes.context, runtime, self.settings)
         directories = PodDirectories(host.layout, mounts)
         workers = PodWorkers(volumes, Following(), directories, pods, rules=self.rules)
         found = await reconstruct(volumes.context)

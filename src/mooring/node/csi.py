@@ -11,7 +11,7 @@ from mooring.node.context import NodeContext
 from mooring.node.desired import WantedVolume
 from mooring.node.own_node import WatchedNode
 from mooring.node.registration.announce import Announcer
-from mooring.node.registration.limits import Limits
+from mooring.node.registration.limits import VolumeLimits
 from mooring.node.registration.metrics import RegistrationMetrics
 from mooring.node.registration.run import Registrations
 from mooring.node.run import NodeVolumes
@@ -39,7 +39,7 @@ class NodeCsi:
         registrations = Registrations(
             host.layout.registrations, self.drivers, announcer, clock, self._connect
         )
-        limits = Limits(self.drivers, self._objects, announcer, clock)
+        limits = VolumeLimits(self.drivers, self._objects, announcer, clock)
         own_node.informer.on_change(registrations.node_changed)
         self._objects.on_change(limits.changed)
         loops.add(self._objects.run)

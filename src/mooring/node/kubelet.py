@@ -32,7 +32,7 @@ from mooring.reconcile.worker import lasting
 COMPONENT: Final = "kubelet"  # of events, as far as pods' owners are concerned
 
 
-class NodeAccess(msgspec.Struct, frozen=True):
+class NodeEnvironment(msgspec.Struct, frozen=True):
     """What volumes and plugins have of this machine, and of the API."""
 
     own_node: WatchedNode
@@ -40,19 +40,19 @@ class NodeAccess(msgspec.Struct, frozen=True):
     host: Host
 
 
-def node_access(
+def node_environment(
     loops: Loops,
     root: NodeRoot,
     name: str,
     labels: Mapping[str, str],
     allocatable: Mapping[str, str],
-) -> NodeAccess:
+) -> NodeEnvironment:
     """`labels` and `allocatable` count while the API has no Node of this name."""
     client, clock, chance = loops.client, loops.clock, loops.chance
     own_node = WatchedNode(client, clock, chance, name, labels, allocatable)
     objects = ApiObjects(client, clock, chance, own_node)
     host = Host(root.layout, root.mounts, objects, clock, chance, name)
-    return NodeAccess(own_node, objects, host)
+    return NodeEnvironment(own_node, objects, host)
 
 
 class Restart(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ class Kubelet:
     def __init__(
         self,
         loops: Loops,
-        access: NodeAccess,
+        environment: NodeEnvironment,
         registry: Registry,
         make_runtime: Callable[[NodeContext], PodRuntime],
         address: str,
@@ -78,7 +78,7 @@ class Kubelet:
         self._clock = loops.clock
         self._restart = restart or Restart()
         self._synced: list[Callable[[], None]] = []
-        own_node, objects, host = access.own_node, access.objects, access.host
+        own_node, objects, host = environment.own_node, environment.objects, environment.host
         recorder = loops.recorder(COMPONENT, own_node.name)
         self.volumes = NodeVolumes(host, registry, loops.client, recorder, loops.clock, own_node)
         own_node.on_attached_change(self.volumes.attached_changed)

@@ -42,7 +42,7 @@ CSI = "kubernetes.io/csi"
 _log = log.get("mooring.node.orphans")
 
 
-class Volumes(Protocol):
+class LeavingVolumes(Protocol):
     """Of all pods here: `run.NodeVolumes`."""
 
     @property
@@ -71,7 +71,7 @@ class Orphans:
     """`run` runs it until cancelled."""
 
     def __init__(
-        self, volumes: Volumes, reconstructed: Reconstructed, knows: Callable[[str], bool]
+        self, volumes: LeavingVolumes, reconstructed: Reconstructed, knows: Callable[[str], bool]
     ) -> None:
         """`knows` tells whether a pod puts away itself what it has."""
         self._volumes = volumes

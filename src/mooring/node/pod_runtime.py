@@ -17,11 +17,11 @@ from mooring.host.directory_watch import DirectoryWatches
 from mooring.node.context import NodeContext
 from mooring.node.images import image_store
 from mooring.node.options import NodeOptions
-from mooring.node.pod_workers import Containers
 from mooring.node.pods.container_spec import ContainerSettings
+from mooring.node.pods.contract import PodContainers
 from mooring.node.pods.environment import api_server_variables
 from mooring.node.pods.no_runtime import WithoutRuntime
-from mooring.node.pods.run import PodContainers, Runtime
+from mooring.node.pods.run import PodRuns, Runtime
 from mooring.node.server.access import Access
 from mooring.node.server.certificate import make_certificate
 from mooring.node.server.paths import FindPod
@@ -40,7 +40,7 @@ _log = log.get("mooring.node")
 class PodRuntime(Protocol):
     """Containers of pods on this machine, if it can run any. `run` runs them until cancelled."""
 
-    containers: Containers
+    containers: PodContainers
 
     def serve(self, find_pod: FindPod) -> NodeServer | None:
         """A server that listens already; None when there is nothing to show. Raises: UsageError."""
@@ -64,7 +64,7 @@ def pod_runtime(
 class _NoPodRuntime:
     """Pods that get their volumes, and are told why they wait."""
 
-    def __init__(self, containers: Containers) -> None:
+    def __init__(self, containers: PodContainers) -> None:
         self.containers = containers
 
     def serve(self, find_pod: FindPod) -> None:
@@ -97,8 +97,8 @@ class _OciPodRuntime:
             seccomp_default=options.seccomp_default,
         )
         runtime = Runtime(self._oci, image_store(host.layout.root))
-        self._runs = PodContainers(context, runtime, settings)
-        self.containers: Containers = self._runs
+        self._runs = PodRuns(context, runtime, settings)
+        self.containers: PodContainers = self._runs
 
     def serve(self, find_pod: FindPod) -> NodeServer:
         context, options = self._context, self._options

@@ -6,7 +6,7 @@ if it is being deleted, its object. A pod that vanished from the API goes the sa
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
@@ -21,7 +21,7 @@ from mooring.model.selector import escape_field
 from mooring.node.actual import PodMount
 from mooring.node.admission.decide import IGNORED, Rules, find_rejection, remarks
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.pods.container_spec import PodVolumes
+from mooring.node.pods.contract import PodContainers
 from mooring.node.pods.status import creating_document, rejected_document
 from mooring.node.run import NodeVolumes
 from mooring.node.waits import NodeFull, NotMounted, StillMounted
@@ -35,74 +35,6 @@ AGAIN = Backoff(first=0.2, cap=10.0, jitter=0.5)
 NODE_FULL = "VolumeAttachmentLimitExceeded"
 
 _log = log.get("mooring.node.pods")
-
-
-class Containers(Protocol):
-    """Who runs containers, and tells of them in the status of their pods."""
-
-    def on_written(self, handler: Callable[[Pod], None]) -> None:
-        """`handler` is given pods whose status has been written."""
-        ...
-
-    async def start(self, pod: Pod, volumes: PodVolumes) -> None:
-        """The pod's volumes are there: run its containers from now on.
-
-        Repeated: nothing. Cancelled or failed midway, `stop` finds what was begun.
-        Raises: MooringError.
-        """
-        ...
-
-    def update(self, pod: Pod) -> None:
-        """The pod is otherwise than before."""
-        ...
-
-    def vanished(self, pod: Pod) -> None:
-        """The API has forgotten the pod: it may take no time to end."""
-        ...
-
-    async def stop(self, pod: Pod) -> None:
-        """Returns when no container of the pod runs. Raises: MooringError when one does."""
-        ...
-
-    def are_gone(self, pod_uid: str) -> bool:
-        """Whether no container of the pod runs, also after a restart of the node."""
-        ...
-
-    async def forget(self, pod: Pod) -> None:
-        """Remove what is left of its containers, and their logs. Raises: MooringError."""
-        ...
-
-    async def keep_only(self, pod_uids: Collection[str]) -> None:
-        """After a restart: end and remove containers of all other pods, before their volumes go."""
-        ...
-
-
-class NoContainers:
-    """Nobody runs containers here: pods get their volumes, and wait."""
-
-    def on_written(self, handler: Callable[[Pod], None]) -> None:
-        pass
-
-    async def start(self, pod: Pod, volumes: PodVolumes) -> None:
-        pass
-
-    def update(self, pod: Pod) -> None:
-        pass
-
-    def vanished(self, pod: Pod) -> None:
-        pass
-
-    async def stop(self, pod: Pod) -> None:
-        pass
-
-    def are_gone(self, pod_uid: str) -> bool:
-        return True
-
-    async def forget(self, pod: Pod) -> None:
-        pass
-
-    async def keep_only(self, pod_uids: Collection[str]) -> None:
-        pass
 
 
 class _Volumes:
@@ -161,7 +93,7 @@ class PodWorkers:
         volumes: NodeVolumes,
         objects: Follower,
         directories: PodDirectories,
-        containers: Containers,
+        containers: PodContainers,
         host_address: str = "",
         rules: Rules | None = None,
     ) -> None:

@@ -11,7 +11,7 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.node.admission.host import look
 from mooring.node.csi import NodeCsi
 from mooring.node.eviction import Evictions
-from mooring.node.kubelet import Kubelet, NodeAccess, node_access
+from mooring.node.kubelet import Kubelet, NodeEnvironment, node_environment
 from mooring.node.options import NodeOptions
 from mooring.node.pod_runtime import pod_runtime
 from mooring.node.root import NodeRoot
@@ -57,12 +57,14 @@ async def read_machine(root: NodeRoot) -> MachineInfo:
 def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineInfo) -> "NodeRole":
     """Containers run if the machine can run any. Raises: UsageError."""
     labels = document.labels(options.name, machine.identity)
-    access = node_access(loops, root, options.name, labels, document.allocatable(machine.amounts))
-    csi = NodeCsi(loops, access.host, access.own_node)
+    environment = node_environment(
+        loops, root, options.name, labels, document.allocatable(machine.amounts)
+    )
+    csi = NodeCsi(loops, environment.host, environment.own_node)
     kubelet = Kubelet(
         loops,
-        access,
-        built_in(access.host, csi=csi.plugin),
+        environment,
+        built_in(environment.host, csi=csi.plugin),
         partial(pod_runtime, address=machine.address, options=options, probed=machine.runtime),
         machine.address,
         look(options.allowed_unsafe_sysctls),
@@ -72,8 +74,8 @@ def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineIn
     if kubelet.server is not None:
         endpoint = _endpoint(kubelet.server, options)
         identity = msgspec.structs.replace(identity, endpoint=endpoint)
-    stuck = _add_status(loops, access, kubelet, identity)
-    return NodeRole(loops, access, kubelet, csi.drivers, stuck)
+    stuck = _add_status(loops, environment, kubelet, identity)
+    return NodeRole(loops, environment, kubelet, csi.drivers, stuck)
 
 
 def _endpoint(server: NodeServer, options: NodeOptions) -> KubeletEndpoint:
@@ -82,12 +84,12 @@ def _endpoint(server: NodeServer, options: NodeOptions) -> KubeletEndpoint:
 
 
 def _add_status(
-    loops: Loops, access: NodeAccess, kubelet: Kubelet, identity: Identity
+    loops: Loops, environment: NodeEnvironment, kubelet: Kubelet, identity: Identity
 ) -> StuckVolumes:
     """What the node tells of itself: its status, its lease, the usage of its volumes."""
     client, clock, chance = loops.client, loops.clock, loops.chance
-    volumes, own_node = kubelet.volumes, access.own_node
-    measure = partial(in_thread, read_amounts, access.host.layout.root)
+    volumes, own_node = kubelet.volumes, environment.own_node
+    measure = partial(in_thread, read_amounts, environment.host.layout.root)
     stuck = StuckVolumes(volumes, bulkheads())
     report = Report(client, clock, chance, own_node, volumes, identity, measure)
     stuck.on_change(report.tell_stuck(stuck.text))
@@ -112,14 +114,14 @@ class NodeRole:
     def __init__(
         self,
         loops: Loops,
-        access: NodeAccess,
+        environment: NodeEnvironment,
         kubelet: Kubelet,
         drivers: Drivers,
         stuck: StuckVolumes,
     ) -> None:
         self.drivers = drivers  # those that have registered here
         self._loops = loops
-        self._own_node = access.own_node
+        self._own_node = environment.own_node
         self._workers = kubelet.workers
         self._stuck = stuck
 

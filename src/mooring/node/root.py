@@ -32,8 +32,9 @@ class NodeRoot(msgspec.Struct, frozen=True):
 
 @contextmanager
 def held_root(node: str, root_dir: Path) -> Iterator[NodeRoot]:
-    """`node_root` of this machine's own mounts. What is mounted stays, but for what containers see
-    of the host. Raises: UsageError.
+    """`node_root` on this machine's own mounts.
+
+    After: what is mounted stays, but for what containers see of the host. Raises: UsageError.
     """
     mounts = Mounts()
     with node_root(root_dir, mounts) as root:

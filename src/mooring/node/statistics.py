@@ -42,7 +42,7 @@ _GAUGES = {
 }
 
 
-class Volumes(Protocol):
+class MeasuredVolumes(Protocol):
     """Of all pods here: `run.NodeVolumes`."""
 
     @property
@@ -66,7 +66,7 @@ class PodStatistics(msgspec.Struct, frozen=True):
 class Statistics(Collector):
     """`run` runs it until cancelled; without it the metrics stay as they are."""
 
-    def __init__(self, volumes: Volumes) -> None:
+    def __init__(self, volumes: MeasuredVolumes) -> None:
         self._volumes = volumes
         self._context = volumes.context
         self._latest: dict[str, PodStatistics] = {}

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping
 
 from mooring.host import no_follow, same_mount
-from mooring.oci.entry import Body, Entry, EntryType, Parts
+from mooring.oci.entry import Body, EntryType, LayerEntry, Parts
 from mooring.oci.stream import PIECE
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold us up
@@ -39,7 +39,7 @@ class DirectoryEntries:
     def digest(self) -> str:
         return f"sha256:{self._hash.hexdigest()}"
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[LayerEntry]:
         yield self._entry((), os.fstat(self._root), _xattrs(self._root))
         self._waiting.append(())
         while self._waiting:
@@ -49,7 +49,7 @@ class DirectoryEntries:
                 for name in sorted(os.listdir(directory)):
                     yield from self._found(directory, (*parts, name))
 
-    def _found(self, directory: int, where: Parts) -> Iterator[Entry]:
+    def _found(self, directory: int, where: Parts) -> Iterator[LayerEntry]:
         name = where[-1]
         found = os.lstat(name, dir_fd=directory)
         match _KINDS.get(stat.S_IFMT(found.st_mode)):
@@ -64,7 +64,7 @@ class DirectoryEntries:
             case _:
                 yield self._entry(where, found)
 
-    def _file(self, directory: int, where: Parts) -> Iterator[Entry]:
+    def _file(self, directory: int, where: Parts) -> Iterator[LayerEntry]:
         file = os.open(where[-1], _READ, dir_fd=directory)
         try:
             found = os.fstat(file)
@@ -80,7 +80,9 @@ class DirectoryEntries:
         finally:
             os.close(file)
 
-    def _directory(self, directory: int, where: Parts, found: os.stat_result) -> Iterator[Entry]:
+    def _directory(
+        self, directory: int, where: Parts, found: os.stat_result
+    ) -> Iterator[LayerEntry]:
         try:
             opened = same_mount.enter(directory, where[-1])
         except OSError as error:
@@ -103,8 +105,8 @@ class DirectoryEntries:
         kind: EntryType | None = None,
         target: str = "",
         body: Body = iter(()),  # noqa: B008  empty, and so for all
-    ) -> Entry:
-        entry = Entry(
+    ) -> LayerEntry:
+        entry = LayerEntry(
             parts=where,
             kind=kind or _KINDS[stat.S_IFMT(found.st_mode)],
             mode=stat.S_IMODE(found.st_mode),

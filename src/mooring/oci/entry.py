@@ -24,7 +24,7 @@ class EntryType(Enum):
     OPAQUE = auto()  # nothing in this directory in the layers below is to be seen
 
 
-class Entry(msgspec.Struct, frozen=True):
+class LayerEntry(msgspec.Struct, frozen=True):
     parts: Parts  # of its name; none: the root itself
     kind: EntryType
     mode: int = 0o755  # twelve bits

@@ -16,7 +16,7 @@ logger = log.get("mooring.oci.containers")
 KILLED = process.SIGNAL_BASE + signal.SIGKILL
 
 
-class Entry:
+class KnownContainer:
     """A container as we know it."""
 
     def __init__(self, record: Record, place: ContainerDirectory) -> None:

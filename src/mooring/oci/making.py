@@ -77,7 +77,7 @@ class Maker:
 
     def _look_around(
         self, spec: ContainerSpec, place: ContainerDirectory, joined: int, parts: tuple[str, ...]
-    ) -> bundle.Surroundings:
+    ) -> bundle.BundleContext:
         is_privileged = spec.privileges.is_privileged
         has_own_users = spec.confinement.first_host_id is not None
         user = users.resolve(spec.user, users.read_accounts(place.rootfs))
@@ -86,7 +86,7 @@ class Maker:
         wanted = devices.merged([devices.look_up(device) for device in spec.devices])
         paths = {node.path for node in wanted}
         of_host = devices.of_host() if is_privileged else ()
-        return bundle.Surroundings(
+        return bundle.BundleContext(
             rootfs=place.open_rootfs if has_own_users else place.rootfs,
             user=user,
             capabilities=self._capabilities,

@@ -112,7 +112,7 @@ def _write_bundle(place: Path, id: str, *, is_v2: bool) -> None:
         log_path=place / "log",
         limits=Limits(cpu_shares=2, cpu_quota=100_000, memory=64 * 1024 * 1024, pids=64),
     )
-    around = bundle.Surroundings(
+    around = bundle.BundleContext(
         rootfs=rootfs,
         user=User(0, 0, (0,)),
         capabilities=capabilities.available(),

@@ -33,7 +33,7 @@ from mooring.oci.layer import Layer, MadeLayer
 from mooring.oci.manifest import architecture_of
 from mooring.oci.reference import Reference, parse
 from mooring.oci.refused import ImageRefused, shown
-from mooring.oci.source import ImageSource, Wish, opened
+from mooring.oci.source import ImportSource, Wish, opened
 
 Say = Callable[[str], None]
 _Stamp = tuple[int, int, int]
@@ -257,7 +257,7 @@ def _take(lock: int, say: Say) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
-def _description(image: ImageSource, wish: Wish) -> str:
+def _description(image: ImportSource, wish: Wish) -> str:
     said = f"{image.what}, {_plural(len(image.layers), 'layer')}"
     meant = image.configuration.architecture
     if meant in ("", wish.architecture):

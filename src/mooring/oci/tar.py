@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from mooring.oci.entry import Body, Entry, EntryType, split_name
+from mooring.oci.entry import Body, EntryType, LayerEntry, split_name
 from mooring.oci.refused import ImageRefused, shown
 from mooring.oci.stream import PIECE, Reader
 
@@ -94,7 +94,7 @@ class _Data:
         self._reader.skip(self.left)
 
 
-def entries(reader: Reader) -> Iterator[Entry]:
+def entries(reader: Reader) -> Iterator[LayerEntry]:
     """All entries of an archive, in its order. What is left of a body is skipped.
 
     Raises: ImageRefused when it is no tar archive, is cut short, or says what cannot be.
@@ -156,7 +156,7 @@ def _read_special(header: _Header, reader: Reader, special: _Special) -> None:
 
 def _entry(
     header: _Header, kind: EntryType, special: _Special, data: _Data, reader: Reader
-) -> Entry:
+) -> LayerEntry:
     pax, block = special.pax, header.block
     name = special.long_name if special.long_name is not None else header.name()
     name = _pax_text(pax, "path", name)
@@ -170,7 +170,7 @@ def _entry(
     if kind is EntryType.FILE and name.endswith("/"):
         kind = EntryType.DIRECTORY  # as it was written before directories had a type
     link = special.long_link if special.long_link is not None else _text(block[157:257])
-    return Entry(
+    return LayerEntry(
         parts=split_name(name),
         kind=kind,
         mode=_unsigned(block[100:108]) & 0o7777,

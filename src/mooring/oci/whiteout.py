@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from mooring.oci.entry import Entry, EntryType
+from mooring.oci.entry import EntryType, LayerEntry
 from mooring.oci.refused import ImageRefused
 
 _PREFIX = ".wh."
@@ -16,7 +16,7 @@ _OPAQUE = ".wh..wh..opq"
 _OWN = ".wh..wh."  # files that AUFS kept for itself
 
 
-def read_as_layer(entries: Iterable[Entry]) -> Iterator[Entry]:
+def read_as_layer(entries: Iterable[LayerEntry]) -> Iterator[LayerEntry]:
     """The same entries, with whiteouts as what they mean. Raises: ImageRefused."""
     for entry in entries:
         name = entry.parts[-1] if entry.parts else ""
@@ -28,7 +28,7 @@ def read_as_layer(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield _whiteout(entry, name.removeprefix(_PREFIX))
 
 
-def _whiteout(entry: Entry, hidden: str) -> Entry:
+def _whiteout(entry: LayerEntry, hidden: str) -> LayerEntry:
     if hidden in ("", ".", ".."):
         raise ImageRefused(f"a whiteout hides nothing that has a name: {entry.name}")
     return msgspec.structs.replace(

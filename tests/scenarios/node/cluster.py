@@ -24,11 +24,12 @@ from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
 from mooring.model.volume_use import VolumeUse
 from mooring.node.context import NodeContext
-from mooring.node.kubelet import Kubelet, Restart, node_access
+from mooring.node.kubelet import Kubelet, Restart, node_environment
 from mooring.node.own_node import WatchedNode
 from mooring.node.pod_runtime import PodRuntime
-from mooring.node.pod_workers import Containers, NoContainers, PodWorkers
-from mooring.node.pods.container_spec import PodVolumes
+from mooring.node.pod_workers import PodWorkers
+from mooring.node.pods.contract import PodContainers, PodVolumes
+from mooring.node.pods.no_runtime import NoContainers
 from mooring.node.reconstruct import Reconstructed, reconstruct
 from mooring.node.root import NodeRoot
 from mooring.node.run import NodeVolumes
@@ -117,7 +118,7 @@ class Grumpy(Mortal):
 class FakePodRuntime:
     """`PodRuntime` with these containers; nobody is served."""
 
-    def __init__(self, containers: Containers, run: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, containers: PodContainers, run: Callable[[], Awaitable[None]]) -> None:
         self.containers = containers
         self._run = run
 
@@ -169,18 +170,18 @@ class Cluster(binding.Cluster):
         client = self._client(lists_pods=with_workers)
         loops = Loops("node", client, self.clock, Random(1))  # noqa: S311  not for secrets
         root = NodeRoot(self.layout, self.mounts)
-        access = node_access(loops, root, NODE, {}, {"memory": "8Gi"})
-        host = access.host
+        environment = node_environment(loops, root, NODE, {}, {"memory": "8Gi"})
+        host = environment.host
         registry = built_in(host) if real else self.plugins(host, client)
         restart = self._restart(found, is_reconstructed=is_reconstructed)
-        kubelet = Kubelet(loops, access, registry, self.pod_runtime, ADDRESS, restart=restart)
+        kubelet = Kubelet(loops, environment, registry, self.pod_runtime, ADDRESS, restart=restart)
         volumes = kubelet.volumes
         if self.reports_use:
             volumes.on_in_use_change(lambda: volumes.reported_in_use(volumes.in_use()))
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(loops.run())
             await self.settle()
-            yield RunningNode(volumes, kubelet.workers, client, access.own_node)
+            yield RunningNode(volumes, kubelet.workers, client, environment.own_node)
             running.cancel()
 
     def _client(self, *, lists_pods: bool) -> Grumpy:

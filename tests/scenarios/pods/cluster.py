@@ -11,7 +11,7 @@ from mooring.node.context import NodeContext
 from mooring.node.pod_runtime import PodRuntime
 from mooring.node.pods.container_spec import ContainerSettings
 from mooring.node.pods.environment import api_server_variables
-from mooring.node.pods.run import PodContainers, Runtime
+from mooring.node.pods.run import PodRuns, Runtime
 from mooring.oci.contract import ContainerSpec, Found, ImageConfig, StoredImage
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.containers import FakeContainers
@@ -52,7 +52,7 @@ class Cluster(node.Cluster):
 
     def pod_runtime(self, context: NodeContext) -> PodRuntime:
         runtime = Runtime(self.runtime, self.images)
-        self.pods = PodContainers(context, runtime, self.pod_settings)
+        self.pods = PodRuns(context, runtime, self.pod_settings)
         return FakePodRuntime(self.pods, self.pods.run)
 
     def host_rootfs(self) -> None:

@@ -13,8 +13,9 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.actual import ActualVolume, PodMount, PodState
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.pod_workers import NoContainers, PodWorkers
-from mooring.node.pods.container_spec import PodVolumes
+from mooring.node.pod_workers import PodWorkers
+from mooring.node.pods.contract import PodVolumes
+from mooring.node.pods.no_runtime import NoContainers
 from mooring.node.run import NodeVolumes
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import Registry

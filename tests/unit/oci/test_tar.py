@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.oci.entry import Entry, EntryType
+from mooring.oci.entry import EntryType, LayerEntry
 from mooring.oci.refused import ImageRefused
 from mooring.oci.stream import Stream
 from mooring.oci.tar import BLOCK, entries
@@ -25,12 +25,12 @@ FORMATS = {
 }
 
 
-def read(archive: bytes) -> list[tuple[Entry, bytes]]:
+def read(archive: bytes) -> list[tuple[LayerEntry, bytes]]:
     """All entries with what is in them."""
     return [(entry, content(entry)) for entry in entries(Stream([archive]))]
 
 
-def content(entry: Entry) -> bytes:
+def content(entry: LayerEntry) -> bytes:
     chunks = list(entry.body)
     whole = bytearray(entry.size)
     for offset, chunk in chunks:

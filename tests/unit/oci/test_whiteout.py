@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.oci.entry import Entry, EntryType
+from mooring.oci.entry import EntryType, LayerEntry
 from mooring.oci.refused import ImageRefused
 from mooring.oci.whiteout import read_as_layer
 
@@ -21,12 +21,12 @@ READ = {
 
 @pytest.mark.parametrize(("name", "read"), READ.values(), ids=READ)
 def test_read(name: str, read: tuple[str, EntryType] | None) -> None:
-    entries = read_as_layer([Entry(tuple(name.split("/")), EntryType.FILE)])
+    entries = read_as_layer([LayerEntry(tuple(name.split("/")), EntryType.FILE)])
     assert [("/".join(entry.parts), entry.kind) for entry in entries] == ([read] if read else [])
 
 
 def test_the_root_itself() -> None:
-    assert [entry.kind for entry in read_as_layer([Entry((), EntryType.DIRECTORY)])] == [
+    assert [entry.kind for entry in read_as_layer([LayerEntry((), EntryType.DIRECTORY)])] == [
         EntryType.DIRECTORY
     ]
 
@@ -34,4 +34,4 @@ def test_the_root_itself() -> None:
 @pytest.mark.parametrize("name", [".wh.", ".wh..", ".wh..."])
 def test_nothing_that_has_a_name(name: str) -> None:
     with pytest.raises(ImageRefused, match="hides nothing"):
-        list(read_as_layer([Entry(("a", name), EntryType.FILE)]))
+        list(read_as_layer([LayerEntry(("a", name), EntryType.FILE)]))

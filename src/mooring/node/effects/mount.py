@@ -9,7 +9,7 @@ from mooring.node.desired import WantedBy, WantedVolume
 from mooring.node.effects.attach import wait_for_device
 from mooring.node.effects.checks import check_alone, check_node_affinity
 from mooring.node.effects.events import FAILED_MOUNT, mismatch_recorded
-from mooring.node.effects.growing import grow_while_mounting
+from mooring.node.effects.expand import grow_while_mounting
 from mooring.node.effects.mount_attempt import MountAttempt
 from mooring.node.effects.requests import mount_request
 from mooring.node.effects.uncertain import revert_record

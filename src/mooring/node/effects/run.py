@@ -9,7 +9,7 @@ from mooring.node.desired import WantedVolume
 from mooring.node.effects.attach import attach, detach, verify_attached
 from mooring.node.effects.device import unmap_device, unmount_device
 from mooring.node.effects.events import failures_logged
-from mooring.node.effects.growing import grow_in_use
+from mooring.node.effects.expand import grow_in_use
 from mooring.node.effects.map import map_volume
 from mooring.node.effects.mount import mount
 from mooring.node.effects.unmount import unmap, unmount

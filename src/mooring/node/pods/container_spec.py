@@ -1,9 +1,8 @@
 """A container as the runtime is told of it: everything that the pod, its image and the node say."""
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -11,11 +10,11 @@ from mooring.host.blocking import in_thread
 from mooring.host.contract import MountOps
 from mooring.model.container import Container
 from mooring.model.pod import Pod
-from mooring.node.actual import PodMount
 from mooring.node.mount_list import ContainerVolumes, Sight, list_volumes
 from mooring.node.pods import files, security
 from mooring.node.pods.command import command_line, variables_of, working_directory
-from mooring.node.pods.environment import Surroundings, environment
+from mooring.node.pods.contract import PodVolumes
+from mooring.node.pods.environment import EnvironmentSources, environment
 from mooring.node.pods.files import ContainerFiles
 from mooring.node.pods.image_volumes import ImageVolumes
 from mooring.node.pods.paths import PodPaths
@@ -24,18 +23,6 @@ from mooring.oci.contract import Bind, ContainerSpec, Device, Owner, StoredImage
 
 SIGNAL_NOTE = "mooring.dev/stop-signal"
 DEFAULT_PIDS = 1024
-
-
-class PodVolumes(Protocol):
-    """What a pod's containers see of its volumes, as they are at this moment."""
-
-    def reach(self) -> Mapping[str, PodMount]:
-        """The volumes that are mounted, by their names in the pod."""
-        ...
-
-    def groups(self) -> Iterable[int]:
-        """Those that its volumes want their users to be in."""
-        ...
 
 
 class ContainerSettings(msgspec.Struct, frozen=True):
@@ -73,7 +60,7 @@ class SpecWriter:
         settings: ContainerSettings,
         paths: PodPaths,
         mounts: MountOps,
-        surroundings: Surroundings,
+        surroundings: EnvironmentSources,
         image_volumes: ImageVolumes,
         user_ranges: UserRanges,
     ) -> None:

@@ -1,12 +1,41 @@
 """A node that cannot run containers: pods get their volumes, and are told why they wait."""
 
+from collections.abc import Callable, Collection
+
 from mooring.model.pod import Pod
-from mooring.node.pod_workers import NoContainers
-from mooring.node.pods.container_spec import PodVolumes
+from mooring.node.pods.contract import PodVolumes
 from mooring.node.pods.events import PodEvents
 from mooring.reconcile.recorder import Recorder
 
 FAILED = "FailedCreatePodSandBox"
+
+
+class NoContainers:
+    """`PodContainers` that run none: pods get their volumes, and wait."""
+
+    def on_written(self, handler: Callable[[Pod], None]) -> None:
+        pass
+
+    async def start(self, pod: Pod, volumes: PodVolumes) -> None:
+        pass
+
+    def update(self, pod: Pod) -> None:
+        pass
+
+    def vanished(self, pod: Pod) -> None:
+        pass
+
+    async def stop(self, pod: Pod) -> None:
+        pass
+
+    def are_gone(self, pod_uid: str) -> bool:
+        return True
+
+    async def forget(self, pod: Pod) -> None:
+        pass
+
+    async def keep_only(self, pod_uids: Collection[str]) -> None:
+        pass
 
 
 class WithoutRuntime(NoContainers):

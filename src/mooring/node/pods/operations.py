@@ -11,7 +11,8 @@ from mooring import log
 from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.model.container import Container
-from mooring.node.pods.container_spec import PodVolumes, StartWish
+from mooring.node.pods.container_spec import StartWish
+from mooring.node.pods.contract import PodVolumes
 from mooring.node.pods.decide import CRASH_LOOP
 from mooring.node.pods.effects import Effects
 from mooring.node.pods.events import PodEvents

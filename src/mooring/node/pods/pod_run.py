@@ -16,8 +16,8 @@ import msgspec
 from mooring.clock import Clock
 from mooring.model.container_status import ContainerStatus, Terminated
 from mooring.model.pod import Pod
-from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.pods.container_statuses import MESSAGE_NOTE, REASON_NOTE, plain_id
+from mooring.node.pods.contract import PodVolumes
 from mooring.node.pods.grace import Grace
 from mooring.node.pods.plan import Pause
 from mooring.node.pods.probes import first_health

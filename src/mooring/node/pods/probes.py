@@ -30,7 +30,7 @@ class ProbeType(Enum):
     READINESS = "Readiness"
 
 
-class Subject(msgspec.Struct, frozen=True):
+class ProbedContainer(msgspec.Struct, frozen=True):
     """A container that runs."""
 
     pod: Pod
@@ -59,7 +59,7 @@ class Probes:
         self._events = events
 
     async def watch(
-        self, subject: Subject, health: Health, report: Callable[[Health], None]
+        self, subject: ProbedContainer, health: Health, report: Callable[[Health], None]
     ) -> None:
         """Probe it until cancelled, or until it must go. Each change of its health is reported."""
         state = _Watched(health, report)
@@ -81,20 +81,20 @@ class Probes:
                 if readiness is not None:
                     readiness.cancel()
 
-    async def _until_sure(self, kind: ProbeType, probe: Probe, subject: Subject) -> bool:
+    async def _until_sure(self, kind: ProbeType, probe: Probe, subject: ProbedContainer) -> bool:
         rounds = _Rounds(self, kind, probe, subject)
         await rounds.begin()
         while (verdict := await rounds.next()) is None:
             pass
         return verdict
 
-    async def _until_dead(self, probe: Probe, subject: Subject) -> None:
+    async def _until_dead(self, probe: Probe, subject: ProbedContainer) -> None:
         rounds = _Rounds(self, ProbeType.LIVENESS, probe, subject)
         await rounds.begin()
         while await rounds.next() is not False:
             pass
 
-    async def _follow(self, probe: Probe, subject: Subject, state: "_Watched") -> None:
+    async def _follow(self, probe: Probe, subject: ProbedContainer, state: "_Watched") -> None:
         rounds = _Rounds(self, ProbeType.READINESS, probe, subject)
         await rounds.begin()
         while True:
@@ -102,7 +102,7 @@ class Probes:
             if verdict is not None:
                 state.change(is_ready=verdict)
 
-    async def first_pause(self, probe: Probe, subject: Subject) -> None:
+    async def first_pause(self, probe: Probe, subject: ProbedContainer) -> None:
         began = subject.found.started_at or subject.found.created_at
         age = (self._clock.now() - began).total_seconds()
         pause = max(0.0, probe.initial_delay_seconds - age)
@@ -119,7 +119,9 @@ class Probes:
     def monotonic(self) -> float:
         return self._clock.monotonic()
 
-    async def try_once(self, kind: ProbeType, probe: Probe, subject: Subject) -> bool | None:
+    async def try_once(
+        self, kind: ProbeType, probe: Probe, subject: ProbedContainer
+    ) -> bool | None:
         """Whether it went well; None when that cannot be told. What goes wrong becomes an event."""
         trouble: Exception | None = None
         pod, container = subject.pod, subject.container
@@ -140,7 +142,7 @@ class Probes:
         self._events.warning(pod, container, "Unhealthy", text)
         return None
 
-    async def _act(self, probe: Probe, subject: Subject) -> Result:
+    async def _act(self, probe: Probe, subject: ProbedContainer) -> Result:
         """Raises: MooringError when it cannot even be tried."""
         seconds, container = float(probe.timeout_seconds), subject.container
         if probe.exec is not None:
@@ -171,7 +173,9 @@ class _Watched:
 class _Rounds:
     """One probe of one container, again and again."""
 
-    def __init__(self, probes: Probes, kind: ProbeType, probe: Probe, subject: Subject) -> None:
+    def __init__(
+        self, probes: Probes, kind: ProbeType, probe: Probe, subject: ProbedContainer
+    ) -> None:
         self._probes = probes
         self._kind = kind
         self._probe = probe

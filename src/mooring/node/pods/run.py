@@ -18,10 +18,11 @@ from mooring.host.blocking import in_thread
 from mooring.model.pod import Pod
 from mooring.node.context import NodeContext
 from mooring.node.pods.actions import Actions
-from mooring.node.pods.container_spec import ContainerSettings, PodVolumes, SpecWriter
+from mooring.node.pods.container_spec import ContainerSettings, SpecWriter
+from mooring.node.pods.contract import PodVolumes
 from mooring.node.pods.decide import decide
 from mooring.node.pods.effects import Effects
-from mooring.node.pods.environment import Surroundings
+from mooring.node.pods.environment import EnvironmentSources
 from mooring.node.pods.events import PodEvents
 from mooring.node.pods.hooks import Hooks
 from mooring.node.pods.image_volumes import ImageVolumes
@@ -29,13 +30,13 @@ from mooring.node.pods.log_rotation import LogRotation
 from mooring.node.pods.operations import Operations
 from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.pod_run import PodRun
+from mooring.node.pods.probe_workers import ProbeWorkers
 from mooring.node.pods.probes import Probes
-from mooring.node.pods.reporting import Reports
 from mooring.node.pods.status import DEADLINE_EXCEEDED, DEADLINE_TEXT
+from mooring.node.pods.status_writer import StatusWriter
 from mooring.node.pods.user_ranges import UserRanges
 from mooring.node.pods.view import View
 from mooring.node.pods.waiting_reason import OF_IMAGES
-from mooring.node.pods.watching import Watching
 from mooring.oci.contract import Containers, Found, Images, State
 from mooring.reconcile.backoff import Backoff
 from mooring.reconcile.cache import version_of
@@ -56,8 +57,8 @@ class Runtime(msgspec.Struct, frozen=True):
     images: Images
 
 
-class PodContainers:
-    """`pod_life.Containers`. `run` runs it until cancelled; containers go on without it."""
+class PodRuns:
+    """`PodContainers` on a runtime. `run` runs it until cancelled; containers go on without it."""
 
     def __init__(self, context: NodeContext, runtime: Runtime, settings: ContainerSettings) -> None:
         host, clock, chance = context.host, context.clock, context.host.chance
@@ -67,7 +68,7 @@ class PodContainers:
         self._events = PodEvents(context.recorder)
         self._image_volumes = ImageVolumes(self._paths, host.mounts, runtime.images)
         actions = Actions(self._containers, clock, settings.address)
-        surroundings = Surroundings(host.objects, settings.address, settings.services)
+        surroundings = EnvironmentSources(host.objects, settings.address, settings.services)
         self._user_ranges = UserRanges(self._containers)
         specs = SpecWriter(
             settings,
@@ -96,8 +97,10 @@ class PodContainers:
             self._look_at,
         )
         probes = Probes(actions, clock, chance, self._events)
-        self._watching = Watching(probes, clock, self._look_at)
-        self._reports = Reports(context.client, clock, self._paths, settings.address, self._view)
+        self._probe_workers = ProbeWorkers(probes, clock, self._look_at)
+        self._status = StatusWriter(
+            context.client, clock, self._paths, settings.address, self._view
+        )
         self._rotation = LogRotation(self._containers, clock)
         self.queue: KeyedQueue[str] = KeyedQueue(clock)
         self.status_queue: KeyedQueue[str] = KeyedQueue(clock)
@@ -115,7 +118,7 @@ class PodContainers:
 
     def on_written(self, handler: Callable[[Pod], None]) -> None:
         """`handler` is given pods whose status has been written."""
-        self._reports.on_written(handler)
+        self._status.on_written(handler)
 
     # what pod workers ask for
 
@@ -157,7 +160,7 @@ class PodContainers:
         await run.empty.wait()
         await self._image_volumes.take_away(pod.uid)
         if not run.has_vanished and self._view(run).found:
-            await self._reports.write(run)
+            await self._status.write(run)
 
     def are_gone(self, pod_uid: str) -> bool:
         """Whether none of its containers runs; those that have ended keep their logs."""
@@ -170,7 +173,7 @@ class PodContainers:
         """
         run = self._runs.pop(pod.uid, None)
         if run is not None:
-            self._watching.stop(run)
+            self._probe_workers.stop(run)
         self._effects.forget(pod.uid)
         for one in self._of(pod.uid):
             await self._containers.remove(one.id)
@@ -205,7 +208,7 @@ class PodContainers:
         if run is None:
             return Settled()
         view = self._view(run)
-        self._watching.look(run, view, self._tasks)
+        self._probe_workers.look(run, view, self._tasks)
         plan = decide(view)
         for step in plan.steps:
             _log.debug("step", pod=run.pod.key, step=type(step).__name__, because=plan.because)
@@ -228,10 +231,10 @@ class PodContainers:
             return Settled()
         if (run.pod.is_deleting or run.is_ending) and not run.operations:
             return Settled()  # it is about to end, and `stop` tells the end
-        seconds = self._reports.hold(run)
+        seconds = self._status.hold(run)
         if seconds > 0:
             return Again(seconds)
-        await self._reports.write(run)
+        await self._status.write(run)
         return Settled()
 
     def _run_of(self, pod: Pod) -> PodRun:

@@ -39,7 +39,7 @@ AGAIN = Backoff(first=0.2, cap=10.0, jitter=0.5)
 _log = log.get("mooring.node.status")
 
 
-class Volumes(Protocol):
+class VolumesInUse(Protocol):
     """`run.NodeVolumes`, as far as the status goes."""
 
     @property
@@ -61,7 +61,7 @@ class Report:
         clock: Clock,
         chance: Random,
         own_node: WatchedNode,
-        volumes: Volumes,
+        volumes: VolumesInUse,
         identity: Identity,
         measure: Callable[[], Awaitable[Amounts]],
     ) -> None:

@@ -6,13 +6,13 @@ from functools import partial
 
 from mooring.clock import Clock
 from mooring.node.pods.pod_run import PodRun
-from mooring.node.pods.probes import Probes, Subject, first_health, has_probes
+from mooring.node.pods.probes import ProbedContainer, Probes, first_health, has_probes
 from mooring.node.pods.view import Health, View
 from mooring.oci.contract import State
 from mooring.reconcile.worker import lasting
 
 
-class Watching:
+class ProbeWorkers:
     def __init__(self, probes: Probes, clock: Clock, changed: Callable[[PodRun], None]) -> None:
         self._probes = probes
         self._clock = clock
@@ -31,7 +31,7 @@ class Watching:
             running.add(found.id)
             if found.id not in run.probing and container.name not in view.busy:
                 health = run.health.setdefault(found.id, first_health(container))
-                subject = Subject(run.pod, container, found, found.id in run.adopted)
+                subject = ProbedContainer(run.pod, container, found, found.id in run.adopted)
                 task = tasks.create_task(self._watch(run, subject, health))
                 run.probing[found.id] = task
         for id in run.probing.keys() - running:
@@ -42,7 +42,7 @@ class Watching:
             task.cancel()
         run.probing.clear()
 
-    async def _watch(self, run: PodRun, subject: Subject, health: Health) -> None:
+    async def _watch(self, run: PodRun, subject: ProbedContainer, health: Health) -> None:
         report = partial(self._report, run, subject.found.id)
         watch = partial(self._probes.watch, subject, health, report)
         await lasting("probes", self._clock, watch, run.pod.key)

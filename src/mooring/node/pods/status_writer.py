@@ -19,7 +19,7 @@ from mooring.reconcile.cache import version_of
 HOLD_SECONDS = 1.0  # so long a status waits for containers that are being started or stopped
 
 
-class Reports:
+class StatusWriter:
     def __init__(
         self,
         client: Client,
