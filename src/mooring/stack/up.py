@@ -33,6 +33,7 @@ from mooring.stack.data_directory import check_data_dir
 from mooring.stack.process import run_until, sparing, stop_asked
 
 if TYPE_CHECKING:
+    from mooring.node.role import NodeRole
     from mooring.node.root import NodeRoot
     from mooring.reconcile.elected import Build
     from mooring.stack.bundled import Bundled
@@ -146,7 +147,6 @@ async def build_roles(
     from mooring.controllers import role as controllers
     from mooring.controllers.options import Options
     from mooring.reconcile.elected import Candidate, ElectedRole
-    from mooring.reconcile.loops import Loops
     from mooring.reconcile.shared_informer import SharedInformers
     from mooring.scheduling import role as scheduling
     from mooring.stack.host_volumes import HostVolumes
@@ -173,24 +173,10 @@ async def build_roles(
         elected(scheduling.NAME, SCHEDULER, scheduling.build),
     ]
     if root is not None:
-        from mooring.node import role as node_role
-        from mooring.node.options import NodeOptions
         from mooring.reconcile.lease import BESIDE_THE_SERVER
         from mooring.stack.sidecars import SidecarsRole, Work
 
-        node_options = NodeOptions(
-            config.node_name,
-            host_rootfs=config.host_rootfs,
-            hidden=ours,
-            authority=server.pki.ca_certificate,
-            api_server=reachable(server).url,
-            seccomp_default=config.seccomp_default,
-            allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
-        )
-        client = _client_of_node(server, config.node_name)
-        loops = Loops(node_role.NAME, client, clock, chance)
-        machine = await node_role.read_machine(root)
-        node = node_role.build(loops, root, node_options, machine)
+        node = await _build_node(config, server, root, ours)
         work = Work(
             lease_namespace=SIDECAR_LEASES,
             lease_identity=identity,
@@ -205,6 +191,33 @@ async def build_roles(
 
         roles.append(DriverRole(_client_of(server, SIDECARS), clock, driver))
     return roles
+
+
+async def _build_node(
+    config: Config, server: Running, root: "NodeRoot", hidden: tuple[Path, ...]
+) -> "NodeRole":
+    await in_thread(_load_node)
+    from mooring.node import role
+    from mooring.node.options import NodeOptions
+    from mooring.reconcile.loops import Loops
+
+    options = NodeOptions(
+        config.node_name,
+        host_rootfs=config.host_rootfs,
+        hidden=hidden,
+        authority=server.pki.ca_certificate,
+        api_server=reachable(server).url,
+        seccomp_default=config.seccomp_default,
+        allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
+    )
+    client = _client_of_node(server, config.node_name)
+    loops = Loops(role.NAME, client, RealClock(), random.SystemRandom())
+    return role.build(loops, root, options, await role.read_machine(root))
+
+
+def _load_node() -> None:
+    """In a thread: it takes half a second, and the server answers requests meanwhile."""
+    import mooring.node.role  # noqa: F401
 
 
 def _identity(server: Running) -> str:
