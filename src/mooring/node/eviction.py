@@ -80,7 +80,7 @@ class Evictions:
         return tuple(pod for pod in pods.values() if has_limit(pod))
 
     async def _evict(self, pod: Pod, message: str) -> None:
-        """It fails for good; whoever runs it sees that, and ends it. Raises: MooringError."""
+        """It fails for good; its worker sees that, and ends it. Raises: MooringError."""
         try:
             newest = await self._context.client.get(Pod, pod.key)
         except NotFound:

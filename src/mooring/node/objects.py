@@ -216,7 +216,7 @@ class _Watched(Generic[T]):
         if self._final is not None:
             return self._final
         asked: T | None = None
-        if not self._informer.synced.is_set():  # whoever waits for a volume waits for no watch
+        if not self._informer.synced.is_set():  # a pod that waits for a volume waits for no watch
             with suppress(NotFound):
                 asked = await self._client.get(self._informer.kind, self._key)
         known = self._informer.get(self._key)

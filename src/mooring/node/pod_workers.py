@@ -233,7 +233,7 @@ class PodWorkers:
             raise
 
     async def _reject(self, worker: _PodWorker, reason: str, message: str) -> None:
-        """The pod will never run here; whoever made it may make another elsewhere."""
+        """The pod will never run here; its controller may make another elsewhere."""
         self._warn(worker, reason, message)
         self._metrics.rejected(reason)
         status = rejected_document(reason, message)
@@ -259,7 +259,7 @@ class PodWorkers:
         try:
             await self._directories.remove(worker.pod.uid)
         except HostError as error:
-            # Whoever sweeps up after gone pods will try again; the API need not wait for that.
+            # `orphans.py` will try again; the API need not wait for that.
             _log.warning("a pod's directory stays", pod=worker.pod.key, because=error)
 
     async def _delete(self, worker: _PodWorker) -> None:

@@ -1,6 +1,6 @@
 """Reconstruction: what was mounted before a restart, found out from the disk.
 
-Everything found is uncertain: whoever wants it sets it up again, which changes nothing if it is
+Everything found is uncertain: what a pod wants is set up again, which changes nothing if it is
 there; what nobody wants is taken away once both pictures are complete. What cannot be made sense of
 is kept for `orphans.py`.
 """

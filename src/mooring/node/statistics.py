@@ -99,7 +99,7 @@ class Statistics(Collector):
                 _log.warning("volumes cannot be measured", pod=uid, because=repr(end))
 
     def collect(self) -> Iterator[Metric]:
-        """What is known of volumes behind claims, each once, whoever uses it."""
+        """What is known of volumes behind claims, each once, however many pods use it."""
         self._asked.set()
         by_claim: dict[Key, Usage] = {}
         for pod in self._latest.values():

@@ -20,7 +20,7 @@ from mooring.oci.contract import ContainerSpec, RuntimeRefused, Size
 from mooring.oci.records import ContainerDirectory
 from mooring.oci.runc import Runc, RuntimeProgram, refusal
 
-LOG_LIMIT = 64 * 1024 * 1024  # bytes; the last net, beneath the rotation by whoever owns the log
+LOG_LIMIT = 64 * 1024 * 1024  # bytes; the last net, beneath the rotation by the log's owner
 ATTACH = "attach"  # a socket in the container's directory
 CONTROL = "ctl"  # a FIFO there
 _CHUNK = 65536

@@ -71,7 +71,7 @@ class HostRoot:
     def __init__(
         self, mounts: MountOps, directory: Path, own_paths: Sequence[Path], host: Path = HOST
     ) -> None:
-        """`own_paths` are never shown, whoever may read them."""
+        """`own_paths` are never shown, even if anybody may read them."""
         self._mounts = mounts
         self._directory = directory
         self._own_paths = tuple(Path(os.path.realpath(path)) for path in own_paths)
@@ -161,7 +161,10 @@ class HostRoot:
 
 
 def put_away(mounts: MountOps, directory: Path) -> None:
-    """Unmount all of it, whoever made it. Containers that have it keep it. Raises: HostError."""
+    """Unmount all of it, also what an earlier process made. Containers that have it keep it.
+
+    Raises: HostError.
+    """
     if examine(directory) is PathState.MISSING:
         return
     while mounts.is_mount_point(directory):

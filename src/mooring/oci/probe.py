@@ -137,7 +137,7 @@ class _Features(msgspec.Struct, frozen=True, rename="camel"):
 async def _with_features(program: RuntimeProgram) -> RuntimeProgram:
     """What else the runtime can do; one that does not say, for it is too old, is taken to do less.
 
-    Filtering system calls is as old as the runtimes: whoever is built for that says so with its
+    Filtering system calls is as old as the runtimes: one that is built for that says so with its
     version.
     """
     runtime = str(program.path)

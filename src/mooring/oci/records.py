@@ -1,4 +1,4 @@
-"""What is kept on disk of a container, so that it is found again by whoever comes after us.
+"""What is kept on disk of a container, so that it is found again after a restart.
 
     <containers>/<id>/record.json   who it belongs to, and how it ended
                       config.json   the bundle's document, for the runtime

@@ -3,7 +3,7 @@
     images.json        which there are (index.py)
     layers/<digest>/   files of a layer, as overlay takes them; never changed once they are there
     tmp/               what is being made
-    lock               held by whoever changes any of it
+    lock               held while any of it is changed
 
 An image is there from the moment that `images.json` names it, and all of it is on disk before. Who
 is killed before that leaves rubbish in `tmp` and `layers`, which the next change sweeps away.

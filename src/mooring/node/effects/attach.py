@@ -1,4 +1,4 @@
-"""Having a volume attached to this node: by asking whoever does it, or by doing it."""
+"""Having a volume attached to this node: by asking the attach/detach controller, or by itself."""
 
 from functools import partial
 
@@ -25,8 +25,8 @@ _log = log.get("mooring.node.effects")
 async def verify_attached(context: NodeContext, wanted: WantedVolume) -> None:
     """Believe that the volume is here once the node's status says so. Tells nobody.
 
-    This node has said that it uses the volume, and looks only then: whoever detaches takes it from
-    the status first, and then looks whether it is used. So one of the two sees the other.
+    This node has said that it uses the volume, and looks only then; a controller that detaches
+    takes it from the status first, then looks whether it is used. So one of the two sees the other.
     Raises: NotStarted when it is not here yet; ApiError, ConnectionLost.
     """
     if not wanted.is_attachable:

@@ -56,7 +56,7 @@ async def _prepare(attempt: MountAttempt) -> Mounter:
 
 
 async def _mount_device(attempt: MountAttempt, device: str) -> None:
-    """Once for all pods; whoever comes second finds it mounted."""
+    """Once for all pods; the second finds it mounted."""
     actual, wanted, use = attempt.context.actual, attempt.wanted, attempt.use
     here = attempt.get_here()
     with attempt.recorded(FAILED_MOUNT, "MountVolume.GetDeviceMountPath failed"):

@@ -102,7 +102,7 @@ def _termination_message(paths: PodPaths, wish: ContainerFiles) -> Bind | None:
     path = paths.termination_message(wish.pod, wish.container.name, wish.id)
     path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     path.touch()
-    path.chmod(0o666)  # whoever the container runs as may write it
+    path.chmod(0o666)  # any user that the container runs as may write it
     return Bind(path, target if target.startswith("/") else f"/{target}")
 
 

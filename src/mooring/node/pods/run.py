@@ -1,8 +1,8 @@
 """The containers of this node's pods: started, looked after, ended, told of in the pods' status.
 
 Nothing here ticks, but probes and the logs of what runs. A pod that changed, a container that
-ended, an operation that is done, a pause that is over: each puts the pod's uid into a queue, and
-whoever serves it decides anew. Status is written by a queue of its own, so that an API server that
+ended, an operation that is done, a pause that is over: each puts the pod's uid into a queue,
+where it is decided anew. Status is written by a queue of its own, so that an API server that
 is away keeps no container waiting.
 """
 

@@ -11,7 +11,7 @@ PROBED_EVERY = 30.0  # seconds
 
 
 class StreamClient(Protocol):
-    """Whoever talks to a process, by WebSocket or by SPDY.
+    """The client that talks to a process, by WebSocket or by SPDY.
 
     All but `listen` raise ConnectionError when the client has left.
     """
@@ -28,7 +28,7 @@ class StreamClient(Protocol):
         ...
 
     async def probe(self) -> None:
-        """Say nothing in particular: whoever has left without a word is found out."""
+        """Say nothing in particular: a client that left without a word is found out."""
         ...
 
     async def finish(self, outcome: Outcome) -> None: ...

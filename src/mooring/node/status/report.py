@@ -193,7 +193,7 @@ class Report:
         return to_seconds(self._clock.now())
 
     def _node_changed(self, _: Node | None, after: Node | None) -> None:
-        if after is None:  # deleted, by whoever thought this machine gone
+        if after is None:  # deleted, as if this machine were gone
             self._news.set()
 
 
