@@ -11,7 +11,7 @@ import pytest
 
 from mooring.host.loop_device import detach
 from mooring.host.mountinfo import read_table
-from mooring.stack.node_home import HOMES, find_home
+from mooring.node.home import HOMES, find_home
 from tests.clients.containers import NodeContainers, loop_devices, nothing_left_after
 from tests.clients.csi import (
     bare_claim,

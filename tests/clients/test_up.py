@@ -102,7 +102,7 @@ def test_a_role_that_dies_ends_the_process_and_says_why(
     program = f"""
         from mooring.cli import main
         from mooring.errors import ConnectionLost
-        from mooring.stack.node import NodeRole
+        from mooring.node.role import NodeRole
 
         async def run(self):
             {dies}

@@ -14,12 +14,13 @@ from mooring.clock import Clock
 from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin, RegistrationStatus
 from mooring.csi.registration import offering
 from mooring.host.contract import MountOps
-from mooring.oci.probe import NoRuntime
+from mooring.node.options import NodeOptions
+from mooring.node.role import NAME, NodeRole, build
+from mooring.node.root import node_root
 from mooring.plugins.csi.attachment_name import CsiName, attachment_name
-from mooring.stack.node import NodeRole, Place, look_at
-from mooring.stack.node_root import node_root
-from mooring.stack.pods import Terms
+from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest
+from tests.fakes.machine import machine_without_runtime
 from tests.fakes.objects import (
     ATTACHMENTS,
     CLAIMS,
@@ -58,10 +59,9 @@ class CsiNodeWorld:
         parts, access = self.api.parts, self.api.parts.access
         local = InProcessApi(parts.backend, node_user(NODE), access.part_verbs, access.check)
         with node_root(self.root, self._mounts) as root:
-            place = Place(NODE, root.layout, self._mounts)
             chance = random.Random(1)  # noqa: S311  no secret
-            client, runtime = LocalClient(local), NoRuntime("none")
-            role = NodeRole(client, self.clock, chance, place, Terms(), runtime, look_at(place))
+            loops = Loops(NAME, LocalClient(local), self.clock, chance)
+            role = build(loops, root, NodeOptions(NODE), machine_without_runtime(root))
             running = asyncio.create_task(role.run())
             try:
                 await role.synced()

@@ -22,7 +22,7 @@ from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.node.orphans import Orphans
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.rebuild import confirm, rebuild
+from mooring.node.reconstruct import confirm, reconstruct
 from mooring.node.run import NodeVolumes
 from mooring.plugins.contract import Mounter
 from mooring.plugins.layout import Layout
@@ -89,12 +89,12 @@ class Life:
         """Started anew; `has_pod` says whether the API still knows the pod."""
         self.layout.pods.mkdir(parents=True, exist_ok=True)
         self._known = {UID} if has_pod else set()
-        rebuilt = await rebuild(self.volumes.machine)
-        orphans = Orphans(self.volumes, rebuilt, self._known.__contains__)
+        reconstructed = await reconstruct(self.volumes.context)
+        orphans = Orphans(self.volumes, reconstructed, self._known.__contains__)
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(one.run()) for one in (self.volumes, orphans)]
-            await confirm(self.volumes.machine, rebuilt)
-            self.volumes.rebuilt()
+            await confirm(self.volumes.context, reconstructed)
+            self.volumes.reconstructed()
             self.volumes.first_picture(self._known)
             yield
             for task in running:
@@ -117,7 +117,7 @@ class Life:
 
     async def cleared(self) -> None:
         """Returns once nothing is left. Raises: TimeoutError."""
-        actual = self.volumes.machine.actual
+        actual = self.volumes.context.actual
         await until(lambda: not list(actual.volumes()) and not left_of(self.scene), SECONDS)
 
 

@@ -15,10 +15,10 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.admission.decide import Rules
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.pod_life import PodLives
-from mooring.node.pods.container_spec import Settings
-from mooring.node.pods.run import PodContainers, Runtime
-from mooring.node.rebuild import confirm, rebuild
+from mooring.node.pod_workers import PodWorkers
+from mooring.node.pods.container_spec import ContainerSettings
+from mooring.node.pods.run import PodRuns, Runtime
+from mooring.node.reconstruct import confirm, reconstruct
 from mooring.node.run import NodeVolumes
 from mooring.oci.contract import StoredImage
 from mooring.plugins.layout import Layout
@@ -60,7 +60,7 @@ class PodNode:
         self.layout = Layout(world.root)
         self.server = FakeServer(RealClock())
         self.client = FakeClient(self.server, RealClock())
-        self.settings = Settings("n1", "127.0.0.1")
+        self.settings = ContainerSettings("n1", "127.0.0.1")
         self.rules = Rules()
 
     @asynccontextmanager
@@ -71,14 +71,14 @@ class PodNode:
         recorder = Recorder(self.client, clock, host.chance, "kubelet", "n1")
         volumes = NodeVolumes(host, built_in(host), self.client, recorder, clock, FakeOwnNode())
         runtime = Runtime(self.world.containers, OneImage(self.world.image))
-        pods = PodContainers(volumes.machine, runtime, self.settings)
+        pods = PodRuns(volumes.context, runtime, self.settings)
         directories = PodDirectories(host.layout, mounts)
-        lives = PodLives(volumes, Following(), directories, pods, rules=self.rules)
-        found = await rebuild(volumes.machine)
+        workers = PodWorkers(volumes, Following(), directories, pods, rules=self.rules)
+        found = await reconstruct(volumes.context)
         async with asyncio.TaskGroup() as tasks:
-            owned = [tasks.create_task(part.run()) for part in (volumes, pods, recorder, lives)]
-            await confirm(volumes.machine, found)
-            volumes.rebuilt()
+            owned = [tasks.create_task(part.run()) for part in (volumes, pods, recorder, workers)]
+            await confirm(volumes.context, found)
+            volumes.reconstructed()
             yield
             for task in owned:
                 task.cancel()

@@ -21,7 +21,7 @@ from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.node.orphans import Orphans
 from mooring.node.pod_directory import PodDirectories
-from mooring.node.rebuild import confirm, rebuild
+from mooring.node.reconstruct import confirm, reconstruct
 from mooring.node.run import NodeVolumes
 from mooring.node.statistics import Statistics
 from mooring.node.stuck import StuckVolumes
@@ -66,13 +66,13 @@ class StuckNode:
         blocking.install(bulkheads)
         self.stuck = StuckVolumes(self.volumes, bulkheads)
         self._known = {pod.uid for pod in pods}
-        rebuilt = await rebuild(self.volumes.machine)
-        orphans = Orphans(self.volumes, rebuilt, self._known.__contains__)
+        reconstructed = await reconstruct(self.volumes.context)
+        orphans = Orphans(self.volumes, reconstructed, self._known.__contains__)
         async with asyncio.TaskGroup() as tasks:
             parts = (self.volumes, orphans, self._recorder)
             running = [tasks.create_task(one.run()) for one in parts]
-            await confirm(self.volumes.machine, rebuilt)
-            self.volumes.rebuilt()
+            await confirm(self.volumes.context, reconstructed)
+            self.volumes.reconstructed()
             self.volumes.first_picture(self._known)
             yield bulkheads
             bulkheads.leave_within(1.0)

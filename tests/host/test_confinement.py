@@ -24,7 +24,7 @@ from mooring.oci.contract import (
     UserWish,
 )
 from mooring.oci.host_root import HOST_DIRECTORY, put_away
-from mooring.oci.records import Place
+from mooring.oci.records import ContainerDirectory
 from tests.fakes.waiting import until
 from tests.host.containers import NOTHING, World, talk
 
@@ -231,7 +231,10 @@ async def test_what_is_mounted_in_a_volume_is_seen_and_stays_mounted(
 def test_binds_of_the_whole_machine_do_not_show_those_of_others(place: Path) -> None:
     mounts = Mounts()
     shown: list[MountEntry] = []
-    places = [Place(place / "containers" / str(number), place / "open") for number in range(3)]
+    places = [
+        ContainerDirectory(place / "containers" / str(number), place / "open")
+        for number in range(3)
+    ]
     for each in places:
         with id_mapping.mapping(mounts, each, FIRST) as mapping:
             (whole,) = mapping.binds((Bind(Path("/"), "/host"),))
@@ -351,7 +354,7 @@ async def test_mapped_binds_of_a_making_that_was_cut_are_taken_away(world: World
     await world.end_of(spec.id)
     await world.stop()
     (opened,) = world.runs.glob("*-open")
-    cut = Place(world.root / "containers" / secrets.token_hex(32), opened)
+    cut = ContainerDirectory(world.root / "containers" / secrets.token_hex(32), opened)
     cut.make()
     with id_mapping.mapping(Mounts(), cut, FIRST) as mapping:
         mapping.binds((Bind(world.root / "logs", "/logs"),))

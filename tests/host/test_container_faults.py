@@ -14,7 +14,7 @@ import pytest
 from mooring.oci import cgroups
 from mooring.oci.conmon import LOG_LIMIT
 from mooring.oci.contract import Limits, Share, State
-from mooring.oci.records import Place
+from mooring.oci.records import ContainerDirectory
 from tests.fakes.waiting import until
 from tests.host import making_containers
 from tests.host.containers import NOTHING, World, logged, processes_about
@@ -54,7 +54,7 @@ async def test_a_first_process_killed_by_somebody_is_told_as_137(world: World) -
 
 async def test_one_whose_shim_is_killed_is_killed_and_lost(world: World) -> None:
     id = await world.start(world.script("sleep 7777 & exec sleep 7777"))
-    os.kill(Place(world.root / "containers" / id).read_conmon_pid(), signal.SIGKILL)
+    os.kill(ContainerDirectory(world.root / "containers" / id).read_conmon_pid(), signal.SIGKILL)
     ended = await world.end_of(id)
     assert (ended.exit_code, ended.is_lost) == (137, True)
     assert processes_about("7777") == []
@@ -144,7 +144,7 @@ async def test_an_end_while_we_were_away_is_told(world: World) -> None:
     session = await world.containers.attach(id)
     await world.stop()
     await session.write(b"\n")
-    place = Place(world.root / "containers" / id)
+    place = ContainerDirectory(world.root / "containers" / id)
     await until(lambda: place.read_exit() is not None)
     await session.close()
     async with world.running() as again:
@@ -155,7 +155,7 @@ async def test_an_end_while_we_were_away_is_told(world: World) -> None:
 
 async def test_after_a_restart_of_the_machine_all_are_lost(world: World) -> None:
     id = await world.start(world.script("exec sleep 1000"))
-    place = Place(world.root / "containers" / id)
+    place = ContainerDirectory(world.root / "containers" / id)
     await world.containers.kill(id, signal.SIGKILL)
     await world.end_of(id)
     record = place.read()

@@ -17,7 +17,7 @@ from mooring.host.mountinfo import read_table
 from mooring.oci import rootfs
 from mooring.oci.contract import Bind, Privileges
 from mooring.oci.host_root import HOST_DIRECTORY, HostRoot, put_away
-from mooring.oci.records import Place
+from mooring.oci.records import ContainerDirectory
 from tests.host.containers import World
 
 PROMPTLY = 20  # seconds
@@ -249,7 +249,7 @@ def test_on_an_old_kernel_the_hosts_programs_can_only_be_read(
         (other_machine / name).mkdir()
     (other_machine / "usr/program").write_text("runs")
     offered = HostRoot(mounts, place / HOST_DIRECTORY, (), other_machine)
-    container = Place(place / "containers" / "1")
+    container = ContainerDirectory(place / "containers" / "1")
     container.make()
     rootfs.mount_host(mounts, container, offered)
     assert (container.rootfs / "usr/program").read_text() == "runs"
@@ -272,7 +272,7 @@ def test_where_the_hosts_root_is_an_overlay_its_programs_can_only_be_read(
     mounts.mount("overlay", other_machine / "usr", "overlay", ("ro", f"lowerdir={lower}"))
     try:
         offered = HostRoot(mounts, place / HOST_DIRECTORY, (), other_machine)
-        container = Place(place / "containers" / "1")
+        container = ContainerDirectory(place / "containers" / "1")
         container.make()
         assert rootfs.mount_host(mounts, container, offered) == ("/usr",)
         assert (container.rootfs / "usr/program").read_text() == "runs"

@@ -9,7 +9,7 @@ import pytest
 
 from mooring.oci import tar
 from mooring.oci.directory import DirectoryEntries
-from mooring.oci.entry import Entry, Kind
+from mooring.oci.entry import EntryType, LayerEntry
 from mooring.oci.refused import ImageRefused
 from mooring.oci.stream import Stream
 from mooring.oci.unpack import OPAQUE, Unpacked, unpack
@@ -310,7 +310,7 @@ def test_devices_are_left_out_and_counted(layer: Path, made: Unpack) -> None:
 
 
 def test_a_huge_file_of_holes_takes_no_room(layer: Path) -> None:
-    huge = Entry(("sparse",), Kind.FILE, 0o644, size=1 << 40, body=iter([(4096, b"end")]))
+    huge = LayerEntry(("sparse",), EntryType.FILE, 0o644, size=1 << 40, body=iter([(4096, b"end")]))
     assert unpack([huge], layer, lambda _: None).size == 3
     found = (layer / "sparse").stat()
     assert (found.st_size, found.st_blocks < 100) == (1 << 40, True)
@@ -318,7 +318,7 @@ def test_a_huge_file_of_holes_takes_no_room(layer: Path) -> None:
 
 def test_a_file_larger_than_any_is_refused(layer: Path) -> None:
     with pytest.raises(ImageRefused, match="cannot unpack sparse: file too large"):
-        unpack([Entry(("sparse",), Kind.FILE, size=2**63 - 1)], layer, lambda _: None)
+        unpack([LayerEntry(("sparse",), EntryType.FILE, size=2**63 - 1)], layer, lambda _: None)
 
 
 def test_more_directories_than_are_kept_open(layer: Path, made: Unpack) -> None:

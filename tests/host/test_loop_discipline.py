@@ -42,7 +42,7 @@ async def test_a_volume_comes_is_measured_and_goes_without_a_call_on_the_loop(
         again = Life(scene, mounts)
         async with again.running(has_pod=True):
             await again.bring()
-            await again.volumes.machine.host.objects.forget_tokens(again.pod.uid)
+            await again.volumes.context.host.objects.forget_tokens(again.pod.uid)
             again.volumes.release(again.pod.uid)
             await again.volumes.gone(again.pod.uid)
             await again.directories.remove(again.pod.uid)

@@ -6,7 +6,7 @@ import pytest
 
 from mooring.host.mount import Mounts
 from mooring.node.orphans import Orphans
-from mooring.node.rebuild import Rebuilt
+from mooring.node.reconstruct import Reconstructed
 from tests.host.node_life import UID, Kind, Life, Scene
 
 PLUGIN = "example.com/disk"
@@ -18,7 +18,7 @@ def life(place: Path, mounts: Mounts) -> Life:
 
 
 def orphans(life: Life) -> Orphans:
-    return Orphans(life.volumes, Rebuilt(frozenset(), ()), lambda uid: False)
+    return Orphans(life.volumes, Reconstructed(frozenset(), ()), lambda uid: False)
 
 
 @pytest.mark.parametrize(

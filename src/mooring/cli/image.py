@@ -1,9 +1,12 @@
 """`mooring image`: the images that this machine's pods run from."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from mooring.oci.store import ImageStore
 
 app = typer.Typer(
     help="Images of this machine: import, list and remove them. Nothing is pulled from anywhere.",
@@ -49,10 +52,13 @@ def import_image(
 
     Example: docker save busybox | gzip > b.tgz && mooring image import busybox b.tgz
     """
-    from mooring.oci.size import human_size
-    from mooring.stack.images import image_store, make_node_root
+    from mooring.host.mount import Mounts
+    from mooring.node.home import make_node_root
+    from mooring.node.images import image_store
+    from mooring.oci.store import human_size
+    from mooring.stack.config import default_data_dir
 
-    store = image_store(make_node_root(data_dir, root_dir))
+    store = image_store(make_node_root(data_dir, root_dir, default_data_dir(), Mounts()))
     made = store.import_image(name, source, lambda line: typer.echo(line, err=True))
     typer.echo(f"imported {_called(name)} ({_short(made.id)}, {human_size(made.size)})")
 
@@ -60,12 +66,11 @@ def import_image(
 @app.command("ls")
 def ls(data_dir: DataDir = None, root_dir: RootDir = None) -> None:
     """List the images that were imported."""
-    from mooring.oci.size import human_size
-    from mooring.stack.images import find_node_root, image_store
+    from mooring.oci.store import human_size
 
     rows = [
         (name, _short(image.id), str(len(image.layers)), human_size(image.size))
-        for image in image_store(find_node_root(data_dir, root_dir)).list()
+        for image in _store(data_dir, root_dir).list()
         for name in image.names or ("<none, in use>",)
     ]
     table = [("NAME", "ID", "LAYERS", "SIZE"), *sorted(rows)]
@@ -87,13 +92,19 @@ def rm(
     root_dir: RootDir = None,
 ) -> None:
     """Remove an image. What containers still use of it goes when they no longer do."""
-    from mooring.stack.images import find_node_root, image_store
-
-    removed = image_store(find_node_root(data_dir, root_dir)).remove(name)
+    removed = _store(data_dir, root_dir).remove(name)
     for gone in removed.names or (() if removed.is_in_use else (name,)):
         typer.echo(f"removed {gone}")
     if removed.is_in_use:
         typer.echo("containers use its files, which go with the next import or rm after them")
+
+
+def _store(data_dir: Path | None, root_dir: Path | None) -> "ImageStore":
+    from mooring.node.home import find_node_root
+    from mooring.node.images import image_store
+    from mooring.stack.config import default_data_dir
+
+    return image_store(find_node_root(data_dir, root_dir, default_data_dir()))
 
 
 def _called(name: str) -> str:

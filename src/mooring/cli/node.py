@@ -56,17 +56,19 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     Example: mooring node --kubeconfig worker-1.conf --node-name worker-1
     """
     from mooring import log
+    from mooring.node.options import NodeOptions
+    from mooring.node.status.hardware import own_address
     from mooring.stack.config import get_node_name
-    from mooring.stack.pods import Terms, own_address
     from mooring.stack.standalone import Standalone, run_node
 
     log.to_stderr(log_level)
     wanted = Standalone(kubeconfig, leader_elect=False, metrics_address=metrics_address)
-    terms = Terms(
+    options = NodeOptions(
+        get_node_name(node_name),
         host_rootfs=host_rootfs,
         listen=listen or own_address(),
         port=port,
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
     )
-    run_node(wanted, say, get_node_name(node_name), root_dir, terms)
+    run_node(wanted, say, root_dir, options)

@@ -103,13 +103,13 @@ class Actual:
         known = self._volumes.get(volume.name, volume)
         self._put(replace(known, attachability=Attachability.UNCERTAIN))
 
-    def rebuilt(self, volume: ActualVolume, mount: PodMount) -> None:
+    def reconstructed(self, volume: ActualVolume, mount: PodMount) -> None:
         """Found on disk after a restart: uncertain in every respect."""
         known = self._volumes.get(volume.name) or _found(volume)
         self._volumes[volume.name] = known
         self._put_pod(known, replace(mount, state=PodState.UNCERTAIN, needs_tear_down=True))
 
-    def device_rebuilt(self, volume: ActualVolume) -> None:
+    def device_reconstructed(self, volume: ActualVolume) -> None:
         """Found on disk after a restart: mounted once for all pods, though none may have it."""
         known = self._volumes.get(volume.name)
         if known is None:
@@ -118,7 +118,7 @@ class Actual:
             self.device_fading(volume.name)
 
     def attachability_known(self, name: str, is_attached: Attachability, device_path: str) -> None:
-        """What the node's status says of a rebuilt volume; what is certain stays."""
+        """What the node's status says of a reconstructed volume; what is certain stays."""
         known = self._volumes.get(name)
         if known is None or known.attachability is not Attachability.UNCERTAIN:
             return

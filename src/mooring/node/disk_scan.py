@@ -17,19 +17,19 @@ from mooring.model.wellknown import Plugin
 from mooring.plugins.csi import reconstruct
 from mooring.plugins.layout import DEVICES, MOUNTS, SUBPATHS, VOLUMES, Layout, unescaped
 
-_log = log.get("mooring.node.rebuild")
+_log = log.get("mooring.node.reconstruct")
 
 _NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR)
 
 
-class Kind(Enum):
+class TraceKind(Enum):
     FILES = "files"
     BLOCK = "block"
     PARTS = "parts"  # bound for containers; of a volume that need not have a name elsewhere
 
 
 class Trace(msgspec.Struct, frozen=True):
-    kind: Kind
+    kind: TraceKind
     plugin: str  # "" for parts: nobody knows
     name: str  # of the volume's spec
     pod_uid: str = ""  # "" for what all pods share
@@ -43,12 +43,12 @@ def scan(layout: Layout) -> tuple[Trace, ...]:
 def _of_pods(layout: Layout) -> Iterator[Trace]:
     for uid in _names(layout.pods):
         pod = layout.pod(uid)
-        for directory, kind in ((VOLUMES, Kind.FILES), (DEVICES, Kind.BLOCK)):
+        for directory, kind in ((VOLUMES, TraceKind.FILES), (DEVICES, TraceKind.BLOCK)):
             for element in _names(pod / directory):
                 for name in _names(pod / directory / element):
                     yield Trace(kind, unescaped(element), name, uid)
         for name in _names(pod / SUBPATHS):
-            yield Trace(Kind.PARTS, "", name, uid)
+            yield Trace(TraceKind.PARTS, "", name, uid)
 
 
 def _shared(layout: Layout) -> Iterator[Trace]:
@@ -57,20 +57,20 @@ def _shared(layout: Layout) -> Iterator[Trace]:
             yield from _csi(layout)
             continue
         for name in _names(directory / MOUNTS):
-            yield Trace(Kind.FILES, plugin, name)
+            yield Trace(TraceKind.FILES, plugin, name)
         for name in _names(directory / DEVICES):
             bound = _names(directory / DEVICES / name)
             if any((directory / DEVICES / name / uid).is_dir() for uid in bound):
                 continue  # arranged otherwise: only its plugin knows how
             for uid in bound:
-                yield Trace(Kind.BLOCK, plugin, name, uid)
-            yield Trace(Kind.BLOCK, plugin, name)
+                yield Trace(TraceKind.BLOCK, plugin, name, uid)
+            yield Trace(TraceKind.BLOCK, plugin, name)
 
 
 def _csi(layout: Layout) -> Iterator[Trace]:
     try:
         for one in reconstruct.scan(layout):
-            kind = Kind.BLOCK if one.is_block else Kind.FILES
+            kind = TraceKind.BLOCK if one.is_block else TraceKind.FILES
             yield Trace(kind, Plugin.CSI, one.name, one.pod_uid)
     except OSError as error:
         _log.warning("a directory of volumes cannot be read", path=error.filename, error=error)

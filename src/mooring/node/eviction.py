@@ -13,7 +13,7 @@ from mooring.model import quantity
 from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
-from mooring.node.machine import Machine
+from mooring.node.context import NodeContext
 from mooring.node.statistics import Statistics
 from mooring.reconcile.poison import set_aside
 from mooring.reconcile.recorder import reference_to
@@ -48,14 +48,14 @@ def has_limit(pod: Pod) -> bool:
 class Evictions:
     """`run` runs it until cancelled."""
 
-    def __init__(self, machine: Machine, statistics: Statistics) -> None:
-        self._machine = machine
+    def __init__(self, context: NodeContext, statistics: Statistics) -> None:
+        self._context = context
         self._statistics = statistics
 
     async def run(self) -> None:
         while True:
-            luck = 1 + JITTER * self._machine.host.chance.random()
-            await self._machine.clock.sleep(LOOK_SECONDS * luck)
+            luck = 1 + JITTER * self._context.host.chance.random()
+            await self._context.clock.sleep(LOOK_SECONDS * luck)
             await self.look()
 
     async def look(self) -> None:
@@ -75,21 +75,21 @@ class Evictions:
     def _limited(self) -> tuple[Pod, ...]:
         pods = {
             uid: by.pod
-            for wanted in self._machine.desired.volumes()
+            for wanted in self._context.desired.volumes()
             for uid, by in wanted.pods.items()
         }
         return tuple(pod for pod in pods.values() if has_limit(pod))
 
     async def _evict(self, pod: Pod, message: str) -> None:
-        """It fails for good; whoever runs it sees that, and ends it. Raises: MooringError."""
+        """It fails for good; its worker sees that, and ends it. Raises: MooringError."""
         try:
-            newest = await self._machine.client.get(Pod, pod.key)
+            newest = await self._context.client.get(Pod, pod.key)
         except NotFound:
             return
         if newest.uid != pod.uid or newest.is_finished or newest.is_deleting:
             return
-        await self._machine.client.patch(newest, _evicted(message), Part.STATUS)
-        self._machine.recorder.record(reference_to(newest), EventType.WARNING, EVICTED, message)
+        await self._context.client.patch(newest, _evicted(message), Part.STATUS)
+        self._context.recorder.record(reference_to(newest), EventType.WARNING, EVICTED, message)
         _log.warning("pod evicted", pod=pod.key, because=message)
 
 

@@ -16,7 +16,6 @@ from mooring.node.actual import Actual, PodState
 from mooring.node.desired import Desired
 
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 25.0, 50.0, 120.0, 300.0, 600.0)
-UNKNOWN_PLUGIN = "UnknownVolumePlugin"
 OVERALL_MOUNT = "overall_volume_mount"
 _CSI = "kubernetes.io/csi"
 

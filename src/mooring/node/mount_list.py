@@ -1,4 +1,4 @@
-"""What of a pod's volumes a container gets to see: a list for whoever runs the container.
+"""What of a pod's volumes a container gets to see: a list for the container's spec.
 
 Parts of volumes (subPath) are bound below the pod's directory on the way, so that no link in a
 volume leads the runtime out of it. `/etc/hosts` is not among it.

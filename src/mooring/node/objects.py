@@ -30,7 +30,7 @@ from mooring.reconcile.reflector import Reflector
 _MISSING = ""  # the version of what is not there
 
 
-class Surroundings(Protocol):
+class NodeObject(Protocol):
     """This node, as its own Node object tells."""
 
     def labels(self) -> Mapping[str, str]: ...
@@ -41,11 +41,9 @@ class Surroundings(Protocol):
 class ApiObjects:
     """`NodeObjects` of the plugins' contract. `run` runs its watches until cancelled."""
 
-    def __init__(
-        self, client: Client, clock: Clock, chance: Random, surroundings: Surroundings
-    ) -> None:
+    def __init__(self, client: Client, clock: Clock, chance: Random, own_node: NodeObject) -> None:
         self._client = client
-        self._surroundings = surroundings
+        self._own_node = own_node
         self._tokens = Tokens(client, clock, chance)
         self._secrets = _Followed(Secret, "secret", client, clock, chance)
         self._config_maps = _Followed(ConfigMap, "configmap", client, clock, chance)
@@ -119,10 +117,10 @@ class ApiObjects:
         )
 
     async def node_labels(self) -> Mapping[str, str]:
-        return self._surroundings.labels()
+        return self._own_node.labels()
 
     def allocatable(self) -> Mapping[str, str]:
-        return self._surroundings.allocatable()
+        return self._own_node.allocatable()
 
 
 class _Followed(Generic[T]):
@@ -218,7 +216,7 @@ class _Watched(Generic[T]):
         if self._final is not None:
             return self._final
         asked: T | None = None
-        if not self._informer.synced.is_set():  # whoever waits for a volume waits for no watch
+        if not self._informer.synced.is_set():  # a pod that waits for a volume waits for no watch
             with suppress(NotFound):
                 asked = await self._client.get(self._informer.kind, self._key)
         known = self._informer.get(self._key)

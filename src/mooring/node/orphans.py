@@ -28,10 +28,10 @@ from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, PodMount, PodState
-from mooring.node.disk_scan import Kind, Trace
-from mooring.node.machine import Machine
+from mooring.node.context import NodeContext
+from mooring.node.disk_scan import Trace, TraceKind
 from mooring.node.pod_directory import place_of, remove_pod
-from mooring.node.rebuild import Rebuilt
+from mooring.node.reconstruct import Reconstructed
 from mooring.plugins.contract import VolumeError
 from mooring.plugins.layout import Layout, escaped
 from mooring.reconcile.worker import lasting
@@ -42,11 +42,11 @@ CSI = "kubernetes.io/csi"
 _log = log.get("mooring.node.orphans")
 
 
-class Volumes(Protocol):
+class LeavingVolumes(Protocol):
     """Of all pods here: `run.NodeVolumes`."""
 
     @property
-    def machine(self) -> Machine: ...
+    def context(self) -> NodeContext: ...
 
     async def complete(self) -> None: ...
 
@@ -70,12 +70,14 @@ class StillThere(HostError):
 class Orphans:
     """`run` runs it until cancelled."""
 
-    def __init__(self, volumes: Volumes, rebuilt: Rebuilt, knows: Callable[[str], bool]) -> None:
+    def __init__(
+        self, volumes: LeavingVolumes, reconstructed: Reconstructed, knows: Callable[[str], bool]
+    ) -> None:
         """`knows` tells whether a pod puts away itself what it has."""
         self._volumes = volumes
-        self._machine = volumes.machine
+        self._context = volumes.context
         self._knows = knows
-        self._senseless = [one.trace for one in rebuilt.senseless]
+        self._senseless = [one.trace for one in reconstructed.senseless]
         self._leaving: set[str] = set()  # orphans whose volumes are going
 
     async def run(self) -> None:
@@ -86,7 +88,7 @@ class Orphans:
             await self._lasting(partial(self._sweep_for_ever, tasks), "")
 
     async def _lasting(self, run: Callable[[], Awaitable[None]], pod_uid: str) -> None:
-        await lasting("orphans", self._machine.clock, run, pod_uid)
+        await lasting("orphans", self._context.clock, run, pod_uid)
 
     async def _sweep_for_ever(self, tasks: asyncio.TaskGroup) -> None:
         while True:
@@ -99,15 +101,15 @@ class Orphans:
                     if uid not in self._leaving and not self._has_senseless(uid):
                         self._leaving.add(uid)
                         tasks.create_task(self._lasting(partial(self._see_off, uid), uid))
-            luck = 1 + 0.1 * self._machine.host.chance.random()
-            await self._machine.clock.sleep(SWEEP_SECONDS * luck)
+            luck = 1 + 0.1 * self._context.host.chance.random()
+            await self._context.clock.sleep(SWEEP_SECONDS * luck)
 
     async def sweep(self) -> Swept:
         """Remove the directories of orphans that have no volumes any more.
 
         Raises: HostError when nobody can tell which there are.
         """
-        found = await in_thread(_list_pods, self._machine.host.layout)
+        found = await in_thread(_list_pods, self._context.host.layout)
         orphans = tuple(uid for uid in found if not self._knows(uid))
         errors, leaving = [], []
         for uid in orphans:
@@ -118,7 +120,7 @@ class Orphans:
                 errors.append(_told(uid, error))
             except HostError as error:
                 errors.append(_told(uid, error))
-        self._machine.metrics.swept(len(orphans), len(errors))
+        self._context.metrics.swept(len(orphans), len(errors))
         if errors:
             _log.warning("directories of gone pods are left", first=errors[0], count=len(errors))
         return Swept(orphans, tuple(errors), tuple(leaving))
@@ -132,14 +134,14 @@ class Orphans:
             await self._volumes.let_go(trace.pod_uid)
             try:
                 with within_own(place_of(trace.pod_uid)):
-                    if not await in_thread(_is_left, self._machine.host.layout, trace):
+                    if not await in_thread(_is_left, self._context.host.layout, trace):
                         break  # its pod has set it up anew, and had it taken away
                     await self._take(trace)
-                self._machine.metrics.force_cleaned(ok=True)
+                self._context.metrics.force_cleaned(ok=True)
                 break
             except MooringError as error:
                 failures += 1
-                self._machine.metrics.force_cleaned(ok=False)
+                self._context.metrics.force_cleaned(ok=False)
                 _log.warning(
                     "a volume that makes no sense is left",
                     pod=trace.pod_uid,
@@ -147,7 +149,7 @@ class Orphans:
                     volume=trace.name,
                     because=error,
                 )
-            await self._machine.clock.sleep(OPERATION_BACKOFF.delay(failures))
+            await self._context.clock.sleep(OPERATION_BACKOFF.delay(failures))
         with suppress(ValueError):  # begun anew after a bug
             self._senseless.remove(trace)
         if not self._knows(trace.pod_uid) and not self._has_senseless(trace.pod_uid):
@@ -155,14 +157,14 @@ class Orphans:
 
     async def _take(self, trace: Trace) -> None:
         """Have it taken away, as one that was perhaps set up. Raises: MooringError."""
-        if trace.kind is Kind.PARTS:
-            host = self._machine.host
+        if trace.kind is TraceKind.PARTS:
+            host = self._context.host
             pod = host.layout.pod(trace.pod_uid)
             await in_thread(subpath.clean, pod, trace.name, host.mounts)
             return
-        registry, uid = self._machine.registry, trace.pod_uid
+        registry, uid = self._context.registry, trace.pod_uid
         plugin = registry.find_by_name(trace.plugin)
-        if trace.kind is Kind.FILES:
+        if trace.kind is TraceKind.FILES:
             plugin.unmounter(trace.name, uid)
         else:
             block = registry.find_block_by_name(trace.plugin)
@@ -171,7 +173,7 @@ class Orphans:
             block.block_unmapper(trace.name, uid)
         use = _stub(trace)
         volume = ActualVolume(f"{plugin.name}/{uid}-{trace.name}", plugin.name, use)
-        self._machine.actual.rebuilt(volume, PodMount(uid, use, PodState.UNCERTAIN))
+        self._context.actual.reconstructed(volume, PodMount(uid, use, PodState.UNCERTAIN))
 
     # directories
 
@@ -190,7 +192,7 @@ class Orphans:
     async def _remove(self, pod_uid: str) -> None:
         if self._has_senseless(pod_uid) or self._volumes.has_traces(pod_uid):
             raise StillThere("its volumes are not cleaned up")
-        host = self._machine.host
+        host = self._context.host
         with within_own(place_of(pod_uid)):
             await in_thread(_remove, host.layout, host.mounts, pod_uid)
 
@@ -201,17 +203,17 @@ def _told(pod_uid: str, error: HostError) -> str:
 
 def _is_left(layout: Layout, trace: Trace) -> bool:
     match trace.kind:
-        case Kind.FILES:
+        case TraceKind.FILES:
             return os.path.lexists(layout.volume(trace.pod_uid, trace.plugin, trace.name))
-        case Kind.PARTS:
+        case TraceKind.PARTS:
             return os.path.lexists(layout.subpaths(trace.pod_uid) / trace.name)
-        case Kind.BLOCK:
+        case TraceKind.BLOCK:
             return True  # where its plugin has it, only that one knows
 
 
 def _stub(trace: Trace) -> VolumeUse:
     """As much of a volume as its tear-down needs: a name, and whether it was a device."""
-    if trace.kind is Kind.FILES:
+    if trace.kind is TraceKind.FILES:
         return VolumeUse(inline=PodVolume(name=trace.name))
     spec = VolumeSpec(volume_mode=VolumeMode.BLOCK)
     return VolumeUse(volume=Volume(metadata=ObjectMeta(name=trace.name), spec=spec))

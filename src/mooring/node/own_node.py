@@ -12,7 +12,7 @@ from mooring.reconcile.reflector import Reflector
 
 
 class WatchedNode:
-    """`OwnNode` of `machine.py`, and the `Surroundings` of `objects.py`. `informer` feeds it."""
+    """`OwnNode` of `context.py`, and the `NodeObject` of `objects.py`. `informer` feeds it."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ class _Operation(msgspec.Struct, frozen=True):
 
 
 class VerifyAttached(_Operation, frozen=True):
-    """Make sure that whoever attaches volumes has attached this one."""
+    """Make sure that the attach/detach controller has attached it."""
 
     label: ClassVar = "verify_controller_attached_volume"
 

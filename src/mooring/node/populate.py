@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from mooring.client.contract import T
 from mooring.errors import ApiError, ConnectionLost
+from mooring.model import quantity
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
+from mooring.model.pod_resources import EPHEMERAL_STORAGE, total_limit
 from mooring.model.pod_volume import PodVolume
 from mooring.model.volume import Volume
 from mooring.model.volume_use import VolumeUse
@@ -23,10 +25,9 @@ from mooring.node.claims import (
     use_of_claim,
     used_names,
 )
+from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
-from mooring.node.machine import Machine
 from mooring.node.reads import SharedReads
-from mooring.node.size_limit import find_size_limit
 from mooring.plugins.contract import Attachable, DeviceMountable, Plugin, VolumeError
 from mooring.plugins.unique_name import unique_name
 
@@ -62,8 +63,8 @@ class Populated(msgspec.Struct, frozen=True):
 class Populator:
     """Looks at claims and volumes as they are at this moment: a node may not watch them."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, context: NodeContext) -> None:
+        self._context = context
         self._reads: SharedReads[ApiObject] = SharedReads(READS_AT_ONCE)
 
     async def populate(self, pod: Pod) -> Populated:
@@ -89,9 +90,9 @@ class Populator:
             self._want(pod, one, outers[one.name])
 
     def _want(self, pod: Pod, one: Resolved, outers: set[str]) -> None:
-        known = self._machine.desired.find(one.name)
+        known = self._context.desired.find(one.name)
         before = None if known is None else known.pods.get(pod.uid)
-        since = self._machine.clock.monotonic()
+        since = self._context.clock.monotonic()
         if before is not None and not one.wants_remount:
             since = before.since
         use, wanted = one.wanted.use, one.wanted
@@ -99,8 +100,8 @@ class Populator:
             wanted = replace(wanted, capacity=known.capacity)
         limit = find_size_limit(pod, use)
         by = WantedBy(pod, use, frozenset(outers), since, limit)
-        self._machine.desired.want(wanted, by)
-        self._machine.actual.size_known(one.name, one.claimed)
+        self._context.desired.want(wanted, by)
+        self._context.actual.size_known(one.name, one.claimed)
 
     def _inline(self, pod: Pod, outer: PodVolume) -> Resolved | str:
         try:
@@ -134,14 +135,14 @@ class Populator:
         return claim, volume
 
     async def _read(self, kind: type[T], key: Key) -> T:
-        found = await self._reads.read((kind, key), lambda: self._machine.client.get(kind, key))
+        found = await self._reads.read((kind, key), lambda: self._context.client.get(kind, key))
         assert isinstance(found, kind)  # noqa: S101  the key says so
         return found
 
     def _resolved(self, pod: Pod, outer: PodVolume, use: VolumeUse, claimed: int = 0) -> Resolved:
         check_mode(pod, outer, use)
         try:
-            plugin = self._machine.registry.find(use)
+            plugin = self._context.registry.find(use)
         except VolumeError as error:
             raise VolumeError(
                 f'failed to get Plugin from volumeSpec for volume "{use.name}" err={error}'
@@ -165,3 +166,23 @@ def _wanted(name: str, plugin: Plugin, use: VolumeUse) -> WantedVolume:
         is_device_mountable=isinstance(plugin, DeviceMountable) and plugin.can_mount_device(use),
         capacity=0 if use.volume is None else use.volume.size.bytes_ceil(),
     )
+
+
+def find_size_limit(pod: Pod, use: VolumeUse) -> int | None:
+    """How much a pod may put into a volume on the node's own disk; None: no limit.
+
+    The smaller of what the pod may use of the disk and what the volume says.
+
+    Only for volumes that are files on the disk: emptyDir without a medium, gitRepo, configMap.
+    """
+    inline = use.inline
+    if inline is None:
+        return None
+    source = inline.empty_dir
+    on_disk = source is not None and not source.medium
+    if not on_disk and inline.git_repo is None and inline.config_map is None:
+        return None
+    limits = [total_limit(pod, EPHEMERAL_STORAGE).bytes_ceil()]
+    if source is not None and source.size_limit is not None:
+        limits.append(quantity.parse(source.size_limit).bytes_ceil())
+    return min((limit for limit in limits if limit > 0), default=None)

@@ -20,7 +20,7 @@ from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.actual import PodMount
-from mooring.node.machine import Machine
+from mooring.node.context import NodeContext
 from mooring.node.reads import SharedReads
 from mooring.plugins.contract import Usage
 from mooring.reconcile.poison import POISONED
@@ -42,11 +42,11 @@ _GAUGES = {
 }
 
 
-class Volumes(Protocol):
+class MeasuredVolumes(Protocol):
     """Of all pods here: `run.NodeVolumes`."""
 
     @property
-    def machine(self) -> Machine: ...
+    def context(self) -> NodeContext: ...
 
     def reach(self, pod_uid: str) -> Mapping[str, PodMount]: ...
 
@@ -66,9 +66,9 @@ class PodStatistics(msgspec.Struct, frozen=True):
 class Statistics(Collector):
     """`run` runs it until cancelled; without it the metrics stay as they are."""
 
-    def __init__(self, volumes: Volumes) -> None:
+    def __init__(self, volumes: MeasuredVolumes) -> None:
         self._volumes = volumes
-        self._machine = volumes.machine
+        self._context = volumes.context
         self._latest: dict[str, PodStatistics] = {}
         self._reads: SharedReads[PodStatistics] = SharedReads(PODS_AT_ONCE)
         self._asked = asyncio.Event()
@@ -82,13 +82,13 @@ class Statistics(Collector):
     async def of_pod(self, pod_uid: str) -> PodStatistics:
         """Not older than a minute."""
         known = self._latest.get(pod_uid)
-        if known is not None and self._machine.clock.monotonic() - known.taken < GOOD_FOR:
+        if known is not None and self._context.clock.monotonic() - known.taken < GOOD_FOR:
             return known
         return await self._reads.read(pod_uid, lambda: self._measure(pod_uid))
 
     async def gather(self) -> None:
         """Of all pods that have volumes."""
-        pods = set(self._machine.actual.pods())
+        pods = set(self._context.actual.pods())
         for uid in self._latest.keys() - pods:
             del self._latest[uid]
         wanted = sorted(pods)
@@ -99,7 +99,7 @@ class Statistics(Collector):
                 _log.warning("volumes cannot be measured", pod=uid, because=repr(end))
 
     def collect(self) -> Iterator[Metric]:
-        """What is known of volumes behind claims, each once, whoever uses it."""
+        """What is known of volumes behind claims, each once, however many pods use it."""
         self._asked.set()
         by_claim: dict[Key, Usage] = {}
         for pod in self._latest.values():
@@ -118,7 +118,7 @@ class Statistics(Collector):
             yield health
 
     async def _measure(self, pod_uid: str) -> PodStatistics:
-        taken = self._machine.clock.monotonic()
+        taken = self._context.clock.monotonic()
         found: dict[str, VolumeStatistics] = {}
         pod = self._find_pod(pod_uid)
         for name, mount in self._volumes.reach(pod_uid).items():
@@ -138,12 +138,12 @@ class Statistics(Collector):
             trouble = one.usage.trouble
             if trouble and (before is None or before.usage.trouble != trouble):
                 message = f"Volume {name}: {trouble}"
-                self._machine.recorder.record(
+                self._context.recorder.record(
                     reference_to(pod), EventType.WARNING, ABNORMAL, message
                 )
 
     def _find_pod(self, pod_uid: str) -> Pod | None:
-        wanted = next(self._machine.desired.of_pod(pod_uid), None)
+        wanted = next(self._context.desired.of_pod(pod_uid), None)
         return None if wanted is None else wanted.pods[pod_uid].pod
 
 

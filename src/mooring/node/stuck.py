@@ -19,7 +19,7 @@ class StuckVolumes:
 
     def __init__(self, volumes: NodeVolumes, bulkheads: Bulkheads) -> None:
         self._volumes = volumes
-        self._machine = volumes.machine
+        self._context = volumes.context
         self._bulkheads = bulkheads
         self._known: frozenset[StuckCall] = frozenset()
         self._handlers: list[Callable[[], None]] = []
@@ -49,10 +49,10 @@ class StuckVolumes:
 
     def _tell_pods(self, call: StuckCall) -> None:
         """Those that have or want the volume, each once for this call."""
-        wanted = self._machine.desired.find(call.place.key)
+        wanted = self._context.desired.find(call.place.key)
         for by in () if wanted is None else wanted.pods.values():
             text = f'Volume "{by.use.name}" does not answer: {call.text}'
-            self._machine.recorder.record(reference_to(by.pod), EventType.WARNING, STUCK, text)
+            self._context.recorder.record(reference_to(by.pod), EventType.WARNING, STUCK, text)
 
 
 def _few(texts: list[str]) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from mooring.host import no_follow
 from mooring.oci import tar
-from mooring.oci.entry import Kind
+from mooring.oci.entry import EntryType
 from mooring.oci.refused import ImageRefused, shown
 from mooring.oci.stream import FileReader, section
 
@@ -75,11 +75,11 @@ class TarFiles:
         self._found: dict[str, Blob | str] = {}
         for entry in tar.entries(reader):
             name = "/".join(entry.parts)
-            if entry.kind is Kind.FILE:
+            if entry.kind is EntryType.FILE:
                 self._found[name] = Blob(lambda: os.dup(descriptor), reader.offset, entry.size)
-            elif entry.kind is Kind.HARDLINK:
+            elif entry.kind is EntryType.HARDLINK:
                 self._found[name] = f"/{entry.target}"
-            elif entry.kind is Kind.SYMLINK:
+            elif entry.kind is EntryType.SYMLINK:
                 self._found[name] = entry.target
 
     def find(self, name: str) -> Blob | str | None:

@@ -1,6 +1,6 @@
 """The document that tells an OCI runtime how to run a container: its `config.json`.
 
-Pure: whatever has to be asked of the machine (users, device numbers) comes in `Surroundings`.
+Pure: whatever has to be asked of the machine (users, device numbers) comes in `BundleContext`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ MASKED = (
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class BundleContext(msgspec.Struct, frozen=True):
     """What the machine has to say about a container."""
 
     rootfs: Path
@@ -43,7 +43,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     seccomp: Doc | msgspec.Raw | None = None  # a profile
 
 
-def document(spec: ContainerSpec, around: Surroundings) -> Doc:
+def document(spec: ContainerSpec, around: BundleContext) -> Doc:
     """Raises: RuntimeRefused for what this runtime cannot do."""
     is_privileged = spec.privileges.is_privileged
     root = {"path": str(around.rootfs), "readonly": not spec.privileges.can_write_root}
@@ -79,12 +79,12 @@ def document(spec: ContainerSpec, around: Surroundings) -> Doc:
     }
 
 
-def _read_only_parts(spec: ContainerSpec, around: Surroundings) -> tuple[str, ...]:
+def _read_only_parts(spec: ContainerSpec, around: BundleContext) -> tuple[str, ...]:
     """The runtime makes the root read-only, and no mount below it."""
     return () if spec.privileges.can_write_root else around.parts
 
 
-def _confinement(wish: Confinement, around: Surroundings) -> Doc:
+def _confinement(wish: Confinement, around: BundleContext) -> Doc:
     found: Doc = {}
     if around.seccomp is not None:
         found["seccomp"] = around.seccomp
@@ -96,7 +96,7 @@ def _confinement(wish: Confinement, around: Surroundings) -> Doc:
     return found
 
 
-def _process(spec: ContainerSpec, around: Surroundings) -> Doc:
+def _process(spec: ContainerSpec, around: BundleContext) -> Doc:
     given = capabilities.choose(spec.privileges, around.capabilities)
     labels = {"apparmorProfile": spec.confinement.app_armor} if spec.confinement.app_armor else {}
     return {
@@ -123,7 +123,7 @@ def _environment(spec: ContainerSpec) -> list[str]:
     return list(chosen.values())
 
 
-def _namespaces(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
+def _namespaces(spec: ContainerSpec, around: BundleContext) -> list[Doc]:
     found: list[Doc] = [{"type": "mount"}, {"type": "uts"}]
     if spec.confinement.first_host_id is not None:
         joined = around.pid_of_joined
@@ -142,7 +142,7 @@ def _namespaces(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
     return found
 
 
-def _usual_mounts(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
+def _usual_mounts(spec: ContainerSpec, around: BundleContext) -> list[Doc]:
     access = [] if spec.privileges.is_privileged else ["ro"]
     strict = ("nosuid", "noexec", "nodev")
     pts = ("nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5")
@@ -168,7 +168,7 @@ def _usual_mounts(spec: ContainerSpec, around: Surroundings) -> list[Doc]:
     ]
 
 
-def _sys(spec: ContainerSpec, around: Surroundings, options: Sequence[str]) -> Doc:
+def _sys(spec: ContainerSpec, around: BundleContext, options: Sequence[str]) -> Doc:
     if spec.confinement.first_host_id is None:
         return _mount("/sys", "sysfs", "sysfs", options)
     # A new one shows a network that is the host's: only the host's root may mount that.
@@ -176,13 +176,13 @@ def _sys(spec: ContainerSpec, around: Surroundings, options: Sequence[str]) -> D
     return _mount("/sys", "bind", "/sys", ("rbind", "rprivate", *options, access))
 
 
-def _binds(binds: Iterable[Bind], around: Surroundings) -> list[Doc]:
+def _binds(binds: Iterable[Bind], around: BundleContext) -> list[Doc]:
     """The outer ones first, so that none hides another."""
     ordered = sorted(binds, key=lambda bind: len(PurePosixPath(bind.target).parts))
     return [_bind(bind, around) for bind in ordered]
 
 
-def _bind(bind: Bind, around: Surroundings) -> Doc:
+def _bind(bind: Bind, around: BundleContext) -> Doc:
     if bind.recursive_read_only and not around.has_recursive_read_only:
         raise RuntimeRefused(
             f"{bind.target} cannot be made read-only with all that is mounted in it: "

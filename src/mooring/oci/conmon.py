@@ -17,10 +17,10 @@ from mooring.host.blocking import in_thread
 from mooring.host.refusal import refusals
 from mooring.oci import cgroups, process
 from mooring.oci.contract import ContainerSpec, RuntimeRefused, Size
-from mooring.oci.records import Place
+from mooring.oci.records import ContainerDirectory
 from mooring.oci.runc import Runc, RuntimeProgram, refusal
 
-LOG_LIMIT = 64 * 1024 * 1024  # bytes; the last net, beneath the rotation by whoever owns the log
+LOG_LIMIT = 64 * 1024 * 1024  # bytes; the last net, beneath the rotation by the log's owner
 ATTACH = "attach"  # a socket in the container's directory
 CONTROL = "ctl"  # a FIFO there
 _CHUNK = 65536
@@ -37,7 +37,9 @@ class News(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-def argv(program: RuntimeProgram, runc: Runc, place: Place, spec: ContainerSpec) -> list[str]:
+def argv(
+    program: RuntimeProgram, runc: Runc, place: ContainerDirectory, spec: ContainerSpec
+) -> list[str]:
     """Raises: RuntimeRefused for a log path that the shim would not understand."""
     if ":" in str(spec.log_path):
         raise RuntimeRefused(f"the path of a log must not hold a colon: {spec.log_path}")
@@ -81,7 +83,7 @@ def environment(scratch: Path, pipes: Mapping[str, int]) -> Mapping[str, str]:
     }
 
 
-async def launch(words: list[str], place: Place, scratch: Path) -> int:
+async def launch(words: list[str], place: ContainerDirectory, scratch: Path) -> int:
     """Start the shim, which makes the container.
 
     Returns: the pid of the container's first process. Raises: RuntimeRefused, HostError.

@@ -41,9 +41,9 @@ from mooring.oci.contract import (
     State,
 )
 from mooring.oci.host_root import HOST_DIRECTORY, HostRoot
-from mooring.oci.known import KILLED, Entry, conclude
+from mooring.oci.known import KILLED, KnownContainer, conclude
 from mooring.oci.making import ID, Maker, check_names
-from mooring.oci.records import Ended, Place, Record, boot_id, found, new_record
+from mooring.oci.records import ContainerDirectory, Ended, Record, boot_id, found, new_record
 from mooring.oci.runc import Runc, RunningState, RuntimeProgram
 from mooring.reconcile.deadline import within
 from mooring.reconcile.poison import shielded
@@ -82,7 +82,7 @@ class OciContainers:
         self._opened = self._state.with_name(f"{self._state.name}-open")
         self._host = HostRoot(mounts, root / HOST_DIRECTORY, (root, *own_paths))
         self._maker = Maker(mounts, program, self._host, root / "seccomp")
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, KnownContainer] = {}
         self._handlers: list[Callable[[Found], None]] = []
         self._ends: asyncio.Queue[str] = asyncio.Queue()
         self._execs = 0
@@ -116,13 +116,13 @@ class OciContainers:
         joined = self._running(spec.join_pid_of).record.pid if spec.join_pid_of else 0
         place = self._place(spec.id)
         words = conmon.argv(self._program, self._runc, place, spec)
-        entry = Entry(new_record(spec, self._clock.now()), place)
+        entry = KnownContainer(new_record(spec, self._clock.now()), place)
         self._entries[spec.id] = entry
         with within_own(_place_of(spec.owner)):
             await self._make(spec, entry, words, joined)
 
     async def _make(
-        self, spec: ContainerSpec, entry: Entry, words: Sequence[str], joined: int
+        self, spec: ContainerSpec, entry: KnownContainer, words: Sequence[str], joined: int
     ) -> None:
         place = entry.place
         async with entry.lock:
@@ -215,7 +215,9 @@ class OciContainers:
 
     # Making and ending.
 
-    async def _launch(self, entry: Entry, words: Sequence[str], confinement: Confinement) -> None:
+    async def _launch(
+        self, entry: KnownContainer, words: Sequence[str], confinement: Confinement
+    ) -> None:
         await in_thread(self._make_state)
         try:
             async with within(self._clock, LONGEST_MAKING), self._runc.turn():
@@ -229,7 +231,7 @@ class OciContainers:
         await self._write(entry, pid=pid)
         self._watch(entry, await in_thread(entry.place.read_conmon_pid))
 
-    async def _take_back(self, entry: Entry) -> None:
+    async def _take_back(self, entry: KnownContainer) -> None:
         """Nothing is left of a container that could not be made."""
         id = entry.record.id
         try:
@@ -243,7 +245,7 @@ class OciContainers:
             return  # `list` tells it, `remove` tries again
         self._drop(entry)
 
-    async def _end(self, entry: Entry) -> None:
+    async def _end(self, entry: KnownContainer) -> None:
         """Raises: HostError when it cannot be killed."""
         self._signal(entry, signal.SIGKILL)
         try:
@@ -252,14 +254,14 @@ class OciContainers:
         except TimeoutError:
             raise HostError(f"container {entry.record.id} cannot be killed") from None
 
-    async def _take_away(self, id: str, place: Place, groups: Iterable[str]) -> None:
+    async def _take_away(self, id: str, place: ContainerDirectory, groups: Iterable[str]) -> None:
         if await in_thread(self._state.exists):
             await self._runc.delete(id)
         for group in groups:
             await in_thread(cgroups.remove, group)
         await in_thread(rootfs.take_away, self._mounts, place)
 
-    def _drop(self, entry: Entry) -> None:
+    def _drop(self, entry: KnownContainer) -> None:
         self._forget_shim(entry)
         del self._entries[entry.record.id]
         self._drop_group(entry.record.owner.pod_uid)
@@ -269,7 +271,7 @@ class OciContainers:
         if not any(other.record.owner.pod_uid == uid for other in self._entries.values()):
             cgroups.remove_pod(uid)
 
-    def _signal(self, entry: Entry, number: signal.Signals) -> None:
+    def _signal(self, entry: KnownContainer, number: signal.Signals) -> None:
         """To the first process, if that is still the one that the shim looks after."""
         pid = entry.record.pid
         if entry.ended.is_set() or not pid:
@@ -284,7 +286,7 @@ class OciContainers:
 
     # Noticing.
 
-    def _watch(self, entry: Entry, pid: int) -> None:
+    def _watch(self, entry: KnownContainer, pid: int) -> None:
         """Have the end of the shim `pid` reported; one that is gone already is told at once."""
         id = entry.record.id
         entry.shim = pid
@@ -298,11 +300,11 @@ class OciContainers:
         else:  # another program has its number
             self._on_shim_end(entry)
 
-    def _on_shim_end(self, entry: Entry) -> None:
+    def _on_shim_end(self, entry: KnownContainer) -> None:
         self._forget_shim(entry)
         self._ends.put_nowait(entry.record.id)
 
-    def _forget_shim(self, entry: Entry) -> None:
+    def _forget_shim(self, entry: KnownContainer) -> None:
         if entry.pidfd >= 0:
             asyncio.get_running_loop().remove_reader(entry.pidfd)
             os.close(entry.pidfd)
@@ -319,7 +321,7 @@ class OciContainers:
         for handler in self._handlers:
             shielded(id, handler, found(entry.record))
 
-    async def _write(self, entry: Entry, **changes: object) -> None:
+    async def _write(self, entry: KnownContainer, **changes: object) -> None:
         """Change what is known; what cannot be written is known all the same, until a restart."""
         entry.record = msgspec.structs.replace(entry.record, **changes)
         try:
@@ -343,7 +345,7 @@ class OciContainers:
                     continue
                 if id in listed and listed[id].status == "created":
                     record = msgspec.structs.replace(record, started_at=None)
-                await self._resume(Entry(record, place))
+                await self._resume(KnownContainer(record, place))
         for record in read.values():
             if record is not None:
                 self._drop_group(record.owner.pod_uid)
@@ -355,7 +357,7 @@ class OciContainers:
             logger.warning("the runtime does not tell what it runs", error=error)
             return {}  # the records and the shims tell most of it
 
-    async def _resume(self, entry: Entry) -> None:
+    async def _resume(self, entry: KnownContainer) -> None:
         record = entry.record
         self._entries[record.id] = entry
         if record.ended is not None:
@@ -367,7 +369,7 @@ class OciContainers:
         await self._write(entry, ended=lost)
         entry.ended.set()
 
-    async def _purge(self, id: str, place: Place) -> None:
+    async def _purge(self, id: str, place: ContainerDirectory) -> None:
         """Nobody was ever told of it, or nobody remembers: there is nothing to be asked."""
         logger.warning("taking away what is left of a container", id=id)
         try:
@@ -380,21 +382,21 @@ class OciContainers:
         if not self._directory.is_dir():
             return {}
         names = [name for name in os.listdir(self._directory) if ID.fullmatch(name)]
-        return {name: Place(self._directory / name).read() for name in names}
+        return {name: ContainerDirectory(self._directory / name).read() for name in names}
 
-    def _place(self, id: str) -> Place:
-        return Place(self._directory / id, self._opened)
+    def _place(self, id: str) -> ContainerDirectory:
+        return ContainerDirectory(self._directory / id, self._opened)
 
     def _make_state(self) -> None:
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def _known(self, id: str) -> Entry:
+    def _known(self, id: str) -> KnownContainer:
         entry = self._entries.get(id)
         if entry is None:
             raise RuntimeRefused(f"container {id} does not exist")
         return entry
 
-    def _running(self, id: str) -> Entry:
+    def _running(self, id: str) -> KnownContainer:
         entry = self._known(id)
         if found(entry.record).state is not State.RUNNING:
             raise RuntimeRefused(f"container {id} is not running")

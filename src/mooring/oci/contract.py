@@ -1,4 +1,4 @@
-"""What whoever runs pods asks of a container runtime, so that a fake can stand in.
+"""What a node asks of a container runtime, so that a fake can stand in.
 
 The real one is `containers.OciContainers`; tests use `tests.fakes.containers.FakeContainers`.
 """
@@ -231,7 +231,7 @@ class ExecWish(msgspec.Struct, frozen=True):
 
 
 class Containers(Protocol):
-    """Containers on this machine. They outlive whoever made them."""
+    """Containers on this machine. They outlive the process that made them."""
 
     async def create(self, spec: ContainerSpec) -> None:
         """Make a container that does not run yet.

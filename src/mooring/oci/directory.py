@@ -7,18 +7,18 @@ import stat
 from collections.abc import Iterator, Mapping
 
 from mooring.host import no_follow, same_mount
-from mooring.oci.entry import Body, Entry, Kind, Parts
+from mooring.oci.entry import Body, EntryType, LayerEntry, Parts
 from mooring.oci.stream import PIECE
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold us up
 
 _KINDS = {
-    stat.S_IFREG: Kind.FILE,
-    stat.S_IFDIR: Kind.DIRECTORY,
-    stat.S_IFLNK: Kind.SYMLINK,
-    stat.S_IFIFO: Kind.FIFO,
-    stat.S_IFCHR: Kind.DEVICE,
-    stat.S_IFBLK: Kind.DEVICE,
+    stat.S_IFREG: EntryType.FILE,
+    stat.S_IFDIR: EntryType.DIRECTORY,
+    stat.S_IFLNK: EntryType.SYMLINK,
+    stat.S_IFIFO: EntryType.FIFO,
+    stat.S_IFCHR: EntryType.DEVICE,
+    stat.S_IFBLK: EntryType.DEVICE,
 }
 
 
@@ -39,7 +39,7 @@ class DirectoryEntries:
     def digest(self) -> str:
         return f"sha256:{self._hash.hexdigest()}"
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[LayerEntry]:
         yield self._entry((), os.fstat(self._root), _xattrs(self._root))
         self._waiting.append(())
         while self._waiting:
@@ -49,29 +49,29 @@ class DirectoryEntries:
                 for name in sorted(os.listdir(directory)):
                     yield from self._found(directory, (*parts, name))
 
-    def _found(self, directory: int, where: Parts) -> Iterator[Entry]:
+    def _found(self, directory: int, where: Parts) -> Iterator[LayerEntry]:
         name = where[-1]
         found = os.lstat(name, dir_fd=directory)
         match _KINDS.get(stat.S_IFMT(found.st_mode)):
             case None:
                 return
-            case Kind.FILE:
+            case EntryType.FILE:
                 yield from self._file(directory, where)
-            case Kind.DIRECTORY:
+            case EntryType.DIRECTORY:
                 yield from self._directory(directory, where, found)
-            case Kind.SYMLINK:
+            case EntryType.SYMLINK:
                 yield self._entry(where, found, target=os.readlink(name, dir_fd=directory))
             case _:
                 yield self._entry(where, found)
 
-    def _file(self, directory: int, where: Parts) -> Iterator[Entry]:
+    def _file(self, directory: int, where: Parts) -> Iterator[LayerEntry]:
         file = os.open(where[-1], _READ, dir_fd=directory)
         try:
             found = os.fstat(file)
             identity = (found.st_dev, found.st_ino)
             if identity in self._seen:
                 first = "/".join(self._seen[identity])
-                yield self._entry(where, found, kind=Kind.HARDLINK, target=first)
+                yield self._entry(where, found, kind=EntryType.HARDLINK, target=first)
                 return
             if found.st_nlink > 1:
                 self._seen[identity] = where
@@ -80,7 +80,9 @@ class DirectoryEntries:
         finally:
             os.close(file)
 
-    def _directory(self, directory: int, where: Parts, found: os.stat_result) -> Iterator[Entry]:
+    def _directory(
+        self, directory: int, where: Parts, found: os.stat_result
+    ) -> Iterator[LayerEntry]:
         try:
             opened = same_mount.enter(directory, where[-1])
         except OSError as error:
@@ -100,11 +102,11 @@ class DirectoryEntries:
         found: os.stat_result,
         xattrs: Mapping[str, bytes] | None = None,
         *,
-        kind: Kind | None = None,
+        kind: EntryType | None = None,
         target: str = "",
         body: Body = iter(()),  # noqa: B008  empty, and so for all
-    ) -> Entry:
-        entry = Entry(
+    ) -> LayerEntry:
+        entry = LayerEntry(
             parts=where,
             kind=kind or _KINDS[stat.S_IFMT(found.st_mode)],
             mode=stat.S_IMODE(found.st_mode),

@@ -13,7 +13,7 @@ Parts = tuple[str, ...]
 Body = Iterator[tuple[int, bytes | memoryview]]  # where in the file, and what; holes are left out
 
 
-class Kind(Enum):
+class EntryType(Enum):
     FILE = auto()
     DIRECTORY = auto()
     SYMLINK = auto()
@@ -24,9 +24,9 @@ class Kind(Enum):
     OPAQUE = auto()  # nothing in this directory in the layers below is to be seen
 
 
-class Entry(msgspec.Struct, frozen=True):
+class LayerEntry(msgspec.Struct, frozen=True):
     parts: Parts  # of its name; none: the root itself
-    kind: Kind
+    kind: EntryType
     mode: int = 0o755  # twelve bits
     uid: int = 0
     gid: int = 0

@@ -50,7 +50,7 @@ class ExecSession:
                 return
 
     async def end_input(self) -> None:
-        self._readiness.wake()  # whoever still waits to write finds that it is over
+        self._readiness.wake()  # a writer that still waits finds that it is over
         self._ends.end_input()
 
     def resize(self, size: Size) -> None:

@@ -51,7 +51,7 @@ _MEMORY = ("mode=0755", "size=65536k", "nosuid", "nodev")
 _log = log.get("mooring.oci.host_root")
 
 
-class Part(msgspec.Struct, frozen=True):
+class ProgramDirectory(msgspec.Struct, frozen=True):
     """A directory of programs."""
 
     name: str  # below the root
@@ -62,7 +62,7 @@ class Shown(msgspec.Struct, frozen=True):
     """What a container's own layers are laid over."""
 
     root: Path
-    parts: tuple[Part, ...]
+    parts: tuple[ProgramDirectory, ...]
 
 
 class HostRoot:
@@ -71,7 +71,7 @@ class HostRoot:
     def __init__(
         self, mounts: MountOps, directory: Path, own_paths: Sequence[Path], host: Path = HOST
     ) -> None:
-        """`own_paths` are never shown, whoever may read them."""
+        """`own_paths` are never shown, even if anybody may read them."""
         self._mounts = mounts
         self._directory = directory
         self._own_paths = tuple(Path(os.path.realpath(path)) for path in own_paths)
@@ -130,7 +130,7 @@ class HostRoot:
             put_away(self._mounts, self._directory)
             raise
 
-    def _view(self, name: str) -> Part:
+    def _view(self, name: str) -> ProgramDirectory:
         """Mount what everybody may read of one directory."""
         masks, views = self._directory / "masks" / name, self._directory / "view"
         with refusals(f"write below {self._directory}"):
@@ -148,7 +148,7 @@ class HostRoot:
                     "overlay", target, "overlay", ("ro", f"lowerdir={lower}")
                 )
             )
-        return Part(name, views / name)
+        return ProgramDirectory(name, views / name)
 
     def _mask(self, masks: Path, source: Path) -> None:
         """Make our own data, if it is there, as if it were not: by an overlay's whiteout."""
@@ -161,7 +161,10 @@ class HostRoot:
 
 
 def put_away(mounts: MountOps, directory: Path) -> None:
-    """Unmount all of it, whoever made it. Containers that have it keep it. Raises: HostError."""
+    """Unmount all of it, also what an earlier process made. Containers that have it keep it.
+
+    Raises: HostError.
+    """
     if examine(directory) is PathState.MISSING:
         return
     while mounts.is_mount_point(directory):

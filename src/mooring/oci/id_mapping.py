@@ -27,7 +27,7 @@ from mooring.host.mountinfo import canonical
 from mooring.host.refusal import refusals
 from mooring.host.user_namespace import LENGTH, user_namespace
 from mooring.oci.contract import Bind, RuntimeRefused
-from mooring.oci.records import Place
+from mooring.oci.records import ContainerDirectory
 from mooring.oci.users import User
 
 _OPENING = threading.Lock()  # <open> is not taken away while another container enters it
@@ -46,7 +46,9 @@ _KEPT = {
 class IdMapping:
     """The mapped binds of one container. Every call blocks: it mounts."""
 
-    def __init__(self, mounts: MountOps, place: Place, namespace: int, first: int) -> None:
+    def __init__(
+        self, mounts: MountOps, place: ContainerDirectory, namespace: int, first: int
+    ) -> None:
         self.first_host_id = first
         self._mounts = mounts
         self._place = place
@@ -103,14 +105,14 @@ class IdMapping:
 
 
 @contextmanager
-def mapping(mounts: MountOps, place: Place, first_host_id: int) -> Iterator[IdMapping]:
+def mapping(mounts: MountOps, place: ContainerDirectory, first_host_id: int) -> Iterator[IdMapping]:
     """Raises: HostError when this machine makes no user namespaces."""
     _open(mounts, place, first_host_id)
     with user_namespace(first_host_id) as namespace:
         yield IdMapping(mounts, place, namespace, first_host_id)
 
 
-def _open(mounts: MountOps, place: Place, first_host_id: int) -> None:
+def _open(mounts: MountOps, place: ContainerDirectory, first_host_id: int) -> None:
     opened = place.opened.parent
     with _OPENING, refusals(f"mkdir below {opened}"):
         opened.mkdir(mode=0o711, parents=True, exist_ok=True)
@@ -132,7 +134,7 @@ def check_user(user: User) -> None:
         )
 
 
-def release(mounts: MountOps, place: Place) -> None:
+def release(mounts: MountOps, place: ContainerDirectory) -> None:
     """The container is made: take away what it was made on; blocks.
 
     The directory of its root stays, empty: there the runtime begins whatever it does with it.
@@ -144,7 +146,7 @@ def release(mounts: MountOps, place: Place) -> None:
             mounts.unmount(entry.mount_point)
 
 
-def take_away(mounts: MountOps, place: Place) -> None:
+def take_away(mounts: MountOps, place: ContainerDirectory) -> None:
     """Repeated: nothing. Raises: HostError when something is left."""
     if not place.opened.is_dir():
         return
@@ -158,7 +160,7 @@ def take_away(mounts: MountOps, place: Place) -> None:
             mounts.unmount(opened)
 
 
-def release_layers(mounts: MountOps, place: Place) -> None:
+def release_layers(mounts: MountOps, place: ContainerDirectory) -> None:
     """What lies below `mapped` alone. Repeated: nothing. Raises: HostError."""
     if not place.mapped.is_dir():
         return

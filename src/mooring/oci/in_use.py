@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mooring.oci.index import Image
-from mooring.oci.records import Place
+from mooring.oci.records import ContainerDirectory
 
 _PROC = Path("/proc")
 
@@ -33,7 +33,7 @@ def _recorded(containers: Path) -> Iterator[str]:
     except FileNotFoundError:
         return
     for name in names:
-        record = Place(containers / name).read()
+        record = ContainerDirectory(containers / name).read()
         if record is not None:
             yield record.image_id
 

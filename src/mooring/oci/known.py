@@ -9,17 +9,17 @@ from mooring import log
 from mooring.clock import Clock
 from mooring.errors import HostError
 from mooring.oci import cgroups, process
-from mooring.oci.records import Ended, Place, Record
+from mooring.oci.records import ContainerDirectory, Ended, Record
 
 logger = log.get("mooring.oci.containers")
 
 KILLED = process.SIGNAL_BASE + signal.SIGKILL
 
 
-class Entry:
+class KnownContainer:
     """A container as we know it."""
 
-    def __init__(self, record: Record, place: Place) -> None:
+    def __init__(self, record: Record, place: ContainerDirectory) -> None:
         self.record = record
         self.place = place
         self.lock = asyncio.Lock()  # it is made, started or removed: one at a time
@@ -41,7 +41,7 @@ class Entry:
         return os.path.lexists(self.record.log_path)
 
 
-def conclude(record: Record, place: Place, clock: Clock) -> Ended:
+def conclude(record: Record, place: ContainerDirectory, clock: Clock) -> Ended:
     """How it ended, when its shim is gone; no process of it is left."""
     seen = place.read_exit()
     inner = cgroups.inner_path(record.owner.pod_uid, record.id)

@@ -15,7 +15,7 @@ from mooring.oci import bundle, capabilities, devices, id_mapping, rootfs, secco
 from mooring.oci.contract import Bind, ContainerSpec, RuntimeRefused, SeccompKind
 from mooring.oci.host_root import HostRoot
 from mooring.oci.id_mapping import IdMapping
-from mooring.oci.records import Place, Record
+from mooring.oci.records import ContainerDirectory, Record
 from mooring.oci.runc import RuntimeProgram
 
 ID = re.compile(r"[0-9a-f]{64}")
@@ -34,7 +34,9 @@ class Maker:
         self._seccomp_profiles = seccomp_profiles
         self._capabilities = capabilities.available()
 
-    def prepare(self, spec: ContainerSpec, place: Place, record: Record, joined: int) -> None:
+    def prepare(
+        self, spec: ContainerSpec, place: ContainerDirectory, record: Record, joined: int
+    ) -> None:
         """Make all but the container itself. `joined` is the pid of the one to live with, or 0.
 
         Raises: RuntimeRefused, HostError; what was made so far is left.
@@ -62,7 +64,7 @@ class Maker:
         place.write_config(msgspec.json.encode(bundle.document(spec, around)))
 
     def _mount_root(
-        self, spec: ContainerSpec, place: Place, mapping: IdMapping | None = None
+        self, spec: ContainerSpec, place: ContainerDirectory, mapping: IdMapping | None = None
     ) -> tuple[str, ...]:
         """What of it is a mount of its own. Raises: HostError."""
         if spec.image is None:
@@ -70,13 +72,13 @@ class Maker:
         rootfs.mount(self._mounts, place, spec.image, mapping)
         return ()
 
-    def release(self, place: Place) -> None:
+    def release(self, place: ContainerDirectory) -> None:
         """The container is made. Raises: HostError."""
         id_mapping.release(self._mounts, place)
 
     def _look_around(
-        self, spec: ContainerSpec, place: Place, joined: int, parts: tuple[str, ...]
-    ) -> bundle.Surroundings:
+        self, spec: ContainerSpec, place: ContainerDirectory, joined: int, parts: tuple[str, ...]
+    ) -> bundle.BundleContext:
         is_privileged = spec.privileges.is_privileged
         has_own_users = spec.confinement.first_host_id is not None
         user = users.resolve(spec.user, users.read_accounts(place.rootfs))
@@ -85,7 +87,7 @@ class Maker:
         wanted = devices.merged([devices.look_up(device) for device in spec.devices])
         paths = {node.path for node in wanted}
         of_host = devices.of_host() if is_privileged else ()
-        return bundle.Surroundings(
+        return bundle.BundleContext(
             rootfs=place.open_rootfs if has_own_users else place.rootfs,
             user=user,
             capabilities=self._capabilities,

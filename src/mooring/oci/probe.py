@@ -112,7 +112,7 @@ def _write_bundle(place: Path, id: str, *, is_v2: bool) -> None:
         log_path=place / "log",
         limits=Limits(cpu_shares=2, cpu_quota=100_000, memory=64 * 1024 * 1024, pids=64),
     )
-    around = bundle.Surroundings(
+    around = bundle.BundleContext(
         rootfs=rootfs,
         user=User(0, 0, (0,)),
         capabilities=capabilities.available(),
@@ -137,7 +137,7 @@ class _Features(msgspec.Struct, frozen=True, rename="camel"):
 async def _with_features(program: RuntimeProgram) -> RuntimeProgram:
     """What else the runtime can do; one that does not say, for it is too old, is taken to do less.
 
-    Filtering system calls is as old as the runtimes: whoever is built for that says so with its
+    Filtering system calls is as old as the runtimes: one that is built for that says so with its
     version.
     """
     runtime = str(program.path)

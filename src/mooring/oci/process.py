@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 
 class Child:
-    """A program that was started here. Whoever starts it waits for it, or closes it."""
+    """A program that was started here. The caller that starts it waits for it, or closes it."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.pid = process.pid

@@ -1,4 +1,4 @@
-"""What is kept on disk of a container, so that it is found again by whoever comes after us.
+"""What is kept on disk of a container, so that it is found again after a restart.
 
     <containers>/<id>/record.json   who it belongs to, and how it ended
                       config.json   the bundle's document, for the runtime
@@ -47,7 +47,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     ended: Ended | None = None
 
 
-class Place:
+class ContainerDirectory:
     """The files of one container. `opened` is where others may pass through: see id_mapping.py."""
 
     def __init__(self, directory: Path, opened: Path | None = None) -> None:

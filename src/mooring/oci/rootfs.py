@@ -21,9 +21,9 @@ from mooring.host.mountinfo import kernel_version
 from mooring.host.refusal import reason, refusals
 from mooring.oci import id_mapping
 from mooring.oci.contract import StoredImage
-from mooring.oci.host_root import HostRoot, Part, opened
+from mooring.oci.host_root import HostRoot, ProgramDirectory, opened
 from mooring.oci.id_mapping import IdMapping
-from mooring.oci.records import Place
+from mooring.oci.records import ContainerDirectory
 
 _log = log.get("mooring.oci.rootfs")
 
@@ -33,7 +33,10 @@ _UPPER, _WORK = "upper-", "work-"  # of a part of the host's root, before its na
 
 
 def mount(
-    mounts: MountOps, place: Place, image: StoredImage, mapping: IdMapping | None = None
+    mounts: MountOps,
+    place: ContainerDirectory,
+    image: StoredImage,
+    mapping: IdMapping | None = None,
 ) -> None:
     """Make the container's root file system appear at `place.rootfs`.
 
@@ -44,7 +47,7 @@ def mount(
 
 
 def mount_host(
-    mounts: MountOps, place: Place, host: HostRoot, mapping: IdMapping | None = None
+    mounts: MountOps, place: ContainerDirectory, host: HostRoot, mapping: IdMapping | None = None
 ) -> tuple[str, ...]:
     """The same, of what the host offers; its parts that are mounts of their own are told.
 
@@ -61,7 +64,7 @@ def mount_host(
         return tuple(f"/{part.name}" for part in shown.parts)
 
 
-def _lay_part(mounts: MountOps, place: Place, part: Part) -> None:
+def _lay_part(mounts: MountOps, place: ContainerDirectory, part: ProgramDirectory) -> None:
     work = place.directory / f"{_WORK}{part.name}"
     laid = Laid((part.layer,), _upper(place, part), work, place.rootfs / part.name)
     try:
@@ -74,14 +77,14 @@ def _lay_part(mounts: MountOps, place: Place, part: Part) -> None:
         _show_part(mounts, place, part)
 
 
-def _show_part(mounts: MountOps, place: Place, part: Part) -> None:
+def _show_part(mounts: MountOps, place: ContainerDirectory, part: ProgramDirectory) -> None:
     upper = _upper(place, part)
     with refusals(f"mkdir {upper}"):
         upper.mkdir(exist_ok=True)  # it tells that something is mounted
     mounts.bind(part.layer, place.rootfs / part.name, ("ro",))
 
 
-def _upper(place: Place, part: Part) -> Path:
+def _upper(place: ContainerDirectory, part: ProgramDirectory) -> Path:
     return place.directory / f"{_UPPER}{part.name}"
 
 
@@ -95,7 +98,9 @@ class Laid(msgspec.Struct, frozen=True):
     owner: int = 0  # of the root directory, on the host
 
 
-def _root_of(place: Place, layers: tuple[Path, ...], mapping: IdMapping | None) -> Laid:
+def _root_of(
+    place: ContainerDirectory, layers: tuple[Path, ...], mapping: IdMapping | None
+) -> Laid:
     owner = 0 if mapping is None else mapping.first_host_id
     return Laid(layers, place.upper, place.work, place.rootfs, owner)
 
@@ -137,7 +142,7 @@ def show(mounts: MountOps, image: StoredImage, target: Path) -> None:
         mounts.mount("overlay", target, "overlay", ("ro", f"lowerdir={':'.join(named)}"))
 
 
-def take_away(mounts: MountOps, place: Place) -> None:
+def take_away(mounts: MountOps, place: ContainerDirectory) -> None:
     """Unmount it, and remove all that the container wrote, and all that is kept of it.
 
     Repeated: nothing. Raises: HostError when something is left.

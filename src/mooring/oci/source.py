@@ -42,7 +42,7 @@ class Wish(msgspec.Struct, frozen=True):
     wrote: Callable[[int], None]  # told how many bytes were just unpacked
 
 
-class Source(msgspec.Struct, frozen=True):
+class ImportSource(msgspec.Struct, frozen=True):
     """An image to be."""
 
     what: str  # for people
@@ -53,14 +53,14 @@ class Source(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def opened(path: Path, wish: Wish) -> Iterator[Source]:
+def opened(path: Path, wish: Wish) -> Iterator[ImportSource]:
     """Recognise what is at `path`. Raises: ImageRefused, OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):
             found = _find_image(DirectoryFiles(descriptor), wish)
-            root = Source("root file system", (DirectoryLayer(descriptor),))
+            root = ImportSource("root file system", (DirectoryLayer(descriptor),))
             yield _checked(found or root, wish)
         elif not stat.S_ISREG(mode):
             raise ImageRefused("it is neither a file nor a directory")
@@ -69,20 +69,20 @@ def opened(path: Path, wish: Wish) -> Iterator[Source]:
                 yield _checked(source, wish)
         else:
             found = _find_image(TarFiles(descriptor), wish)
-            root = Source("root file system", (RootLayer(_whole(descriptor)),))
+            root = ImportSource("root file system", (RootLayer(_whole(descriptor)),))
             yield _checked(found or root, wish)
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def _opened_compressed(descriptor: int, wish: Wish) -> Iterator[Source]:
+def _opened_compressed(descriptor: int, wish: Wish) -> Iterator[ImportSource]:
     """Unpacked, it is a root file system already, or a directory with images in it."""
     made = make(RootLayer(_whole(descriptor)), wish.scratch, wish.wrote)
     root = os.open(wish.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         found = _find_image(DirectoryFiles(root), wish)
-        yield found or Source("root file system", (MadeLayer(wish.scratch, made),))
+        yield found or ImportSource("root file system", (MadeLayer(wish.scratch, made),))
     finally:
         os.close(root)
 
@@ -91,7 +91,7 @@ def _whole(descriptor: int) -> Blob:
     return Blob(lambda: os.dup(descriptor), 0, os.fstat(descriptor).st_size)
 
 
-def _checked(source: Source, wish: Wish) -> Source:
+def _checked(source: ImportSource, wish: Wish) -> ImportSource:
     digest = wish.name.digest
     if digest and not source.digests:
         raise ImageRefused(
@@ -102,7 +102,7 @@ def _checked(source: Source, wish: Wish) -> Source:
     return source
 
 
-def _find_image(files: Files, wish: Wish) -> Source | None:
+def _find_image(files: Files, wish: Wish) -> ImportSource | None:
     if find_file(files, manifest.LAYOUT) and find_file(files, manifest.INDEX):
         return _from_layout(files, wish)
     saved = _find_saved(files)
@@ -120,7 +120,7 @@ def _find_saved(files: Files) -> tuple[Saved, ...]:
         return ()
 
 
-def _from_layout(files: Files, wish: Wish) -> Source:
+def _from_layout(files: Files, wish: Wish) -> ImportSource:
     index = manifest.read(get_document(files, manifest.INDEX), Manifest, manifest.INDEX)
     chosen = manifest.pick_top(index.manifests or (), wish.name, wish.architecture)
     digests = [chosen.digest]
@@ -140,10 +140,10 @@ def _from_layout(files: Files, wish: Wish) -> Source:
         BlobLayer(_sized(files, layer), layer.digest, digest)
         for layer, digest in zip(described.layers, configuration.diff_ids, strict=True)
     )
-    return Source("OCI layout", layers, _id(document), configuration, tuple(digests))
+    return ImportSource("OCI layout", layers, _id(document), configuration, tuple(digests))
 
 
-def _from_docker(files: Files, saved: tuple[Saved, ...], wish: Wish) -> Source:
+def _from_docker(files: Files, saved: tuple[Saved, ...], wish: Wish) -> ImportSource:
     image = manifest.pick_saved(saved, wish.name)
     document = get_document(files, image.config)
     configuration = manifest.read(document, Configuration, "configuration")
@@ -152,7 +152,7 @@ def _from_docker(files: Files, saved: tuple[Saved, ...], wish: Wish) -> Source:
         BlobLayer(get_file(files, path), "", digest)
         for path, digest in zip(image.layers, configuration.diff_ids, strict=True)
     )
-    return Source("docker archive", layers, _id(document), configuration)
+    return ImportSource("docker archive", layers, _id(document), configuration)
 
 
 def _id(configuration: bytes) -> str:

@@ -3,7 +3,7 @@
     images.json        which there are (index.py)
     layers/<digest>/   files of a layer, as overlay takes them; never changed once they are there
     tmp/               what is being made
-    lock               held by whoever changes any of it
+    lock               held while any of it is changed
 
 An image is there from the moment that `images.json` names it, and all of it is on disk before. Who
 is killed before that leaves rubbish in `tmp` and `layers`, which the next change sweeps away.
@@ -33,8 +33,7 @@ from mooring.oci.layer import Layer, MadeLayer
 from mooring.oci.manifest import architecture_of
 from mooring.oci.reference import Reference, parse
 from mooring.oci.refused import ImageRefused, shown
-from mooring.oci.size import human_size, plural
-from mooring.oci.source import Source, Wish, opened
+from mooring.oci.source import ImportSource, Wish, opened
 
 Say = Callable[[str], None]
 _Stamp = tuple[int, int, int]
@@ -43,6 +42,7 @@ _log = log.get("mooring.oci.store")
 
 _PRIVATE = 0o700
 _TOLD_EVERY = 256 << 20  # bytes
+_UNITS = ("B", "kB", "MB", "GB", "TB")
 _SCRATCH = "source"
 _DRAFT = "images.json"
 _NO_SUCH = "there is no such image; `mooring image ls` shows those there are"
@@ -190,7 +190,9 @@ class ImageStore:
             directory = self._new_directory(str(number))
             result = layers.make(layer, directory, progress)
         unpacked, digest = result.unpacked, _digits(result.digest)
-        without = f", without {plural(unpacked.devices, 'device node')}" if unpacked.devices else ""
+        without = (
+            f", without {_plural(unpacked.devices, 'device node')}" if unpacked.devices else ""
+        )
         progress.say(f"layer {number}: {human_size(unpacked.size)}{without}")
         if digest not in before.layers:
             made[digest] = StoredLayer(unpacked.size, unpacked.hides_below)
@@ -255,8 +257,8 @@ def _take(lock: int, say: Say) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
-def _description(image: Source, wish: Wish) -> str:
-    said = f"{image.what}, {plural(len(image.layers), 'layer')}"
+def _description(image: ImportSource, wish: Wish) -> str:
+    said = f"{image.what}, {_plural(len(image.layers), 'layer')}"
     meant = image.configuration.architecture
     if meant in ("", wish.architecture):
         return said
@@ -275,3 +277,15 @@ def _names_meant(reference: str, found: StoredImage) -> tuple[str, ...]:
     except ImageRefused:
         return found.names
     return (name,) if name in found.names else found.names
+
+
+def human_size(count: int) -> str:
+    """Three digits and a unit of a thousand, as docker shows sizes: `4.26MB`."""
+    size, unit = float(count), 0
+    while size >= 999.5 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.3g}{_UNITS[unit]}"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -72,7 +72,7 @@ class Stream:
             count -= len(some)
 
     def drain(self) -> None:
-        """Read to the end, for whoever hashes on the way."""
+        """Read to the end, for a reader that hashes on the way."""
         while self.some(PIECE):
             pass
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from mooring.oci.entry import Body, Entry, Kind, split_name
+from mooring.oci.entry import Body, EntryType, LayerEntry, split_name
 from mooring.oci.refused import ImageRefused, shown
 from mooring.oci.stream import PIECE, Reader
 
@@ -27,17 +27,17 @@ _TIME = re.compile(r"(-?)([0-9]{1,20})(?:\.([0-9]*))?")
 _EMPTY = bytes(BLOCK)
 
 _KINDS = {
-    b"0": Kind.FILE,
-    b"\0": Kind.FILE,
-    b"7": Kind.FILE,  # contiguous: a wish that nobody grants
-    b"S": Kind.FILE,  # sparse, as old GNU tar has it
-    b"1": Kind.HARDLINK,
-    b"2": Kind.SYMLINK,
-    b"3": Kind.DEVICE,
-    b"4": Kind.DEVICE,
-    b"5": Kind.DIRECTORY,
-    b"D": Kind.DIRECTORY,  # with a list of its files, from an incremental backup
-    b"6": Kind.FIFO,
+    b"0": EntryType.FILE,
+    b"\0": EntryType.FILE,
+    b"7": EntryType.FILE,  # contiguous: a wish that nobody grants
+    b"S": EntryType.FILE,  # sparse, as old GNU tar has it
+    b"1": EntryType.HARDLINK,
+    b"2": EntryType.SYMLINK,
+    b"3": EntryType.DEVICE,
+    b"4": EntryType.DEVICE,
+    b"5": EntryType.DIRECTORY,
+    b"D": EntryType.DIRECTORY,  # with a list of its files, from an incremental backup
+    b"6": EntryType.FIFO,
 }
 _OF_ALL = b"g"  # a pax header for all entries that follow: comments, in practice
 _LABEL = b"V"
@@ -94,7 +94,7 @@ class _Data:
         self._reader.skip(self.left)
 
 
-def entries(reader: Reader) -> Iterator[Entry]:
+def entries(reader: Reader) -> Iterator[LayerEntry]:
     """All entries of an archive, in its order. What is left of a body is skipped.
 
     Raises: ImageRefused when it is no tar archive, is cut short, or says what cannot be.
@@ -112,7 +112,7 @@ def entries(reader: Reader) -> Iterator[Entry]:
                     f"{shown(header.name())} is of type {header.type!r}, which is not understood"
                 )
             size = _size(header, special.pax)
-            has_data = kind is Kind.FILE or header.type == b"D"
+            has_data = kind is EntryType.FILE or header.type == b"D"
             data = _Data(reader, size if has_data else 0)
             yield _entry(header, kind, special, data, reader)
             data.skip()
@@ -154,21 +154,23 @@ def _read_special(header: _Header, reader: Reader, special: _Special) -> None:
         special.pax = _pax_records(content)
 
 
-def _entry(header: _Header, kind: Kind, special: _Special, data: _Data, reader: Reader) -> Entry:
+def _entry(
+    header: _Header, kind: EntryType, special: _Special, data: _Data, reader: Reader
+) -> LayerEntry:
     pax, block = special.pax, header.block
     name = special.long_name if special.long_name is not None else header.name()
     name = _pax_text(pax, "path", name)
     size = data.left
     segments: Segments = ((0, size),)
-    if kind is Kind.FILE and header.type == b"S":
+    if kind is EntryType.FILE and header.type == b"S":
         size, segments = _old_gnu_sparse(block, data, reader)
-    elif kind is Kind.FILE and any(key.startswith(_SPARSE) for key in pax):
+    elif kind is EntryType.FILE and any(key.startswith(_SPARSE) for key in pax):
         name = _pax_text(pax, f"{_SPARSE}name", name)
         size, segments = _pax_sparse(pax, data)
-    if kind is Kind.FILE and name.endswith("/"):
-        kind = Kind.DIRECTORY  # as it was written before directories had a type
+    if kind is EntryType.FILE and name.endswith("/"):
+        kind = EntryType.DIRECTORY  # as it was written before directories had a type
     link = special.long_link if special.long_link is not None else _text(block[157:257])
-    return Entry(
+    return LayerEntry(
         parts=split_name(name),
         kind=kind,
         mode=_unsigned(block[100:108]) & 0o7777,
@@ -180,7 +182,7 @@ def _entry(header: _Header, kind: Kind, special: _Special, data: _Data, reader: 
             key.removeprefix(_XATTR): value for key, value in pax.items() if key.startswith(_XATTR)
         },
         size=size,
-        body=data.chunks(segments) if kind is Kind.FILE else iter(()),
+        body=data.chunks(segments) if kind is EntryType.FILE else iter(()),
     )
 
 

@@ -27,7 +27,7 @@ import msgspec
 
 from mooring.host import no_follow, tree
 from mooring.host.refusal import reason
-from mooring.oci.entry import Entry, Kind, Parts, split_name
+from mooring.oci.entry import EntryType, LayerEntry, Parts, split_name
 from mooring.oci.refused import ImageRefused
 
 OPAQUE = "trusted.overlay.opaque"
@@ -46,7 +46,9 @@ class Unpacked(msgspec.Struct, frozen=True):
     hides_below: bool  # the root itself is opaque, which overlay does not look at
 
 
-def unpack(entries: Iterable[Entry], directory: Path, wrote: Callable[[int], None]) -> Unpacked:
+def unpack(
+    entries: Iterable[LayerEntry], directory: Path, wrote: Callable[[int], None]
+) -> Unpacked:
     """Make what `entries` say in `directory`, in their order; `wrote` is told every few bytes.
 
     Before: `directory` is empty, and nobody else's.
@@ -82,13 +84,13 @@ class _Making:
         self._size = 0
         self._hides_below = False
 
-    def put(self, entry: Entry) -> None:
+    def put(self, entry: LayerEntry) -> None:
         try:
-            if entry.kind is Kind.OPAQUE:
+            if entry.kind is EntryType.OPAQUE:
                 self._hide_below(self._resolved(entry.parts))
             elif entry.parts:
                 self._put((*self._resolved(entry.parts[:-1]), entry.parts[-1]), entry)
-            elif entry.kind is Kind.DIRECTORY:
+            elif entry.kind is EntryType.DIRECTORY:
                 self._own_directory((), entry)
             else:
                 raise ImageRefused("an entry that is no directory takes the place of the root")
@@ -107,25 +109,25 @@ class _Making:
         while self._open:
             os.close(self._open.popitem()[1])
 
-    def _put(self, where: Parts, entry: Entry) -> None:
+    def _put(self, where: Parts, entry: LayerEntry) -> None:
         match entry.kind:
-            case Kind.FILE:
+            case EntryType.FILE:
                 self._put_file(where, entry)
-            case Kind.DIRECTORY:
+            case EntryType.DIRECTORY:
                 self._put_directory(where, entry)
-            case Kind.SYMLINK:
+            case EntryType.SYMLINK:
                 at = self._make(where, lambda name, fd: os.symlink(entry.target, name, dir_fd=fd))
                 _own(at, where[-1], entry)
-            case Kind.FIFO:
+            case EntryType.FIFO:
                 at = self._make(where, lambda name, fd: os.mkfifo(name, 0o600, dir_fd=fd))
                 _own(at, where[-1], entry)
-            case Kind.HARDLINK:
+            case EntryType.HARDLINK:
                 self._put_hard_link(where, entry)
-            case Kind.DEVICE:
+            case EntryType.DEVICE:
                 self._left_out.add(where)
-            case Kind.WHITEOUT:
+            case EntryType.WHITEOUT:
                 self._put_whiteout(where)
-            case Kind.OPAQUE:
+            case EntryType.OPAQUE:
                 self._hide_below(where)
 
     def _hide_below(self, where: Parts) -> None:
@@ -134,7 +136,7 @@ class _Making:
         else:
             self._hides_below = True
 
-    def _put_file(self, where: Parts, entry: Entry) -> None:
+    def _put_file(self, where: Parts, entry: LayerEntry) -> None:
         file = -1
 
         def create(name: str, directory: int) -> None:
@@ -160,7 +162,7 @@ class _Making:
         finally:
             os.close(file)
 
-    def _put_directory(self, where: Parts, entry: Entry) -> None:
+    def _put_directory(self, where: Parts, entry: LayerEntry) -> None:
         try:
             os.mkdir(where[-1], 0o700, dir_fd=self._directory(where[:-1]))
         except FileExistsError:
@@ -182,14 +184,14 @@ class _Making:
         parent, name = self._directory(where[:-1]), where[-1]
         os.close(no_follow.make_directory(parent, name, 0o755))
 
-    def _own_directory(self, where: Parts, entry: Entry) -> None:
+    def _own_directory(self, where: Parts, entry: LayerEntry) -> None:
         made = self._directory(where)
         os.fchown(made, entry.uid, entry.gid)
         os.fchmod(made, entry.mode)
         _set_xattrs(made, entry)
         self._times[where] = entry.mtime_ns
 
-    def _put_hard_link(self, where: Parts, entry: Entry) -> None:
+    def _put_hard_link(self, where: Parts, entry: LayerEntry) -> None:
         wanted = split_name(entry.target)
         if not wanted:
             raise ImageRefused(f"{entry.name} is a hard link to the root")
@@ -293,15 +295,15 @@ class _Making:
             return no_follow.open_directory(found, where[-1])
 
 
-def _own(directory: int, name: str, entry: Entry) -> None:
+def _own(directory: int, name: str, entry: LayerEntry) -> None:
     """Owner, mode and time of what is neither file nor directory."""
     os.chown(name, entry.uid, entry.gid, dir_fd=directory, follow_symlinks=False)
-    if entry.kind is not Kind.SYMLINK:
+    if entry.kind is not EntryType.SYMLINK:
         no_follow.change_mode(directory, name, entry.mode)
     os.utime(name, ns=(entry.mtime_ns, entry.mtime_ns), dir_fd=directory, follow_symlinks=False)
 
 
-def _set_xattrs(descriptor: int, entry: Entry) -> None:
+def _set_xattrs(descriptor: int, entry: LayerEntry) -> None:
     for name, value in entry.xattrs.items():
         if not is_kept(name):
             continue

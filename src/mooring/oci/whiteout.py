@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from mooring.oci.entry import Entry, Kind
+from mooring.oci.entry import EntryType, LayerEntry
 from mooring.oci.refused import ImageRefused
 
 _PREFIX = ".wh."
@@ -16,21 +16,21 @@ _OPAQUE = ".wh..wh..opq"
 _OWN = ".wh..wh."  # files that AUFS kept for itself
 
 
-def read_as_layer(entries: Iterable[Entry]) -> Iterator[Entry]:
+def read_as_layer(entries: Iterable[LayerEntry]) -> Iterator[LayerEntry]:
     """The same entries, with whiteouts as what they mean. Raises: ImageRefused."""
     for entry in entries:
         name = entry.parts[-1] if entry.parts else ""
         if not name.startswith(_PREFIX):
             yield entry
         elif name == _OPAQUE:
-            yield msgspec.structs.replace(entry, parts=entry.parts[:-1], kind=Kind.OPAQUE)
+            yield msgspec.structs.replace(entry, parts=entry.parts[:-1], kind=EntryType.OPAQUE)
         elif not name.startswith(_OWN):
             yield _whiteout(entry, name.removeprefix(_PREFIX))
 
 
-def _whiteout(entry: Entry, hidden: str) -> Entry:
+def _whiteout(entry: LayerEntry, hidden: str) -> LayerEntry:
     if hidden in ("", ".", ".."):
         raise ImageRefused(f"a whiteout hides nothing that has a name: {entry.name}")
     return msgspec.structs.replace(
-        entry, parts=(*entry.parts[:-1], hidden), kind=Kind.WHITEOUT, xattrs={}
+        entry, parts=(*entry.parts[:-1], hidden), kind=EntryType.WHITEOUT, xattrs={}
     )

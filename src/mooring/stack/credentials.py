@@ -7,9 +7,9 @@ import yaml
 
 from mooring import log
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
-from mooring.apiserver.auth.private_file import find_private
 from mooring.apiserver.auth.tokens import FIXED_ROLES, NODE_PREFIX, Token, open_role_tokens
 from mooring.errors import UsageError
+from mooring.host.private_file import find_private
 
 _log = log.get("mooring.stack")
 

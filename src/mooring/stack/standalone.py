@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
     from mooring.controllers.options import Recycling  # other roles do not load the controllers
     from mooring.driver.settings import DriverSettings
+    from mooring.node.options import NodeOptions
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.release import Release
     from mooring.sidecars.role import Leases
-    from mooring.stack.pods import Terms
 
 Build = Callable[[Loops], Awaitable[Role]]
 
@@ -100,26 +100,27 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     run_standalone(Candidate(role.NAME, "mooring scheduler is running", build), wanted, say)
 
 
-def run_node(
-    wanted: Standalone, say: Say, name: str, root_dir: Path | None, terms: "Terms"
-) -> None:
-    """This machine as the node `name`, with its pods' volumes below `root_dir`.
+def run_node(wanted: Standalone, say: Say, root_dir: Path | None, options: "NodeOptions") -> None:
+    """This machine as a node, with its pods' volumes below `root_dir`.
 
     None: where `mooring up` has them when it is not told of a data directory.
     """
-    from mooring.stack.node import NodeRole, build_node, place_of, root_of
+    from mooring.host.mount import Mounts
+    from mooring.node import role
+    from mooring.node.home import take_home
+    from mooring.node.root import held_root
 
     endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
     cluster = {"authority": endpoint.trust.authority, "api_server": endpoint.server}
-    terms = msgspec.structs.replace(terms, **cluster)
-    with place_of(name, root_dir or root_of(default_data_dir(), None)) as place:
+    options = msgspec.structs.replace(options, **cluster)
+    home = root_dir or take_home(default_data_dir(), Mounts())
+    with held_root(options.name, home) as root:
 
         async def build(loops: Loops) -> Role:
-            return await build_node(loops.client, loops.clock, loops.chance, place, terms)
+            return role.build(loops, root, options, await role.read_machine(root))
 
-        run_standalone(
-            Candidate(NodeRole.name, f"mooring node {name} is running", build), wanted, say
-        )
+        greeting = f"mooring node {options.name} is running"
+        run_standalone(Candidate(role.NAME, greeting, build), wanted, say)
 
 
 def run_sidecars(

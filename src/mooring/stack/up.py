@@ -15,7 +15,6 @@ import uvloop
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
-from mooring.apiserver.auth.private_file import make_private_directory
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER, SIDECARS, User, node_user
 from mooring.apiserver.server import Address, Running, running
@@ -25,6 +24,7 @@ from mooring.errors import UsageError
 from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
+from mooring.host.private_file import make_private_directory
 from mooring.reconcile.merged_metrics import MergedMetrics
 from mooring.reconcile.role import Role, Troubled
 from mooring.stack.config import LOOPBACK, Config
@@ -34,8 +34,9 @@ from mooring.stack.process import run_until, sparing, stop_asked
 
 if TYPE_CHECKING:
     from mooring.driver.role import Bundled
+    from mooring.node.role import NodeRole
+    from mooring.node.root import NodeRoot
     from mooring.reconcile.elected import Build
-    from mooring.stack.node import Place
 
 Say = Callable[[str], None]
 
@@ -88,9 +89,9 @@ async def _everything(config: Config, say: Say) -> None:
     stop = stop_asked()
     async with serving(config, say) as server:
         with ExitStack() as held:
-            place = await in_thread(held.enter_context, node_place(config))
-            driver = await in_thread(held.enter_context, bundled(config, place))
-            await _run_roles(stop, server, await build_roles(config, server, place, driver))
+            root = await in_thread(held.enter_context, node_root(config))
+            driver = await in_thread(held.enter_context, bundled(config, root))
+            await _run_roles(stop, server, await build_roles(config, server, root, driver))
 
 
 async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
@@ -109,33 +110,36 @@ async def _run_all(stop: asyncio.Event, roles: Sequence[Role]) -> None:
 
 
 @contextmanager
-def node_place(config: Config) -> "Iterator[Place | None]":
-    """Where the node of this process is; None when there is to be none."""
+def node_root(config: Config) -> "Iterator[NodeRoot | None]":
+    """The root directory of this process's node; None when there is to be none."""
     if not config.node_name:
         yield None
         return
-    from mooring.stack.node import place_of, root_of
+    from mooring.host.mount import Mounts
+    from mooring.node.home import take_home
+    from mooring.node.root import held_root
 
-    with place_of(config.node_name, root_of(config.data_dir, config.root_dir)) as place:
-        yield place
+    home = take_home(config.data_dir, Mounts(), config.root_dir)
+    with held_root(config.node_name, home) as root:
+        yield root
 
 
 @contextmanager
-def bundled(config: Config, place: "Place | None") -> "Iterator[Bundled | None]":
+def bundled(config: Config, root: "NodeRoot | None") -> "Iterator[Bundled | None]":
     """The bundled driver; None where nothing can be mounted."""
-    if place is None or place.cannot:
+    if root is None or root.cannot:
         yield None
         return
     from mooring.driver.role import bundled_driver
 
-    with bundled_driver(place.name, config.driver_state, place.layout) as driver:
+    with bundled_driver(config.node_name, config.driver_state, root.layout) as driver:
         yield driver
 
 
 async def build_roles(
     config: Config,
     server: Running,
-    place: "Place | None" = None,
+    root: "NodeRoot | None" = None,
     driver: "Bundled | None" = None,
 ) -> Sequence[Role]:
     """All roles of one process. What somebody runs in another process waits here for its lease."""
@@ -153,7 +157,7 @@ async def build_roles(
     except OSError as error:
         raise UsageError(f"cannot make {config.volumes}: {error.strerror}") from error
     temporary = Path(tempfile.gettempdir())
-    ours = (config.data_dir.resolve(), *(() if place is None else (place.layout.root,)))
+    ours = (config.data_dir.resolve(), *(() if root is None else (root.layout.root,)))
     host_path = DataDirectoryVolumes(config.volumes, ours, temporary)
     options = Options(host_path)
     identity = _identity(server)
@@ -168,23 +172,13 @@ async def build_roles(
         elected(controllers.NAME, CONTROLLERS, lambda loops: controllers.build(loops, options)),
         elected(scheduling.NAME, SCHEDULER, scheduling.build),
     ]
-    if place is not None:
+    if root is not None:
         from mooring.reconcile.lease import BESIDE_THE_SERVER
         from mooring.reconcile.loops import Loops
         from mooring.sidecars.options import SidecarOptions
         from mooring.sidecars.role import Leases, SidecarsRole
-        from mooring.stack.node import build_node
-        from mooring.stack.pods import Terms
 
-        terms = Terms(
-            host_rootfs=config.host_rootfs,
-            hidden=ours,
-            authority=server.pki.ca_certificate,
-            api_server=reachable(server).url,
-            seccomp_default=config.seccomp_default,
-            allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
-        )
-        node = await build_node(_client_of_node(server, place.name), clock, chance, place, terms)
+        node = await _build_node(config, server, root, ours)
         client = _client_of(server, SIDECARS)
         loops = Loops(SidecarsRole.name, client, clock, chance, informers)
         leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER)
@@ -197,6 +191,33 @@ async def build_roles(
 
         roles.append(DriverRole(_client_of(server, SIDECARS), clock, driver))
     return roles
+
+
+async def _build_node(
+    config: Config, server: Running, root: "NodeRoot", hidden: tuple[Path, ...]
+) -> "NodeRole":
+    await in_thread(_load_node)
+    from mooring.node import role
+    from mooring.node.options import NodeOptions
+    from mooring.reconcile.loops import Loops
+
+    options = NodeOptions(
+        config.node_name,
+        host_rootfs=config.host_rootfs,
+        hidden=hidden,
+        authority=server.pki.ca_certificate,
+        api_server=reachable(server).url,
+        seccomp_default=config.seccomp_default,
+        allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
+    )
+    client = _client_of_node(server, config.node_name)
+    loops = Loops(role.NAME, client, RealClock(), random.SystemRandom())
+    return role.build(loops, root, options, await role.read_machine(root))
+
+
+def _load_node() -> None:
+    """In a thread: it takes half a second, and the server answers requests meanwhile."""
+    import mooring.node.role  # noqa: F401
 
 
 def _identity(server: Running) -> str:

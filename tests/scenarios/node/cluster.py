@@ -6,7 +6,7 @@ a directory of the test and mounts in memory.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -16,7 +16,7 @@ import msgspec
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import node_user
-from mooring.client.contract import Client, T
+from mooring.client.contract import EVERYTHING, Client, Listing, Scope, T
 from mooring.client.local import LocalClient
 from mooring.model.claim import Claim
 from mooring.model.document import Doc
@@ -24,17 +24,21 @@ from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
 from mooring.model.volume_use import VolumeUse
-from mooring.node.objects import ApiObjects
+from mooring.node.context import NodeContext
+from mooring.node.kubelet import Kubelet, Restart, node_environment
 from mooring.node.own_node import WatchedNode
-from mooring.node.pod_directory import PodDirectories
-from mooring.node.pod_life import Containers, NoContainers, PodLives
-from mooring.node.pods.container_spec import PodVolumes
-from mooring.node.rebuild import confirm, rebuild
+from mooring.node.pod_runtime import PodRuntime
+from mooring.node.pod_workers import PodWorkers
+from mooring.node.pods.contract import PodContainers, PodVolumes
+from mooring.node.pods.no_runtime import NoContainers
+from mooring.node.reconstruct import Reconstructed, reconstruct
+from mooring.node.root import NodeRoot
 from mooring.node.run import NodeVolumes
+from mooring.node.server.paths import FindPod
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import Registry, built_in
 from mooring.plugins.volume_host import Host
-from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.mounts import FakeMounts
 from tests.fakes.objects import CLAIMS, DEFAULT, NODES, PODS, VOLUMES, a_claim, a_node, a_volume
@@ -48,8 +52,6 @@ CLOUD = "example.com/cloud"
 SCRATCH = "example.com/scratch"
 FILES = "example.com/files"
 ADDRESS = "10.0.0.7"
-
-Running = Coroutine[Any, Any, None]
 
 
 class MoodyCloud(FakeCloudDisk):
@@ -92,6 +94,7 @@ class Grumpy(Mortal):
     refusals: list[Exception]
     outages: list[Exception]
     may_read: asyncio.Event
+    lists_pods: bool = True
     reads: int = 0  # of claims
 
     async def get(self, kind: type[T], key: Key) -> T:
@@ -102,15 +105,37 @@ class Grumpy(Mortal):
                 raise self.outages.pop(0)
         return await super().get(kind, key)
 
+    async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
+        if kind is Pod and not self.lists_pods:
+            await asyncio.get_running_loop().create_future()
+        return await super().list(kind, scope)
+
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
         if self.refusals:
             raise self.refusals.pop(0)
         await super().delete(seen, grace_seconds=grace_seconds)
 
 
+class FakePodRuntime:
+    """`PodRuntime` with these containers; nobody is served."""
+
+    def __init__(self, containers: PodContainers, run: Callable[[], Awaitable[None]]) -> None:
+        self.containers = containers
+        self._run = run
+
+    def serve(self, find_pod: FindPod) -> None:
+        pass
+
+    async def loaded(self) -> None:
+        pass
+
+    async def run(self) -> None:
+        await self._run()
+
+
 class RunningNode(msgspec.Struct, frozen=True):
     volumes: NodeVolumes
-    lives: PodLives
+    workers: PodWorkers
     client: Grumpy
     own_node: WatchedNode
 
@@ -133,55 +158,59 @@ class Cluster(binding.Cluster):
         self,
         *,
         real: bool = False,
-        found: Callable[[NodeVolumes], None] | None = None,
-        is_rebuilt: bool = True,
-        with_lives: bool = True,
+        found: Callable[[NodeContext], None] | None = None,
+        is_reconstructed: bool = True,
+        with_workers: bool = True,
     ) -> AsyncIterator[RunningNode]:
-        """With the rights of a node, and no others.
+        """With the rights of a node, and no others; built and started as a process does it.
 
-        `found` plays what is read back of played volumes; without `is_rebuilt` that never ends.
-        Without `with_lives` nobody but the test looks after pods.
+        `found` plays what is read back of played volumes, which never ends without
+        `is_reconstructed`. Without `with_workers` the node never gets its list of pods: nobody but
+        the test looks after them.
         """
-        clock, chance = self.clock, Random(1)  # noqa: S311  not for secrets
+        client = self._client(lists_pods=with_workers)
+        loops = Loops("node", client, self.clock, Random(1))  # noqa: S311  not for secrets
+        root = NodeRoot(self.layout, self.mounts)
+        environment = node_environment(loops, root, NODE, {}, {"memory": "8Gi"})
+        host = environment.host
+        registry = built_in(host) if real else self.plugins(host, client)
+        restart = self._restart(found, is_reconstructed=is_reconstructed)
+        kubelet = Kubelet(loops, environment, registry, self.pod_runtime, ADDRESS, restart=restart)
+        volumes = kubelet.volumes
+        if self.reports_use:
+            volumes.on_in_use_change(lambda: volumes.reported_in_use(volumes.in_use()))
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(loops.run())
+            await self.settle()
+            yield RunningNode(volumes, kubelet.workers, client, environment.own_node)
+            running.cancel()
+
+    def _client(self, *, lists_pods: bool) -> Grumpy:
         parts = self.api.parts
         access = parts.access
         api = InProcessApi(parts.backend, node_user(NODE), access.part_verbs, access.check)
         client = Grumpy(LocalClient(api), FOREVER)
         client.refusals, client.outages = self.refusals, self.outages
-        client.may_read = self.may_read
-        own_node = WatchedNode(client, clock, chance, NODE, {}, {"memory": "8Gi"})
-        objects = ApiObjects(client, clock, chance, own_node)
-        host = Host(self.layout, self.mounts, objects, clock, chance, NODE)
-        recorder = Recorder(client, clock, chance, "kubelet", NODE)
-        registry = built_in(host) if real else self.plugins(host, client)
-        volumes = NodeVolumes(host, registry, client, recorder, clock, own_node)
-        directories = PodDirectories(self.layout, self.mounts)
-        containers, parts_of_it = self.look_after(volumes)
-        lives = PodLives(volumes, objects, directories, containers, ADDRESS)
-        objects.on_change(volumes.refresh)
-        own_node.on_attached_change(volumes.attached_changed)
-        if self.reports_use:
-            volumes.on_in_use_change(lambda: volumes.reported_in_use(volumes.in_use()))
-        on_disk = await rebuild(volumes.machine)
-        if found is not None:
-            found(volumes)
-        running = [own_node.informer.run(), objects.run(), recorder.run(), volumes.run()]
-        running += parts_of_it
-        if with_lives:
-            running.append(lives.run())
-        async with asyncio.TaskGroup() as tasks:
-            owned = [tasks.create_task(part) for part in running]
-            if is_rebuilt:
-                await confirm(volumes.machine, on_disk)
-                volumes.rebuilt()
-            await self.settle()
-            yield RunningNode(volumes, lives, client, own_node)
-            for task in owned:
-                task.cancel()
+        client.may_read, client.lists_pods = self.may_read, lists_pods
+        return client
 
-    def look_after(self, volumes: NodeVolumes) -> tuple[Containers, list[Running]]:
+    def _restart(
+        self, found: Callable[[NodeContext], None] | None, *, is_reconstructed: bool
+    ) -> Restart:
+        async def read(context: NodeContext) -> Reconstructed:
+            on_disk = await reconstruct(context)
+            if found is not None:
+                found(context)
+            return on_disk
+
+        async def never(context: NodeContext, on_disk: Reconstructed) -> None:
+            await asyncio.get_running_loop().create_future()
+
+        return Restart(read) if is_reconstructed else Restart(read, never)
+
+    def pod_runtime(self, context: NodeContext) -> PodRuntime:
         """Who runs containers, and what has to run for that."""
-        return self.containers, []
+        return FakePodRuntime(self.containers, _nothing)
 
     def plugins(self, host: Host, client: Client) -> Registry:
         """Played ones."""
@@ -248,6 +277,10 @@ class Cluster(binding.Cluster):
         await self.patch(VOLUMES, volume, {"spec": {"claimRef": reference}})
         status = {"phase": "Bound", "capacity": {"storage": "1Gi"}}
         await self.patch(CLAIMS, claim, {"status": status}, "/status")
+
+
+async def _nothing() -> None:
+    pass
 
 
 def _serving(source: str) -> Callable[[VolumeUse], bool]:

@@ -19,7 +19,7 @@ from mooring.csi.proto import csi_pb2 as pb
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.host import loop_device
 from mooring.model.wellknown import Plugin
-from mooring.node.registration.served import volumes_of
+from mooring.node.csi import volumes_of
 from mooring.plugins.csi.attachment_name import CsiName, attachment_name
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.csi.plugin import CsiPlugin
@@ -307,7 +307,7 @@ async def test_a_driver_that_comes_back_takes_back_what_it_gave(cluster: CsiClus
             f"client: driver name {DRIVER} not found in the list of registered CSI drivers",
         ) in await cluster.said("FailedUnmount")
         cluster.drivers.put(driver)
-        node.volumes.attached_changed(volumes_of(node.volumes.machine, DRIVER))
+        node.volumes.attached_changed(volumes_of(node.volumes.context, DRIVER))
         await cluster.settle()
         await cluster.clock.advance(0.1)  # at once: nobody sits out a pause
         await all_is_gone(cluster)

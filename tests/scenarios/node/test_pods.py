@@ -74,7 +74,7 @@ async def test_a_deleted_pod_goes_with_all_it_had(cluster: Cluster) -> None:
         assert not cluster.layout.pod(uid).exists()
         assert await cluster.find(PODS, "web") is None
         assert not node.volumes.has_traces(uid)
-        assert list(node.volumes.machine.actual.volumes()) == []
+        assert list(node.volumes.context.actual.volumes()) == []
         assert cluster.backend.there == {}
 
 

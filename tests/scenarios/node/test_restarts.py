@@ -10,7 +10,7 @@ from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, DeviceState, PodMount, PodState
-from mooring.node.run import NodeVolumes
+from mooring.node.context import NodeContext
 from tests.fakes.objects import (
     CLAIMS,
     CONFIG_MAPS,
@@ -36,12 +36,12 @@ class Found:
         cluster.backend.there = {("device", "disk"): True}
         cluster.backend.there |= {("files", "disk", uid): True for uid in uids}
 
-    def __call__(self, volumes: NodeVolumes) -> None:
+    def __call__(self, context: NodeContext) -> None:
         volume = ActualVolume(
             f"{DISK}/disk", DISK, USE, device=DeviceState.UNCERTAIN, selinux_label=self._label
         )
         for uid in self._uids:
-            volumes.machine.actual.rebuilt(volume, PodMount(uid, USE, PodState.UNCERTAIN))
+            context.actual.reconstructed(volume, PodMount(uid, USE, PodState.UNCERTAIN))
 
 
 async def test_what_a_pod_still_wants_is_set_up_again_and_not_torn_down(
@@ -131,7 +131,7 @@ async def test_a_pod_that_ends_keeps_its_volumes_while_containers_may_run(
     cluster.containers.running.add(uid)
     cluster.containers.may_stop.clear()
     async with cluster.node(found=Found(cluster, uid)) as node:
-        assert node.volumes.machine.desired.find(f"{DISK}/disk") is not None
+        assert node.volumes.context.desired.find(f"{DISK}/disk") is not None
         assert cluster.did("tear_down") == []
         cluster.containers.may_stop.set()
         await cluster.settle()
@@ -156,10 +156,10 @@ async def test_the_directory_of_a_pod_that_ends_waits_for_the_disk_to_be_read(
     await cluster.delete(PODS, "web", grace=GRACE)
     directory = cluster.layout.volumes(uid)
     directory.mkdir(parents=True)
-    async with cluster.node(is_rebuilt=False) as node:
+    async with cluster.node(is_reconstructed=False) as node:
         assert directory.exists()
         assert await cluster.find(PODS, "web") is not None
-        node.volumes.rebuilt()
+        node.volumes.reconstructed()
         await cluster.settle()
         assert not directory.exists()
         assert await cluster.find(PODS, "web") is None
@@ -167,18 +167,18 @@ async def test_the_directory_of_a_pod_that_ends_waits_for_the_disk_to_be_read(
 
 async def test_nothing_is_taken_away_before_the_disk_was_read(cluster: Cluster) -> None:
     found = Found(cluster, "gone")
-    async with cluster.node(found=found, is_rebuilt=False) as node:
+    async with cluster.node(found=found, is_reconstructed=False) as node:
         await cluster.passes(100)
         assert cluster.did() == []
         assert not node.volumes.is_synced
-        node.volumes.rebuilt()
+        node.volumes.reconstructed()
         await cluster.settle()
         assert cluster.backend.there == {}
 
 
 async def test_a_pod_that_nobody_waits_for_is_tried_again_and_again(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim(storageClassName=""))
-    async with cluster.node(with_lives=False) as node:
+    async with cluster.node(with_workers=False) as node:
         await cluster.create(PODS, a_pod("web", claimed()))
         pod = await node.client.get(Pod, Key("default", "web"))
         node.volumes.want(pod)
@@ -216,7 +216,7 @@ async def test_the_net_finds_what_nobody_looked_at(cluster: Cluster) -> None:
     async with cluster.node() as node:
         await cluster.create(PODS, a_pod("web", config()))
         uid = await cluster.uid()
-        volumes = node.volumes.machine.actual._volumes
+        volumes = node.volumes.context.actual._volumes
         name = f"{FILES}/{uid}-settings"
         here = volumes[name]
         volumes[name] = replace(here, pods={uid: replace(here.pods[uid], wants_remount=True)})
@@ -224,7 +224,7 @@ async def test_the_net_finds_what_nobody_looked_at(cluster: Cluster) -> None:
         assert len(cluster.did("set_up")) == 1
         await cluster.passes(67)
         assert len(cluster.did("set_up")) >= 2
-        metrics = node.volumes.machine.metrics
+        metrics = node.volumes.context.metrics
         caught = [f for f in metrics.collect() if f.name == "mooring_node_net_caught"]
         assert caught[0].samples[0].value == 1
 
@@ -241,7 +241,7 @@ async def test_the_net_finds_nothing_in_an_ordinary_life(cluster: Cluster) -> No
             cluster.backend.script("set_up", *[Outcome.FINAL] * 2)
         await cluster.delete(PODS, "web")
         await cluster.passes(600)
-        metrics = node.volumes.machine.metrics
+        metrics = node.volumes.context.metrics
         caught = [f for f in metrics.collect() if f.name == "mooring_node_net_caught"]
         assert caught[0].samples[0].value == 0
 

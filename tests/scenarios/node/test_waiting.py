@@ -286,7 +286,7 @@ async def test_a_volume_that_is_larger_already_is_mounted_for_a_reader_and_told_
         assert cluster.containers.started == [("web", ("data",))]
         assert {reason for _, reason, _ in await cluster.said()} == {"FileSystemResizeFailed"}
         await cluster.passes(300)
-        families = {family.name: family for family in node.volumes.machine.metrics.collect()}
+        families = {family.name: family for family in node.volumes.context.metrics.collect()}
         samples = families["storage_operation_duration_seconds"].samples
         assert "volume_fs_resize" not in {sample.labels["operation_name"] for sample in samples}
 
@@ -294,7 +294,7 @@ async def test_a_volume_that_is_larger_already_is_mounted_for_a_reader_and_told_
 async def test_what_failed_a_while_ago_does_not_fail_a_new_wait(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim(volumeName="disk", storageClassName=""))
     await cluster.create(VOLUMES, a_volume(csi=None, hostPath={"path": "/mnt"}))
-    async with cluster.node(with_lives=False) as node:
+    async with cluster.node(with_workers=False) as node:
         await cluster.create(PODS, a_pod("web", claimed()))
         pod = await node.client.get(Pod, Key("default", "web"))
         node.volumes.want(pod)
@@ -308,7 +308,7 @@ async def test_a_pod_that_is_released_while_its_claim_is_read_wants_nothing(
     cluster: Cluster,
 ) -> None:
     await cluster.bound()
-    async with cluster.node(with_lives=False) as node:
+    async with cluster.node(with_workers=False) as node:
         await cluster.create(PODS, a_pod("web", claimed()))
         pod = await node.client.get(Pod, Key("default", "web"))
         cluster.may_read.clear()
@@ -317,7 +317,7 @@ async def test_a_pod_that_is_released_while_its_claim_is_read_wants_nothing(
         node.volumes.release(pod.uid)
         cluster.may_read.set()
         await cluster.settle()
-        assert list(node.volumes.machine.desired.volumes()) == []
+        assert list(node.volumes.context.desired.volumes()) == []
         assert cluster.did() == []
 
 

@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 
 from mooring.model.document import Doc
-from mooring.node.pod_life import Containers
-from mooring.node.pods.container_spec import Settings
+from mooring.node.context import NodeContext
+from mooring.node.pod_runtime import PodRuntime
+from mooring.node.pods.container_spec import ContainerSettings
 from mooring.node.pods.environment import api_server_variables
-from mooring.node.pods.run import PodContainers, Runtime
-from mooring.node.run import NodeVolumes
+from mooring.node.pods.run import PodRuns, Runtime
 from mooring.oci.contract import ContainerSpec, Found, ImageConfig, StoredImage
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.containers import FakeContainers
 from tests.fakes.objects import PODS
 from tests.scenarios.node import cluster as node
-from tests.scenarios.node.cluster import ADDRESS, NODE, Running
+from tests.scenarios.node.cluster import ADDRESS, NODE, FakePodRuntime
 
 BUSYBOX = StoredImage(
     "sha256:" + "b" * 64,
@@ -46,12 +46,14 @@ class Cluster(node.Cluster):
         super().__init__(api, root)
         self.runtime = FakeContainers(self.clock)
         self.images = FakeImages()
-        self.pod_settings = Settings(NODE, ADDRESS, services=api_server_variables("10.0.0.1", 6443))
+        self.pod_settings = ContainerSettings(
+            NODE, ADDRESS, services=api_server_variables("10.0.0.1", 6443)
+        )
 
-    def look_after(self, volumes: NodeVolumes) -> tuple[Containers, list[Running]]:
+    def pod_runtime(self, context: NodeContext) -> PodRuntime:
         runtime = Runtime(self.runtime, self.images)
-        self.pods = PodContainers(volumes.machine, runtime, self.pod_settings)
-        return self.pods, [self.pods.run()]
+        self.pods = PodRuns(context, runtime, self.pod_settings)
+        return FakePodRuntime(self.pods, self.pods.run)
 
     def host_rootfs(self) -> None:
         self.pod_settings = msgspec.structs.replace(self.pod_settings, host_rootfs=True)

@@ -93,7 +93,7 @@ async def test_files_that_every_container_has(cluster: Cluster) -> None:
         )
 
 
-async def test_the_last_words_of_a_container(cluster: Cluster) -> None:
+async def test_the_termination_message_of_a_container(cluster: Cluster) -> None:
     async with cluster.node():
         await cluster.create(PODS, a_pod(restartPolicy="Never"))
         binds = {bind.target: bind.source for bind in cluster.spec().binds}

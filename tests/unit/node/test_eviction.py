@@ -13,9 +13,9 @@ from mooring.errors import ConnectionLost
 from mooring.model.pod import Pod, PodPhase
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, PodMount, PodState
+from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
 from mooring.node.eviction import LOOK_SECONDS, Evictions, find_excess
-from mooring.node.machine import Machine
 from mooring.node.statistics import Statistics
 from mooring.plugins.contract import Usage
 from tests.unit.node.effects.world import NodeWorld
@@ -84,19 +84,19 @@ class Node:
 
     def __init__(self, root: Path) -> None:
         self.world = NodeWorld(root)
-        self.machine: Machine = self.world.machine
+        self.context: NodeContext = self.world.context
         self.pod = self.world.server.create(Pod, a_doc("1Mi"))
-        self.evictions = Evictions(self.machine, Statistics(self))
+        self.evictions = Evictions(self.context, Statistics(self))
         name, use = "example.com/disk/v0", VolumeUse(inline=self.pod.spec.volumes[0])
         by = WantedBy(self.pod, use, frozenset({"v0"}), since=0.0)
-        self.machine.desired.want(WantedVolume(name, "example.com/disk", use), by)
-        self.machine.actual.attached(ActualVolume(name, "example.com/disk", use))
+        self.context.desired.want(WantedVolume(name, "example.com/disk", use), by)
+        self.context.actual.attached(ActualVolume(name, "example.com/disk", use))
         self.measured = Measured(Usage(used=2 * MIB))
         mount = PodMount(self.pod.uid, use, PodState.MOUNTED, self.measured)
-        self.machine.actual.mounted(name, mount)
+        self.context.actual.mounted(name, mount)
 
     def reach(self, pod_uid: str) -> Mapping[str, PodMount]:
-        return {"v0": next(self.machine.actual.of_pod(pod_uid)).pods[pod_uid]}
+        return {"v0": next(self.context.actual.of_pod(pod_uid)).pods[pod_uid]}
 
     def newest(self) -> Pod:
         return self.world.server.get(Pod, self.pod.key)
@@ -154,9 +154,9 @@ async def test_an_api_that_is_down_is_asked_at_the_next_look(node: Node) -> None
 
 async def test_pods_without_a_limit_are_not_even_measured(node: Node) -> None:
     unlimited = replace(node.pod, spec=a_pod(None).spec)
-    wanted = next(node.machine.desired.volumes())
+    wanted = next(node.context.desired.volumes())
     by = replace(wanted.pods[node.pod.uid], pod=unlimited)
-    node.machine.desired.want(wanted, by)
+    node.context.desired.want(wanted, by)
     await node.evictions.look()
     assert node.measured.asked == 0
 

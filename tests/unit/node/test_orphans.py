@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import HostError
-from mooring.node.machine import Machine
+from mooring.node.context import NodeContext
 from mooring.node.orphans import SWEEP_SECONDS, Orphans, Swept
-from mooring.node.rebuild import Rebuilt, rebuild
+from mooring.node.reconstruct import Reconstructed, reconstruct
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import Registry
 from tests.fakes.clock import settle
 from tests.fakes.plugins import FakeDisk, FakePlugin, Outcome
 from tests.unit.node.effects.world import NodeWorld, a_use
 
-NOTHING = Rebuilt(frozenset(), ())
+NOTHING = Reconstructed(frozenset(), ())
 PLUGIN = "example.com/files"
 
 
@@ -26,7 +26,7 @@ class Node:
 
     def __init__(self, root: Path) -> None:
         self.world = NodeWorld(root, FakePlugin)
-        self.machine: Machine = self.world.machine
+        self.context: NodeContext = self.world.context
         self.known: set[str] = set()
         self.wanted: set[str] = set()
         self.is_complete = True
@@ -35,7 +35,7 @@ class Node:
 
     @property
     def layout(self) -> Layout:
-        return self.machine.host.layout
+        return self.context.host.layout
 
     async def complete(self) -> None:
         await self._until(lambda: self.is_complete)
@@ -46,7 +46,7 @@ class Node:
         )
 
     def has_traces(self, pod_uid: str) -> bool:
-        return any(True for _ in self.machine.actual.of_pod(pod_uid))
+        return any(True for _ in self.context.actual.of_pod(pod_uid))
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
@@ -72,14 +72,14 @@ class Node:
         for _ in range(20):
             await self.changed()
 
-    def orphans(self, rebuilt: Rebuilt = NOTHING) -> Orphans:
-        return Orphans(self, rebuilt, self.known.__contains__)
+    def orphans(self, reconstructed: Reconstructed = NOTHING) -> Orphans:
+        return Orphans(self, reconstructed, self.known.__contains__)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with self.world:
-            rebuilt = await rebuild(self.machine)
-            task = asyncio.ensure_future(self.orphans(rebuilt).run())
+            reconstructed = await reconstruct(self.context)
+            task = asyncio.ensure_future(self.orphans(reconstructed).run())
             await self.rest()
             yield
             task.cancel()
@@ -104,10 +104,10 @@ def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
 
 
-def counted(machine: Machine, prefix: str) -> dict[str, float]:
+def counted(context: NodeContext, prefix: str) -> dict[str, float]:
     return {
         sample.name.removeprefix(prefix): sample.value
-        for family in machine.metrics.collect()
+        for family in context.metrics.collect()
         for sample in family.samples
         if sample.name.startswith(prefix)
     }
@@ -136,7 +136,7 @@ async def test_a_directory_with_nothing_of_value_goes(node: Node, arrange: Arran
     arrange(node)
     assert await node.orphans().sweep() == Swept(("p1",), ())
     assert not node.has_directory()
-    assert counted(node.machine, "kubelet_orphan_pod_") == {
+    assert counted(node.context, "kubelet_orphan_pod_") == {
         "cleaned_volumes": 1,
         "cleaned_volumes_errors": 0,
     }
@@ -162,13 +162,13 @@ def put_file_at_subpath(node: Node) -> None:
 
 
 def mount(node: Node) -> None:
-    node.machine.host.mounts.mount("tmpfs", node.volume(), "tmpfs")
+    node.context.host.mounts.mount("tmpfs", node.volume(), "tmpfs")
 
 
 def mount_of_csi(node: Node) -> None:
     path = node.layout.volume("p1", "kubernetes.io/csi", "pv") / "mount"
     path.mkdir(parents=True)
-    node.machine.host.mounts.mount("tmpfs", path, "tmpfs")
+    node.context.host.mounts.mount("tmpfs", path, "tmpfs")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ async def test_what_may_be_of_value_stays(node: Node, arrange: Arrange) -> None:
     assert len(swept.errors) == 1
     assert swept.errors[0].startswith('orphaned pod "p1" found, but ')
     assert set(before) - set(node.layout.pod("p1").rglob("*")) <= {node.layout.volumes("p1")}
-    assert counted(node.machine, "kubelet_orphan_pod_")["cleaned_volumes_errors"] == 1
+    assert counted(node.context, "kubelet_orphan_pod_")["cleaned_volumes_errors"] == 1
 
 
 async def test_one_that_stays_keeps_no_other_back(node: Node) -> None:
@@ -222,7 +222,7 @@ async def test_what_is_no_directory_is_no_pod(node: Node) -> None:
 
 async def test_a_volume_that_may_be_mounted_keeps_the_directory(node: Node) -> None:
     node.volume()
-    await rebuild(node.machine)
+    await reconstruct(node.context)
     swept = await node.orphans().sweep()
     assert swept.errors == ('orphaned pod "p1" found, but its volumes are not cleaned up',)
     assert node.has_directory()
@@ -249,7 +249,7 @@ async def test_a_later_sweep_finds_what_was_in_the_way(node: Node) -> None:
 
 
 class TestSenseless:
-    """Volumes of unknown plugins cannot be rebuilt; they are tried often, unlike upstream."""
+    """Volumes of unknown plugins cannot be reconstructed; they are tried often, unlike upstream."""
 
     def make_senseless(self, node: Node, uid: str = "p1") -> Path:
         path = node.layout.volume(uid, "example.com/late", "pv")
@@ -260,18 +260,18 @@ class TestSenseless:
         """The plugin is there after all."""
         late = FakeDisk(node.world.backend, node.layout, "example.com/late")
         registry = Registry((node.world.plugin, late))
-        node.machine.registry.find_by_name = registry.find_by_name  # type: ignore[method-assign]  # it came late
+        node.context.registry.find_by_name = registry.find_by_name  # type: ignore[method-assign]  # it came late
         return late
 
     async def test_not_wanted_it_is_tried_until_it_works(self, node: Node) -> None:
         self.make_senseless(node)
         async with node.running():
-            assert counted(node.machine, "force_cleaned_")["failed_volume_operations_total"] == 1
+            assert counted(node.context, "force_cleaned_")["failed_volume_operations_total"] == 1
             self.register(node)
             await node.world.clock.advance(1)
             await node.reach(lambda: not node.has_directory())
             assert node.world.backend.calls == ["tear_down pv p1"]
-            assert counted(node.machine, "force_cleaned_") == {
+            assert counted(node.context, "force_cleaned_") == {
                 "failed_volume_operations_total": 2,
                 "failed_volume_operation_errors_total": 1,
             }
@@ -306,7 +306,7 @@ class TestSenseless:
             node.wanted = set()
             await node.reach(lambda: not node.has_directory())
             assert node.world.backend.calls == []
-            assert counted(node.machine, "force_cleaned_")["failed_volume_operations_total"] == 0
+            assert counted(node.context, "force_cleaned_")["failed_volume_operations_total"] == 0
 
     async def test_a_tear_down_that_fails_is_tried_again(self, node: Node) -> None:
         self.make_senseless(node)
@@ -323,7 +323,7 @@ class TestSenseless:
     async def test_parts_of_a_volume_without_a_directory_go(self, node: Node) -> None:
         target = node.layout.subpath("p1", "host", "main", 0)
         target.mkdir(parents=True)
-        node.machine.host.mounts.bind(node.layout.pods, target)
+        node.context.host.mounts.bind(node.layout.pods, target)
         async with node.running():
             await node.reach(lambda: not node.has_directory())
             assert not node.world.mounts.mounted()

@@ -27,8 +27,8 @@ from mooring.model.pod_volume import (
 from mooring.model.volume import Volume
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import Actual, ActualVolume
+from mooring.node.context import NodeContext
 from mooring.node.desired import Desired, WantedVolume
-from mooring.node.machine import Machine
 from mooring.node.populate import MOST_ERRORS, READS_AT_ONCE, Populated, Populator
 from mooring.plugins.registry import Registry
 from mooring.reconcile.recorder import Recorder
@@ -87,7 +87,7 @@ class World:
         self.desired = Desired(lambda _: None)
         self.actual = Actual(lambda *_: None)
         chance = Random(1)  # noqa: S311  no secret
-        machine = Machine(
+        context = NodeContext(
             host,
             Registry((scratch, files, self.disks)),
             self.desired,
@@ -97,7 +97,7 @@ class World:
             self.clock,
             Here(),
         )
-        self.populator = Populator(machine)
+        self.populator = Populator(context)
 
     def bind(self, claim: str = "c", volume: str = "pv", storage: str = "1Gi", **spec: Any) -> None:
         """A claim and its volume, bound to each other."""

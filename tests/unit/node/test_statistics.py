@@ -14,8 +14,8 @@ from mooring.model.pod import Pod, PodSpec
 from mooring.model.pod_volume import ClaimSource, EmptyDirSource, PodVolume
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, PodMount, PodState
+from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
-from mooring.node.machine import Machine
 from mooring.node.statistics import GOOD_FOR, Statistics
 from mooring.plugins.contract import Attributes, MountRequest, Usage
 from tests.fakes.clock import settle
@@ -50,7 +50,7 @@ class Node:
 
     def __init__(self, root: Path) -> None:
         self.world = NodeWorld(root)
-        self.machine: Machine = self.world.machine
+        self.context: NodeContext = self.world.context
         self.statistics = Statistics(self)
 
     def mount(self, uid: str, answer: Usage | Exception | None, claim: str = "") -> Measured:
@@ -63,13 +63,13 @@ class Node:
         )
         name, use, measured = f"example.com/disk/{uid}", VolumeUse(inline=volume), Measured(answer)
         by = WantedBy(pod, use, frozenset({"data"}), since=0.0)
-        self.machine.desired.want(WantedVolume(name, "example.com/disk", use), by)
-        self.machine.actual.attached(ActualVolume(name, "example.com/disk", use))
-        self.machine.actual.mounted(name, PodMount(uid, use, PodState.MOUNTED, measured))
+        self.context.desired.want(WantedVolume(name, "example.com/disk", use), by)
+        self.context.actual.attached(ActualVolume(name, "example.com/disk", use))
+        self.context.actual.mounted(name, PodMount(uid, use, PodState.MOUNTED, measured))
         return measured
 
     def reach(self, pod_uid: str) -> Mapping[str, PodMount]:
-        return {"data": next(self.machine.actual.of_pod(pod_uid)).pods[pod_uid]}
+        return {"data": next(self.context.actual.of_pod(pod_uid)).pods[pod_uid]}
 
     def gauges(self) -> dict[tuple[str, str], float]:
         return {
@@ -122,8 +122,8 @@ async def test_what_cannot_be_measured_is_left_out(node: Node, answer: Exception
 
 async def test_a_volume_whose_reach_is_not_known_is_left_out(node: Node) -> None:
     node.mount("p1", HALF)
-    here = next(node.machine.actual.of_pod("p1"))
-    node.machine.actual.mounted(here.name, PodMount("p1", here.use, PodState.MOUNTED))
+    here = next(node.context.actual.of_pod("p1"))
+    node.context.actual.mounted(here.name, PodMount("p1", here.use, PodState.MOUNTED))
     assert not (await node.statistics.of_pod("p1")).volumes
 
 
@@ -172,7 +172,7 @@ async def test_a_reader_of_the_page_makes_the_numbers_for_the_next_one(node: Nod
 async def test_a_pod_that_has_gone_is_forgotten(node: Node) -> None:
     node.mount("p1", HALF, "claim")
     await node.statistics.gather()
-    node.machine.actual.unmounted("example.com/disk/p1", "p1")
+    node.context.actual.unmounted("example.com/disk/p1", "p1")
     await node.statistics.gather()
     assert node.gauges() == {}
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from mooring.oci.bundle import Surroundings
+from mooring.oci.bundle import BundleContext
 from mooring.oci.contract import ContainerSpec, ImageConfig, Owner, StoredImage, UserWish
 from mooring.oci.users import User
 
@@ -28,8 +28,8 @@ def a_spec(**changes: object) -> ContainerSpec:
     return msgspec.structs.replace(spec, **changes)
 
 
-def surroundings(**changes: object) -> Surroundings:
-    around = Surroundings(
+def surroundings(**changes: object) -> BundleContext:
+    around = BundleContext(
         rootfs=Path("/node/containers/1/rootfs"),
         user=User(0, 0, (0,)),
         capabilities=("CHOWN", "KILL", "NET_ADMIN", "SYS_ADMIN"),

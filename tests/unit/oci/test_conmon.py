@@ -8,12 +8,12 @@ import pytest
 from mooring.oci import conmon
 from mooring.oci.conmon import News
 from mooring.oci.contract import RuntimeRefused, Size
-from mooring.oci.records import Place
+from mooring.oci.records import ContainerDirectory
 from mooring.oci.runc import Runc, RuntimeProgram
 from tests.unit.oci.specs import ID, a_spec
 
 PROGRAM = RuntimeProgram(path=Path("/sbin/runc"), conmon=Path("/bin/conmon"))
-PLACE = Place(Path("/node/containers") / ID)
+PLACE = ContainerDirectory(Path("/node/containers") / ID)
 
 
 def words(**changes: object) -> list[str]:

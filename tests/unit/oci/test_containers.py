@@ -11,7 +11,7 @@ import pytest
 
 from mooring.oci.containers import OciContainers
 from mooring.oci.contract import Bind, ContainerSpec, RuntimeRefused, State
-from mooring.oci.records import Ended, Place, Record, new_record
+from mooring.oci.records import ContainerDirectory, Ended, Record, new_record
 from mooring.oci.runc import RuntimeProgram
 from tests.fakes.clock import START, VirtualClock
 from tests.fakes.mounts import FakeMounts
@@ -48,8 +48,8 @@ def start(programs: FakePrograms, tmp_path: Path) -> Start:  # noqa: F811  the f
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    made = Place(tmp_path / "node/containers" / ID)
+def place(tmp_path: Path) -> ContainerDirectory:
+    made = ContainerDirectory(tmp_path / "node/containers" / ID)
     made.make()
     return made
 
@@ -67,7 +67,7 @@ async def test_nothing_is_found_where_nothing_is(start: Start) -> None:
 
 
 async def test_one_from_before_the_machine_was_restarted_is_lost(
-    start: Start, place: Place
+    start: Start, place: ContainerDirectory
 ) -> None:
     place.write(a_record(boot="another"))
     async with start() as containers:
@@ -79,7 +79,9 @@ async def test_one_from_before_the_machine_was_restarted_is_lost(
     assert kept.ended == Ended(exit_code=137, finished_at=START, is_lost=True)
 
 
-async def test_one_that_ended_while_we_were_away_is_told(start: Start, place: Place) -> None:
+async def test_one_that_ended_while_we_were_away_is_told(
+    start: Start, place: ContainerDirectory
+) -> None:
     place.write(a_record())
     place.exit.write_text("4")
     ends: list[int] = []
@@ -92,7 +94,9 @@ async def test_one_that_ended_while_we_were_away_is_told(start: Start, place: Pl
     assert found.finished_at > START
 
 
-async def test_one_whose_shim_is_gone_without_a_word_is_lost(start: Start, place: Place) -> None:
+async def test_one_whose_shim_is_gone_without_a_word_is_lost(
+    start: Start, place: ContainerDirectory
+) -> None:
     place.write(a_record())
     async with start() as containers:
         await until(lambda: containers.list()[0].state is State.EXITED)
@@ -100,7 +104,7 @@ async def test_one_whose_shim_is_gone_without_a_word_is_lost(start: Start, place
 
 
 async def test_another_program_with_the_number_of_the_shim_is_no_shim(
-    start: Start, place: Place
+    start: Start, place: ContainerDirectory
 ) -> None:
     place.write(a_record())
     place.conmon_pid.write_text("1")
@@ -110,7 +114,9 @@ async def test_another_program_with_the_number_of_the_shim_is_no_shim(
         assert containers.list()[0].exit_code == 0
 
 
-async def test_one_that_has_ended_is_told_as_it_was(start: Start, place: Place) -> None:
+async def test_one_that_has_ended_is_told_as_it_was(
+    start: Start, place: ContainerDirectory
+) -> None:
     ended = Ended(exit_code=3, finished_at=START + timedelta(seconds=9), is_oom_killed=True)
     place.write(a_record(ended=ended, boot="another"))
     async with start() as containers:
@@ -121,11 +127,11 @@ async def test_one_that_has_ended_is_told_as_it_was(start: Start, place: Place) 
 
 async def test_what_was_being_made_is_taken_away(
     start: Start,
-    place: Place,
+    place: ContainerDirectory,
     programs: FakePrograms,  # noqa: F811  the fixture
 ) -> None:
     place.write(msgspec.structs.replace(a_record(), pid=0))
-    torn = Place(place.directory.with_name("f" * 64))
+    torn = ContainerDirectory(place.directory.with_name("f" * 64))
     torn.make()
     torn.record.write_text("{")
     async with start() as containers:
@@ -146,7 +152,7 @@ async def test_what_nobody_remembers_is_taken_away(
     assert any(run.endswith(f"delete --force {ID}") for run in programs.runs())
 
 
-async def test_what_is_no_container_is_left_alone(start: Start, place: Place) -> None:
+async def test_what_is_no_container_is_left_alone(start: Start, place: ContainerDirectory) -> None:
     other = place.directory.with_name("notes")
     other.mkdir()
     async with start():
@@ -155,7 +161,7 @@ async def test_what_is_no_container_is_left_alone(start: Start, place: Place) ->
 
 async def test_removing_takes_the_files_and_asks_the_runtime(
     start: Start,
-    place: Place,
+    place: ContainerDirectory,
     programs: FakePrograms,  # noqa: F811  the fixture
 ) -> None:
     place.write(a_record(boot="another"))

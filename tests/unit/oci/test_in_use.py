@@ -8,7 +8,7 @@ import pytest
 from mooring.oci.contract import ImageConfig, Owner
 from mooring.oci.in_use import images_in_use
 from mooring.oci.index import Image
-from mooring.oci.records import Place, Record
+from mooring.oci.records import ContainerDirectory, Record
 
 IMAGES = {
     "sha256:one": Image(("11aa", "common"), ImageConfig()),
@@ -31,7 +31,7 @@ def a_process(proc: Path, pid: int, namespace: int, mountinfo: str) -> None:
 
 
 def record(containers: Path, name: str, image_id: str) -> None:
-    place = Place(containers / name)
+    place = ContainerDirectory(containers / name)
     place.make()
     place.write(
         Record(

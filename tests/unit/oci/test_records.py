@@ -9,15 +9,15 @@ import pytest
 
 from mooring.errors import HostError
 from mooring.oci.contract import Share, State
-from mooring.oci.records import Ended, Place, Record, boot_id, found, new_record
+from mooring.oci.records import ContainerDirectory, Ended, Record, boot_id, found, new_record
 from tests.unit.oci.specs import ID, OWNER, a_spec
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    made = Place(tmp_path / "containers" / ID)
+def place(tmp_path: Path) -> ContainerDirectory:
+    made = ContainerDirectory(tmp_path / "containers" / ID)
     made.make()
     return made
 
@@ -26,7 +26,7 @@ def a_record(**changes: object) -> Record:
     return msgspec.structs.replace(new_record(a_spec(notes={"a": "b"}), NOW), **changes)
 
 
-def test_a_record_is_read_as_it_was_written(place: Place) -> None:
+def test_a_record_is_read_as_it_was_written(place: ContainerDirectory) -> None:
     ended = Ended(exit_code=3, finished_at=NOW, is_oom_killed=True)
     record = a_record(pid=7, started_at=NOW, ended=ended)
     place.write(record)
@@ -34,7 +34,7 @@ def test_a_record_is_read_as_it_was_written(place: Place) -> None:
     assert record.boot == boot_id()
 
 
-def test_only_we_may_look(place: Place) -> None:
+def test_only_we_may_look(place: ContainerDirectory) -> None:
     place.write(a_record())
     place.write_config(b"{}")
     assert place.directory.stat().st_mode & 0o777 == 0o700
@@ -43,17 +43,17 @@ def test_only_we_may_look(place: Place) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"id":"x"}'])
-def test_what_cannot_be_read_is_none(place: Place, content: str) -> None:
+def test_what_cannot_be_read_is_none(place: ContainerDirectory, content: str) -> None:
     place.record.write_text(content)
     assert place.read() is None
 
 
 def test_nothing_at_all_is_none(tmp_path: Path) -> None:
-    place = Place(tmp_path / "none")
+    place = ContainerDirectory(tmp_path / "none")
     assert (place.read(), place.read_exit(), place.read_conmon_pid()) == (None, None, 0)
 
 
-def test_the_exit_code_and_when_it_was_written(place: Place) -> None:
+def test_the_exit_code_and_when_it_was_written(place: ContainerDirectory) -> None:
     place.exit.write_text("137")
     os.utime(place.exit, (NOW.timestamp(), NOW.timestamp()))
     seen = place.read_exit()
@@ -64,7 +64,7 @@ def test_the_exit_code_and_when_it_was_written(place: Place) -> None:
     assert place.read_exit() is None
 
 
-def test_a_record_that_cannot_be_written_leaves_the_one_before(place: Place) -> None:
+def test_a_record_that_cannot_be_written_leaves_the_one_before(place: ContainerDirectory) -> None:
     place.write(a_record())
     (place.directory / ".record.json").mkdir()
     with pytest.raises(HostError, match=r"write .*record.json"):

@@ -8,13 +8,13 @@ import pytest
 from mooring.errors import HostError, KernelRefused
 from mooring.oci import rootfs
 from mooring.oci.contract import ImageConfig, StoredImage
-from mooring.oci.records import Place
+from mooring.oci.records import ContainerDirectory
 from tests.fakes.mounts import FakeMounts
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    made = Place(tmp_path / "node/containers/1")
+def place(tmp_path: Path) -> ContainerDirectory:
+    made = ContainerDirectory(tmp_path / "node/containers/1")
     made.make()
     return made
 
@@ -27,7 +27,7 @@ def an_image(tmp_path: Path, layers: int) -> StoredImage:
 
 
 def test_layers_are_named_so_that_many_fit_whatever_their_paths(
-    tmp_path: Path, place: Place
+    tmp_path: Path, place: ContainerDirectory
 ) -> None:
     mounts = FakeMounts()
     rootfs.mount(mounts, place, an_image(tmp_path, 127))
@@ -40,7 +40,9 @@ def test_layers_are_named_so_that_many_fit_whatever_their_paths(
     assert mounts.mounted() == (place.rootfs,)
 
 
-def test_an_older_kernel_flushes_what_nobody_needs(tmp_path: Path, place: Place) -> None:
+def test_an_older_kernel_flushes_what_nobody_needs(
+    tmp_path: Path, place: ContainerDirectory
+) -> None:
     mounts = FakeMounts()
     mounts.fail_at(1, KernelRefused("no such option", errno.EINVAL))
     rootfs.mount(mounts, place, an_image(tmp_path, 1))
@@ -48,7 +50,7 @@ def test_an_older_kernel_flushes_what_nobody_needs(tmp_path: Path, place: Place)
 
 
 def test_a_file_system_that_cannot_hold_it_is_told_with_the_remedy(
-    tmp_path: Path, place: Place
+    tmp_path: Path, place: ContainerDirectory
 ) -> None:
     mounts = FakeMounts()
     for number in (1, 2):
@@ -62,14 +64,14 @@ def test_a_file_system_that_cannot_hold_it_is_told_with_the_remedy(
     )
 
 
-def test_a_layer_that_is_gone_is_named(tmp_path: Path, place: Place) -> None:
+def test_a_layer_that_is_gone_is_named(tmp_path: Path, place: ContainerDirectory) -> None:
     image = an_image(tmp_path, 1)
     image.layers[0].rmdir()
     with pytest.raises(HostError, match=r"open .*layer.*: no such file or directory"):
         rootfs.mount(FakeMounts(), place, image)
 
 
-def test_all_of_it_goes_and_repeatedly(tmp_path: Path, place: Place) -> None:
+def test_all_of_it_goes_and_repeatedly(tmp_path: Path, place: ContainerDirectory) -> None:
     mounts = FakeMounts()
     rootfs.mount(mounts, place, an_image(tmp_path, 1))
     (place.upper / "deep/er").mkdir(parents=True)
@@ -79,7 +81,7 @@ def test_all_of_it_goes_and_repeatedly(tmp_path: Path, place: Place) -> None:
     rootfs.take_away(mounts, place)
 
 
-def test_what_is_still_in_use_keeps_all_of_it(tmp_path: Path, place: Place) -> None:
+def test_what_is_still_in_use_keeps_all_of_it(tmp_path: Path, place: ContainerDirectory) -> None:
     mounts = FakeMounts()
     rootfs.mount(mounts, place, an_image(tmp_path, 1))
     mounts.keep_busy(place.rootfs)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.oci.entry import Entry, Kind
+from mooring.oci.entry import EntryType, LayerEntry
 from mooring.oci.refused import ImageRefused
 from mooring.oci.stream import Stream
 from mooring.oci.tar import BLOCK, entries
@@ -25,12 +25,12 @@ FORMATS = {
 }
 
 
-def read(archive: bytes) -> list[tuple[Entry, bytes]]:
+def read(archive: bytes) -> list[tuple[LayerEntry, bytes]]:
     """All entries with what is in them."""
     return [(entry, content(entry)) for entry in entries(Stream([archive]))]
 
 
-def content(entry: Entry) -> bytes:
+def content(entry: LayerEntry) -> bytes:
     chunks = list(entry.body)
     whole = bytearray(entry.size)
     for offset, chunk in chunks:
@@ -64,14 +64,14 @@ def test_all_that_is_told_of_an_entry(tar_format: int) -> None:
     )
     found = read(archive)
     assert [("/".join(entry.parts), entry.kind) for entry, _ in found] == [
-        ("d", Kind.DIRECTORY),
-        ("d/f", Kind.FILE),
-        ("d/l", Kind.SYMLINK),
-        ("d/h", Kind.HARDLINK),
-        ("pipe", Kind.FIFO),
-        ("null", Kind.DEVICE),
-        ("sda", Kind.DEVICE),
-        (long, Kind.FILE),
+        ("d", EntryType.DIRECTORY),
+        ("d/f", EntryType.FILE),
+        ("d/l", EntryType.SYMLINK),
+        ("d/h", EntryType.HARDLINK),
+        ("pipe", EntryType.FIFO),
+        ("null", EntryType.DEVICE),
+        ("sda", EntryType.DEVICE),
+        (long, EntryType.FILE),
     ]
     file, link = found[1][0], found[2][0]
     assert (file.mode, file.uid, file.gid) == (0o4755, 1234, 65534)
@@ -127,9 +127,9 @@ def test_a_global_header_is_passed_over() -> None:
 
 
 TOLD = {
-    "a slash at the end": (a_tar(a_file("d")), {0: b"d/"}, "kind", Kind.DIRECTORY),
-    "the oldest type is a file": (a_tar(a_file("f")), {156: b"\0"}, "kind", Kind.FILE),
-    "a contiguous file is a file": (a_tar(a_file("f")), {156: b"7"}, "kind", Kind.FILE),
+    "a slash at the end": (a_tar(a_file("d")), {0: b"d/"}, "kind", EntryType.DIRECTORY),
+    "the oldest type is a file": (a_tar(a_file("f")), {156: b"\0"}, "kind", EntryType.FILE),
+    "a contiguous file is a file": (a_tar(a_file("f")), {156: b"7"}, "kind", EntryType.FILE),
     "a number in binary": (a_tar(a_file("f")), {108: b"\x80\0\0\0\0\x01\0\0"}, "uid", 65536),
     "a time before 1970": (a_tar(a_file("f")), {136: b"\xff" * 12}, "mtime_ns", -(10**9)),
     "a time that is beyond all clocks": (

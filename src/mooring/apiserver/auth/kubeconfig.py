@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from mooring.apiserver.auth.private_file import check_link, write_private
 from mooring.apiserver.auth.tokens import Token
+from mooring.host.private_file import check_link, write_private
 from mooring.model.document import Doc
 
 

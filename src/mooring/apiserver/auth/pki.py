@@ -28,8 +28,8 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mooring import log
-from mooring.apiserver.auth.private_file import find_private, make_private_directory, write_private
 from mooring.errors import UsageError
+from mooring.host.private_file import find_private, make_private_directory, write_private
 
 _log = log.get("mooring.pki")
 

@@ -16,14 +16,14 @@ import msgspec
 
 from mooring import log
 from mooring.apiserver.auth import user
-from mooring.apiserver.auth.private_file import (
+from mooring.apiserver.auth.user import User
+from mooring.errors import UsageError
+from mooring.host.private_file import (
     find_private,
     make_private_directory,
     sole_writer,
     write_private,
 )
-from mooring.apiserver.auth.user import User
-from mooring.errors import UsageError
 from mooring.model.names import dns_subdomain
 
 _log = log.get("mooring.tokens")

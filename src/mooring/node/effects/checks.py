@@ -2,8 +2,8 @@
 
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume
+from mooring.node.context import OwnNode
 from mooring.node.desired import WantedBy
-from mooring.node.machine import OwnNode
 from mooring.plugins.contract import VolumeError
 
 

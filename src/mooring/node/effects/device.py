@@ -11,7 +11,7 @@ from mooring.host.blocking import in_thread
 from mooring.host.contract import MountOps
 from mooring.host.mountinfo import canonical
 from mooring.node.actual import NOWHERE, ActualVolume
-from mooring.node.machine import Machine
+from mooring.node.context import NodeContext
 from mooring.plugins.block_mapping import check_unused, remove_map
 from mooring.plugins.contract import DeviceMounter, Uncertain, VolumeError
 from mooring.plugins.layout import Layout
@@ -19,33 +19,33 @@ from mooring.plugins.layout import Layout
 _log = log.get("mooring.node.effects")
 
 
-async def unmount_device(machine: Machine, here: ActualVolume) -> None:
+async def unmount_device(context: NodeContext, here: ActualVolume) -> None:
     """Raises: MooringError; the device stays uncertain unless it certainly is unmounted."""
-    mountable = machine.registry.find_device_mountable_by_name(here.plugin)
+    mountable = context.registry.find_device_mountable_by_name(here.plugin)
     if mountable is None:
         raise VolumeError(f"no device mountable volume plugin matched name: {here.plugin}")
     target = await _find_target(mountable.device_mounter(), here)
-    await in_thread(_check_references, machine.host.mounts, machine.host.layout, target)
-    machine.actual.device_fading(here.name)
+    await in_thread(_check_references, context.host.mounts, context.host.layout, target)
+    context.actual.device_fading(here.name)
     await mountable.device_unmounter().unmount_device(target)
     await _check_free(here.device_path)
-    machine.actual.device_unmounted(here.name)
+    context.actual.device_unmounted(here.name)
     _log.info("device unmounted", volume=here.name)
 
 
-async def unmap_device(machine: Machine, here: ActualVolume) -> None:
+async def unmap_device(context: NodeContext, here: ActualVolume) -> None:
     """Raises: MooringError; the device stays uncertain unless it certainly is let go."""
-    block = machine.registry.find_block_by_name(here.plugin)
+    block = context.registry.find_block_by_name(here.plugin)
     if block is None:
         raise VolumeError(f"no block volume plugin matched name: {here.plugin}")
     unmapper = block.block_unmapper(here.use.name, "")
     directory = unmapper.global_map_path(here.use)
-    await check_unused(machine.host.mounts, directory)
-    machine.actual.device_fading(here.name)
+    await check_unused(context.host.mounts, directory)
+    context.actual.device_fading(here.name)
     await unmapper.tear_down_device(directory, here.device_path)
     await remove_map(directory)
     await _check_free(here.device_path)
-    machine.actual.device_unmounted(here.name)
+    context.actual.device_unmounted(here.name)
     _log.info("device unmapped", volume=here.name)
 
 

@@ -7,26 +7,26 @@ from mooring.errors import HostError
 from mooring.host.blocking import in_thread
 from mooring.model.event import EventType
 from mooring.node.actual import DeviceState, PodMount, PodState
+from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
 from mooring.node.effects.attach import wait_for_device
-from mooring.node.effects.attempt import Attempt
-from mooring.node.effects.belief import taken_back
 from mooring.node.effects.checks import check_alone, check_node_affinity
-from mooring.node.effects.growing import grow_while_mounting
-from mooring.node.effects.telling import FAILED_MAP, FAILED_MOUNT
-from mooring.node.machine import Machine
+from mooring.node.effects.events import FAILED_MAP, FAILED_MOUNT
+from mooring.node.effects.expand import grow_while_mounting
+from mooring.node.effects.mount_attempt import MountAttempt
+from mooring.node.effects.uncertain import revert_record
 from mooring.plugins.block_mapping import DeviceMap, map_device
 from mooring.plugins.contract import BlockMapper, VolumeError
 
 SUCCESSFUL = "SuccessfulMountVolume"
 
 
-async def map_volume(machine: Machine, wanted: WantedVolume, by: WantedBy) -> None:
+async def map_volume(context: NodeContext, wanted: WantedVolume, by: WantedBy) -> None:
     """Before: the volume is in the actual picture.
 
     Raises: MooringError, after an event that says what failed; the picture tells what is left.
     """
-    attempt = Attempt.of(machine, wanted, by)
+    attempt = MountAttempt.of(context, wanted, by)
     mapper = _prepare(attempt)
     device = await wait_for_device(attempt, FAILED_MAP, "MapVolume.WaitForAttach failed")
     await _set_up_device(attempt, mapper, device)
@@ -40,31 +40,31 @@ async def map_volume(machine: Machine, wanted: WantedVolume, by: WantedBy) -> No
     attempt.finish(mapper)
 
 
-def _prepare(attempt: Attempt) -> BlockMapper:
+def _prepare(attempt: MountAttempt) -> BlockMapper:
     """Everything that can be refused before anything is touched."""
-    machine, by = attempt.machine, attempt.by
-    with attempt.told(FAILED_MAP, "MapVolume.FindMapperPluginBySpec failed"):
-        block = machine.registry.find_block(by.use)
+    context, by = attempt.context, attempt.by
+    with attempt.recorded(FAILED_MAP, "MapVolume.FindMapperPluginBySpec failed"):
+        block = context.registry.find_block(by.use)
         if block is None:
             raise VolumeError("no block volume plugin matched")
-    with attempt.told(FAILED_MOUNT, "MapVolume.NodeAffinity check failed"):
-        check_node_affinity(by.use, machine.own_node)
-    with attempt.told(FAILED_MAP, "MapVolume.NewBlockVolumeMapper initialization failed"):
+    with attempt.recorded(FAILED_MOUNT, "MapVolume.NodeAffinity check failed"):
+        check_node_affinity(by.use, context.own_node)
+    with attempt.recorded(FAILED_MAP, "MapVolume.NewBlockVolumeMapper initialization failed"):
         mapper = block.block_mapper(by.use, by.pod)
-    with attempt.told(FAILED_MAP, "MapVolume.SetUpDevice failed"):
-        check_alone(machine.actual.find(attempt.name), by)
+    with attempt.recorded(FAILED_MAP, "MapVolume.SetUpDevice failed"):
+        check_alone(context.actual.find(attempt.name), by)
     return mapper
 
 
-async def _set_up_device(attempt: Attempt, mapper: BlockMapper, device: str) -> None:
+async def _set_up_device(attempt: MountAttempt, mapper: BlockMapper, device: str) -> None:
     """Once for all pods. The device is on record before any pod has it."""
-    actual, here = attempt.machine.actual, attempt.get_here()
+    actual, here = attempt.context.actual, attempt.get_here()
     if here.device is DeviceState.MOUNTED:
         return
     actual.device_uncertain(attempt.name)
     with (
-        attempt.told(FAILED_MAP, "MapVolume.SetUpDevice failed"),
-        taken_back(
+        attempt.recorded(FAILED_MAP, "MapVolume.SetUpDevice failed"),
+        revert_record(
             partial(actual.device_unmounted, attempt.name),
             if_nothing_began=here.device is DeviceState.NOT_MOUNTED,
             if_it_failed=not here.device_needs_tear_down,
@@ -75,39 +75,41 @@ async def _set_up_device(attempt: Attempt, mapper: BlockMapper, device: str) -> 
     actual.device_mounted(attempt.name, device, mapper.global_map_path(), "")
 
 
-async def _map_pod_device(attempt: Attempt, mapper: BlockMapper, known: PodMount | None) -> str:
+async def _map_pod_device(
+    attempt: MountAttempt, mapper: BlockMapper, known: PodMount | None
+) -> str:
     attempt.begin(mapper, known)
     with (
-        attempt.told(FAILED_MAP, "MapVolume.MapPodDevice failed"),
-        attempt.may_take_back(mapper, known),
+        attempt.recorded(FAILED_MAP, "MapVolume.MapPodDevice failed"),
+        attempt.may_revert(mapper, known),
     ):
         device = await mapper.map_pod_device()
     attempt.succeed(mapper)
     return device
 
 
-async def _map_again(attempt: Attempt, mapper: BlockMapper) -> None:
+async def _map_again(attempt: MountAttempt, mapper: BlockMapper) -> None:
     """For a driver that asks to be told again. Whatever comes of that, the pod has the device."""
-    with attempt.told(FAILED_MAP, "MapVolume.MapPodDevice failed"):
+    with attempt.recorded(FAILED_MAP, "MapVolume.MapPodDevice failed"):
         await mapper.map_pod_device()
 
 
-async def _show(attempt: Attempt, mapper: BlockMapper, device: str) -> None:
+async def _show(attempt: MountAttempt, mapper: BlockMapper, device: str) -> None:
     """Bind and link the device, and hold it; a failure here leaves the pod's entry uncertain."""
-    machine = attempt.machine
-    with attempt.told(FAILED_MAP, "MapVolume failed"):
+    context = attempt.context
+    with attempt.recorded(FAILED_MAP, "MapVolume failed"):
         if not device:
             raise VolumeError("device path of the volume is empty")
-    with attempt.told(FAILED_MAP, "MapVolume.EvalHostSymlinks failed"):
+    with attempt.recorded(FAILED_MAP, "MapVolume.EvalHostSymlinks failed"):
         real = await in_thread(_resolved, device)
     directory, link = mapper.global_map_path(), mapper.pod_device_link()
-    machine.actual.device_mounted(attempt.name, str(real), directory, "")
-    with attempt.told(FAILED_MAP, "MapVolume.MapBlockVolume failed"):
+    context.actual.device_mounted(attempt.name, str(real), directory, "")
+    with attempt.recorded(FAILED_MAP, "MapVolume.MapBlockVolume failed"):
         place = DeviceMap(directory, link, attempt.pod_uid)
-        await map_device(machine.host.mounts, real, place, machine.device_locks)
+        await map_device(context.host.mounts, real, place, context.device_locks)
     for name, path in (("globalMapPath", directory), ("volumeMapPath", link.parent)):
         text = f'MapVolume.MapPodDevice succeeded for volume "{attempt.use.name}" {name} "{path}"'
-        attempt.tell(EventType.NORMAL, SUCCESSFUL, text)
+        attempt.record(EventType.NORMAL, SUCCESSFUL, text)
 
 
 def _resolved(device: str) -> Path:

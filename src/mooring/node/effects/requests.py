@@ -5,10 +5,10 @@ from mooring.node.desired import WantedBy, WantedVolume
 from mooring.plugins.contract import MountRequest, OwnershipPolicy, Tell
 
 
-def mount_request(by: WantedBy, wanted: WantedVolume, tell: Tell) -> MountRequest:
+def mount_request(by: WantedBy, wanted: WantedVolume, record: Tell) -> MountRequest:
     security = by.pod.spec.security_context
     return MountRequest(
-        tell,
+        record,
         fs_user=find_common_user(by.pod),
         fs_group=security.fs_group,
         ownership=_policy(security.fs_group_change_policy),

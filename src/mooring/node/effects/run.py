@@ -4,15 +4,15 @@ from typing import assert_never
 
 from mooring.host.blocking import within_volume
 from mooring.node.actual import ActualVolume
+from mooring.node.context import NodeContext
 from mooring.node.desired import WantedVolume
 from mooring.node.effects.attach import attach, detach, verify_attached
 from mooring.node.effects.device import unmap_device, unmount_device
-from mooring.node.effects.growing import grow_in_use
+from mooring.node.effects.events import failures_logged
+from mooring.node.effects.expand import grow_in_use
 from mooring.node.effects.map import map_volume
 from mooring.node.effects.mount import mount
-from mooring.node.effects.telling import failures_logged
 from mooring.node.effects.unmount import unmap, unmount
-from mooring.node.machine import Machine
 from mooring.node.metrics import plugin_label
 from mooring.node.plan import (
     Attach,
@@ -31,20 +31,20 @@ from mooring.node.plan import (
 
 
 class Effects:
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, context: NodeContext) -> None:
+        self._context = context
 
     async def run(self, operation: Operation) -> None:
         """Do it, as the pictures are now: what has vanished meanwhile needs nothing done.
 
         Raises: MooringError, told to whom it concerns.
         """
-        wanted = self._machine.desired.find(operation.volume)
-        here = self._machine.actual.find(operation.volume)
+        wanted = self._context.desired.find(operation.volume)
+        here = self._context.actual.find(operation.volume)
         subject = here or wanted
         if subject is None:
             return
-        began = self._machine.clock.monotonic()
+        began = self._context.clock.monotonic()
         try:
             with within_volume(operation.volume):
                 await self._do(operation, wanted, here)
@@ -58,10 +58,10 @@ class Effects:
     ) -> None:
         if isinstance(operation, Forget):
             return  # only the picture changes
-        self._machine.metrics.operated(
+        self._context.metrics.operated(
             plugin_label(of.plugin, of.use),
             operation.label,
-            self._machine.clock.monotonic() - began,
+            self._context.clock.monotonic() - began,
             ok=ok,
             is_migrated=of.use.is_migrated,
         )
@@ -74,7 +74,7 @@ class Effects:
                 await self._bring(operation, wanted)
         elif isinstance(operation, Grow):
             if wanted is not None and here is not None:
-                await grow_in_use(self._machine, wanted, here)
+                await grow_in_use(self._context, wanted, here)
         elif here is not None:
             await self._take_away(operation, here)
 
@@ -85,15 +85,15 @@ class Effects:
         match operation:
             case VerifyAttached():
                 with failures_logged("VerifyControllerAttachedVolume failed", wanted.name):
-                    await verify_attached(self._machine, wanted)
+                    await verify_attached(self._context, wanted)
             case Attach():
-                await attach(self._machine, wanted)
+                await attach(self._context, wanted)
             case Mount():
                 if by is not None:
-                    await mount(self._machine, wanted, by)
+                    await mount(self._context, wanted, by)
             case Map():
                 if by is not None:
-                    await map_volume(self._machine, wanted, by)
+                    await map_volume(self._context, wanted, by)
             case _:
                 assert_never(operation)
 
@@ -106,20 +106,20 @@ class Effects:
         match operation:
             case Unmount():
                 if there is not None:
-                    await unmount(self._machine, here, there)
+                    await unmount(self._context, here, there)
             case Unmap():
                 if there is not None:
-                    await unmap(self._machine, here, there)
+                    await unmap(self._context, here, there)
             case UnmountDevice():
                 with failures_logged("UnmountDevice failed", here.name):
-                    await unmount_device(self._machine, here)
+                    await unmount_device(self._context, here)
             case UnmapDevice():
                 with failures_logged("UnmapDevice failed", here.name):
-                    await unmap_device(self._machine, here)
+                    await unmap_device(self._context, here)
             case Detach():
                 with failures_logged("DetachVolume.Detach failed", here.name):
-                    await detach(self._machine, here)
+                    await detach(self._context, here)
             case Forget():
-                self._machine.actual.gone(here.name)
+                self._context.actual.gone(here.name)
             case _:
                 assert_never(operation)

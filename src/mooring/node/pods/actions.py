@@ -138,7 +138,7 @@ def _headers(action: HttpGetAction, purpose: str) -> Headers:
 
 
 def _session() -> aiohttp.ClientSession:
-    """Whoever answers may have any certificate: it is asked whether it lives, not who it is."""
+    """The server may have any certificate: it is asked whether it lives, not who it is."""
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=False, force_close=True))
 
 

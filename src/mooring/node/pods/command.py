@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mooring.model.container import Container
 from mooring.node.pods.environment import expand_all
-from mooring.node.pods.hindered import CREATE, Hindered
+from mooring.node.pods.waiting_reason import CREATE, CannotStart
 from mooring.oci.contract import StoredImage
 
 # Somebody who holds a place must still go when asked to: as first process of its container, a plain
@@ -17,7 +17,7 @@ def command_line(
 ) -> tuple[str, ...]:
     """Without an image there is always something to run.
 
-    Raises: Hindered when there is nothing, or when it is too long.
+    Raises: CannotStart when there is nothing, or when it is too long.
     """
     command = expand_all(container.command, variables)
     args = expand_all(container.args, variables)
@@ -27,7 +27,7 @@ def command_line(
         return args or SLEEP_FOREVER
     line = (*image.config.entrypoint, *(args or image.config.command))
     if not line:
-        raise Hindered(CREATE, "no command specified")
+        raise CannotStart(CREATE, "no command specified")
     return line
 
 

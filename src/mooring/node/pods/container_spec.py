@@ -1,9 +1,8 @@
 """A container as the runtime is told of it: everything that the pod, its image and the node say."""
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -11,14 +10,14 @@ from mooring.host.blocking import in_thread
 from mooring.host.contract import MountOps
 from mooring.model.container import Container
 from mooring.model.pod import Pod
-from mooring.node.actual import PodMount
 from mooring.node.mount_list import ContainerVolumes, Sight, list_volumes
 from mooring.node.pods import files, security
 from mooring.node.pods.command import command_line, variables_of, working_directory
-from mooring.node.pods.environment import Surroundings, environment
+from mooring.node.pods.contract import PodVolumes
+from mooring.node.pods.environment import EnvironmentSources, environment
 from mooring.node.pods.files import ContainerFiles
 from mooring.node.pods.image_volumes import ImageVolumes
-from mooring.node.pods.places import Places
+from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.user_ranges import USERS_NOTE, UserRanges
 from mooring.oci.contract import Bind, ContainerSpec, Device, Owner, StoredImage
 
@@ -26,19 +25,7 @@ SIGNAL_NOTE = "mooring.dev/stop-signal"
 DEFAULT_PIDS = 1024
 
 
-class PodVolumes(Protocol):
-    """What a pod's containers see of its volumes, as they are at this moment."""
-
-    def reach(self) -> Mapping[str, PodMount]:
-        """The volumes that are mounted, by their names in the pod."""
-        ...
-
-    def groups(self) -> Iterable[int]:
-        """Those that its volumes want their users to be in."""
-        ...
-
-
-class Settings(msgspec.Struct, frozen=True):
+class ContainerSettings(msgspec.Struct, frozen=True):
     """What the node says of containers."""
 
     node_name: str
@@ -70,15 +57,15 @@ class StartWish(msgspec.Struct, frozen=True):
 class SpecWriter:
     def __init__(
         self,
-        settings: Settings,
-        places: Places,
+        settings: ContainerSettings,
+        paths: PodPaths,
         mounts: MountOps,
-        surroundings: Surroundings,
+        surroundings: EnvironmentSources,
         image_volumes: ImageVolumes,
         user_ranges: UserRanges,
     ) -> None:
         self._settings = settings
-        self._places = places
+        self._paths = paths
         self._mounts = mounts
         self._surroundings = surroundings
         self._image_volumes = image_volumes
@@ -87,7 +74,7 @@ class SpecWriter:
     async def write(self, wish: StartWish, image: StoredImage | None) -> ContainerSpec:
         """Everything is there that the container will see.
 
-        Raises: Hindered, VolumeError, HostError, ConnectionLost.
+        Raises: CannotStart, VolumeError, HostError, ConnectionLost.
         """
         pod, container, owner = wish.pod, wish.container, wish.owner
         user = security.user(pod, container, image, wish.volumes.groups())
@@ -107,7 +94,7 @@ class SpecWriter:
             variables,
             self._settings.can_be_read_only_below,
         )
-        shown = await list_volumes(self._places.layout, self._mounts, sight)
+        shown = await list_volumes(self._paths.layout, self._mounts, sight)
         name = files.hostname(pod, self._settings.node_name)
         own = ContainerFiles(
             pod,
@@ -118,7 +105,7 @@ class SpecWriter:
             wish.log_path,
             is_read_only=not privileges.can_write_root,
         )
-        binds = [*await in_thread(files.prepare, self._places, own)]
+        binds = [*await in_thread(files.prepare, self._paths, own)]
         binds += await self._volumes(wish, shown)
         return ContainerSpec(
             id=wish.id,

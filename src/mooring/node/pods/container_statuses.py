@@ -42,32 +42,37 @@ class Statuses(msgspec.Struct, frozen=True):
         return {one.name: one for one in (*self.init, *self.regular, *self.ephemeral)}
 
 
-def statuses(view: View, last_words: Mapping[str, str]) -> Statuses:
-    """`last_words` are what containers told of their ends, by id."""
+def statuses(view: View, termination_messages: Mapping[str, str]) -> Statuses:
+    """`termination_messages`: of containers that have ended, by id."""
     spec, old = view.pod.spec, view.pod.status
-    regular = _group(view, last_words, spec.containers, old.container_statuses)
+    regular = _group(view, termination_messages, spec.containers, old.container_statuses)
     joining = spec.ephemeral_containers
     return Statuses(
-        tuple(_group(view, last_words, spec.init_containers, old.init_container_statuses)),
+        tuple(
+            _group(view, termination_messages, spec.init_containers, old.init_container_statuses)
+        ),
         tuple(sorted(regular, key=lambda one: one.name)),
-        tuple(_group(view, last_words, joining, old.ephemeral_container_statuses)),
+        tuple(_group(view, termination_messages, joining, old.ephemeral_container_statuses)),
     )
 
 
 def _group(
     view: View,
-    last_words: Mapping[str, str],
+    termination_messages: Mapping[str, str],
     containers: tuple[Container, ...],
     old: tuple[ContainerStatus, ...],
 ) -> Iterator[ContainerStatus]:
     said = {one.name: one for one in old}
     for container in containers:
         before = said.get(container.name, ContainerStatus(container.name))
-        yield _status(view, last_words, container, before)
+        yield _status(view, termination_messages, container, before)
 
 
 def _status(
-    view: View, last_words: Mapping[str, str], container: Container, before: ContainerStatus
+    view: View,
+    termination_messages: Mapping[str, str],
+    container: Container,
+    before: ContainerStatus,
 ) -> ContainerStatus:
     newest = view.newest(container.name)
     blank = ContainerStatus(
@@ -79,11 +84,11 @@ def _status(
         image=container.image,
     )
     if newest is None:
-        return _hindered(view, container, blank)
+        return _waiting(view, container, blank)
     told = replace(
         blank,
         restart_count=newest.owner.attempt,
-        last_state=_last_state(view, last_words, newest, before),
+        last_state=_last_state(view, termination_messages, newest, before),
         image_id=newest.image_id,
         container_id=f"{ID_PREFIX}{newest.id}",
     )
@@ -93,22 +98,24 @@ def _status(
         case State.RUNNING:
             return _running(view, container, newest, told)
         case State.EXITED:
-            ended = replace(told, state=ContainerState(terminated=terminated(newest, last_words)))
+            ended = replace(
+                told, state=ContainerState(terminated=terminated(newest, termination_messages))
+            )
             if _will_run_again(view, container, newest):
-                return _hindered(view, container, ended)
+                return _waiting(view, container, ended)
             return replace(ended, ready=_is_done(view, container, newest))
 
 
-def terminated(found: Found, last_words: Mapping[str, str]) -> Terminated:
+def terminated(found: Found, termination_messages: Mapping[str, str]) -> Terminated:
     """How a container that has ended is told of."""
     if found.is_lost:
         reason, message = UNKNOWN, LOST_TEXT
     elif found.is_oom_killed:
-        reason, message = "OOMKilled", last_words.get(found.id, "")
+        reason, message = "OOMKilled", termination_messages.get(found.id, "")
     else:
         reason = "Completed" if found.exit_code == 0 else "Error"
         reason = found.notes.get(REASON_NOTE, reason)
-        message = found.notes.get(MESSAGE_NOTE, last_words.get(found.id, ""))
+        message = found.notes.get(MESSAGE_NOTE, termination_messages.get(found.id, ""))
     return Terminated(
         exit_code=LOST_CODE if found.is_lost else found.exit_code,
         reason=reason,
@@ -158,22 +165,22 @@ def _is_init(view: View, container: Container) -> bool:
     return any(each.name == container.name for each in view.pod.spec.init_containers)
 
 
-def _hindered(view: View, container: Container, status: ContainerStatus) -> ContainerStatus:
+def _waiting(view: View, container: Container, status: ContainerStatus) -> ContainerStatus:
     """It does not run though it should: why, if that is known."""
-    hindrance = view.hindrances.get(container.name)
-    if hindrance is None or view.is_ending:
+    why = view.waiting_reasons.get(container.name)
+    if why is None or view.is_ending:
         return status
     last = status.state if status.state.terminated is not None else status.last_state
-    waiting = ContainerState(waiting=Waiting(hindrance.reason, hindrance.message))
+    waiting = ContainerState(waiting=Waiting(why.reason, why.message))
     return replace(status, state=waiting, last_state=last)
 
 
 def _last_state(
-    view: View, last_words: Mapping[str, str], newest: Found, before: ContainerStatus
+    view: View, termination_messages: Mapping[str, str], newest: Found, before: ContainerStatus
 ) -> ContainerState:
     for older in view.found[newest.owner.container][1:]:
         if older.state is State.EXITED:
-            return ContainerState(terminated=terminated(older, last_words))
+            return ContainerState(terminated=terminated(older, termination_messages))
     for known in (before.last_state, before.state):
         if known.terminated is not None and plain_id(known.terminated.container_id) != newest.id:
             return known

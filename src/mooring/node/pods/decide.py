@@ -2,7 +2,22 @@
 
 Init containers come first, one after the other; those that keep running (sidecars) are passed once
 they have started. Then all regular containers start at once. Whatever ends is started again as the
-pod's policy says, later each time. When the pod ends, everything is killed, sidecars last.
+pod's policy says, later each time. When the pod ends, everything is killed, sidecars last. What is
+always true of a plan:
+
+- Nothing is started once the pod ends, is past its deadline, has an init container that failed for
+  good, or only regular containers that have ended for good.
+- Nothing is started that runs, and nothing touched that is being started or killed (`busy`).
+- An attempt is never made twice: a start has the number behind the newest, or that of one that was
+  made but never ran, which it replaces.
+- A regular container is there only after each init container ended well, or is a sidecar that has
+  started; from then on init containers that ended are history.
+- An ephemeral container runs at most once.
+- Nothing is started before its pause or its waiting reason has passed; `look_at` is when that is.
+- What is killed runs; a sidecar waits for all that are none, and for the sidecars behind it.
+- What is removed has ended, and is neither the newest of its name nor the one before it; or it
+  never ran, and the pod ends.
+- A pod is over only when nothing of it runs, waits to run, or is being started or killed.
 """
 
 from collections.abc import Iterator
@@ -163,9 +178,9 @@ def _ephemeral(view: View) -> _Part:
 def _start(view: View, container: Container) -> tuple[Step | None, float | None]:
     """A container that does not run: the step it needs now, and when to look at it again."""
     name, newest = container.name, view.newest(container.name)
-    hindrance = view.hindrances.get(name)
-    if hindrance is not None and hindrance.reason != CRASH_LOOP and view.now < hindrance.until:
-        return None, hindrance.until
+    waiting = view.waiting_reasons.get(name)
+    if waiting is not None and waiting.reason != CRASH_LOOP and view.now < waiting.until:
+        return None, waiting.until
     if newest is None:
         return Start(container, 0), None
     if newest.state is State.CREATED:
@@ -175,7 +190,7 @@ def _start(view: View, container: Container) -> tuple[Step | None, float | None]
     if until is None or pause is None:
         attempt = newest.owner.attempt + 1
         return Start(container, attempt, (), next_pause(pause, ended_at, view.now)), None
-    if hindrance is not None and hindrance.until == until:
+    if waiting is not None and waiting.until == until:
         return None, until  # said already
     return Postpone(container, pause.seconds, until), until
 

@@ -13,13 +13,13 @@ from mooring.model.backoff import Backoff
 from mooring.model.container import Container
 from mooring.model.pod import Pod
 from mooring.node.pods.container_spec import SIGNAL_NOTE, SpecWriter, StartWish
+from mooring.node.pods.events import PodEvents
 from mooring.node.pods.files import remove_log
 from mooring.node.pods.grace import Grace
-from mooring.node.pods.hindered import POST_START, Hindered
 from mooring.node.pods.hooks import HookFailed, Hooks
 from mooring.node.pods.images import absent, find_image
 from mooring.node.pods.plan import Kill
-from mooring.node.pods.telling import Teller
+from mooring.node.pods.waiting_reason import POST_START, CannotStart
 from mooring.oci.contract import Containers, Found, Images, RuntimeRefused, State, StoredImage
 
 LEAST_GRACE = 2.0  # seconds that every container has between being asked to end and being killed
@@ -36,7 +36,7 @@ class Effects:
         images: Images,
         specs: SpecWriter,
         hooks: Hooks,
-        teller: Teller,
+        events: PodEvents,
         clock: Clock,
         *,
         host_rootfs: bool,
@@ -45,7 +45,7 @@ class Effects:
         self._images = images
         self._specs = specs
         self._hooks = hooks
-        self._teller = teller
+        self._events = events
         self._clock = clock
         self._host_rootfs = host_rootfs
         self._on_host_root: set[str] = set()  # uids of pods whose owners have been told
@@ -54,25 +54,25 @@ class Effects:
         """Make the container and run it.
 
         Cancelled, or failed: what is left of it does not run, and the runtime lists it.
-        Raises: Hindered, RuntimeRefused, VolumeError, HostError, ConnectionLost.
+        Raises: CannotStart, RuntimeRefused, VolumeError, HostError, ConnectionLost.
         """
         for id in leftovers:
             await self._containers.remove(id)
         image = await self._choose(wish.pod, wish.container)
         spec = await self._specs.write(wish, image)
         await self._containers.create(spec)
-        self._teller.normal(wish.pod, wish.container, "Created", "Container created")
+        self._events.normal(wish.pod, wish.container, "Created", "Container created")
         try:
             await self._containers.start(wish.id)
         except RuntimeRefused:
             await self._containers.remove(wish.id)
             raise
-        self._teller.normal(wish.pod, wish.container, "Started", "Container started")
+        self._events.normal(wish.pod, wish.container, "Started", "Container started")
 
     async def greet(self, wish: StartWish, grace: Grace) -> None:
         """Do what the pod wants done after a start; if that fails, the container has to go.
 
-        Raises: Hindered, when the container is dead.
+        Raises: CannotStart, when the container is dead.
         """
         hook = wish.container.lifecycle.post_start
         if hook is None:
@@ -82,14 +82,14 @@ class Effects:
             await self._hooks.run(wish.id, pod, container, hook)
         except HookFailed as error:
             _log.warning("hook failed", pod=pod.key, container=container.name, because=error)
-            self._teller.warning(pod, container, "FailedPostStartHook", "PostStartHook failed")
+            self._events.warning(pod, container, "FailedPostStartHook", "PostStartHook failed")
             found = self._containers.find(wish.id)
             if found is not None:
                 seconds = pod.spec.termination_grace_period_seconds or 0
                 grace.renew(seconds)
                 kill = Kill(found, container, seconds, "FailedPostStartHook")
                 await self.kill(pod, kill, grace, lambda _: False)
-            raise Hindered(POST_START, str(error)) from error
+            raise CannotStart(POST_START, str(error)) from error
 
     async def kill(self, pod: Pod, kill: Kill, grace: Grace, runs: Callable[[str], bool]) -> None:
         """Returns when the container has ended. `runs` tells whether a neighbour still does.
@@ -97,7 +97,7 @@ class Effects:
         What fails is tried again: a container that has to go is not left alone.
         """
         container, id = kill.container, kill.found.id
-        self._teller.normal(pod, container, "Killing", kill.message)
+        self._events.normal(pod, container, "Killing", kill.message)
         await self._say_goodbye(pod, container, id, grace)
         if kill.after:
             await grace.until(lambda: not any(map(runs, kill.after)))
@@ -131,7 +131,7 @@ class Effects:
             await asyncio.wait({task})
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.warning("hook failed", pod=pod.key, container=container.name, because=error)
-            self._teller.warning(pod, container, "FailedPreStopHook", "PreStopHook failed")
+            self._events.warning(pod, container, "FailedPreStopHook", "PreStopHook failed")
 
     async def discard(self, found: Found) -> None:
         """Remove a container and its log. Raises: RuntimeRefused, HostError when one is left."""
@@ -146,14 +146,14 @@ class Effects:
         return found is None or found.state is State.EXITED
 
     async def _choose(self, pod: Pod, container: Container) -> StoredImage | None:
-        """None: on the host's root. Raises: Hindered."""
+        """None: on the host's root. Raises: CannotStart."""
         found = await in_thread(find_image, self._images, container.image)
         if found is not None:
             text = (
                 f'Container image "{container.image}" already present on machine '
                 "and can be accessed by the pod"
             )
-            self._teller.normal(pod, container, "Pulled", text)
+            self._events.normal(pod, container, "Pulled", text)
             return found
         if not self._host_rootfs:
             raise absent(container.image, container.image_pull_policy)
@@ -163,7 +163,7 @@ class Effects:
                 f'Image "{container.image}" is not on this machine: the container runs on a '
                 "private overlay of the host's root file system"
             )
-            self._teller.normal(pod, None, HOST_ROOT, text)
+            self._events.normal(pod, None, HOST_ROOT, text)
         return None
 
 

@@ -14,7 +14,7 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import ResourceRef
 from mooring.model.secret import Secret
-from mooring.node.pods.hindered import Misconfigured
+from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.plugins.downward_values import field_value, resource_value
 
 # `$$` stands for `$`; a reference to what nobody knows, and an odd `$`, for themselves.
@@ -34,7 +34,7 @@ class Objects(Protocol):
     def allocatable(self) -> Mapping[str, str]: ...
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class EnvironmentSources(msgspec.Struct, frozen=True):
     """What variables may tell beside the pod itself."""
 
     objects: Objects
@@ -101,7 +101,7 @@ class _Together:
 
 
 async def environment(
-    pod: Pod, container: Container, surroundings: Surroundings
+    pod: Pod, container: Container, surroundings: EnvironmentSources
 ) -> Mapping[str, str]:
     """Everything but what the image sets.
 
@@ -123,7 +123,7 @@ async def environment(
 class _Reader:
     """Reads each object once for a container."""
 
-    def __init__(self, pod: Pod, surroundings: Surroundings) -> None:
+    def __init__(self, pod: Pod, surroundings: EnvironmentSources) -> None:
         self._pod = pod
         self._surroundings = surroundings
         self._config_maps: dict[str, Mapping[str, str]] = {}

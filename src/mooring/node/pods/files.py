@@ -1,4 +1,4 @@
-"""Files that each container of a pod sees beside its volumes: hosts, its name, its last words."""
+"""Files that containers see beside volumes: hosts, host name, resolver, termination message."""
 
 import os
 from collections.abc import Iterable
@@ -10,9 +10,9 @@ import msgspec
 from mooring.host.refusal import refusals
 from mooring.model.container import Container
 from mooring.model.pod import HostAlias, Pod
-from mooring.node.pods.hindered import Misconfigured
-from mooring.node.pods.places import Places
+from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.resolver import resolver
+from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.oci.contract import Bind
 
 CLUSTER_DOMAIN = "cluster.local"
@@ -70,7 +70,7 @@ def _domain(pod: Pod) -> str:
     return f"{pod.spec.subdomain}.{pod.namespace}.svc.{CLUSTER_DOMAIN}"
 
 
-def prepare(places: Places, wish: ContainerFiles) -> tuple[Bind, ...]:
+def prepare(paths: PodPaths, wish: ContainerFiles) -> tuple[Bind, ...]:
     """Write what the container will see, and say where; blocks.
 
     Before: the pod's directory is there.
@@ -80,9 +80,9 @@ def prepare(places: Places, wish: ContainerFiles) -> tuple[Bind, ...]:
     pod = wish.pod
     taken = {each.mount_path for each in wish.container.volume_mounts}
     shown = {
-        "/etc/hosts": (places.hosts(pod), _hosts(wish)),
-        "/etc/hostname": (places.hostname(pod), f"{wish.hostname}\n"),
-        "/etc/resolv.conf": (places.resolver(pod), resolver(pod, _read(_RESOLVER))),
+        "/etc/hosts": (paths.hosts(pod), _hosts(wish)),
+        "/etc/hostname": (paths.hostname(pod), f"{wish.hostname}\n"),
+        "/etc/resolv.conf": (paths.resolver(pod), resolver(pod, _read(_RESOLVER))),
     }
     with refusals(f"prepare the files of container {wish.container.name}"):
         wish.log_path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -91,18 +91,18 @@ def prepare(places: Places, wish: ContainerFiles) -> tuple[Bind, ...]:
             if target not in taken:
                 _write(path, content)
                 binds.append(Bind(path, target, read_only=wish.is_read_only))
-        words = _last_words(places, wish)
-        return (*binds, words) if words is not None else tuple(binds)
+        message = _termination_message(paths, wish)
+        return (*binds, message) if message is not None else tuple(binds)
 
 
-def _last_words(places: Places, wish: ContainerFiles) -> Bind | None:
+def _termination_message(paths: PodPaths, wish: ContainerFiles) -> Bind | None:
     target = wish.container.termination_message_path
     if not target:
         return None
-    path = places.last_words(wish.pod, wish.container.name, wish.id)
+    path = paths.termination_message(wish.pod, wish.container.name, wish.id)
     path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     path.touch()
-    path.chmod(0o666)  # whoever the container runs as may write it
+    path.chmod(0o666)  # any user that the container runs as may write it
     return Bind(path, target if target.startswith("/") else f"/{target}")
 
 

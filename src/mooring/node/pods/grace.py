@@ -32,7 +32,7 @@ class Grace:
         self._until = max(self._until, self._clock.monotonic() + seconds)
 
     def stir(self) -> None:
-        """Something has changed: whoever waits looks again."""
+        """Something has changed: those who wait look again."""
         self._stirred.set()
 
     async def until(self, is_so: Callable[[], bool]) -> bool:

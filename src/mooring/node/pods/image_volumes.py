@@ -16,26 +16,26 @@ from mooring.model.container import Container
 from mooring.model.pod import Pod
 from mooring.node.mount_list import ContainerMount
 from mooring.node.pod_directory import place_of
-from mooring.node.pods.hindered import CREATE, Hindered
 from mooring.node.pods.images import absent, find_image
-from mooring.node.pods.places import Places
+from mooring.node.pods.paths import PodPaths
+from mooring.node.pods.waiting_reason import CREATE, CannotStart
 from mooring.oci import rootfs
 from mooring.oci.contract import Images, StoredImage
 
 
 class ImageVolumes:
-    def __init__(self, places: Places, mounts: MountOps, images: Images) -> None:
-        self._places = places
+    def __init__(self, paths: PodPaths, mounts: MountOps, images: Images) -> None:
+        self._paths = paths
         self._mounts = mounts
         self._images = images
 
     async def show(self, pod: Pod, container: Container, mount: ContainerMount, index: int) -> Path:
         """Where the image's files are for this container; `index` is of its volumeMount.
 
-        Repeated: what is mounted is used again. Raises: Hindered, HostError.
+        Repeated: what is mounted is used again. Raises: CannotStart, HostError.
         """
         if mount.image is None:
-            raise Hindered(CREATE, f'volume "{mount.name}" is no image')
+            raise CannotStart(CREATE, f'volume "{mount.name}" is no image')
         image = await in_thread(find_image, self._images, mount.image.reference)
         if image is None:
             raise absent(mount.image.reference, mount.image.pull_policy)
@@ -51,7 +51,7 @@ class ImageVolumes:
         part = SubPathMount(
             volume_path=target,
             sub_path=mount.image_sub_path,
-            pod_dir=self._places.layout.pod(pod.uid),
+            pod_dir=self._paths.layout.pod(pod.uid),
             volume=mount.name,
             container=container.name,
             mount=mount.name,
@@ -65,7 +65,7 @@ class ImageVolumes:
             await in_thread(self._take_away, pod_uid)
 
     def _show(self, pod: Pod, mount: ContainerMount, image: StoredImage) -> Path:
-        target = self._places.image_volumes(pod.uid) / mount.name
+        target = self._paths.image_volumes(pod.uid) / mount.name
         with refusals(f"prepare the image of volume {mount.name}"):
             target.mkdir(mode=0o750, parents=True, exist_ok=True)
         if not self._mounts.is_mount_point(target):
@@ -73,7 +73,7 @@ class ImageVolumes:
         return target
 
     def _take_away(self, pod_uid: str) -> None:
-        top = self._places.image_volumes(pod_uid)
+        top = self._paths.image_volumes(pod_uid)
         with refusals(f"clean up {top}"):
             try:
                 names = os.listdir(top)

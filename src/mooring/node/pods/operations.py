@@ -12,17 +12,18 @@ from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.model.backoff import Backoff
 from mooring.model.container import Container
-from mooring.node.pods.container_spec import PodVolumes, StartWish
+from mooring.node.pods.container_spec import StartWish
+from mooring.node.pods.contract import PodVolumes
 from mooring.node.pods.decide import CRASH_LOOP
 from mooring.node.pods.effects import Effects
+from mooring.node.pods.events import PodEvents
 from mooring.node.pods.grace import Grace
-from mooring.node.pods.places import Places
+from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.plan import Discard, Kill, Postpone, Start, Step
 from mooring.node.pods.pod_run import Doing, Operation, PodRun
 from mooring.node.pods.security import pod_id
-from mooring.node.pods.setbacks import Setbacks, back_off_text
-from mooring.node.pods.telling import Teller
-from mooring.node.pods.view import Hindrance
+from mooring.node.pods.start_backoff import StartBackoff, back_off_text
+from mooring.node.pods.view import WaitingReason
 from mooring.oci.contract import Containers, Found, Owner, State
 from mooring.reconcile.poison import set_aside
 
@@ -39,8 +40,8 @@ class Operations:
         self,
         containers: Containers,
         effects: Effects,
-        teller: Teller,
-        places: Places,
+        events: PodEvents,
+        paths: PodPaths,
         clock: Clock,
         chance: Random,
         changed: Callable[[PodRun], None],
@@ -48,9 +49,9 @@ class Operations:
         """`changed` is told whenever a step has been done, or has failed."""
         self._containers = containers
         self._effects = effects
-        self._teller = teller
-        self._setbacks = Setbacks(teller, clock)
-        self._places = places
+        self._events = events
+        self._start_backoff = StartBackoff(events, clock)
+        self._paths = paths
         self._clock = clock
         self._chance = chance
         self._changed = changed
@@ -119,7 +120,7 @@ class Operations:
             pod,
             container,
             step.attempt,
-            self._places.log(owner),
+            self._paths.log(owner),
             volumes,
             partial(self._find_neighbour, run, container),
         )
@@ -139,10 +140,10 @@ class Operations:
             self._started(run, step)
             await self._effects.greet(wish, grace)
         except Exception as error:  # noqa: BLE001  whatever it is, it is this container's trouble
-            if self._setbacks.note(run, wish, error):
+            if self._start_backoff.note(run, wish, error):
                 self._started(run, step)
         else:
-            run.hindrances.pop(name, None)
+            run.waiting_reasons.pop(name, None)
         finally:
             if self._containers.find(wish.id) is None:
                 run.ids.discard(wish.id)
@@ -167,8 +168,8 @@ class Operations:
     def _postpone(self, run: PodRun, step: Postpone) -> None:
         pod, container = run.pod, step.container
         text = back_off_text(pod, container, step.seconds)
-        run.hindrances[container.name] = Hindrance(CRASH_LOOP, text, step.until)
-        self._teller.warning(
+        run.waiting_reasons[container.name] = WaitingReason(CRASH_LOOP, text, step.until)
+        self._events.warning(
             pod,
             container,
             "BackOff",

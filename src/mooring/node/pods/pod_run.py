@@ -16,12 +16,12 @@ import msgspec
 from mooring.clock import Clock
 from mooring.model.container_status import ContainerStatus, Terminated
 from mooring.model.pod import Pod
-from mooring.node.pods.container_spec import PodVolumes
 from mooring.node.pods.container_statuses import MESSAGE_NOTE, REASON_NOTE, plain_id
+from mooring.node.pods.contract import PodVolumes
 from mooring.node.pods.grace import Grace
 from mooring.node.pods.plan import Pause
 from mooring.node.pods.probes import first_health
-from mooring.node.pods.view import Health, Hindrance, View
+from mooring.node.pods.view import Health, View, WaitingReason
 from mooring.oci.contract import Containers, Found, Owner, State
 
 STARTING = Health(has_started=False, is_ready=False)
@@ -49,13 +49,13 @@ class PodRun:
         self.is_told_overdue = False
         self.ids: set[str] = set()  # of its containers, as far as they are there
         self.operations: dict[str, Operation] = {}  # by container name, or by id of what is removed
-        self.hindrances: dict[str, Hindrance] = {}
+        self.waiting_reasons: dict[str, WaitingReason] = {}
         self.pauses: dict[str, Pause] = {}
         self.health: dict[str, Health] = {}  # by id
         self.adopted: set[str] = set()  # ids of those that ran before this node was started
         self.probing: dict[str, asyncio.Task[None]] = {}  # by id
         self.ended: dict[str, float] = {}  # by id: when, monotonic
-        self.last_words: dict[str, str] = {}  # by id
+        self.termination_messages: dict[str, str] = {}  # by id
         self.ghosts: dict[str, Found] = {}  # by id: what the runtime knows nothing of (any more)
         self.empty = asyncio.Event()  # set once it is over and nothing runs
         self.writing = asyncio.Lock()  # of its status
@@ -80,7 +80,7 @@ class PodRun:
             for state in (status.state, status.last_state):
                 if state.terminated is not None:
                     id = plain_id(state.terminated.container_id)
-                    self.last_words[id] = state.terminated.message
+                    self.termination_messages[id] = state.terminated.message
 
     def found(self, containers: Containers) -> list[Found]:
         """Its containers, as they are now."""
@@ -98,7 +98,7 @@ class PodRun:
             frozenset(self.operations),
             dict(self._health(groups)),
             dict(self.pauses),
-            dict(self.hindrances),
+            dict(self.waiting_reasons),
             self._deadline(now),
             is_ending=self.is_ending,
             has_vanished=self.has_vanished,
@@ -118,7 +118,7 @@ class PodRun:
 
     def forget_container(self, id: str) -> None:
         self.ids.discard(id)
-        for kept in (self.health, self.ended, self.last_words, self.ghosts):
+        for kept in (self.health, self.ended, self.termination_messages, self.ghosts):
             kept.pop(id, None)
 
     def _grouped(self, found: Iterable[Found]) -> Mapping[str, tuple[Found, ...]]:

@@ -17,20 +17,20 @@ from mooring.model.container import Container, Probe
 from mooring.model.pod import Pod
 from mooring.node.pods.actions import Actions, Result, Unclear
 from mooring.node.pods.environment import expand_all
-from mooring.node.pods.telling import Teller
+from mooring.node.pods.events import PodEvents
 from mooring.node.pods.view import Failed, Health
 from mooring.oci.contract import Found
 
 TRIES = 3  # of a probe that could not even be made
 
 
-class Kind(Enum):
+class ProbeType(Enum):
     STARTUP = "Startup"
     LIVENESS = "Liveness"
     READINESS = "Readiness"
 
 
-class Subject(msgspec.Struct, frozen=True):
+class ProbedContainer(msgspec.Struct, frozen=True):
     """A container that runs."""
 
     pod: Pod
@@ -52,20 +52,20 @@ def first_health(container: Container) -> Health:
 
 
 class Probes:
-    def __init__(self, actions: Actions, clock: Clock, chance: Random, teller: Teller) -> None:
+    def __init__(self, actions: Actions, clock: Clock, chance: Random, events: PodEvents) -> None:
         self._actions = actions
         self._clock = clock
         self._chance = chance
-        self._teller = teller
+        self._events = events
 
     async def watch(
-        self, subject: Subject, health: Health, report: Callable[[Health], None]
+        self, subject: ProbedContainer, health: Health, report: Callable[[Health], None]
     ) -> None:
         """Probe it until cancelled, or until it must go. Each change of its health is reported."""
         state = _Watched(health, report)
         container = subject.container
         if container.startup_probe is not None and not health.has_started:
-            if not await self._until_sure(Kind.STARTUP, container.startup_probe, subject):
+            if not await self._until_sure(ProbeType.STARTUP, container.startup_probe, subject):
                 state.change(failed=Failed.STARTUP)
                 return
             state.change(has_started=True)
@@ -81,28 +81,28 @@ class Probes:
                 if readiness is not None:
                     readiness.cancel()
 
-    async def _until_sure(self, kind: Kind, probe: Probe, subject: Subject) -> bool:
+    async def _until_sure(self, kind: ProbeType, probe: Probe, subject: ProbedContainer) -> bool:
         rounds = _Rounds(self, kind, probe, subject)
         await rounds.begin()
         while (verdict := await rounds.next()) is None:
             pass
         return verdict
 
-    async def _until_dead(self, probe: Probe, subject: Subject) -> None:
-        rounds = _Rounds(self, Kind.LIVENESS, probe, subject)
+    async def _until_dead(self, probe: Probe, subject: ProbedContainer) -> None:
+        rounds = _Rounds(self, ProbeType.LIVENESS, probe, subject)
         await rounds.begin()
         while await rounds.next() is not False:
             pass
 
-    async def _follow(self, probe: Probe, subject: Subject, state: "_Watched") -> None:
-        rounds = _Rounds(self, Kind.READINESS, probe, subject)
+    async def _follow(self, probe: Probe, subject: ProbedContainer, state: "_Watched") -> None:
+        rounds = _Rounds(self, ProbeType.READINESS, probe, subject)
         await rounds.begin()
         while True:
             verdict = await rounds.next()
             if verdict is not None:
                 state.change(is_ready=verdict)
 
-    async def first_pause(self, probe: Probe, subject: Subject) -> None:
+    async def first_pause(self, probe: Probe, subject: ProbedContainer) -> None:
         began = subject.found.started_at or subject.found.created_at
         age = (self._clock.now() - began).total_seconds()
         pause = max(0.0, probe.initial_delay_seconds - age)
@@ -119,7 +119,9 @@ class Probes:
     def monotonic(self) -> float:
         return self._clock.monotonic()
 
-    async def try_once(self, kind: Kind, probe: Probe, subject: Subject) -> bool | None:
+    async def try_once(
+        self, kind: ProbeType, probe: Probe, subject: ProbedContainer
+    ) -> bool | None:
         """Whether it went well; None when that cannot be told. What goes wrong becomes an event."""
         trouble: Exception | None = None
         pod, container = subject.pod, subject.container
@@ -131,16 +133,16 @@ class Probes:
                 continue
             if result.is_warning:
                 text = f"{kind.value} probe warning: {result.output}"
-                self._teller.warning(pod, container, "ProbeWarning", text)
+                self._events.warning(pod, container, "ProbeWarning", text)
             elif not result.is_ok:
                 text = f"{kind.value} probe failed: {result.output}"
-                self._teller.warning(pod, container, "Unhealthy", text)
+                self._events.warning(pod, container, "Unhealthy", text)
             return result.is_ok
         text = f"{kind.value} probe errored and resulted in unknown state: {trouble}"
-        self._teller.warning(pod, container, "Unhealthy", text)
+        self._events.warning(pod, container, "Unhealthy", text)
         return None
 
-    async def _act(self, probe: Probe, subject: Subject) -> Result:
+    async def _act(self, probe: Probe, subject: ProbedContainer) -> Result:
         """Raises: MooringError when it cannot even be tried."""
         seconds, container = float(probe.timeout_seconds), subject.container
         if probe.exec is not None:
@@ -171,7 +173,9 @@ class _Watched:
 class _Rounds:
     """One probe of one container, again and again."""
 
-    def __init__(self, probes: Probes, kind: Kind, probe: Probe, subject: Subject) -> None:
+    def __init__(
+        self, probes: Probes, kind: ProbeType, probe: Probe, subject: ProbedContainer
+    ) -> None:
         self._probes = probes
         self._kind = kind
         self._probe = probe

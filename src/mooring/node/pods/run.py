@@ -1,8 +1,8 @@
 """The containers of this node's pods: started, looked after, ended, told of in the pods' status.
 
 Nothing here ticks, but probes and the logs of what runs. A pod that changed, a container that
-ended, an operation that is done, a pause that is over: each puts the pod's uid into a queue, and
-whoever serves it decides anew. Status is written by a queue of its own, so that an API server that
+ended, an operation that is done, a pause that is over: each puts the pod's uid into a queue,
+where it is decided anew. Status is written by a queue of its own, so that an API server that
 is away keeps no container waiting.
 """
 
@@ -17,26 +17,27 @@ from mooring.errors import MooringError
 from mooring.host.blocking import in_thread
 from mooring.model.backoff import Backoff
 from mooring.model.pod import Pod
-from mooring.node.machine import Machine
+from mooring.node.context import NodeContext
 from mooring.node.pods.actions import Actions
-from mooring.node.pods.container_spec import PodVolumes, Settings, SpecWriter
+from mooring.node.pods.container_spec import ContainerSettings, SpecWriter
+from mooring.node.pods.contract import PodVolumes
 from mooring.node.pods.decide import decide
 from mooring.node.pods.effects import Effects
-from mooring.node.pods.environment import Surroundings
-from mooring.node.pods.hindered import OF_IMAGES
+from mooring.node.pods.environment import EnvironmentSources
+from mooring.node.pods.events import PodEvents
 from mooring.node.pods.hooks import Hooks
 from mooring.node.pods.image_volumes import ImageVolumes
 from mooring.node.pods.log_rotation import LogRotation
 from mooring.node.pods.operations import Operations
-from mooring.node.pods.places import Places
+from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.pod_run import PodRun
+from mooring.node.pods.probe_workers import ProbeWorkers
 from mooring.node.pods.probes import Probes
-from mooring.node.pods.reporting import Reports
 from mooring.node.pods.status import DEADLINE_EXCEEDED, DEADLINE_TEXT
-from mooring.node.pods.telling import Teller
+from mooring.node.pods.status_writer import StatusWriter
 from mooring.node.pods.user_ranges import UserRanges
 from mooring.node.pods.view import View
-from mooring.node.pods.watching import Watching
+from mooring.node.pods.waiting_reason import OF_IMAGES
 from mooring.oci.contract import Containers, Found, Images, State
 from mooring.reconcile.cache import version_of
 from mooring.reconcile.queue import KeyedQueue
@@ -56,22 +57,22 @@ class Runtime(msgspec.Struct, frozen=True):
     images: Images
 
 
-class PodContainers:
-    """`pod_life.Containers`. `run` runs it until cancelled; containers go on without it."""
+class PodRuns:
+    """`PodContainers` on a runtime. `run` runs it until cancelled; containers go on without it."""
 
-    def __init__(self, machine: Machine, runtime: Runtime, settings: Settings) -> None:
-        host, clock, chance = machine.host, machine.clock, machine.host.chance
+    def __init__(self, context: NodeContext, runtime: Runtime, settings: ContainerSettings) -> None:
+        host, clock, chance = context.host, context.clock, context.host.chance
         self._clock = clock
         self._containers = runtime.containers
-        self._places = Places(host.layout)
-        self._teller = Teller(machine.recorder)
-        self._image_volumes = ImageVolumes(self._places, host.mounts, runtime.images)
+        self._paths = PodPaths(host.layout)
+        self._events = PodEvents(context.recorder)
+        self._image_volumes = ImageVolumes(self._paths, host.mounts, runtime.images)
         actions = Actions(self._containers, clock, settings.address)
-        surroundings = Surroundings(host.objects, settings.address, settings.services)
+        surroundings = EnvironmentSources(host.objects, settings.address, settings.services)
         self._user_ranges = UserRanges(self._containers)
         specs = SpecWriter(
             settings,
-            self._places,
+            self._paths,
             host.mounts,
             surroundings,
             self._image_volumes,
@@ -82,22 +83,24 @@ class PodContainers:
             runtime.images,
             specs,
             Hooks(actions, clock),
-            self._teller,
+            self._events,
             clock,
             host_rootfs=settings.host_rootfs,
         )
         self._operations = Operations(
             self._containers,
             self._effects,
-            self._teller,
-            self._places,
+            self._events,
+            self._paths,
             clock,
             chance,
             self._look_at,
         )
-        probes = Probes(actions, clock, chance, self._teller)
-        self._watching = Watching(probes, clock, self._look_at)
-        self._reports = Reports(machine.client, clock, self._places, settings.address, self._view)
+        probes = Probes(actions, clock, chance, self._events)
+        self._probe_workers = ProbeWorkers(probes, clock, self._look_at)
+        self._status = StatusWriter(
+            context.client, clock, self._paths, settings.address, self._view
+        )
         self._rotation = LogRotation(self._containers, clock)
         self.queue: KeyedQueue[str] = KeyedQueue(clock)
         self.status_queue: KeyedQueue[str] = KeyedQueue(clock)
@@ -115,9 +118,9 @@ class PodContainers:
 
     def on_written(self, handler: Callable[[Pod], None]) -> None:
         """`handler` is given pods whose status has been written."""
-        self._reports.on_written(handler)
+        self._status.on_written(handler)
 
-    # what lives of pods ask for
+    # what pod workers ask for
 
     async def start(self, pod: Pod, volumes: PodVolumes) -> None:
         """The pod's volumes are there: run its containers, and keep them running."""
@@ -157,7 +160,7 @@ class PodContainers:
         await run.empty.wait()
         await self._image_volumes.take_away(pod.uid)
         if not run.has_vanished and self._view(run).found:
-            await self._reports.write(run)
+            await self._status.write(run)
 
     def are_gone(self, pod_uid: str) -> bool:
         """Whether none of its containers runs; those that have ended keep their logs."""
@@ -170,19 +173,19 @@ class PodContainers:
         """
         run = self._runs.pop(pod.uid, None)
         if run is not None:
-            self._watching.stop(run)
+            self._probe_workers.stop(run)
         self._effects.forget(pod.uid)
         for one in self._of(pod.uid):
             await self._containers.remove(one.id)
         self._user_ranges.forget(pod.uid)
-        await in_thread(self._places.remove_logs, pod.uid)
+        await in_thread(self._paths.remove_logs, pod.uid)
 
     async def keep_only(self, pod_uids: Collection[str]) -> None:
         """Remove all that is left of other pods, which vanished while nobody was looking.
 
         Returns once nothing is: what they had mounted must not be taken away under them.
         """
-        left = await in_thread(self._places.list_pods)
+        left = await in_thread(self._paths.list_pods)
         left |= {one.owner.pod_uid for one in self._containers.list()}
         async with asyncio.TaskGroup() as tasks:
             for pod_uid in left.difference(pod_uids):
@@ -192,9 +195,9 @@ class PodContainers:
     def images_changed(self) -> None:
         """There are other images than before: who waits for one need not wait any longer."""
         for run in self._runs.values():
-            waiting = [name for name, why in run.hindrances.items() if why.reason in OF_IMAGES]
+            waiting = [name for name, why in run.waiting_reasons.items() if why.reason in OF_IMAGES]
             for name in waiting:
-                del run.hindrances[name]
+                del run.waiting_reasons[name]
             if waiting:
                 self._look_at(run)
 
@@ -205,14 +208,14 @@ class PodContainers:
         if run is None:
             return Settled()
         view = self._view(run)
-        self._watching.look(run, view, self._tasks)
+        self._probe_workers.look(run, view, self._tasks)
         plan = decide(view)
         for step in plan.steps:
             _log.debug("step", pod=run.pod.key, step=type(step).__name__, because=plan.because)
             self._operations.begin(run, step, self._tasks)
         if view.is_overdue and not run.is_told_overdue:
             run.is_told_overdue = True
-            self._teller.normal(run.pod, None, DEADLINE_EXCEEDED, DEADLINE_TEXT)
+            self._events.normal(run.pod, None, DEADLINE_EXCEEDED, DEADLINE_TEXT)
         if run.is_ending and plan.is_over and not run.operations:
             run.empty.set()
         elif run.volumes is not None:
@@ -228,10 +231,10 @@ class PodContainers:
             return Settled()
         if (run.pod.is_deleting or run.is_ending) and not run.operations:
             return Settled()  # it is about to end, and `stop` tells the end
-        seconds = self._reports.hold(run)
+        seconds = self._status.hold(run)
         if seconds > 0:
             return Again(seconds)
-        await self._reports.write(run)
+        await self._status.write(run)
         return Settled()
 
     def _run_of(self, pod: Pod) -> PodRun:
@@ -265,7 +268,7 @@ class PodContainers:
                 for one in self._of(pod_uid):
                     await self._containers.remove(one.id)
                 await self._image_volumes.take_away(pod_uid)
-                await in_thread(self._places.remove_logs, pod_uid)
+                await in_thread(self._paths.remove_logs, pod_uid)
                 return
             except MooringError as error:
                 failures += 1

@@ -7,7 +7,7 @@ from mooring.model.container import Container, ContainerSecurity
 from mooring.model.pod import Pod, Sysctl
 from mooring.model.quantity import ZERO, Quantity
 from mooring.node.admission import apparmor, sysctls
-from mooring.node.pods.hindered import Misconfigured
+from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.oci.contract import (
     Confinement,
     Limits,

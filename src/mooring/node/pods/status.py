@@ -24,13 +24,13 @@ class Circumstances(msgspec.Struct, frozen=True):
     now: str
     address: str = ""  # of the node, and so of its pods
     has_volumes: bool = False  # so its containers may start
-    last_words: Mapping[str, str] = {}  # of containers that have ended, by id
+    termination_messages: Mapping[str, str] = {}  # of containers that have ended, by id
 
 
 def status_of(view: View, around: Circumstances) -> PodStatus:
     """What is to be said of the pod now; the rest of its status stays as it is."""
     pod = view.pod
-    told = statuses(view, around.last_words)
+    told = statuses(view, around.termination_messages)
     now_phase, reason, message = _phase(view, told)
     is_over = now_phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
     return replace(
@@ -95,6 +95,17 @@ def document(pod: Pod, status: PodStatus) -> Doc:
     if status.pod_ip:
         told |= {"podIP": status.pod_ip, "podIPs": [{"ip": status.pod_ip}]}
     return {"status": told}
+
+
+def creating_document(pod: Pod, now: str, host_address: str) -> Doc:
+    """The status of a pod that this node has taken on, and whose volumes are coming."""
+    return document(pod, status_of(View(pod, 0.0), Circumstances(now, host_address)))
+
+
+def rejected_document(reason: str, message: str) -> Doc:
+    """The status of a pod that this node will not run."""
+    status = {"phase": "Failed", "reason": reason, "message": f"Pod was rejected: {message}"}
+    return {"status": status}
 
 
 def _documents(containers: Iterable[Container], statuses: Iterable[ContainerStatus]) -> list[Doc]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from mooring.host.user_namespace import LENGTH
-from mooring.node.pods.hindered import Misconfigured
+from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.oci.contract import Containers, Found
 
 USERS_NOTE: Final = "mooring.dev/first-host-id"

@@ -28,7 +28,7 @@ class Health(msgspec.Struct, frozen=True):
 WELL = Health()
 
 
-class Hindrance(msgspec.Struct, frozen=True):
+class WaitingReason(msgspec.Struct, frozen=True):
     """Why a container is not started now; in the words of its status."""
 
     reason: str
@@ -45,7 +45,7 @@ class View(msgspec.Struct, frozen=True):
     busy: frozenset[str] = frozenset()  # names of containers being started or killed
     health: Mapping[str, Health] = {}  # by id
     pauses: Mapping[str, Pause] = {}  # by container name
-    hindrances: Mapping[str, Hindrance] = {}  # by container name
+    waiting_reasons: Mapping[str, WaitingReason] = {}  # by container name
     deadline: float | None = None
     is_ending: bool = False  # it is deleted, or over: nothing is started any more
     has_vanished: bool = False  # from the API: it ends without delay

@@ -27,7 +27,7 @@ class NotAnnounced(MooringError):
     """The API did not take it, or what is there contradicts it."""
 
 
-class OwnNode(Protocol):
+class ReadableNode(Protocol):
     """`own_node.WatchedNode`."""
 
     @property
@@ -37,7 +37,9 @@ class OwnNode(Protocol):
 
 
 class Announcer:
-    def __init__(self, client: Client, own_node: OwnNode, clock: Clock, chance: Random) -> None:
+    def __init__(
+        self, client: Client, own_node: ReadableNode, clock: Clock, chance: Random
+    ) -> None:
         self._client = client
         self._own_node = own_node
         self._clock = clock

@@ -1,4 +1,13 @@
-"""What the coming and going of a socket means, and whether what is behind it may register. Pure."""
+"""What the coming and going of a socket means, and whether what is behind it may register. Pure.
+
+What is always true:
+
+- A socket that is there, and did not register as this very socket, is asked to; one that is gone
+  is unregistered; and nothing follows from a socket that is as it was.
+- Only CSI drivers get through, with a name that can be part of a path, and a version we speak.
+- A name belongs to one socket: another gets it only with a higher version than the first has.
+- A rejection tells the socket why, in the kubelet's form.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path

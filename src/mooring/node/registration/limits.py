@@ -23,7 +23,7 @@ class DriverObjects(Protocol):
     def get(self, key: Key) -> CsiDriver | None: ...
 
 
-class Limits:
+class VolumeLimits:
     """`run` runs it until cancelled."""
 
     def __init__(

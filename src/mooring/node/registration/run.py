@@ -38,7 +38,7 @@ ACCEPTED = RegistrationStatus(registered=True)
 _log = log.get("mooring.node.registration")
 
 
-class Refusal(MooringError):
+class RegistrationRefused(MooringError):
     """Told to the socket."""
 
 
@@ -157,7 +157,7 @@ class Registrations:
             except MooringError as error:
                 _log.warning("a driver is not registered", because=error)
                 await self._drop(step.socket)  # whatever it was before, it is not that any more
-                if isinstance(error, Refusal):
+                if isinstance(error, RegistrationRefused):
                     await handshake.notify(RegistrationStatus(registered=False, error=str(error)))
                 raise
             await _accept(handshake)
@@ -175,7 +175,7 @@ class Registrations:
         except (NotRegistered, NotAnnounced) as error:
             await connection.close()
             text = f"plugin registration failed with err: {error}"
-            raise Refusal(f"RegisterPlugin error -- {text}") from error
+            raise RegistrationRefused(f"RegisterPlugin error -- {text}") from error
         except BaseException:
             await connection.close()
             raise
@@ -185,7 +185,7 @@ class Registrations:
         others = (one for one in self.registered() if one.socket != socket)
         verdict = judge(plugin, socket, others)
         if isinstance(verdict, Rejected):
-            raise Refusal(verdict.text)
+            raise RegistrationRefused(verdict.text)
         endpoint = plugin.endpoint_at(str(socket))
         return Registered(socket, None, plugin.name, endpoint, verdict.version)
 

@@ -37,8 +37,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Attempt(msgspec.Struct, frozen=True):
-    """A right to something of this node."""
+class RequestAttributes(msgspec.Struct, frozen=True):
+    """What a request asks to do with this node, as authorization knows it."""
 
     verb: str
     subresource: str
@@ -51,7 +51,7 @@ class Identities(Protocol):
 
 
 class Rights(Protocol):
-    async def may(self, user: UserInfo, attempt: Attempt) -> bool:
+    async def may(self, user: UserInfo, attributes: RequestAttributes) -> bool:
         """Raises: ApiError, ConnectionLost."""
         ...
 
@@ -70,7 +70,7 @@ class Access:
         self._identities = identities
         self._rights = rights
         self._users: _Memory[str, UserInfo | None] = _Memory(clock)
-        self._verdicts: _Memory[tuple[bytes, Attempt], bool] = _Memory(clock)
+        self._verdicts: _Memory[tuple[bytes, RequestAttributes], bool] = _Memory(clock)
 
     async def check(self, visit: Visit) -> None:
         """Raises: Refusal."""
@@ -97,11 +97,11 @@ class Access:
         return user
 
     async def _check_rights(self, user: UserInfo, visit: Visit) -> None:
-        attempts = tuple(attempts_of(visit.method, visit.path))
-        for attempt in attempts:
-            if await self._may(user, attempt):
+        attempts = tuple(request_attributes(visit.method, visit.path))
+        for attributes in attempts:
+            if await self._may(user, attributes):
                 return
-        words = " ".join(attempt.subresource for attempt in attempts)
+        words = " ".join(attributes.subresource for attributes in attempts)
         verb = attempts[0].verb
         raise Refusal(
             403,
@@ -109,28 +109,28 @@ class Access:
             f"subresource(s)=[{words}])\n",
         )
 
-    async def _may(self, user: UserInfo, attempt: Attempt) -> bool:
-        key = _encode(user), attempt
+    async def _may(self, user: UserInfo, attributes: RequestAttributes) -> bool:
+        key = _encode(user), attributes
         known = self._verdicts.find(key)
         if known is not None:
             return known[0]
         try:
-            verdict = await self._rights.may(user, attempt)
+            verdict = await self._rights.may(user, attributes)
         except (ApiError, ConnectionLost) as error:
             raise Refusal(
                 500,
-                f"Authorization error (user={user.username}, verb={attempt.verb}, "
-                f"resource=nodes, subresource={attempt.subresource})",
+                f"Authorization error (user={user.username}, verb={attributes.verb}, "
+                f"resource=nodes, subresource={attributes.subresource})",
             ) from error
         self._verdicts.keep(key, verdict)
         return verdict
 
 
-def attempts_of(method: str, path: str) -> Iterator[Attempt]:
+def request_attributes(method: str, path: str) -> Iterator[RequestAttributes]:
     """Any of these rights will do."""
     first = path.strip("/").partition("/")[0]
     for subresource in _SUBRESOURCES.get(first, ("proxy",)):
-        yield Attempt(_VERBS.get(method, ""), subresource)
+        yield RequestAttributes(_VERBS.get(method, ""), subresource)
 
 
 def find_certified(certificate: Mapping[str, Any] | None) -> UserInfo | None:

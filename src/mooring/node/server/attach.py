@@ -2,7 +2,7 @@
 
 from mooring.clock import Clock
 from mooring.errors import HostError
-from mooring.node.server.conversation import Client, talk
+from mooring.node.server.conversation import StreamClient, talk
 from mooring.node.server.outcome import SUCCESS, failed
 from mooring.node.server.stream_options import Streams
 from mooring.oci.contract import Containers, RuntimeRefused
@@ -15,7 +15,7 @@ class Attached:
         self._containers = containers
         self._id = id
 
-    async def serve(self, client: Client, _: Streams, clock: Clock) -> None:
+    async def serve(self, client: StreamClient, _: Streams, clock: Clock) -> None:
         """Raises: ConnectionError."""
         try:
             session = await self._containers.attach(self._id)

@@ -10,8 +10,8 @@ from mooring.oci.contract import Session
 PROBED_EVERY = 30.0  # seconds
 
 
-class Client(Protocol):
-    """Whoever talks to a process, by WebSocket or by SPDY.
+class StreamClient(Protocol):
+    """The client that talks to a process, by WebSocket or by SPDY.
 
     All but `listen` raise ConnectionError when the client has left.
     """
@@ -28,13 +28,13 @@ class Client(Protocol):
         ...
 
     async def probe(self) -> None:
-        """Say nothing in particular: whoever has left without a word is found out."""
+        """Say nothing in particular: a client that left without a word is found out."""
         ...
 
     async def finish(self, outcome: Outcome) -> None: ...
 
 
-async def talk(client: Client, session: Session, clock: Clock) -> int | None:
+async def talk(client: StreamClient, session: Session, clock: Clock) -> int | None:
     """Let them talk, and let go of the process. Its exit code; None when the client left first."""
     try:
         return await _converse(client, session, clock)
@@ -42,7 +42,7 @@ async def talk(client: Client, session: Session, clock: Clock) -> int | None:
         await session.close()
 
 
-async def _converse(client: Client, session: Session, clock: Clock) -> int | None:
+async def _converse(client: StreamClient, session: Session, clock: Clock) -> int | None:
     listening = asyncio.create_task(client.listen(session))
     speaking = asyncio.create_task(_speak(client, session))
     probing = asyncio.create_task(_probe(client, clock))
@@ -60,13 +60,13 @@ async def _converse(client: Client, session: Session, clock: Clock) -> int | Non
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _speak(client: Client, session: Session) -> int:
+async def _speak(client: StreamClient, session: Session) -> int:
     async for stream, data in session.output():
         await client.tell(stream, data)
     return await session.wait()
 
 
-async def _probe(client: Client, clock: Clock) -> None:
+async def _probe(client: StreamClient, clock: Clock) -> None:
     """While a process does not read, nobody reads from its client either, and so nobody would see
     that it is gone; writing to it shows that."""
     while True:

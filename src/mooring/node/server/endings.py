@@ -8,7 +8,7 @@ from mooring.oci.contract import Containers, Found, State
 
 
 class Endings:
-    """Whoever waits is told once; the runtime knows only this one listener."""
+    """A request that waits is told once; the runtime knows only this one listener."""
 
     def __init__(self, containers: Containers) -> None:
         self._containers = containers

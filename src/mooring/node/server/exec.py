@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mooring.clock import Clock
 from mooring.errors import HostError
-from mooring.node.server.conversation import Client, talk
+from mooring.node.server.conversation import StreamClient, talk
 from mooring.node.server.outcome import exited, failed
 from mooring.node.server.stream_options import Streams
 from mooring.oci.contract import Containers, ExecWish, RuntimeRefused
@@ -18,7 +18,7 @@ class Executed:
         self._id = id
         self._command = tuple(command)
 
-    async def serve(self, client: Client, streams: Streams, clock: Clock) -> None:
+    async def serve(self, client: StreamClient, streams: Streams, clock: Clock) -> None:
         """It is killed if the client leaves. Raises: ConnectionError."""
         wish = ExecWish(self._command, has_stdin=streams.stdin, has_tty=streams.tty)
         try:

@@ -96,7 +96,7 @@ def is_partial(tag: bytes) -> bool:
 
 
 def _fixed(stamp: bytes) -> bytes:
-    """With nine digits, and `Z` for UTC: as kubelet shows it, whoever wrote it."""
+    """With nine digits, and `Z` for UTC: as the kubelet shows it, whichever runtime wrote it."""
     matched = _STAMP.fullmatch(stamp)
     if matched is None:
         return stamp

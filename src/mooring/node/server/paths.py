@@ -11,7 +11,7 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.server.attach import Attached
 from mooring.node.server.channels import Channels, is_websocket, open_channels
-from mooring.node.server.conversation import Client
+from mooring.node.server.conversation import StreamClient
 from mooring.node.server.endings import Endings
 from mooring.node.server.exec import Executed
 from mooring.node.server.log_options import log_options
@@ -36,7 +36,7 @@ _CONTAINER_OF = "{namespace}/{pod}/{uid}/{container}"
 
 
 class Conversation(Protocol):
-    async def serve(self, client: Client, streams: Streams, clock: Clock) -> None: ...
+    async def serve(self, client: StreamClient, streams: Streams, clock: Clock) -> None: ...
 
 
 class Paths:

@@ -3,7 +3,7 @@
 from mooring.client.contract import Client
 from mooring.model.document import Doc
 from mooring.model.review import SubjectAccessReview, TokenReview, UserInfo
-from mooring.node.server.access import Attempt
+from mooring.node.server.access import RequestAttributes
 
 
 class ApiReviews:
@@ -17,15 +17,15 @@ class ApiReviews:
         answer = await self._client.create(TokenReview, {"metadata": {}, "spec": {"token": token}})
         return answer.status.user if answer.status.authenticated else None
 
-    async def may(self, user: UserInfo, attempt: Attempt) -> bool:
+    async def may(self, user: UserInfo, attributes: RequestAttributes) -> bool:
         spec: Doc = {
             "user": user.username,
             "groups": list(user.groups),
             "resourceAttributes": {
-                "verb": attempt.verb,
+                "verb": attributes.verb,
                 "version": "v1",
                 "resource": "nodes",
-                "subresource": attempt.subresource,
+                "subresource": attributes.subresource,
                 "name": self._node,
             },
         }

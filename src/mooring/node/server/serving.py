@@ -25,7 +25,7 @@ BACKLOG = 1024
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Door(msgspec.Struct, frozen=True):
+class ServingOptions(msgspec.Struct, frozen=True):
     """Where the server listens, and whom it shows and believes there."""
 
     host: str
@@ -43,24 +43,24 @@ class NodeServer:
         find_pod: FindPod,
         access: Access,
         clock: Clock,
-        door: Door,
+        options: ServingOptions,
     ) -> None:
         self._paths = Paths(containers, find_pod, clock)
         self._access = access
-        self._door = door
-        self._tls = serving_tls(door.certificate, door.authority)
+        self._options = options
+        self._tls = serving_tls(options.certificate, options.authority)
         self._under_way: set[asyncio.Task[object]] = set()
         self._socket: socket.socket | None = None
-        self.port = door.port  # when it was left open: known after `listen`
+        self.port = options.port  # when it was left open: known after `listen`
 
     @property
     def fingerprint(self) -> str:
         """Of its certificate: sha256, in hex."""
-        return self._door.certificate.fingerprint
+        return self._options.certificate.fingerprint
 
     def listen(self) -> None:
         """Take the port; who connects is served once `run` runs. Raises: UsageError."""
-        host, port = self._door.host, self._door.port
+        host, port = self._options.host, self._options.port
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)

@@ -101,10 +101,10 @@ def is_short_of_storage(amounts: Amounts) -> bool:
 
 def annotations(identity: Identity) -> Mapping[str, str]:
     told = {Annotation.CONTROLLER_ATTACHES: "true"}
-    if identity.door is not None:
-        if identity.door.address:
-            told[Annotation.SERVING_ADDRESS] = identity.door.address
-        told[Annotation.SERVING_CERTIFICATE] = identity.door.fingerprint
+    if identity.endpoint is not None:
+        if identity.endpoint.address:
+            told[Annotation.SERVING_ADDRESS] = identity.endpoint.address
+        told[Annotation.SERVING_CERTIFICATE] = identity.endpoint.fingerprint
     return told
 
 
@@ -154,8 +154,8 @@ def status(node: Node | None, told: Told, now: str) -> Doc:
         "addresses": _addresses(told),
         "nodeInfo": _info(told),
     }
-    if told.identity.door is not None:
-        whole["daemonEndpoints"] = {"kubeletEndpoint": {"Port": told.identity.door.port}}
+    if told.identity.endpoint is not None:
+        whole["daemonEndpoints"] = {"kubeletEndpoint": {"Port": told.identity.endpoint.port}}
     if told.in_use is not None:
         whole["volumesInUse"] = list(told.in_use)
     return whole
@@ -186,8 +186,10 @@ def _is_gain(node: Node, told: Told) -> bool:
 
 def _is_elsewhere(node: Node, told: Told) -> bool:
     """Whether the API looks for the node's server at another port."""
-    door = told.identity.door
-    return door is not None and node.status.daemon_endpoints.kubelet_endpoint.port != door.port
+    endpoint = told.identity.endpoint
+    return (
+        endpoint is not None and node.status.daemon_endpoints.kubelet_endpoint.port != endpoint.port
+    )
 
 
 def _conditions(had: tuple[Condition, ...], told: Told) -> Iterable[Condition]:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from mooring.node.options import LOOPBACK
+
 KIBI = 1024
 
 _ARCHITECTURES = {
@@ -24,7 +26,7 @@ _ELSEWHERE = "192.0.2.1"  # an address of nobody: only the way there is asked fo
 _ELSEWHERE_6 = "2001:db8::1"
 
 
-class Door(msgspec.Struct, frozen=True):
+class KubeletEndpoint(msgspec.Struct, frozen=True):
     """Where the node serves logs, exec and attach, and how to know that it is the node."""
 
     address: str  # "": at any that the node has
@@ -42,7 +44,7 @@ class Identity(msgspec.Struct, frozen=True):
     system_uuid: str = ""
     boot_id: str = ""
     addresses: tuple[str, ...] = ()
-    door: Door | None = None  # None: it serves nothing
+    endpoint: KubeletEndpoint | None = None  # None: it serves nothing
 
 
 class Amounts(msgspec.Struct, frozen=True):
@@ -93,6 +95,11 @@ def own_addresses() -> tuple[str, ...]:
     """Where others reach this machine, one of each family at most; none without a network."""
     asked = ((socket.AF_INET, _ELSEWHERE), (socket.AF_INET6, _ELSEWHERE_6))
     return tuple(found for family, to in asked if (found := _address_towards(family, to)))
+
+
+def own_address() -> str:
+    """Where other machines find this one; loopback if there is no other address."""
+    return next(iter(own_addresses()), LOOPBACK)
 
 
 def _address_towards(family: socket.AddressFamily, other: str) -> str:

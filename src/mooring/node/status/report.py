@@ -40,7 +40,7 @@ AGAIN = Backoff(first=0.2, cap=10.0, jitter=0.5)
 _log = log.get("mooring.node.status")
 
 
-class Volumes(Protocol):
+class VolumesInUse(Protocol):
     """`run.NodeVolumes`, as far as the status goes."""
 
     @property
@@ -62,7 +62,7 @@ class Report:
         clock: Clock,
         chance: Random,
         own_node: WatchedNode,
-        volumes: Volumes,
+        volumes: VolumesInUse,
         identity: Identity,
         measure: Callable[[], Awaitable[Amounts]],
     ) -> None:
@@ -194,7 +194,7 @@ class Report:
         return to_seconds(self._clock.now())
 
     def _node_changed(self, _: Node | None, after: Node | None) -> None:
-        if after is None:  # deleted, by whoever thought this machine gone
+        if after is None:  # deleted, as if this machine were gone
             self._news.set()
 
 

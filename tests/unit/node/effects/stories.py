@@ -84,7 +84,7 @@ def refresh(pod_uid: str = "p1") -> Act:
     """Something that the volume shows has changed."""
 
     async def act(world: NodeWorld) -> None:
-        world.machine.actual.remount(world.here().name, pod_uid)
+        world.context.actual.remount(world.here().name, pod_uid)
         await world.once()
 
     return act

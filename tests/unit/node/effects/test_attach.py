@@ -68,7 +68,7 @@ async def test_a_use_that_is_taken_back_meanwhile_is_seen(tmp_path: Path) -> Non
         attach(world)
         world.want("p1", a_use())
         world.start()
-        world.machine.desired.report_in_use(frozenset())
+        world.context.desired.report_in_use(frozenset())
         await world.idle()
         assert world.began == [VerifyAttached(NAME)]
         assert world.picture() is None
@@ -138,7 +138,7 @@ async def test_what_need_not_be_attached_is_here(tmp_path: Path) -> None:
 
 def alone(root: Path) -> NodeWorld:
     world = a_cloud(root)
-    world.machine = replace(world.machine, attaches_itself=True)
+    world.context = replace(world.context, attaches_itself=True)
     return world
 
 

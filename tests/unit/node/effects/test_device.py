@@ -82,7 +82,7 @@ async def test_a_device_that_the_kernel_calls_busy_stays_in_doubt(
     async with NodeWorld(tmp_path) as world:
         name = world.want("p1", a_use())
         await world.once()
-        world.machine.actual.device_mounted(name, "/dev/sdx", tmp_path / GLOBAL, "")
+        world.context.actual.device_mounted(name, "/dev/sdx", tmp_path / GLOBAL, "")
         world.drop("p1")
         await world.once()
         assert world.here().device is UNSURE

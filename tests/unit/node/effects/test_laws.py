@@ -99,13 +99,13 @@ class Laws:
         for kind, volume, *_ in there:
             if kind == "files" and ("device", volume) not in there:
                 yield "a device went while a pod had it"
-            if self._world.machine.attaches_itself and ("attachment", volume) not in there:
+            if self._world.context.attaches_itself and ("attachment", volume) not in there:
                 yield "a volume was detached while it was mounted"
 
     def _forgotten(self) -> Iterator[str]:
         """Nothing is believed to be less than it is."""
         for kind, volume, *pods in self._world.backend.there:
-            here = self._world.machine.actual.find(f"{self._world.plugin.name}/{volume}")
+            here = self._world.context.actual.find(f"{self._world.plugin.name}/{volume}")
             if here is None:
                 yield f"{kind} of a volume that nobody knows"
             elif kind == "attachment" and here.attachability is Attachability.NO:
@@ -118,7 +118,7 @@ class Laws:
     def _untrue(self) -> Iterator[str]:
         """What is believed for certain is so."""
         there = self._world.backend.there
-        for here in self._world.machine.actual.volumes():
+        for here in self._world.context.actual.volumes():
             if here.device is DeviceState.MOUNTED and ("device", here.use.name) not in there:
                 yield "a device is not there"
             for uid, mount in here.pods.items():
@@ -150,7 +150,7 @@ def expected(world: NodeWorld, volume: str, pods: Sequence[str]) -> set[tuple[st
     if not pods:
         return set()
     there = {("device", volume), *(("files", volume, pod) for pod in pods)}
-    return there | ({("attachment", volume)} if world.machine.attaches_itself else set())
+    return there | ({("attachment", volume)} if world.context.attaches_itself else set())
 
 
 async def check_laws(world: NodeWorld, story: Story) -> None:
@@ -171,7 +171,7 @@ async def check_laws(world: NodeWorld, story: Story) -> None:
             assert {uid: mount.state for uid, mount in mounts.items()} == dict.fromkeys(
                 pods, PodState.MOUNTED
             )
-        assert list(world.machine.actual.volumes()) == []
+        assert list(world.context.actual.volumes()) == []
         assert (world.mounts.mounted(), world.locks.held) == ((), set())
 
 
@@ -198,7 +198,7 @@ def test_a_node_that_attaches_itself(story: Story, root: Path) -> None:
 
     async def run() -> None:
         world = NodeWorld(root, FakeCloudDisk)
-        world.machine = replace(world.machine, attaches_itself=True)
+        world.context = replace(world.context, attaches_itself=True)
         await check_laws(world, story)
 
     asyncio.run(run())
@@ -225,5 +225,5 @@ async def test_a_life_cut_at_every_point(
             await world.once()
             assert set(world.backend.there) == expected(world, volume, pods)
         assert laws.broken == []
-        assert list(world.machine.actual.volumes()) == []
+        assert list(world.context.actual.volumes()) == []
         assert (world.mounts.mounted(), world.locks.held) == ((), set())

@@ -197,7 +197,7 @@ async def test_a_device_that_cannot_be_shown_is_taken_away_again(
     tmp_path: Path,
 ) -> None:
     async with NodeWorld(tmp_path) as world:
-        device = world.machine.host.layout.root / "device"
+        device = world.context.host.layout.root / "device"
         if is_gone:
             device.unlink()
             step, text = "EvalHostSymlinks", f"cannot evaluate device path {device}: "
@@ -234,7 +234,7 @@ async def test_a_device_that_another_pod_has_is_not_let_go(tmp_path: Path) -> No
         await world.once()
         stranger = tmp_path / "node/plugins/example.com/disk/volumeDevices/block/p9"
         stranger.touch()
-        world.mounts.bind(world.machine.host.layout.root / "device", stranger)
+        world.mounts.bind(world.context.host.layout.root / "device", stranger)
         world.drop("p1")
         await world.once()
         assert world.backend.calls == [*MAP, "unmap_pod_device block p1"]

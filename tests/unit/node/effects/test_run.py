@@ -33,7 +33,7 @@ WHOLE = "volume_operation_total_seconds"
 def counts(world: NodeWorld, metric: str) -> dict[tuple[str, ...], float]:
     """How often, by the labels in their order."""
     found: dict[tuple[str, ...], float] = {}
-    for family in world.machine.metrics.collect():
+    for family in world.context.metrics.collect():
         for sample in family.samples:
             if sample.name == f"{metric}_count":
                 found[tuple(sample.labels.values())] = sample.value
@@ -71,7 +71,7 @@ async def test_the_whole_time_of_a_mount_is_measured_once(tmp_path: Path) -> Non
         assert counts(world, WHOLE) == {("example.com/disk", "overall_volume_mount"): 1}
         sums = [
             sample.value
-            for family in world.machine.metrics.collect()
+            for family in world.context.metrics.collect()
             for sample in family.samples
             if sample.name == f"{WHOLE}_sum"
         ]
@@ -123,7 +123,7 @@ async def test_what_has_vanished_needs_nothing_done(
     kind: Callable[[str, str], Operation], tmp_path: Path
 ) -> None:
     async with NodeWorld(tmp_path) as world:
-        await Effects(world.machine).run(kind(NAME, "p1"))
+        await Effects(world.context).run(kind(NAME, "p1"))
         assert (world.backend.calls, counts(world, DURATION)) == ([], {})
 
 
@@ -138,7 +138,7 @@ async def test_nor_for_a_pod_that_has_vanished(
         world.want("p1", a_use())
         await world.once()
         world.backend.calls.clear()
-        await Effects(world.machine).run(kind(NAME, "p2"))
+        await Effects(world.context).run(kind(NAME, "p2"))
         assert world.backend.calls == []
 
 
@@ -146,5 +146,5 @@ async def test_a_volume_that_a_pod_has_is_not_forgotten(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         world.want("p1", a_use())
         await world.once()
-        await Effects(world.machine).run(Forget(NAME))
+        await Effects(world.context).run(Forget(NAME))
         assert world.here().name == NAME

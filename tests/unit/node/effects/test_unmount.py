@@ -75,7 +75,7 @@ async def test_a_plugin_that_is_gone_is_waited_for(tmp_path: Path) -> None:
     async with NodeWorld(tmp_path) as world:
         world.want("p1", a_use())
         await world.once()
-        plugins = world.machine.registry
+        plugins = world.context.registry
         world.use_registry(Registry(()))
         world.drop("p1")
         await world.once()

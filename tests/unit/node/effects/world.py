@@ -27,10 +27,10 @@ from mooring.model.storage_terms import AccessMode, VolumeMode
 from mooring.model.volume import Volume, VolumeNodeAffinity, VolumeSpec
 from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import Actual, ActualVolume, Attachability, DeviceState, PodMount, PodState
+from mooring.node.context import NodeContext
 from mooring.node.decide import decide
 from mooring.node.desired import Desired, WantedBy, WantedVolume
 from mooring.node.effects.run import Effects
-from mooring.node.machine import Machine
 from mooring.node.operations import Operations
 from mooring.node.plan import Operation
 from mooring.node.view import View
@@ -130,7 +130,7 @@ class NodeWorld:
         host.layout.root.mkdir(parents=True, exist_ok=True)
         (host.layout.root / "device").touch()
         self.plugin = make_plugin(self.backend, host.layout)
-        self.machine = Machine(
+        self.context = NodeContext(
             host,
             Registry((self.plugin,)),
             Desired(lambda name: None),
@@ -163,30 +163,30 @@ class NodeWorld:
         assert task is not None
         self._running.add(task)
         task.add_done_callback(self._running.discard)
-        await Effects(self.machine).run(operation)
+        await Effects(self.context).run(operation)
 
     # what happens to it
 
     def restart(self) -> None:
         """All that the node knew is gone; it reads its disk. Nothing of it runs."""
         is_reading = True
-        rebuilt = Actual(lambda name, pod_uid: None if is_reading else self.check())
-        self.machine = replace(self.machine, actual=rebuilt)
+        reconstructed = Actual(lambda name, pod_uid: None if is_reading else self.check())
+        self.context = replace(self.context, actual=reconstructed)
         self._start_over()
         for thing in self.backend.there:
             if thing[0] == "files":
                 use = self._on_disk(thing[1])
                 here = self._found(use, thing[2])
-                rebuilt.rebuilt(here, PodMount(thing[2], use, PodState.UNCERTAIN))
+                reconstructed.reconstructed(here, PodMount(thing[2], use, PodState.UNCERTAIN))
         for thing in self.backend.there:
             if thing[0] == "device":
-                rebuilt.device_rebuilt(self._found(self._on_disk(thing[1]), ""))
+                reconstructed.device_reconstructed(self._found(self._on_disk(thing[1]), ""))
         is_reading = False
         self.check()
 
     def use_registry(self, registry: Registry) -> None:
         """Other plugins from now on."""
-        self.machine = replace(self.machine, registry=registry)
+        self.context = replace(self.context, registry=registry)
 
     def _on_disk(self, name: str) -> VolumeUse:
         is_block = isinstance(self.plugin, FakeDisk) and name.startswith("block")
@@ -227,17 +227,17 @@ class NodeWorld:
         )
         now = self.clock.monotonic()
         by = WantedBy(pod, use, frozenset({use.name}), now, size_limit)
-        self.machine.desired.want(wanted, by)
+        self.context.desired.want(wanted, by)
         if reported_in_use:
             self.report_in_use()
         return name
 
     def report_in_use(self) -> None:
-        names = frozenset(wanted.name for wanted in self.machine.desired.volumes())
-        self.machine.desired.report_in_use(names)
+        names = frozenset(wanted.name for wanted in self.context.desired.volumes())
+        self.context.desired.report_in_use(names)
 
     def drop(self, pod_uid: str) -> None:
-        self.machine.desired.drop_pod(pod_uid)
+        self.context.desired.drop_pod(pod_uid)
 
     # going on
 
@@ -265,8 +265,8 @@ class NodeWorld:
     def start(self) -> tuple[int, Sequence[float]]:
         """How many operations began, and the pauses of those that must wait."""
         begun, pauses = 0, []
-        names = {volume.name for volume in self.machine.desired.volumes()}
-        names |= {volume.name for volume in self.machine.actual.volumes()}
+        names = {volume.name for volume in self.context.desired.volumes()}
+        names |= {volume.name for volume in self.context.actual.volumes()}
         for name in sorted(names):
             for operation in decide(self.view(name)).operations:
                 match self.operations.start(operation, self._tasks):
@@ -280,13 +280,13 @@ class NodeWorld:
         return begun, pauses
 
     def view(self, name: str) -> View:
-        wanted = self.machine.desired.find(name)
+        wanted = self.context.desired.find(name)
         return View(
             name,
             wanted,
-            self.machine.actual.find(name),
+            self.context.actual.find(name),
             busy=self.operations.busy(name),
-            attaches_itself=self.machine.attaches_itself,
+            attaches_itself=self.context.attaches_itself,
             is_attached=name in self.own_node.heard,
             grows_on_node=wanted is not None and not wanted.use.read_only,
         )
@@ -315,11 +315,11 @@ class NodeWorld:
 
     def here(self) -> ActualVolume:
         """The only volume here."""
-        (volume,) = self.machine.actual.volumes()
+        (volume,) = self.context.actual.volumes()
         return volume
 
     def picture(self) -> "Picture | None":
-        volumes = list(self.machine.actual.volumes())
+        volumes = list(self.context.actual.volumes())
         if not volumes:
             return None
         pods = {uid: mount.state for uid, mount in volumes[0].pods.items()}

@@ -15,12 +15,12 @@ from mooring.node.pods.command import SLEEP_FOREVER, command_line, variables_of,
 from mooring.node.pods.environment import (
     MOST_PUT_IN,
     MOST_TOGETHER,
-    Surroundings,
+    EnvironmentSources,
     api_server_variables,
     environment,
     expand,
 )
-from mooring.node.pods.hindered import Hindered, Misconfigured
+from mooring.node.pods.waiting_reason import CannotStart, Misconfigured
 from mooring.oci.contract import StoredImage
 from tests.unit.node.pods.things import MAIN, a_pod, an_image
 
@@ -66,7 +66,7 @@ def test_command_line(
 
 
 def test_nothing_to_run() -> None:
-    with pytest.raises(Hindered, match="no command specified") as raised:
+    with pytest.raises(CannotStart, match="no command specified") as raised:
         command_line(MAIN, BARE, {})
     assert raised.value.reason == "CreateContainerError"
 
@@ -115,19 +115,19 @@ async def test_variables_that_multiply_are_refused_before_they_fill_the_memory()
     rows = (Variable(f"A{n}", f"$(A{n - 1})" * 10) for n in range(1, 40))
     container = Container("c", env=(Variable("A0", "x" * 1000), *rows))
     with pytest.raises(Misconfigured, match="at most"):
-        await environment(a_pod(container), container, Surroundings(NoObjects()))
+        await environment(a_pod(container), container, EnvironmentSources(NoObjects()))
 
 
 async def test_many_variables_of_one_long_text_are_refused() -> None:
     texts = (Variable(f"A{n}", "$(A)") for n in range(MOST_TOGETHER // 100_000))
     container = Container("c", env=(Variable("A", "x" * 100_000), *texts))
     with pytest.raises(Misconfigured, match="environment is longer"):
-        await environment(a_pod(container), container, Surroundings(NoObjects()))
+        await environment(a_pod(container), container, EnvironmentSources(NoObjects()))
 
 
 def test_a_command_of_many_long_words_is_refused() -> None:
     container = Container("c", command=("$(A)",) * 100)
-    with pytest.raises(Hindered, match="command is longer"):
+    with pytest.raises(CannotStart, match="command is longer"):
         command_line(container, None, {"A": "x" * 100_000})
 
 

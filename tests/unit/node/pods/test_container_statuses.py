@@ -14,7 +14,7 @@ from mooring.model.container_status import (
 from mooring.model.pod import PodStatus
 from mooring.node.pods.container_statuses import MESSAGE_NOTE, REASON_NOTE, statuses
 from mooring.node.pods.status import Circumstances, document, status_of
-from mooring.node.pods.view import Health, Hindrance, View
+from mooring.node.pods.view import Health, View, WaitingReason
 from mooring.oci.contract import State
 from tests.unit.node.pods.things import FIRST, MAIN, OTHER, a_found, a_pod, a_view, ended
 
@@ -32,7 +32,7 @@ def an_end(code: int, reason: str, message: str = "", attempt: int = 0) -> dict[
     return {"terminated": end}
 
 
-CRASH = Hindrance("CrashLoopBackOff", "back-off", 2000.0)
+CRASH = WaitingReason("CrashLoopBackOff", "back-off", 2000.0)
 STATES: dict[str, tuple[View, dict[str, Any], dict[str, Any]]] = {
     "nothing is known of it": (a_view(a_pod()), {"waiting": {"reason": "ContainerCreating"}}, {}),
     "others have to run first": (
@@ -41,7 +41,7 @@ STATES: dict[str, tuple[View, dict[str, Any], dict[str, Any]]] = {
         {},
     ),
     "something is in the way": (
-        a_view(a_pod(), hindrances={"main": Hindrance("ErrImagePull", "no image", 0.0)}),
+        a_view(a_pod(), waiting_reasons={"main": WaitingReason("ErrImagePull", "no image", 0.0)}),
         {"waiting": {"reason": "ErrImagePull", "message": "no image"}},
         {},
     ),
@@ -79,7 +79,7 @@ STATES: dict[str, tuple[View, dict[str, Any], dict[str, Any]]] = {
         {},
     ),
     "it waits to be started again": (
-        a_view(a_pod(), ended("main", 2), hindrances={"main": CRASH}),
+        a_view(a_pod(), ended("main", 2), waiting_reasons={"main": CRASH}),
         {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}},
         an_end(2, "Error", "out of ideas"),
     ),
@@ -94,7 +94,7 @@ STATES: dict[str, tuple[View, dict[str, Any], dict[str, Any]]] = {
         an_end(2, "Error", "out of ideas"),
     ),
     "it ended with its pod, whatever was in the way": (
-        a_view(a_pod(), ended("main", 2), hindrances={"main": CRASH}, is_ending=True),
+        a_view(a_pod(), ended("main", 2), waiting_reasons={"main": CRASH}, is_ending=True),
         an_end(2, "Error", "out of ideas"),
         {},
     ),

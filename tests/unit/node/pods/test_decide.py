@@ -6,7 +6,7 @@ import pytest
 from mooring.model.container import Probe
 from mooring.node.pods.decide import decide
 from mooring.node.pods.plan import Discard, Kill, Pause, Postpone, Start, Step
-from mooring.node.pods.view import Failed, Health, Hindrance, View
+from mooring.node.pods.view import Failed, Health, View, WaitingReason
 from mooring.oci.contract import State
 from tests.unit.node.pods.things import (
     FIRST,
@@ -97,7 +97,7 @@ STEPS: dict[str, tuple[View, list[str]]] = {
             a_pod(),
             ended("main", 1),
             **CRASHED,
-            hindrances={"main": Hindrance("CrashLoopBackOff", "", 1010.0)},
+            waiting_reasons={"main": WaitingReason("CrashLoopBackOff", "", 1010.0)},
         ),
         [],
     ),
@@ -122,12 +122,12 @@ STEPS: dict[str, tuple[View, list[str]]] = {
         a_view(a_pod(), a_found("main", State.CREATED, 2)),
         ["start main 2 instead of main-2"],
     ),
-    "a hindrance is waited for": (
-        a_view(a_pod(), hindrances={"main": Hindrance("ErrImagePull", "", 1005.0)}),
+    "a reason to wait is waited for": (
+        a_view(a_pod(), waiting_reasons={"main": WaitingReason("ErrImagePull", "", 1005.0)}),
         [],
     ),
     "but not for ever": (
-        a_view(a_pod(), hindrances={"main": Hindrance("ErrImagePull", "", 1000.0)}),
+        a_view(a_pod(), waiting_reasons={"main": WaitingReason("ErrImagePull", "", 1000.0)}),
         ["start main 0"],
     ),
     "a container that fails its liveness probe is killed to be restarted": (
@@ -220,8 +220,8 @@ def test_steps(given: View, then: list[str]) -> None:
 LOOKS = {
     "nothing to wait for": (a_view(a_pod(), a_found("main")), None),
     "the end of a pause": (a_view(a_pod(), ended("main", 1), **CRASHED), 1010.0),
-    "the end of a hindrance": (
-        a_view(a_pod(), hindrances={"main": Hindrance("ErrImagePull", "", 1005.0)}),
+    "the end of a reason to wait": (
+        a_view(a_pod(), waiting_reasons={"main": WaitingReason("ErrImagePull", "", 1005.0)}),
         1005.0,
     ),
     "the pod's deadline": (a_view(a_pod(), a_found("main"), deadline=1060.0), 1060.0),

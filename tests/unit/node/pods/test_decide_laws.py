@@ -14,7 +14,7 @@ from mooring.model.container import Container
 from mooring.model.pod import Pod
 from mooring.node.pods.decide import decide
 from mooring.node.pods.plan import Discard, Kill, Pause, Plan, Postpone, Start, Step
-from mooring.node.pods.view import Hindrance, View
+from mooring.node.pods.view import View, WaitingReason
 from mooring.oci.contract import Found, State
 from tests.unit.node.pods.things import a_found, a_pod
 
@@ -29,7 +29,7 @@ class World(msgspec.Struct, frozen=True):
     now: float = 0.0
     ended: tuple[tuple[str, float], ...] = ()
     pauses: tuple[tuple[str, Pause], ...] = ()
-    hindrances: tuple[tuple[str, Hindrance], ...] = ()
+    waiting_reasons: tuple[tuple[str, WaitingReason], ...] = ()
     is_ending: bool = False
 
     def view(self) -> View:
@@ -42,7 +42,7 @@ class World(msgspec.Struct, frozen=True):
             {name: tuple(group) for name, group in groups.items()},
             dict(self.ended),
             pauses=dict(self.pauses),
-            hindrances=dict(self.hindrances),
+            waiting_reasons=dict(self.waiting_reasons),
             is_ending=self.is_ending,
         )
 
@@ -114,8 +114,8 @@ def apply(world: World, step: Step, *, is_cut: bool = False) -> World:
             pauses = world.pauses if pause is None else (*world.pauses, (container.name, pause))
             return replace(world, found=(*kept, made), pauses=pauses)
         case Postpone(container, _, until):
-            waits = (container.name, Hindrance("CrashLoopBackOff", "", until))
-            return replace(world, hindrances=(*world.hindrances, waits))
+            waits = (container.name, WaitingReason("CrashLoopBackOff", "", until))
+            return replace(world, waiting_reasons=(*world.waiting_reasons, waits))
         case Kill(found):
             return world if is_cut else end(world, found, 143)
         case Discard(found):

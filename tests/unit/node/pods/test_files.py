@@ -1,4 +1,4 @@
-"""Files that containers see beside their volumes, their last words, and their logs."""
+"""Files that containers see beside their volumes, their termination messages, and their logs."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from mooring.model.pod import DnsConfig, DnsOption, Pod
 from mooring.model.pod_volume import VolumeMount
 from mooring.node.pods import files, log_rotation
 from mooring.node.pods.files import ContainerFiles, hostname, prepare
-from mooring.node.pods.hindered import Misconfigured
-from mooring.node.pods.last_words import last_lines, read_last_words
 from mooring.node.pods.log_rotation import LogRotation
-from mooring.node.pods.places import Places
+from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.resolver import resolver
+from mooring.node.pods.termination_message import last_lines, read_termination_message
+from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.oci.contract import ContainerSpec, Owner, UserWish
 from mooring.plugins.layout import Layout
 from tests.fakes.clock import VirtualClock
@@ -79,59 +79,59 @@ def test_who_resolves_names(pod: Pod, text: str) -> None:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    places = Places(Layout(tmp_path))
-    places.layout.pod("p1").mkdir(parents=True)
-    return places
+def paths(tmp_path: Path) -> PodPaths:
+    paths = PodPaths(Layout(tmp_path))
+    paths.layout.pod("p1").mkdir(parents=True)
+    return paths
 
 
-def wish(places: Places, pod: Pod, container: Container = MAIN) -> ContainerFiles:
+def wish(paths: PodPaths, pod: Pod, container: Container = MAIN) -> ContainerFiles:
     owner = Owner("ns", "web", "p1", "main", 0)
     return ContainerFiles(
-        pod, container, "id" * 20, "web", "10.0.0.7", places.log(owner), is_read_only=False
+        pod, container, "id" * 20, "web", "10.0.0.7", paths.log(owner), is_read_only=False
     )
 
 
-def test_a_volume_in_the_place_of_a_file_wins(places: Places) -> None:
+def test_a_volume_in_the_place_of_a_file_wins(paths: PodPaths) -> None:
     container = replace(MAIN, volume_mounts=(VolumeMount("v", "/etc/hosts"),))
-    targets = [bind.target for bind in prepare(places, wish(places, a_pod(), container))]
+    targets = [bind.target for bind in prepare(paths, wish(paths, a_pod(), container))]
     assert targets == ["/etc/hostname", "/etc/resolv.conf", "/dev/words"]
 
 
-def test_what_a_container_has_said_is_kept(places: Places) -> None:
-    first = prepare(places, wish(places, a_pod()))
+def test_what_a_container_has_said_is_kept(paths: PodPaths) -> None:
+    first = prepare(paths, wish(paths, a_pod()))
     words = first[-1].source
     words.write_text("words")
-    assert prepare(places, wish(places, a_pod())) == first
+    assert prepare(paths, wish(paths, a_pod())) == first
     assert words.read_text() == "words"
     assert words.stat().st_mode & 0o777 == 0o666
 
 
-def test_a_pod_on_the_hosts_network_has_the_hosts_names(places: Places) -> None:
-    prepare(places, wish(places, a_pod(host_network=True)))
-    text = places.hosts(a_pod()).read_text()
+def test_a_pod_on_the_hosts_network_has_the_hosts_names(paths: PodPaths) -> None:
+    prepare(paths, wish(paths, a_pod(host_network=True)))
+    text = paths.hosts(a_pod()).read_text()
     assert text == "# Kubernetes-managed hosts file (host network).\n" + (
         Path("/etc/hosts").read_text()
     )
 
 
-def test_a_pod_of_a_domain(places: Places) -> None:
-    prepare(places, wish(places, a_pod(subdomain="team")))
-    assert "10.0.0.7\tweb.team.ns.svc.cluster.local\tweb\n" in places.hosts(a_pod()).read_text()
+def test_a_pod_of_a_domain(paths: PodPaths) -> None:
+    prepare(paths, wish(paths, a_pod(subdomain="team")))
+    assert "10.0.0.7\tweb.team.ns.svc.cluster.local\tweb\n" in paths.hosts(a_pod()).read_text()
 
 
-# last words
+# termination messages
 
 
-def test_last_words_are_the_end_of_what_was_left(tmp_path: Path) -> None:
+def test_a_termination_message_is_the_end_of_what_was_left(tmp_path: Path) -> None:
     path = tmp_path / "words"
     path.write_bytes(b"x" * 5000 + b"end")
-    said = read_last_words(ended("main"), MAIN, path)
+    said = read_termination_message(ended("main"), MAIN, path)
     assert (len(said), said[-3:]) == (4096, "end")
 
 
 def test_nothing_was_left(tmp_path: Path) -> None:
-    assert read_last_words(ended("main", 1), MAIN, tmp_path / "none") == ""
+    assert read_termination_message(ended("main", 1), MAIN, tmp_path / "none") == ""
 
 
 FALL_BACK = replace(MAIN, termination_message_policy="FallbackToLogsOnError")
@@ -152,7 +152,7 @@ def test_what_is_told(
     words.write_bytes(left)
     path.write_bytes(LOG)
     found = replace(ended("main", code), log_path=path)
-    assert read_last_words(found, container, words) == then
+    assert read_termination_message(found, container, words) == then
 
 
 def test_the_last_eighty_lines_and_two_thousand_bytes() -> None:
@@ -221,6 +221,6 @@ def test_a_log_goes_with_its_parts(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["10.log"]
 
 
-def test_logs_are_where_kubernetes_has_them(places: Places) -> None:
+def test_logs_are_where_kubernetes_has_them(paths: PodPaths) -> None:
     owner = Owner("ns", "web", "p1", "main", 3)
-    assert places.log(owner) == places.layout.root / "logs/ns_web_p1/main/3.log"
+    assert paths.log(owner) == paths.layout.root / "logs/ns_web_p1/main/3.log"

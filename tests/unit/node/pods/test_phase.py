@@ -5,7 +5,7 @@ import pytest
 from mooring.model.pod import Pod, PodPhase
 from mooring.node.pods.container_statuses import statuses
 from mooring.node.pods.phase import phase
-from mooring.node.pods.view import Health, Hindrance, View
+from mooring.node.pods.view import Health, View, WaitingReason
 from mooring.oci.contract import State
 from tests.unit.node.pods.things import (
     FIRST,
@@ -20,7 +20,7 @@ from tests.unit.node.pods.things import (
 
 NEVER = {"restart_policy": "Never"}
 ON_FAILURE = {"restart_policy": "OnFailure"}
-CRASH = {"hindrances": {"main": Hindrance("CrashLoopBackOff", "", 2000.0)}}
+CRASH = {"waiting_reasons": {"main": WaitingReason("CrashLoopBackOff", "", 2000.0)}}
 PENDING, RUNNING = PodPhase.PENDING, PodPhase.RUNNING
 SUCCEEDED, FAILED = PodPhase.SUCCEEDED, PodPhase.FAILED
 

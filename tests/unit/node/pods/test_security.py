@@ -10,8 +10,8 @@ from mooring.model.container import (
     ProfileRef,
 )
 from mooring.model.pod import Pod, PodSecurity, Sysctl
-from mooring.node.pods.hindered import Misconfigured
 from mooring.node.pods.security import confinement, limits, privileges, share, user
+from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.oci.contract import Limits, Privileges, SeccompKind, Share, UserWish
 from tests.unit.node.pods.things import MAIN, a_pod, an_image
 

@@ -12,12 +12,12 @@ from mooring.model.pod_volume import ImageSource
 from mooring.node.actual import PodMount
 from mooring.node.mount_list import ContainerMount
 from mooring.node.pods.grace import Grace
-from mooring.node.pods.hindered import Hindered
 from mooring.node.pods.image_volumes import ImageVolumes
 from mooring.node.pods.images import absent, find_image
-from mooring.node.pods.no_runtime import NoRuntime
-from mooring.node.pods.places import Places
-from mooring.node.pods.setbacks import duration
+from mooring.node.pods.no_runtime import WithoutRuntime
+from mooring.node.pods.paths import PodPaths
+from mooring.node.pods.start_backoff import duration
+from mooring.node.pods.waiting_reason import CannotStart
 from mooring.oci.contract import StoredImage
 from mooring.plugins.layout import Layout
 from tests.fakes.client import FakeClient
@@ -56,7 +56,7 @@ def test_durations_as_people_know_them(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize("reference", ["Tool", "tool:", "a b", "-x", "tool@sha256:12", ""])
 def test_no_image_can_be_called_that(reference: str) -> None:
-    with pytest.raises(Hindered) as raised:
+    with pytest.raises(CannotStart) as raised:
         find_image(OneImage(an_image()), reference)
     assert raised.value.reason == "InvalidImageName"
     assert f'couldn\'t parse image name "{reference}"' in str(raised.value)
@@ -74,7 +74,7 @@ def test_an_image_that_is_not_here_names_the_remedy() -> None:
 async def test_without_a_runtime_a_pod_is_told_once() -> None:
     clock = VirtualClock()
     recorder = FakeRecorder(FakeClient(FakeServer(clock), clock), clock)
-    nobody = NoRuntime("install runc and conmon", recorder)
+    nobody = WithoutRuntime("install runc and conmon", recorder)
     for _ in range(2):
         await nobody.start(a_pod(), NoVolumes())
     (told,) = recorder.told
@@ -85,21 +85,21 @@ async def test_without_a_runtime_a_pod_is_told_once() -> None:
 
 
 async def test_an_image_of_several_layers_is_put_together(tmp_path: Path) -> None:
-    mounts, places = FakeMounts(), Places(Layout(tmp_path))
+    mounts, paths = FakeMounts(), PodPaths(Layout(tmp_path))
     layers = (tmp_path / "top", tmp_path / "bottom")
     for layer in layers:
         layer.mkdir()
-    volumes = ImageVolumes(places, mounts, OneImage(replace(an_image(), layers=layers)))
+    volumes = ImageVolumes(paths, mounts, OneImage(replace(an_image(), layers=layers)))
     mount = ContainerMount("code", "/code", None, image=ImageSource("tool"))
     shown = {await volumes.show(a_pod(), MAIN, mount, index) for index in (0, 1)}
-    assert shown == {*mounts.mounted()} == {places.image_volumes("p1") / "code"}
+    assert shown == {*mounts.mounted()} == {paths.image_volumes("p1") / "code"}
     access, layering = mounts.calls[0].options
     assert access == "ro"
     assert re.fullmatch(r"lowerdir=/proc/self/fd/\d+:/proc/self/fd/\d+", layering)
     await volumes.take_away("p1")
     await volumes.take_away("p1")
     assert mounts.mounted() == ()
-    assert not places.image_volumes("p1").exists()
+    assert not paths.image_volumes("p1").exists()
 
 
 async def test_time_that_becomes_shorter() -> None:

@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from mooring.host.user_namespace import LENGTH
-from mooring.node.pods.hindered import Misconfigured
 from mooring.node.pods.user_ranges import FIRST, MOST, USERS_NOTE, UserRanges
+from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.oci.contract import Containers, Found, Owner, State
 
 

@@ -11,7 +11,7 @@ from mooring.csi.proto import csi_pb2 as pb
 from mooring.model.csi_node import CsiNode
 from mooring.model.node import Node
 from mooring.node.registration.announce import Announcer
-from mooring.node.registration.limits import Limits
+from mooring.node.registration.limits import VolumeLimits
 from mooring.plugins.csi.drivers import Drivers
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
@@ -33,7 +33,7 @@ class World:
         self.objects = PlayedDriverObjects()
         chance = random.Random(1)  # noqa: S311  no secret
         announcer = Announcer(client, OwnNode(client), self.clock, chance)
-        self.limits = Limits(self.drivers, self.objects, announcer, self.clock)
+        self.limits = VolumeLimits(self.drivers, self.objects, announcer, self.clock)
         self.server.create(Node, {"metadata": {"name": NODE}})
 
     def register(self) -> None:

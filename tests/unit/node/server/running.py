@@ -17,10 +17,10 @@ from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod import Pod, PodSpec, PodStatus
 from mooring.model.review import UserInfo
-from mooring.node.server.access import Access, Attempt
+from mooring.node.server.access import Access, RequestAttributes
 from mooring.node.server.certificate import make_certificate
 from mooring.node.server.paths import FindPod
-from mooring.node.server.serving import Door, NodeServer
+from mooring.node.server.serving import NodeServer, ServingOptions
 from mooring.oci.contract import Containers, ContainerSpec, ExecWish, Owner, UserWish
 from tests.fakes.clock import VirtualClock
 from tests.fakes.containers import FakeContainers, FakeSession
@@ -94,9 +94,9 @@ class Book:
         self.asked.append(token)
         return self.users.get(token)
 
-    async def may(self, user: UserInfo, attempt: Attempt) -> bool:
-        self.asked.append(f"{user.username} {attempt.verb} {attempt.subresource}")
-        return (user.username, attempt.verb, attempt.subresource) in self.rights
+    async def may(self, user: UserInfo, attributes: RequestAttributes) -> bool:
+        self.asked.append(f"{user.username} {attributes.verb} {attributes.subresource}")
+        return (user.username, attributes.verb, attributes.subresource) in self.rights
 
 
 class Served:
@@ -104,8 +104,8 @@ class Served:
 
     def __init__(self, containers: Containers, find_pod: FindPod, book: Book, clock: Clock) -> None:
         certificate = make_certificate("n1", [HOST], RealClock().now())
-        door = Door(HOST, 0, certificate, authority().pem)
-        self.server = NodeServer(containers, find_pod, Access(book, book, clock), clock, door)
+        options = ServingOptions(HOST, 0, certificate, authority().pem)
+        self.server = NodeServer(containers, find_pod, Access(book, book, clock), clock, options)
 
     @property
     def url(self) -> str:

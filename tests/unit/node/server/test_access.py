@@ -9,7 +9,13 @@ import pytest
 
 from mooring.errors import ConnectionLost
 from mooring.model.review import UserInfo
-from mooring.node.server.access import Access, Attempt, Visit, attempts_of, find_certified
+from mooring.node.server.access import (
+    Access,
+    RequestAttributes,
+    Visit,
+    find_certified,
+    request_attributes,
+)
 from mooring.node.server.refusal import Refusal
 from tests.fakes.clock import VirtualClock
 from tests.unit.client.certificates import Authority
@@ -32,7 +38,7 @@ ATTEMPTS = {
 
 @pytest.mark.parametrize(("method", "path", "rights"), ATTEMPTS.values(), ids=ATTEMPTS)
 def test_rights_that_will_do(method: str, path: str, rights: list[tuple[str, str]]) -> None:
-    assert list(attempts_of(method, path)) == [Attempt(*right) for right in rights]
+    assert list(request_attributes(method, path)) == [RequestAttributes(*right) for right in rights]
 
 
 def test_a_certificate_names_its_user_and_groups() -> None:
@@ -144,7 +150,7 @@ class Away(Book):
             raise ConnectionLost("away")
         return ROBOT
 
-    async def may(self, user: UserInfo, attempt: Attempt) -> bool:
+    async def may(self, user: UserInfo, attributes: RequestAttributes) -> bool:
         raise ConnectionLost("away")
 
 

@@ -10,11 +10,11 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import node_user
 from mooring.client.local import LocalClient
 from mooring.model.review import UserInfo
-from mooring.node.server.access import Attempt
+from mooring.node.server.access import RequestAttributes
 from mooring.node.server.reviews import ApiReviews
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
 
-PROXY = Attempt("create", "proxy")
+PROXY = RequestAttributes("create", "proxy")
 
 
 @pytest.fixture(scope="module")

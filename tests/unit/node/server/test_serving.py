@@ -13,16 +13,18 @@ from mooring.clock import RealClock
 from mooring.errors import UsageError
 from mooring.node.server.access import Access
 from mooring.node.server.certificate import make_certificate, serving_tls
-from mooring.node.server.serving import Door, NodeServer
+from mooring.node.server.serving import NodeServer, ServingOptions
 from tests.fakes.waiting import until
 from tests.unit.node.server.running import HOST, Book, Node, authority, client_of
 
 
 def a_server(port: int) -> NodeServer:
     node, book = Node(Path("/nowhere")), Book()
-    door = Door(HOST, port, make_certificate("n1", [], RealClock().now()), authority().pem)
+    options = ServingOptions(
+        HOST, port, make_certificate("n1", [], RealClock().now()), authority().pem
+    )
     return NodeServer(
-        node.containers, node.pods.get, Access(book, book, node.clock), node.clock, door
+        node.containers, node.pods.get, Access(book, book, node.clock), node.clock, options
     )
 
 

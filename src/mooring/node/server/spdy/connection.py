@@ -29,7 +29,7 @@ PIECE = 32 << 10  # bytes in a data frame; others get their turn in between
 _REFUSED, _CANCEL = 3, 5  # why a stream is reset
 
 
-class Stream:
+class SpdyStream:
     """A stream that the client opened; both directions end on their own."""
 
     def __init__(self, connection: "SpdyConnection", opened: Opened) -> None:
@@ -114,8 +114,8 @@ class SpdyConnection:
         self._response = response
         self._reader = FrameReader()
         self._writer = FrameWriter()
-        self._streams: dict[int, Stream] = {}
-        self._opened: deque[Stream] = deque()
+        self._streams: dict[int, SpdyStream] = {}
+        self._opened: deque[SpdyStream] = deque()
         self._changed = asyncio.Event()
         self._held = 0
         self._is_paused = False
@@ -127,7 +127,7 @@ class SpdyConnection:
     def has_left(self) -> bool:
         return self.left.is_set()
 
-    async def accept(self) -> Stream | None:
+    async def accept(self) -> SpdyStream | None:
         """The next stream that the client opens; None when it has left."""
         while not self._opened:
             if self.has_left:
@@ -162,7 +162,7 @@ class SpdyConnection:
             self._is_paused = False
             transport.resume_reading()
 
-    def forget_done(self, stream: Stream) -> None:
+    def forget_done(self, stream: SpdyStream) -> None:
         if stream.is_done:
             self._streams.pop(stream.id, None)
 
@@ -217,7 +217,7 @@ class SpdyConnection:
         if len(self._streams) >= MOST_STREAMS:
             self._answer(frames.reset(opened.stream, _REFUSED))
             return
-        stream = self._streams[opened.stream] = Stream(self, opened)
+        stream = self._streams[opened.stream] = SpdyStream(self, opened)
         self._answer(self._writer.accept(opened.stream))
         self._opened.append(stream)
         self._changed.set()

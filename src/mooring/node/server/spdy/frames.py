@@ -26,7 +26,7 @@ _ONE, _TWO = struct.Struct(">I"), struct.Struct(">II")
 _SYN = struct.Struct(">IIH")  # stream, associated stream, priority and slot
 
 
-class Kind(IntEnum):
+class FrameType(IntEnum):
     SYN_STREAM = 1
     SYN_REPLY = 2
     RST_STREAM = 3
@@ -111,18 +111,20 @@ class FrameReader:
             raise SpdyError(f"SPDY version {version}")
         try:
             match kind:
-                case Kind.SYN_STREAM:
+                case FrameType.SYN_STREAM:
                     stream, _, _ = _SYN.unpack_from(body)
                     headers = self._headers.read(body[_SYN.size :])
                     yield Opened(stream & _ID_MASK, headers, bool(flags & _FIN))
-                case Kind.SYN_REPLY | Kind.HEADERS:  # unpacked, or the next block makes no sense
+                case (
+                    FrameType.SYN_REPLY | FrameType.HEADERS
+                ):  # unpacked, or the next block makes no sense
                     self._headers.read(body[_ONE.size :])
-                case Kind.RST_STREAM:
+                case FrameType.RST_STREAM:
                     stream, _ = _TWO.unpack_from(body)
                     yield Reset(stream & _ID_MASK)
-                case Kind.PING:
+                case FrameType.PING:
                     yield Pinged(*_ONE.unpack_from(body))
-                case Kind.GOAWAY:
+                case FrameType.GOAWAY:
                     yield GoingAway()
                 case _:
                     pass  # settings and windows
@@ -137,7 +139,7 @@ class FrameWriter:
         self._headers = HeaderWriter()
 
     def accept(self, stream: int) -> bytes:
-        return _control(Kind.SYN_REPLY, _ONE.pack(stream) + self._headers.write({}))
+        return _control(FrameType.SYN_REPLY, _ONE.pack(stream) + self._headers.write({}))
 
 
 def data(stream: int, content: bytes) -> bytes:
@@ -150,16 +152,16 @@ def last(stream: int) -> bytes:
 
 
 def reset(stream: int, status: int) -> bytes:
-    return _control(Kind.RST_STREAM, _TWO.pack(stream, status))
+    return _control(FrameType.RST_STREAM, _TWO.pack(stream, status))
 
 
 def ping(id: int) -> bytes:
-    return _control(Kind.PING, _ONE.pack(id))
+    return _control(FrameType.PING, _ONE.pack(id))
 
 
 def go_away(last_stream: int) -> bytes:
-    return _control(Kind.GOAWAY, _TWO.pack(last_stream, 0))
+    return _control(FrameType.GOAWAY, _TWO.pack(last_stream, 0))
 
 
-def _control(kind: Kind, body: bytes) -> bytes:
+def _control(kind: FrameType, body: bytes) -> bytes:
     return _HEAD.pack(_IS_CONTROL | _VERSION << 16 | kind, len(body)) + body

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from mooring.node.server.outcome import Outcome
 from mooring.node.server.resizing import SizeReader
-from mooring.node.server.spdy.connection import SpdyConnection, Stream
+from mooring.node.server.spdy.connection import SpdyConnection, SpdyStream
 from mooring.node.server.spdy.upgrade import upgrade
 from mooring.node.server.stream_options import Streams
 from mooring.oci.contract import Session
@@ -26,7 +26,7 @@ async def open_session(request: web.Request, streams: Streams) -> "SpdySession":
     """
     protocol, connection, response = await upgrade(request, PROTOCOLS)
     expected = _expected(streams, can_resize=protocol in {_V4, _V3})
-    found: dict[str, Stream] = {}
+    found: dict[str, SpdyStream] = {}
     try:
         async with asyncio.timeout(SLOWEST_STREAMS):
             while expected - found.keys():
@@ -61,7 +61,7 @@ class SpdySession:
         connection: SpdyConnection,
         response: web.StreamResponse,
         wanted: Streams,
-        streams: Mapping[str, Stream],
+        streams: Mapping[str, SpdyStream],
         *,
         has_status: bool,
     ) -> None:
@@ -82,7 +82,7 @@ class SpdySession:
             for task in passing:  # a process that does not read would hold the first one for good
                 task.cancel()
 
-    async def _pass_input(self, stdin: Stream, session: Session) -> None:
+    async def _pass_input(self, stdin: SpdyStream, session: Session) -> None:
         while data := await stdin.read():
             await session.write(data)
         if not self._connection.has_left:
@@ -106,7 +106,7 @@ class SpdySession:
         await self._connection.close()
 
 
-async def _pass_sizes(resize: Stream, session: Session) -> None:
+async def _pass_sizes(resize: SpdyStream, session: Session) -> None:
     sizes = SizeReader()
     while data := await resize.read():
         for size in sizes.feed(data):

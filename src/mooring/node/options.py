@@ -1,0 +1,25 @@
+"""What a node is told on the command line, or by the process that it is a role of."""
+
+from pathlib import Path
+
+import msgspec
+
+LOOPBACK = "127.0.0.1"
+
+
+class NodeOptions(msgspec.Struct, frozen=True):
+    """How the node is called, how it runs pods, and how it is reached."""
+
+    name: str
+    host_rootfs: bool = False  # an image that is not here is replaced by the host's root
+    hidden: tuple[Path, ...] = ()  # what containers never see of the host, wherever it is
+    listen: str = LOOPBACK  # where logs, exec and attach are served
+    port: int = 0  # 0: any that is free
+    authority: bytes = b""  # PEM of the cluster's; who shows a certificate of it is known
+    api_server: str = ""  # URL, as pods find it
+    seccomp_default: bool = False  # who asks for no seccomp profile gets the default one
+    allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
+
+    @property
+    def listens_everywhere(self) -> bool:
+        return self.listen in ("0.0.0.0", "::")  # noqa: S104  compared, not bound

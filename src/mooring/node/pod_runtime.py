@@ -1,0 +1,143 @@
+"""The containers of a node's pods, and the server by which others look into them.
+
+A machine without a runtime is a node all the same: its pods get their volumes, and are told why
+nothing runs.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from mooring import log
+from mooring.errors import HostError
+from mooring.host.blocking import in_thread
+from mooring.host.directory_watch import DirectoryWatches
+from mooring.node.context import NodeContext
+from mooring.node.images import image_store
+from mooring.node.options import NodeOptions
+from mooring.node.pods.container_spec import ContainerSettings
+from mooring.node.pods.contract import PodContainers
+from mooring.node.pods.environment import api_server_variables
+from mooring.node.pods.no_runtime import WithoutRuntime
+from mooring.node.pods.run import PodRuns, Runtime
+from mooring.node.server.access import Access
+from mooring.node.server.certificate import make_certificate
+from mooring.node.server.paths import FindPod
+from mooring.node.server.reviews import ApiReviews
+from mooring.node.server.serving import NodeServer, ServingOptions
+from mooring.oci.containers import OciContainers
+from mooring.oci.probe import NoRuntime, Probed
+from mooring.oci.runc import RuntimeProgram
+from mooring.reconcile.worker import lasting
+
+HTTPS_PORT = 443
+
+_log = log.get("mooring.node")
+
+
+class PodRuntime(Protocol):
+    """Containers of pods on this machine, if it can run any. `run` runs them until cancelled."""
+
+    containers: PodContainers
+
+    def serve(self, find_pod: FindPod) -> NodeServer | None:
+        """A server that listens already; None when there is nothing to show. Raises: UsageError."""
+        ...
+
+    async def loaded(self) -> None:
+        """Returns when the containers from before are known: volumes may be under them."""
+        ...
+
+    async def run(self) -> None: ...
+
+
+def pod_runtime(
+    context: NodeContext, address: str, options: NodeOptions, probed: Probed
+) -> PodRuntime:
+    if isinstance(probed, NoRuntime):
+        return _NoPodRuntime(WithoutRuntime(probed.reason, context.recorder))
+    return _OciPodRuntime(context, address, options, probed)
+
+
+class _NoPodRuntime:
+    """Pods that get their volumes, and are told why they wait."""
+
+    def __init__(self, containers: PodContainers) -> None:
+        self.containers = containers
+
+    def serve(self, find_pod: FindPod) -> None:
+        """There is nothing to look into."""
+
+    async def loaded(self) -> None:
+        """There is nothing to find."""
+
+    async def run(self) -> None:
+        """There is nothing to run."""
+
+
+class _OciPodRuntime:
+    def __init__(
+        self, context: NodeContext, address: str, options: NodeOptions, program: RuntimeProgram
+    ) -> None:
+        self._context = context
+        self._options = options
+        host = context.host
+        self._images = host.layout.root / "images"
+        self._oci = OciContainers(
+            host.layout.root, host.mounts, context.clock, program, own_paths=options.hidden
+        )
+        settings = ContainerSettings(
+            node_name=context.own_node.name,
+            address=address,
+            host_rootfs=options.host_rootfs,
+            services=_services(options.api_server),
+            can_be_read_only_below=program.has_recursive_read_only,
+            seccomp_default=options.seccomp_default,
+        )
+        runtime = Runtime(self._oci, image_store(host.layout.root))
+        self._runs = PodRuns(context, runtime, settings)
+        self.containers: PodContainers = self._runs
+
+    def serve(self, find_pod: FindPod) -> NodeServer:
+        context, options = self._context, self._options
+        name = context.own_node.name
+        certificate = make_certificate(name, (options.listen,), context.clock.now())
+        reviews = ApiReviews(context.client, name)
+        access = Access(reviews, reviews, context.clock)
+        serving = ServingOptions(options.listen, options.port, certificate, options.authority)
+        server = NodeServer(self._oci, find_pod, access, context.clock, serving)
+        server.listen()
+        return server
+
+    async def loaded(self) -> None:
+        await self._oci.loaded.wait()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            clock = self._context.clock
+            tasks.create_task(lasting("containers", clock, self._oci.run))
+            tasks.create_task(self._runs.run())
+            tasks.create_task(lasting("images", clock, self._watch_images))
+            if self._options.host_rootfs:
+                tasks.create_task(self._prepare_host())
+
+    async def _prepare_host(self) -> None:
+        try:
+            await self._oci.prepare_host()
+        except HostError as error:  # the pod that needs it is told
+            _log.debug("nothing of the host can be shown to containers yet", error=error)
+
+    async def _watch_images(self) -> None:
+        """Pods that wait for an image need not wait longer than until it is here."""
+        await in_thread(partial(self._images.mkdir, mode=0o700, exist_ok=True))
+        with DirectoryWatches().of(self._images) as watch:
+            while True:
+                await watch.changed()
+                self._runs.images_changed()
+
+
+def _services(api_server: str) -> Mapping[str, str]:
+    url = urlsplit(api_server)
+    return api_server_variables(url.hostname, url.port or HTTPS_PORT) if url.hostname else {}

@@ -1,0 +1,141 @@
+"""The role `node`: this machine's pods and their volumes, its status, and its server."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+import msgspec
+from prometheus_client.registry import Collector
+
+from mooring.host.blocking import bulkheads, in_thread
+from mooring.node.admission.host import look
+from mooring.node.csi import NodeCsi
+from mooring.node.eviction import Evictions
+from mooring.node.kubelet import Kubelet, NodeEnvironment, node_environment
+from mooring.node.options import NodeOptions
+from mooring.node.pod_runtime import pod_runtime
+from mooring.node.root import NodeRoot
+from mooring.node.server.serving import NodeServer
+from mooring.node.statistics import Statistics
+from mooring.node.status import document
+from mooring.node.status.hardware import (
+    Amounts,
+    Identity,
+    KubeletEndpoint,
+    read_amounts,
+    read_identity,
+)
+from mooring.node.status.heartbeat import Heartbeat
+from mooring.node.status.report import Report
+from mooring.node.stuck import StuckVolumes
+from mooring.oci.probe import Probed, probe
+from mooring.plugins.csi.drivers import Drivers
+from mooring.plugins.registry import built_in
+from mooring.reconcile.loops import Loops
+from mooring.reconcile.worker import lasting
+
+NAME: Final = "node"
+
+
+class MachineInfo(msgspec.Struct, frozen=True):
+    """The machine as it was at the start."""
+
+    identity: Identity
+    amounts: Amounts
+    runtime: Probed  # what runs containers, or why nothing can
+
+    @property
+    def address(self) -> str:
+        return next(iter(self.identity.addresses), "")
+
+
+async def read_machine(root: NodeRoot) -> MachineInfo:
+    identity = await in_thread(read_identity)
+    return MachineInfo(identity, await in_thread(read_amounts, root.layout.root), await probe())
+
+
+def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineInfo) -> "NodeRole":
+    """Containers run if the machine can run any. Raises: UsageError."""
+    labels = document.labels(options.name, machine.identity)
+    environment = node_environment(
+        loops, root, options.name, labels, document.allocatable(machine.amounts)
+    )
+    csi = NodeCsi(loops, environment.host, environment.own_node)
+    kubelet = Kubelet(
+        loops,
+        environment,
+        built_in(environment.host, csi=csi.plugin),
+        partial(pod_runtime, address=machine.address, options=options, probed=machine.runtime),
+        machine.address,
+        look(options.allowed_unsafe_sysctls),
+    )
+    csi.serve(kubelet.volumes)
+    identity = machine.identity
+    if kubelet.server is not None:
+        endpoint = _endpoint(kubelet.server, options)
+        identity = msgspec.structs.replace(identity, endpoint=endpoint)
+    stuck = _add_status(loops, environment, kubelet, identity)
+    return NodeRole(loops, environment, kubelet, csi.drivers, stuck)
+
+
+def _endpoint(server: NodeServer, options: NodeOptions) -> KubeletEndpoint:
+    address = "" if options.listens_everywhere else options.listen
+    return KubeletEndpoint(address, server.port, server.fingerprint)
+
+
+def _add_status(
+    loops: Loops, environment: NodeEnvironment, kubelet: Kubelet, identity: Identity
+) -> StuckVolumes:
+    """What the node tells of itself: its status, its lease, the usage of its volumes."""
+    client, clock, chance = loops.client, loops.clock, loops.chance
+    volumes, own_node = kubelet.volumes, environment.own_node
+    measure = partial(in_thread, read_amounts, environment.host.layout.root)
+    stuck = StuckVolumes(volumes, bulkheads())
+    report = Report(client, clock, chance, own_node, volumes, identity, measure)
+    stuck.on_change(report.tell_stuck(stuck.text))
+    kubelet.on_synced(report.volumes_synced)
+    statistics = Statistics(volumes)
+    for name, run in {
+        "node status": report.run,
+        "node lease": Heartbeat(client, clock, chance, own_node).run,
+        "volume statistics": statistics.run,
+        "evictions": Evictions(volumes.context, statistics).run,
+    }.items():
+        loops.add(partial(lasting, name, clock, run))
+    loops.count(statistics)
+    return stuck
+
+
+class NodeRole:
+    """`Role`, `Troubled`. Nothing that is mounted is taken away when it stops."""
+
+    name: Final = NAME
+
+    def __init__(
+        self,
+        loops: Loops,
+        environment: NodeEnvironment,
+        kubelet: Kubelet,
+        drivers: Drivers,
+        stuck: StuckVolumes,
+    ) -> None:
+        self.drivers = drivers  # those that have registered here
+        self._loops = loops
+        self._own_node = environment.own_node
+        self._workers = kubelet.workers
+        self._stuck = stuck
+
+    async def run(self) -> None:
+        await self._loops.run()
+
+    async def synced(self) -> None:
+        await self._own_node.informer.synced.wait()
+        await self._workers.informer.synced.wait()
+
+    def troubles(self) -> str:
+        """What is stuck here, for anybody to read; empty: nothing is."""
+        names = self._stuck.names()
+        return f"stuck: {names}" if names else ""
+
+    def collectors(self) -> Iterable[Collector]:
+        return self._loops.collectors()
