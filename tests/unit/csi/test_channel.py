@@ -75,6 +75,7 @@ async def test_work_done_before_the_driver_died_is_found_by_the_same_words(
     volume = CreateVolume("pvc-1", (CAPABILITY,), GIB)
     driver.next("CreateVolume", After(Dies()))
     assert isinstance(await Controller(connection).create(volume, within=5), Uncertain)
+    await connection.wait_lost()  # what is left of the old connection answers nobody
     await driver.start()
     await connection.wait_ready()
     outcome = await Controller(connection).create(volume, within=5)
