@@ -71,7 +71,7 @@ async def _spin(stop: asyncio.Event) -> None:
 
 
 async def _measure(store: SqliteStore | MemoryStore, load: Load) -> Measured:
-    chance = Random(1)  # noqa: S311 - repeatable, not secret
+    rng = Random(1)  # noqa: S311 - repeatable, not secret
     latencies: list[float] = []
     if load.updates:
         await _fill(store)
@@ -82,7 +82,7 @@ async def _measure(store: SqliteStore | MemoryStore, load: Load) -> Measured:
 
     async def write() -> None:
         while (start := time.perf_counter()) < began + SECONDS:
-            number = chance.randrange(OBJECTS) if load.updates else chance.getrandbits(40)
+            number = rng.randrange(OBJECTS) if load.updates else rng.getrandbits(40)
             await store.write(TABLE, f"a/{number}", _always)
             latencies.append(time.perf_counter() - start)
 
@@ -193,7 +193,7 @@ def _sync() -> Row:
 
 def _schema(create: str) -> float:
     """Rows per second in transactions of 64, names in no order."""
-    chance = Random(1)  # noqa: S311 - repeatable, not secret
+    rng = Random(1)  # noqa: S311 - repeatable, not secret
     with _directory() as directory:
         connection = sqlite3.connect(directory / "x.db", isolation_level=None)
         for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
@@ -201,7 +201,7 @@ def _schema(create: str) -> float:
         connection.execute(create)
         value, count, began = b"x" * 1500, 0, time.perf_counter()
         while time.perf_counter() < began + SECONDS:
-            names = [f"a/{chance.getrandbits(40)}" for _ in range(WRITERS)]
+            names = [f"a/{rng.getrandbits(40)}" for _ in range(WRITERS)]
             connection.execute("BEGIN")
             connection.executemany(
                 "INSERT OR REPLACE INTO o VALUES (?, ?, ?, ?, ?, ?)",

@@ -64,10 +64,10 @@ def revision_of(got: Got) -> int:
 class Writer:
     """Creates, changes and deletes objects of its own, one after the other."""
 
-    def __init__(self, number: str, ledger: Ledger, chance: random.Random) -> None:
+    def __init__(self, number: str, ledger: Ledger, rng: random.Random) -> None:
         self._number = number
         self._ledger = ledger
-        self._chance = chance
+        self._rng = rng
         self._made = 0
         self._mine: list[str] = []
 
@@ -79,14 +79,14 @@ class Writer:
                     await self._write(client)
 
     async def _write(self, client: RawHttp) -> None:
-        text = self._chance.choice("abcdef") * self._chance.choice((10, 500, 20_000))
+        text = self._rng.choice("abcdef") * self._rng.choice((10, 500, 20_000))
         text += str(self._ledger.count)
-        match self._chance.choice(("create", "create", "change", "change", "delete")):
+        match self._rng.choice(("create", "create", "change", "change", "delete")):
             case "change" if self._mine:
-                name = self._chance.choice(self._mine)
+                name = self._rng.choice(self._mine)
                 got = await self._try(client, "PUT", name, text)
             case "delete" if self._mine:
-                name = self._mine.pop(self._chance.randrange(len(self._mine)))
+                name = self._mine.pop(self._rng.randrange(len(self._mine)))
                 await self._delete(client, name)
                 return
             case _:
@@ -134,11 +134,11 @@ async def write_until_ended(
     server: RealServer,
     ledger: Ledger,
     name: str,
-    chance: random.Random,
+    rng: random.Random,
     end: Callable[[], object],
 ) -> None:
     """Clients write and watch; somewhere in the middle `end` is called, in a thread."""
-    writes = ledger.count + chance.randint(1, 600)
+    writes = ledger.count + rng.randint(1, 600)
     loop = asyncio.get_running_loop()
     moment = loop.create_future()
 
@@ -148,12 +148,12 @@ async def write_until_ended(
                 clients, timeout=0.002, return_when=asyncio.FIRST_COMPLETED
             )
             assert not done, [client.exception() for client in done]
-        loop.call_later(chance.random() / 50, moment.set_result, None)
+        loop.call_later(rng.random() / 50, moment.set_result, None)
         await moment
         await loop.run_in_executor(None, end)
 
     clients = {
-        asyncio.create_task(Writer(f"{name}-{number}", ledger, chance).run(server))
+        asyncio.create_task(Writer(f"{name}-{number}", ledger, rng).run(server))
         for number in range(WRITERS)
     }
     clients.add(asyncio.create_task(follow(server, ledger)))
@@ -194,10 +194,10 @@ def check(ledger: Ledger, found: dict[str, Doc], revision: int) -> None:
         known.revision = int(found[name]["metadata"]["resourceVersion"]) if name in found else 0
 
 
-async def check_old_watches(server: RealServer, ledger: Ledger, chance: random.Random) -> None:
+async def check_old_watches(server: RealServer, ledger: Ledger, rng: random.Random) -> None:
     """From any revision that was ever told: every later event, or 410."""
     since: dict[int, str] = {}  # what was written since the start, by revision
-    for asked in (1, chance.randint(1, ledger.newest), ledger.newest):
+    for asked in (1, rng.randint(1, ledger.newest), ledger.newest):
         async with await RawHttp.connect(server) as client:
             current = revision_of(await client.ask("GET", MAPS))
             await client.send(client.request("GET", f"{MAPS}?watch=true&resourceVersion={asked}"))
@@ -226,13 +226,13 @@ async def test_what_was_acknowledged_survives_kill_9(
 ) -> None:
     ledger = Ledger()
     for seed in range(SEED, SEED + ROUNDS):
-        chance = random.Random(seed)  # noqa: S311  the same moments every time
-        await write_until_ended(own_api_server, ledger, f"w{seed}", chance, own_api_server.kill)
+        rng = random.Random(seed)  # noqa: S311  the same moments every time
+        await write_until_ended(own_api_server, ledger, f"w{seed}", rng, own_api_server.kill)
         own_api_server.start()
         async with await RawHttp.connect(own_api_server) as client:
             found, revision = await read_all(client)
         check(ledger, found, revision)
-        await check_old_watches(own_api_server, ledger, chance)
+        await check_old_watches(own_api_server, ledger, rng)
     assert own_api_server.stop() == 0
     own_api_server.start()
     async with await RawHttp.connect(own_api_server) as client:
@@ -248,9 +248,9 @@ async def test_a_stop_under_load_is_clean_and_loses_nothing(own_server: RealServ
     ledger = Ledger()
     codes: list[int] = []
     for seed in range(3):
-        chance = random.Random(seed)  # noqa: S311  the same moments every time
+        rng = random.Random(seed)  # noqa: S311  the same moments every time
         await write_until_ended(
-            own_server, ledger, f"s{seed}", chance, lambda: codes.append(own_server.stop())
+            own_server, ledger, f"s{seed}", rng, lambda: codes.append(own_server.stop())
         )
         assert not any(codes)
         assert own_server.log.read_text() == ""
@@ -264,13 +264,13 @@ async def test_a_server_killed_while_it_starts_starts_again(own_server: RealServ
     """Nothing that a start does may stand in the way of the next one."""
     kept = own_server.ask("POST", MAPS, a_body("kept", "x"))
     assert kept.code == 201
-    chance = random.Random(SEED)  # noqa: S311  the same moments every time
+    rng = random.Random(SEED)  # noqa: S311  the same moments every time
     own_server.kill()
     loop = asyncio.get_running_loop()
     for _ in range(6):
         own_server.launch()
         moment = loop.create_future()
-        loop.call_later(chance.random() * 0.8, moment.set_result, None)
+        loop.call_later(rng.random() * 0.8, moment.set_result, None)
         await moment
         own_server.kill()
     own_server.start()

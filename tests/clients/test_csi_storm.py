@@ -31,14 +31,14 @@ class Storm:
     """Somebody who kills Mooring at moments that are drawn, and what is left of it then."""
 
     def __init__(self, server: ServerWithNode, kubectl: Kubectl) -> None:
-        self._chance = random.Random(SEED)  # noqa: S311  no secrets are drawn
+        self._rng = random.Random(SEED)  # noqa: S311  no secrets are drawn
         self._server = server
         self.kubectl = kubectl
         self.disk = OnDisk(server.data_dir)
 
     def strike(self, within: float) -> None:
         """Kill it at some moment of the next seconds, and start it again."""
-        select.select([], [], [], self._chance.uniform(0.0, within))
+        select.select([], [], [], self._rng.uniform(0.0, within))
         self._server.kill()
         self._server.start()
 

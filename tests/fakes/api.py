@@ -1,4 +1,4 @@
-"""A whole API in this process: memory store, virtual time, fixed chance, no sockets.
+"""A whole API in this process: memory store, virtual time, seeded randomness, no sockets.
 
 `api.post("/api/v1/...", {...})` goes through the very same code as a request from kubectl.
 """
@@ -190,8 +190,8 @@ async def running_api(pki: Pki, directory: Path) -> AsyncIterator[ApiUnderTest]:
     clock = VirtualClock()
     store = MemoryStore(clock)
     tokens = open_role_tokens(directory / "tokens.json")
-    chance = random.Random(7)  # noqa: S311  the same names and uids every time
-    parts = assemble(store, clock, chance, pki, tokens, "127.0.0.1:6443")
+    rng = random.Random(7)  # noqa: S311  the same names and uids every time
+    parts = assemble(store, clock, rng, pki, tokens, "127.0.0.1:6443")
     parts.nodes.start()
     await parts.namespaces.create_first()
     async with asyncio.TaskGroup() as tasks:

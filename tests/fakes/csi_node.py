@@ -59,8 +59,8 @@ class CsiNodeWorld:
         parts, access = self.api.parts, self.api.parts.access
         local = InProcessApi(parts.backend, node_user(NODE), access.part_verbs, access.check)
         with node_root(self.root, self._mounts) as root:
-            chance = random.Random(1)  # noqa: S311  no secret
-            loops = Loops(NAME, LocalClient(local), self.clock, chance)
+            rng = random.Random(1)  # noqa: S311  no secret
+            loops = Loops(NAME, LocalClient(local), self.clock, rng)
             role = build(loops, root, NodeOptions(NODE), machine_without_runtime(root))
             running = asyncio.create_task(role.run())
             try:

@@ -70,9 +70,9 @@ DEEPEST = 12
 
 
 class Hostile:
-    def __init__(self, schema: Schema, chance: random.Random) -> None:
+    def __init__(self, schema: Schema, rng: random.Random) -> None:
         self._schema = schema
-        self._chance = chance
+        self._rng = rng
 
     def changed(self, doc: Doc, message: str, *, below: str = "") -> Doc:
         """The document with one value changed, removed or added; `below` one field, or anywhere."""
@@ -97,11 +97,11 @@ class Hostile:
         if not fields or depth > DEEPEST:
             return
         present = [field for field in fields if field.name in doc]
-        pool = present if present and self._chance.random() < 0.5 else fields
-        field = self._chance.choice(pool)
+        pool = present if present and self._rng.random() < 0.5 else fields
+        field = self._rng.choice(pool)
         if field.inline and isinstance(field.type, str):
             self._change(doc, field.type, depth)
-        elif depth and field.name in doc and self._chance.random() < 0.1:
+        elif depth and field.name in doc and self._rng.random() < 0.1:
             del doc[field.name]
         else:
             doc[field.name] = self._shaped(field, doc.get(field.name), depth)
@@ -112,8 +112,8 @@ class Hostile:
                 return self._value(field, known, depth)
             case Shape.LIST:
                 items = list(known) if isinstance(known, list) else []
-                if items and self._chance.random() < 0.7:
-                    at = self._chance.randrange(len(items))
+                if items and self._rng.random() < 0.7:
+                    at = self._rng.randrange(len(items))
                     items[at] = self._value(field, items[at], depth)
                 else:
                     items.append(self._value(field, None, depth))
@@ -127,7 +127,7 @@ class Hostile:
     def _value(self, field: Field, known: Any, depth: int) -> Any:
         if isinstance(field.type, str):
             inner = dict(known) if isinstance(known, dict) else {}
-            for _ in range(1 if inner else self._chance.randint(1, 3)):
+            for _ in range(1 if inner else self._rng.randint(1, 3)):
                 self._change(inner, field.type, depth + 1)
             return inner
         if field.name in _TAMED:
@@ -162,4 +162,4 @@ class Hostile:
                 return self._pick(_ANYTHING)
 
     def _pick(self, choices: Sequence[Any]) -> Any:
-        return self._chance.choice(choices)
+        return self._rng.choice(choices)

@@ -77,8 +77,8 @@ class Life:
         host = replace(a_host(Path(scene.root), mounts), clock=clock)
         server = FakeServer(clock)
         client = FakeClient(server, clock)
-        chance = Random(1)  # noqa: S311  no secret depends on it
-        recorder = Recorder(client, clock, chance, "kubelet", "n1")
+        rng = Random(1)  # noqa: S311  no secret depends on it
+        recorder = Recorder(client, clock, rng, "kubelet", "n1")
         self.pod = _create(server, scene)
         self.volumes = NodeVolumes(host, built_in(host), client, recorder, clock, FakeOwnNode())
         self.directories = PodDirectories(host.layout, mounts)

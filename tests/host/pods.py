@@ -67,8 +67,8 @@ class PodNode:
     async def running(self) -> AsyncIterator[None]:
         clock, mounts = RealClock(), Mounts()
         self.layout.pods.mkdir(parents=True, exist_ok=True)
-        host = replace(a_host(self.root.parent, mounts), clock=clock, chance=secrets.SystemRandom())
-        recorder = Recorder(self.client, clock, host.chance, "kubelet", "n1")
+        host = replace(a_host(self.root.parent, mounts), clock=clock, rng=secrets.SystemRandom())
+        recorder = Recorder(self.client, clock, host.rng, "kubelet", "n1")
         volumes = NodeVolumes(host, built_in(host), self.client, recorder, clock, FakeOwnNode())
         runtime = Runtime(self.world.containers, OneImage(self.world.image))
         pods = PodRuns(volumes.context, runtime, self.settings)

@@ -48,8 +48,8 @@ class StuckNode:
         self._host = replace(a_host(root, mounts), clock=clock)
         self.layout = self._host.layout
         client = FakeClient(self.server, clock)
-        chance = Random(1)  # noqa: S311  no secret depends on it
-        self._recorder = Recorder(client, clock, chance, "kubelet", "n1")
+        rng = Random(1)  # noqa: S311  no secret depends on it
+        self._recorder = Recorder(client, clock, rng, "kubelet", "n1")
         registry = built_in(self._host)
         self.volumes = NodeVolumes(
             self._host, registry, client, self._recorder, clock, FakeOwnNode()

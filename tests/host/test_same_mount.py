@@ -150,8 +150,8 @@ def test_a_mount_made_during_a_walk_is_not_entered(
         seen.append((name, kind))
         if name == "mounted file":  # the directory beside it is about to be entered
             mounts.bind(precious, volume / "a" / "mounted")
-    assert ("mounted", tree.Kind.MOUNT_POINT) in seen
-    assert ("data", tree.Kind.OTHER) not in seen
+    assert ("mounted", tree.EntryKind.MOUNT_POINT) in seen
+    assert ("data", tree.EntryKind.OTHER) not in seen
 
 
 def test_every_way_to_ask_agrees_with_the_mount_table(place: Path) -> None:

@@ -83,9 +83,9 @@ class Cluster:
 
     @asynccontextmanager
     async def neighbours(self, writes: int = FOREVER) -> AsyncIterator[Mortal]:
-        clock, chance = self.api.clock, Random(1)  # noqa: S311  not for secrets
+        clock, rng = self.api.clock, Random(1)  # noqa: S311  not for secrets
         client = Mortal(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
-        loops = Loops("neighbours", client, clock, chance)
+        loops = Loops("neighbours", client, clock, rng)
         for neighbour in (protection, ephemeral, expansion):
             neighbour.build(loops, NO_OPTIONS)
         async with asyncio.TaskGroup() as tasks:

@@ -89,12 +89,12 @@ class HttpClient:
         endpoint: Endpoint,
         session: aiohttp.ClientSession,
         clock: Clock,
-        chance: random.Random,
+        rng: random.Random,
     ) -> None:
         self._endpoint = endpoint
         self._session = session
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._tls = Tls(endpoint.trust) if endpoint.server.startswith("https:") else None
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
 
@@ -133,7 +133,7 @@ class HttpClient:
     async def watch(
         self, kind: type[T], version: str, scope: Scope = EVERYTHING
     ) -> AsyncIterator[AsyncIterator[Change[T]]]:
-        lasts = self._chance.randint(SHORTEST_WATCH, LONGEST_WATCH)
+        lasts = self._rng.randint(SHORTEST_WATCH, LONGEST_WATCH)
         query = {
             **_selectors(scope),
             "watch": "true",

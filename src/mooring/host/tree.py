@@ -16,13 +16,15 @@ from mooring.host import no_follow, same_mount
 from mooring.host.refusal import refusals
 
 
-class Kind(Enum):
+class EntryKind(Enum):
     DIRECTORY = auto()  # all that is in it was visited before
     MOUNT_POINT = auto()  # a directory that was not entered, since something is mounted there
     OTHER = auto()  # no directory; a file may be a mount point too
 
 
-Visit = tuple[int, str, int, Kind]  # open directory, name in it, inode number in that directory
+Visit = tuple[
+    int, str, int, EntryKind
+]  # open directory, name in it, inode number in that directory
 
 _HELD = 64  # levels whose descriptors stay open
 _NO_DIRECTORY = (errno.ENOTDIR, errno.ELOOP)
@@ -81,7 +83,12 @@ def walk(root: int) -> Generator[Visit]:
                     if error.errno != errno.EXDEV and error.errno not in _NO_DIRECTORY:
                         raise
                     is_mount = error.errno == errno.EXDEV
-                    yield level.fd, name, inode, Kind.MOUNT_POINT if is_mount else Kind.OTHER
+                    yield (
+                        level.fd,
+                        name,
+                        inode,
+                        EntryKind.MOUNT_POINT if is_mount else EntryKind.OTHER,
+                    )
                     continue
                 trail.append(level)
                 if len(trail) > _HELD:
@@ -92,7 +99,7 @@ def walk(root: int) -> Generator[Visit]:
                 if above.fd < 0:
                     above.find_above(level.fd)
                 os.close(trail.pop().fd)
-                yield above.fd, level.name, level.inode, Kind.DIRECTORY
+                yield above.fd, level.name, level.inode, EntryKind.DIRECTORY
             else:
                 return
     finally:
@@ -108,7 +115,7 @@ def _leaves(level: _Level) -> Generator[Visit]:
             if entry.is_dir(follow_symlinks=False):
                 directories.append((entry.name, entry.inode()))
             else:
-                yield fd, entry.name, entry.inode(), Kind.OTHER
+                yield fd, entry.name, entry.inode(), EntryKind.OTHER
 
 
 def remove(directory: int, name: str) -> None:
@@ -133,11 +140,11 @@ def remove(directory: int, name: str) -> None:
         with closing(walk(root)) as visits:
             for parent, entry, _, kind in visits:
                 match kind:
-                    case Kind.OTHER:
+                    case EntryKind.OTHER:
                         _remove_leaf(parent, entry)
-                    case Kind.DIRECTORY:
+                    case EntryKind.DIRECTORY:
                         _remove_emptied(parent, entry)
-                    case Kind.MOUNT_POINT:
+                    case EntryKind.MOUNT_POINT:
                         raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), entry)
     finally:
         os.close(root)

@@ -29,13 +29,13 @@ class NodeCsi:
     """Added to `loops`, which run it; before that, `serve` says whose volumes wait for drivers."""
 
     def __init__(self, loops: Loops, host: Host, own_node: WatchedNode) -> None:
-        client, clock, chance = loops.client, loops.clock, loops.chance
+        client, clock, rng = loops.client, loops.clock, loops.rng
         self.drivers = Drivers()
-        self._objects = Reflector(client, CsiDriver, EVERYTHING, clock, chance)
+        self._objects = Reflector(client, CsiDriver, EVERYTHING, clock, rng)
         self.plugin = CsiPlugin(host, client, self.drivers, self._objects)
         self._clock = clock
         self._calls = calls_histogram(OF_NODE)
-        announcer = Announcer(client, own_node, clock, chance)
+        announcer = Announcer(client, own_node, clock, rng)
         registrations = Registrations(
             host.layout.registrations, self.drivers, announcer, clock, self._connect
         )

@@ -54,7 +54,7 @@ class Evictions:
 
     async def run(self) -> None:
         while True:
-            luck = 1 + JITTER * self._context.host.chance.random()
+            luck = 1 + JITTER * self._context.host.rng.random()
             await self._context.clock.sleep(LOOK_SECONDS * luck)
             await self.look()
 

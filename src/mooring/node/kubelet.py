@@ -48,10 +48,10 @@ def node_environment(
     allocatable: Mapping[str, str],
 ) -> NodeEnvironment:
     """`labels` and `allocatable` count while the API has no Node of this name."""
-    client, clock, chance = loops.client, loops.clock, loops.chance
-    own_node = WatchedNode(client, clock, chance, name, labels, allocatable)
-    objects = ApiObjects(client, clock, chance, own_node)
-    host = Host(root.layout, root.mounts, objects, clock, chance, name)
+    client, clock, rng = loops.client, loops.clock, loops.rng
+    own_node = WatchedNode(client, clock, rng, name, labels, allocatable)
+    objects = ApiObjects(client, clock, rng, own_node)
+    host = Host(root.layout, root.mounts, objects, clock, rng, name)
     return NodeEnvironment(own_node, objects, host)
 
 

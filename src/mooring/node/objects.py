@@ -41,12 +41,12 @@ class NodeObject(Protocol):
 class ApiObjects:
     """`NodeObjects` of the plugins' contract. `run` runs its watches until cancelled."""
 
-    def __init__(self, client: Client, clock: Clock, chance: Random, own_node: NodeObject) -> None:
+    def __init__(self, client: Client, clock: Clock, rng: Random, own_node: NodeObject) -> None:
         self._client = client
         self._own_node = own_node
-        self._tokens = Tokens(client, clock, chance)
-        self._secrets = _Followed(Secret, "secret", client, clock, chance)
-        self._config_maps = _Followed(ConfigMap, "configmap", client, clock, chance)
+        self._tokens = Tokens(client, clock, rng)
+        self._secrets = _Followed(Secret, "secret", client, clock, rng)
+        self._config_maps = _Followed(ConfigMap, "configmap", client, clock, rng)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -127,14 +127,14 @@ class _Followed(Generic[T]):
     """The objects of one kind that pods here refer to."""
 
     def __init__(
-        self, kind: type[T], singular: str, client: Client, clock: Clock, chance: Random
+        self, kind: type[T], singular: str, client: Client, clock: Clock, rng: Random
     ) -> None:
         self.handlers: list[Callable[[str], None]] = []
         self._kind = kind
         self._singular = singular
         self._client = client
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._by_key: dict[Key, _Watched[T]] = {}
         self._of_pod: dict[str, set[Key]] = {}
         self._tasks: asyncio.TaskGroup | None = None
@@ -172,7 +172,7 @@ class _Followed(Generic[T]):
         watched = self._by_key.get(key)
         if watched is None:
             scope = Scope(key.namespace, fields=f"metadata.name={escape_field(key.name)}")
-            informer = Reflector(self._client, self._kind, scope, self._clock, self._chance)
+            informer = Reflector(self._client, self._kind, scope, self._clock, self._rng)
             watched = self._by_key[key] = _Watched(self._client, key, informer, self._tell)
             if self._tasks is not None:
                 watched.start(self._tasks)

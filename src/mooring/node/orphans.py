@@ -101,7 +101,7 @@ class Orphans:
                     if uid not in self._leaving and not self._has_senseless(uid):
                         self._leaving.add(uid)
                         tasks.create_task(self._lasting(partial(self._see_off, uid), uid))
-            luck = 1 + 0.1 * self._context.host.chance.random()
+            luck = 1 + 0.1 * self._context.host.rng.random()
             await self._context.clock.sleep(SWEEP_SECONDS * luck)
 
     async def sweep(self) -> Swept:
@@ -250,7 +250,7 @@ def _remove_directories(top: Path) -> None:
             return
         try:
             for _, name, kind in _visits(root):
-                if kind is tree.Kind.OTHER:
+                if kind is tree.EntryKind.OTHER:
                     raise HostError(f"there is a file {name} below {top}")
             for parent, name, _ in _visits(root):
                 os.rmdir(name, dir_fd=parent)
@@ -258,7 +258,7 @@ def _remove_directories(top: Path) -> None:
             os.close(root)
 
 
-def _visits(root: int) -> Iterator[tuple[int, str, tree.Kind]]:
+def _visits(root: int) -> Iterator[tuple[int, str, tree.EntryKind]]:
     with closing(tree.walk(root)) as visits:
         for parent, name, _, kind in visits:
             yield parent, name, kind

@@ -18,7 +18,7 @@ class WatchedNode:
         self,
         client: Client,
         clock: Clock,
-        chance: Random,
+        rng: Random,
         name: str,
         labels: Mapping[str, str],
         allocatable: Mapping[str, str],
@@ -30,7 +30,7 @@ class WatchedNode:
         self._labels = labels
         self._allocatable = allocatable
         scope = Scope(fields=f"metadata.name={escape_field(name)}")
-        self.informer = Reflector(client, Node, scope, clock, chance)
+        self.informer = Reflector(client, Node, scope, clock, rng)
 
     @property
     def known(self) -> Node | None:

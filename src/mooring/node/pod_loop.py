@@ -100,7 +100,7 @@ class PodLoop:
         return Again(self._resync_pause()) if may_change else Settled()
 
     def _resync_pause(self) -> float:
-        return RESYNC_SECONDS * (1 + RESYNC_JITTER * self._context.host.chance.random())
+        return RESYNC_SECONDS * (1 + RESYNC_JITTER * self._context.host.rng.random())
 
     def _judge(self, pod_uid: str, *, is_sure: bool) -> None:
         """What a pod has, but is not known to want, stays while it may want more than is known."""

@@ -101,7 +101,7 @@ class PodWorkers:
         context = volumes.context
         self._client = context.client
         self._clock = context.clock
-        self._chance = context.host.chance
+        self._rng = context.host.rng
         self._recorder = context.recorder
         self._metrics = context.metrics
         self._volumes = volumes
@@ -112,7 +112,7 @@ class PodWorkers:
         self._rules = rules or Rules()
         self._workers: dict[str, _PodWorker] = {}
         scope = Scope(fields=f"spec.nodeName={escape_field(context.own_node.name)}")
-        self.informer = Reflector(self._client, Pod, scope, self._clock, self._chance)
+        self.informer = Reflector(self._client, Pod, scope, self._clock, self._rng)
         containers.on_written(self.informer.fold)
 
     async def run(self) -> None:
@@ -203,7 +203,7 @@ class PodWorkers:
             except Exception:  # noqa: BLE001  a bug met by one pod must not stop the others
                 failures += 1
                 set_aside("pod workers", worker.pod.key)
-            await self._clock.sleep(AGAIN.delay(failures, self._chance.random()))
+            await self._clock.sleep(AGAIN.delay(failures, self._rng.random()))
 
     async def _come(self, worker: _PodWorker) -> None:
         """Everything up to running containers."""

@@ -104,7 +104,7 @@ async def _ask(context: NodeContext) -> Node:
         except (ApiError, ConnectionLost) as error:
             failures += 1
             _log.warning("the node's status cannot be read", error=error)
-        luck = context.host.chance.random()
+        luck = context.host.rng.random()
         await context.clock.sleep(ASK_AGAIN.delay(failures, luck))
 
 

@@ -87,17 +87,17 @@ def _add_status(
     loops: Loops, environment: NodeEnvironment, kubelet: Kubelet, identity: Identity
 ) -> StuckVolumes:
     """What the node tells of itself: its status, its lease, the usage of its volumes."""
-    client, clock, chance = loops.client, loops.clock, loops.chance
+    client, clock, rng = loops.client, loops.clock, loops.rng
     volumes, own_node = kubelet.volumes, environment.own_node
     measure = partial(in_thread, read_amounts, environment.host.layout.root)
     stuck = StuckVolumes(volumes, bulkheads())
-    report = Report(client, clock, chance, own_node, volumes, identity, measure)
+    report = Report(client, clock, rng, own_node, volumes, identity, measure)
     stuck.on_change(report.tell_stuck(stuck.text))
     kubelet.on_synced(report.volumes_synced)
     statistics = Statistics(volumes)
     for name, run in {
         "node status": report.run,
-        "node lease": Heartbeat(client, clock, chance, own_node).run,
+        "node lease": Heartbeat(client, clock, rng, own_node).run,
         "volume statistics": statistics.run,
         "evictions": Evictions(volumes.context, statistics).run,
     }.items():

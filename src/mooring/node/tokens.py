@@ -1,7 +1,7 @@
 """Tokens of pods' service accounts: the same one until it grows old, then another.
 
 A token is old when it is older than a day, or when less than a fifth of its life is left. A few
-seconds of chance keep pods that started together from asking together.
+seconds of jitter keep pods that started together from asking together.
 """
 
 import json
@@ -30,10 +30,10 @@ _log = log.get("mooring.node.tokens")
 
 
 class Tokens:
-    def __init__(self, client: Client, clock: Clock, chance: Random) -> None:
+    def __init__(self, client: Client, clock: Clock, rng: Random) -> None:
         self._client = client
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._kept: dict[TokenWish, _Kept] = {}
         self._requests: SharedReads[_Kept] = SharedReads(REQUESTS_AT_ONCE)
 
@@ -73,7 +73,7 @@ class Tokens:
         return _Kept(token, answer.get("spec", {}).get("expirationSeconds") or wish.seconds)
 
     def _is_old(self, kept: "_Kept") -> bool:
-        now, jitter = self._now(), self._chance.randrange(MOST_JITTER_SECONDS)
+        now, jitter = self._now(), self._rng.randrange(MOST_JITTER_SECONDS)
         expires_at = kept.token.expires_at
         return (
             now > expires_at - kept.lifetime + OLDEST_SECONDS - jitter

@@ -181,7 +181,7 @@ class VolumeLoop:
         """Look at everything now and then; whatever starts because of that is a mistake of ours."""
         context = self._context
         while True:
-            await context.clock.sleep(NET_SECONDS * (1 + 0.1 * context.host.chance.random()))
+            await context.clock.sleep(NET_SECONDS * (1 + 0.1 * context.host.rng.random()))
             self.attachability_changed()
             names = {volume.name for volume in context.desired.volumes()}
             names |= {volume.name for volume in context.actual.volumes()}

@@ -68,5 +68,5 @@ class Host(msgspec.Struct, frozen=True):
     mounts: MountOps
     objects: NodeObjects
     clock: Clock
-    chance: Random
+    rng: Random
     node_name: str

@@ -51,7 +51,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     client: Client
     clock: Clock
-    chance: random.Random
+    rng: random.Random
     identity: str
     informers: SharedInformers | None = None  # None: of its own
 
@@ -69,7 +69,7 @@ class ElectedRole:
         self._election = LeaderElection(
             candidate.client,
             candidate.clock,
-            candidate.chance,
+            candidate.rng,
             self._lease,
             candidate.identity,
             BESIDE_THE_SERVER,
@@ -100,7 +100,7 @@ class ElectedRole:
     async def _lead(self) -> None:
         me = self._candidate
         client = FencedClient(me.client, self._election.leadership)
-        loops = Loops(self.name, client, me.clock, me.chance, me.informers)
+        loops = Loops(self.name, client, me.clock, me.rng, me.informers)
         try:
             self._role = self._build(loops)
             self._is_decided.set()

@@ -84,7 +84,7 @@ class LeaderElection:
         self,
         client: Client,
         clock: Clock,
-        chance: Random,
+        rng: Random,
         key: Key,
         identity: str,
         terms: Terms = TERMS,
@@ -93,7 +93,7 @@ class LeaderElection:
         self.leadership = Leadership(clock, key)
         self._client = client
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._key = key
         self._identity = identity
         self._terms = terms
@@ -165,7 +165,7 @@ class LeaderElection:
                 self._tell_of_refusal(error)
             except (MooringError, TimeoutError) as error:
                 _log.debug("no lease", lease=self._key, because=error)
-            await self._clock.sleep(self._terms.retry * (1 + _JITTER * self._chance.random()))
+            await self._clock.sleep(self._terms.retry * (1 + _JITTER * self._rng.random()))
 
     def _tell_of_refusal(self, error: ApiError) -> None:
         """Once, and loudly: it does not pass by itself, and a candidate that waits says nothing."""

@@ -37,20 +37,20 @@ class Loops:
         name: str,
         client: Client,
         clock: Clock,
-        chance: Random,
+        rng: Random,
         informers: SharedInformers | None = None,
     ) -> None:
         self.name = name
         self.client = client
         self.clock = clock
-        self.chance = chance
+        self.rng = rng
         self._whole: Loops | None = None  # that this is a part of
         self._metrics = LoopMetrics()
         self._collectors: list[Collector] = [self._metrics]
         self._parts: list[Run] = []
         self._shares: list[SharedInformer[Any] | SelectedInformer[Any]] = []
         if informers is None:
-            informers = SharedInformers(client, clock, chance, whole_kinds=False)
+            informers = SharedInformers(client, clock, rng, whole_kinds=False)
             self._parts.append(informers.run)
             self._collectors.extend(informers.collectors())
         self._informers = informers
@@ -64,7 +64,7 @@ class Loops:
 
     def recorder(self, component: str, host: str = "", counted_as: str = "") -> Recorder:
         """Of events that come from this component; it is run with the role."""
-        recorder = Recorder(self.client, self.clock, self.chance, component, host)
+        recorder = Recorder(self.client, self.clock, self.rng, component, host)
         self._metrics.add_recorder(counted_as or component, recorder.counts)
         self._parts.append(recorder.run)
         return recorder
@@ -92,7 +92,7 @@ class Loops:
 
     def part(self, client: Client) -> "Loops":
         """Loops that come and go while the role runs, on its informers; who asks runs them."""
-        part = Loops(self.name, client, self.clock, self.chance, self._informers)
+        part = Loops(self.name, client, self.clock, self.rng, self._informers)
         part._whole = self
         return part
 

@@ -54,12 +54,12 @@ class Recorder:
     """The events of one component."""
 
     def __init__(
-        self, client: Client, clock: Clock, chance: Random, component: str, host: str = ""
+        self, client: Client, clock: Clock, rng: Random, component: str, host: str = ""
     ) -> None:
         self.counts = RecorderCounts()
         self._client = client
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._component = component
         self._host = host
         self._correlator = EventCorrelator()
@@ -92,7 +92,7 @@ class Recorder:
         trouble: MooringError | None = None
         for attempt in range(TRIES):
             if attempt:  # the first pause varies: others lost the API server at the same moment
-                luck = self._chance.random() if attempt == 1 else 1.0
+                luck = self._rng.random() if attempt == 1 else 1.0
                 await self._clock.sleep(PAUSE_SECONDS * luck)
             try:
                 written = await self._tell(event)
@@ -177,5 +177,5 @@ class Recorder:
         self._last_stamp = max(stamp, self._last_stamp + 1)
         name = f"{event.latest.about.name}.{self._last_stamp:x}"
         if list(dns_subdomain(name)):
-            return str(UUID(int=self._chance.getrandbits(128), version=4))
+            return str(UUID(int=self._rng.getrandbits(128), version=4))
         return name

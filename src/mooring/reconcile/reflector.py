@@ -46,7 +46,7 @@ class Reflector(Cache[T]):
         kind: type[T],
         scope: Scope,
         clock: Clock,
-        chance: Random,
+        rng: Random,
         resync_seconds: float | None = None,
     ) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Reflector(Cache[T]):
         self._client = client
         self._scope = scope
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._resync_seconds = resync_seconds
         self._is_listed = False  # False: the next thing to do is a list
         self._stream: asyncio.Timeout | None = None  # the open watch, and the means to cut it
@@ -99,7 +99,7 @@ class Reflector(Cache[T]):
 
     async def _pause(self, failures: int, trouble: MooringError | None) -> None:
         """Between two streams; the server may ask for more time than we would take."""
-        seconds = PAUSES.delay(failures, self._chance.random()) if failures else 0.0
+        seconds = PAUSES.delay(failures, self._rng.random()) if failures else 0.0
         if trouble is not None:
             asked = trouble.retry_after if isinstance(trouble, ApiError) else 0
             seconds = max(seconds, asked)
@@ -139,7 +139,7 @@ class Reflector(Cache[T]):
     async def _resync(self, period: float) -> None:
         await self.synced.wait()
         while True:
-            await self._clock.sleep(period * (1 + 0.1 * self._chance.random()))
+            await self._clock.sleep(period * (1 + 0.1 * self._rng.random()))
             try:
                 missing = await self._count_missed()
             except MooringError:

@@ -160,11 +160,11 @@ class SharedInformers:
     name: Final = "informers"
 
     def __init__(
-        self, client: Client, clock: Clock, chance: Random, *, whole_kinds: bool = True
+        self, client: Client, clock: Clock, rng: Random, *, whole_kinds: bool = True
     ) -> None:
         self._client = client
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._whole_kinds = whole_kinds
         self._metrics = LoopMetrics()
         self._reflectors: dict[tuple[type, Scope], Reflector[Any]] = {}
@@ -203,7 +203,7 @@ class SharedInformers:
         known = kind, scope
         reflector: Reflector[T] | None = self._reflectors.get(known)
         if reflector is None:
-            reflector = Reflector(self._client, kind, scope, self._clock, self._chance)
+            reflector = Reflector(self._client, kind, scope, self._clock, self._rng)
             self._reflectors[known], self._users[known] = reflector, Counter()
             self._metrics.add_informer(kind.resource.plural, reflector.counts)
             if self._tasks is not None:

@@ -72,7 +72,7 @@ class SidecarsRole:
         leases: Leases = NO_LEASES,
         sidecars: Iterable[str] = SIDECARS,
     ) -> None:
-        process = f"{socket.gethostname()}_{uuid.UUID(int=loops.chance.getrandbits(128))}"
+        process = f"{socket.gethostname()}_{uuid.UUID(int=loops.rng.getrandbits(128))}"
         self._loops = loops
         self._options = msgspec.structs.replace(options, identity=options.identity or process)
         self._leases = msgspec.structs.replace(leases, identity=leases.identity or process)
@@ -166,7 +166,7 @@ class SidecarsRole:
             return
         lease = Key(leases.namespace, sidecar.lease(driver.name))
         election = LeaderElection(
-            loops.client, loops.clock, loops.chance, lease, leases.identity, leases.terms
+            loops.client, loops.clock, loops.rng, lease, leases.identity, leases.terms
         )
         fence = election.leadership
         fenced = msgspec.structs.replace(driver, calls=FencedCalls(driver.calls, fence))

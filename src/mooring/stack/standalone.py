@@ -59,7 +59,7 @@ class Standalone(msgspec.Struct, frozen=True):
     metrics_address: str = ""  # empty: nowhere
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class StandaloneRole(msgspec.Struct, frozen=True):
     """A role that may come to lead; its lease is `mooring-<name>`."""
 
     name: str
@@ -87,7 +87,7 @@ def run_controllers(
     async def build(loops: Loops) -> Role:
         return role.build(loops, options)
 
-    run_standalone(Candidate(role.NAME, "mooring controllers are running", build), wanted, say)
+    run_standalone(StandaloneRole(role.NAME, "mooring controllers are running", build), wanted, say)
 
 
 def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
@@ -97,7 +97,7 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     async def build(loops: Loops) -> Role:
         return role.build(loops, scheduler_name)
 
-    run_standalone(Candidate(role.NAME, "mooring scheduler is running", build), wanted, say)
+    run_standalone(StandaloneRole(role.NAME, "mooring scheduler is running", build), wanted, say)
 
 
 def run_node(wanted: Standalone, say: Say, root_dir: Path | None, options: "NodeOptions") -> None:
@@ -120,7 +120,7 @@ def run_node(wanted: Standalone, say: Say, root_dir: Path | None, options: "Node
             return role.build(loops, root, options, await role.read_machine(root))
 
         greeting = f"mooring node {options.name} is running"
-        run_standalone(Candidate(role.NAME, greeting, build), wanted, say)
+        run_standalone(StandaloneRole(role.NAME, greeting, build), wanted, say)
 
 
 def run_sidecars(
@@ -141,7 +141,7 @@ def run_sidecars(
         return made
 
     names = " and ".join(sorted(sidecars))
-    candidate = Candidate(role.NAME, f"mooring sidecar {names} is running", build)
+    candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 
 
@@ -195,14 +195,14 @@ def run_driver(settings: "DriverSettings", endpoint: str, say: Say) -> None:
         uvloop.run(run())
 
 
-def run_standalone(candidate: Candidate, wanted: Standalone, say: Say) -> None:
+def run_standalone(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
     """Run until SIGTERM or SIGINT; `say` is told when this process leads."""
     uvloop.run(_run(candidate, wanted, say))
 
 
-async def _run(candidate: Candidate, wanted: Standalone, say: Say) -> None:
+async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
     stop = stop_asked()
-    clock, chance = RealClock(), random.SystemRandom()
+    clock, rng = RealClock(), random.SystemRandom()
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     registry.register(POISONED)
@@ -213,7 +213,7 @@ async def _run(candidate: Candidate, wanted: Standalone, say: Say) -> None:
             await stack.enter_async_context(page)
 
         async def lead(acting: Client = client) -> None:
-            role = await candidate.build(Loops(candidate.name, acting, clock, chance))
+            role = await candidate.build(Loops(candidate.name, acting, clock, rng))
             with _counted(registry, role.collectors()):
                 say(candidate.greeting)
                 async with sparing([role]):
@@ -224,7 +224,7 @@ async def _run(candidate: Candidate, wanted: Standalone, say: Say) -> None:
             lease = lease_of(candidate.name)
             waiting = partial(tell_of_leader, candidate.name, lease)
             told = LeaderCallbacks(waiting, partial(_leave, lease))
-            election = LeaderElection(client, clock, chance, lease, identity, TERMS, told)
+            election = LeaderElection(client, clock, rng, lease, identity, TERMS, told)
             await election.run(lambda: lead(FencedClient(client, election.leadership)))
 
         with LoopWatch() as watch, _counted(registry, (watch, BulkheadMetrics(bulkheads()))):

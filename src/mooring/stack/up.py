@@ -151,7 +151,7 @@ async def build_roles(
     from mooring.reconcile.shared_informer import SharedInformers
     from mooring.scheduling import role as scheduling
 
-    clock, chance = RealClock(), random.SystemRandom()
+    clock, rng = RealClock(), random.SystemRandom()
     try:
         await in_thread(make_private_directory, config.volumes)
     except OSError as error:
@@ -161,11 +161,11 @@ async def build_roles(
     host_path = DataDirectoryVolumes(config.volumes, ours, temporary)
     options = Options(host_path)
     identity = _identity(server)
-    informers = SharedInformers(_client_of(server, CONTROLLERS), clock, chance)
+    informers = SharedInformers(_client_of(server, CONTROLLERS), clock, rng)
 
     def elected(name: str, user: User, build: "Build") -> Role:
         client = _client_of(server, user)
-        return ElectedRole(name, Candidate(client, clock, chance, identity, informers), build)
+        return ElectedRole(name, Candidate(client, clock, rng, identity, informers), build)
 
     roles: list[Role] = [
         informers,
@@ -180,7 +180,7 @@ async def build_roles(
 
         node = await _build_node(config, server, root, ours)
         client = _client_of(server, SIDECARS)
-        loops = Loops(SidecarsRole.name, client, clock, chance, informers)
+        loops = Loops(SidecarsRole.name, client, clock, rng, informers)
         leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER)
         sidecars = SidecarsRole(loops, SidecarOptions(), leases)
         node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))

@@ -1,7 +1,7 @@
 """Stories made up from a number: the same number, the same story.
 
 Drawn is what users, administrators, provisioners, schedulers and nodes may do, sense or nonsense;
-requests that are refused are part of it. Not drawn is what Kubernetes itself leaves to chance, and
+requests that are refused are part of it. Not drawn is what Kubernetes itself leaves to rng, and
 what `differences.py` says Mooring does otherwise:
 
 - volumes of one story differ in size: among equals Kubernetes takes any;
@@ -71,10 +71,10 @@ def draw(seed: int) -> Story:
 
 
 class _Drawing:
-    def __init__(self, chance: Random, company: Company) -> None:
-        self._chance = chance
+    def __init__(self, rng: Random, company: Company) -> None:
+        self._rng = rng
         self._company = company
-        self._sizes = chance.sample(SIZES, len(SIZES))
+        self._sizes = rng.sample(SIZES, len(SIZES))
         self._volumes: list[str] = []  # those that may be there
         self._known: list[str] = []  # those that were ever made
         self._single: set[str] = set()  # volumes with one access mode
@@ -84,19 +84,19 @@ class _Drawing:
         self._wiped: set[str] = set()  # volumes that pods may wipe
         self._claims: list[str] = []
         self._pods: list[str] = []
-        self._classes = chance.sample(list(CLASSES), 2)
-        self._usual = chance.choice([*self._classes, *self._classes, NO_OBJECT, "", ""])
+        self._classes = rng.sample(list(CLASSES), 2)
+        self._usual = rng.choice([*self._classes, *self._classes, NO_OBJECT, "", ""])
         self._present: list[str] = []  # classes that were made
 
     def steps(self) -> list[Step]:
         first: list[Act] = [create("node", a_node(NODE))]
         first += [create("attributes class", an_attributes_class("fast"))]
         first += [self._new_class(name) for name in self._classes if self._likely(0.8)]
-        first += [self._new_volume() for _ in range(self._chance.randint(1, 3))]
+        first += [self._new_volume() for _ in range(self._rng.randint(1, 3))]
         steps: list[Step] = [Together(first), self._new_claim()]
         deeds, weights = zip(*self._deeds().items(), strict=True)
         while len(steps) < STEPS:
-            made = self._chance.choices(deeds, weights)[0]()
+            made = self._rng.choices(deeds, weights)[0]()
             if made is not None:
                 steps.append(made)
         return steps
@@ -118,13 +118,13 @@ class _Drawing:
             self._provision_outside: 2,
         }
 
-    # chance
+    # what is drawn
 
     def _likely(self, share: float) -> bool:
-        return self._chance.random() < share
+        return self._rng.random() < share
 
     def _one(self, options: Any) -> Any:
-        return self._chance.choice(list(options))
+        return self._rng.choice(list(options))
 
     # volumes
 

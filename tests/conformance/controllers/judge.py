@@ -1,6 +1,6 @@
 """Whether a story ended as it should: as it says itself, and on Mooring as on Kubernetes.
 
-Kubernetes leaves some things to chance: which of two waiting claims gets a volume that comes, and
+Kubernetes leaves some things to rng: which of two waiting claims gets a volume that comes, and
 whether a state that is over in a moment is told of. So a story that seems to end otherwise is
 played again, several times and with more patience. Then Mooring must have gone a way that
 Kubernetes goes too, told everything that it always tells on that way, and nothing that it never

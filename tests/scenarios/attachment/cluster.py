@@ -159,8 +159,8 @@ class Attacher:
         self.deeds: list[str] = []  # in order, as in `attach pv1 n1`
         self._cluster = cluster
         self._client = LocalClient(InProcessApi(cluster.api.parts.backend, CONTROLLERS))
-        chance = Random(2)  # noqa: S311  not for secrets
-        self._known = Reflector(self._client, Attachment, EVERYTHING, cluster.clock, chance)
+        rng = Random(2)  # noqa: S311  not for secrets
+        self._known = Reflector(self._client, Attachment, EVERYTHING, cluster.clock, rng)
         self._news = asyncio.Event()
         self._known.on_change(lambda _before, _after: self._news.set())
 
@@ -253,10 +253,10 @@ class Cluster:
     async def controller(
         self, writes: int = FOREVER, policy: Policy = AS_KUBERNETES
     ) -> AsyncIterator[Running]:
-        clock, chance = self.clock, Random(1)  # noqa: S311  not for secrets
+        clock, rng = self.clock, Random(1)  # noqa: S311  not for secrets
         client = Asked(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
 
-        loops = Loops("controllers", client, clock, chance)
+        loops = Loops("controllers", client, clock, rng)
         working = add_controller(loops, policy)
         async with asyncio.TaskGroup() as tasks:
             owned = [tasks.create_task(part) for part in (loops.run(), self.attacher.run())]

@@ -129,10 +129,10 @@ class Cluster:
 
     @asynccontextmanager
     async def binder(self, writes: int = FOREVER) -> AsyncIterator[Binder]:
-        clock, chance = self.clock, Random(1)  # noqa: S311  not for secrets
+        clock, rng = self.clock, Random(1)  # noqa: S311  not for secrets
         client = self.a_client(writes)
 
-        loops = Loops("controllers", client, clock, chance)
+        loops = Loops("controllers", client, clock, rng)
         binder = add_binder(loops, self._plugins(client), self.settings)
         protection.build(loops, NO_OPTIONS)
         self.beside(loops)

@@ -37,8 +37,8 @@ class Server:
         clock = RealClock()
         self._store = SqliteStore.open(directory / "state.db", clock)
         tokens = open_role_tokens(directory / "tokens.json")
-        chance = random.SystemRandom()
-        self._parts = assemble(self._store, clock, chance, pki, tokens, "127.0.0.1:6443")
+        rng = random.SystemRandom()
+        self._parts = assemble(self._store, clock, rng, pki, tokens, "127.0.0.1:6443")
         self.client = LocalClient(InProcessApi(self._parts.backend, CONTROLLERS))
 
     async def start(self) -> None:
@@ -58,9 +58,9 @@ class Moving(Troubled):
 
 @asynccontextmanager
 async def a_binder(client: Client) -> AsyncIterator[Informer[Claim]]:
-    clock, chance = RealClock(), random.SystemRandom()
+    clock, rng = RealClock(), random.SystemRandom()
 
-    loops = Loops("controllers", client, clock, chance)
+    loops = Loops("controllers", client, clock, rng)
     claims = loops.informer(Claim)
     add_binder(loops, InTreePlugins())
     async with asyncio.TaskGroup() as tasks:

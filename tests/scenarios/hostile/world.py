@@ -66,9 +66,9 @@ _VOLUMES: tuple[Doc, ...] = (
 )
 
 
-def _a_busy_pod(chance: random.Random) -> Doc:
-    pod = objects.a_pod(node=chance.choice(("n1", "")))
-    volume = chance.choice(_VOLUMES)
+def _a_busy_pod(rng: random.Random) -> Doc:
+    pod = objects.a_pod(node=rng.choice(("n1", "")))
+    volume = rng.choice(_VOLUMES)
     container = pod["spec"]["containers"][0]
     container["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]
     probe = {"exec": {"command": ["true"]}}
@@ -78,7 +78,7 @@ def _a_busy_pod(chance: random.Random) -> Doc:
     return pod
 
 
-def _a_volume(chance: random.Random) -> Doc:
+def _a_volume(rng: random.Random) -> Doc:
     terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "Exists"}]}]
     sources: tuple[Doc, ...] = (
         {},
@@ -90,7 +90,7 @@ def _a_volume(chance: random.Random) -> Doc:
         },
         {"csi": None, "nfs": {"server": "s", "path": "/x"}},
     )
-    return objects.a_volume(**chance.choice(sources), storageClassName=chance.choice(("", "fast")))
+    return objects.a_volume(**rng.choice(sources), storageClassName=rng.choice(("", "fast")))
 
 
 def _a_controller() -> Doc:
@@ -189,24 +189,24 @@ class World:
 
     async def storm(self, seed: int, rounds: int) -> None:
         """Create, change, write statuses, let time pass, delete."""
-        chance = random.Random(seed)  # noqa: S311  repeatable
-        hostile = Hostile(self.api.parts.backend.schema, chance)
+        rng = random.Random(seed)  # noqa: S311  repeatable
+        hostile = Hostile(self.api.parts.backend.schema, rng)
         kinds = stored_kinds(self.api)
         weights = [_WEIGHTS.get(kind.plural, 1) for kind in kinds]
         for _ in range(rounds):
-            kind = chance.choices(kinds, weights)[0]
-            await self._create(kind, hostile, chance)
+            kind = rng.choices(kinds, weights)[0]
+            await self._create(kind, hostile, rng)
             for _ in range(3):
-                await self._touch(hostile, chance)
-            await self.api.clock.advance(chance.choice((0.0, 0.1, 1.0, 30.0)))
+                await self._touch(hostile, rng)
+            await self.api.clock.advance(rng.choice((0.0, 0.1, 1.0, 30.0)))
         await self.api.clock.advance(60)
 
     async def end(self, seed: int) -> None:
         """Delete everything, in whatever way; namespaces last."""
-        chance = random.Random(-seed)  # noqa: S311  repeatable
-        for kind, url in chance.sample(self._made, len(self._made)):
+        rng = random.Random(-seed)  # noqa: S311  repeatable
+        for kind, url in rng.sample(self._made, len(self._made)):
             if kind.plural != "namespaces":
-                await self._delete(url, chance)
+                await self._delete(url, rng)
         await self.ask("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
         await self.api.clock.advance(120)
 
@@ -265,14 +265,14 @@ class World:
         assert answer.code < 500, (method, url, body, answer.text)
         return answer
 
-    async def _create(self, kind: Kind, hostile: Hostile, chance: random.Random) -> None:
+    async def _create(self, kind: Kind, hostile: Hostile, rng: random.Random) -> None:
         seed = seed_of(kind)
         assert seed is not None, f"no document of {kind.plural} to begin with"
-        namespace = chance.choice(("default", NAMESPACE)) if kind.namespaced else ""
+        namespace = rng.choice(("default", NAMESPACE)) if kind.namespaced else ""
         url = _collection(kind, namespace)
-        doc = {**seed(chance), "kind": kind.kind, "apiVersion": kind.api_version}
+        doc = {**seed(rng), "kind": kind.kind, "apiVersion": kind.api_version}
         self._count += 1
-        if chance.random() < 0.7 and kind.plural not in ("clustertrustbundles", "nodes"):
+        if rng.random() < 0.7 and kind.plural not in ("clustertrustbundles", "nodes"):
             doc["metadata"] = {**doc["metadata"], "name": f"{doc['metadata']['name']}{self._count}"}
         for _ in range(TRIES):
             tried = hostile.changed(doc, kind.message)
@@ -285,14 +285,14 @@ class World:
         if answer.code == 201:
             self._made.append((kind, f"{url}/{answer.doc['metadata']['name']}"))
 
-    async def _touch(self, hostile: Hostile, chance: random.Random) -> None:
+    async def _touch(self, hostile: Hostile, rng: random.Random) -> None:
         if not self._made:
             return
-        kind, url = chance.choice(self._made[-30:])
+        kind, url = rng.choice(self._made[-30:])
         found = await self.ask("GET", url)
         if found.code != 200:
             return
-        match chance.randrange(4):
+        match rng.randrange(4):
             case 0 if kind.status:
                 doc = found.doc
                 for _ in range(TRIES):
@@ -304,15 +304,15 @@ class World:
                 tried = hostile.changed(found.doc, kind.message)
                 await self.ask("PUT", url, tried)
             case _:
-                if chance.random() < 0.3:
-                    await self._delete(url, chance)
+                if rng.random() < 0.3:
+                    await self._delete(url, rng)
 
-    async def _delete(self, url: str, chance: random.Random) -> None:
+    async def _delete(self, url: str, rng: random.Random) -> None:
         body: Doc = {}
-        if chance.random() < 0.5:
-            body["gracePeriodSeconds"] = chance.choice((0, 1, 30, 2**63 - 1, -1))
-        if chance.random() < 0.5:
-            body["propagationPolicy"] = chance.choice(("Foreground", "Background", "Orphan"))
+        if rng.random() < 0.5:
+            body["gracePeriodSeconds"] = rng.choice((0, 1, 30, 2**63 - 1, -1))
+        if rng.random() < 0.5:
+            body["propagationPolicy"] = rng.choice(("Foreground", "Background", "Orphan"))
         await self.ask("DELETE", url, body)
 
 
@@ -334,13 +334,13 @@ async def hostile_world(api: ApiUnderTest, directory: Path) -> AsyncIterator[Wor
         (objects.SECRETS, objects.a_secret()),
     ):
         await api.post(url, doc)
-    backend, clock, chance = api.parts.backend, api.clock, random.Random(3)  # noqa: S311
+    backend, clock, rng = api.parts.backend, api.clock, random.Random(3)  # noqa: S311
     plugin = HostPathPlugin(directory, HostPathProvisioning.ON)
     as_controllers = LocalClient(InProcessApi(backend, CONTROLLERS))
     as_scheduler = LocalClient(InProcessApi(backend, SCHEDULER))
-    informers = SharedInformers(as_controllers, clock, chance)
-    loops = Loops(controllers.NAME, as_controllers, clock, chance, informers)
-    scheduler = Loops(scheduling.NAME, as_scheduler, clock, chance, informers)
+    informers = SharedInformers(as_controllers, clock, rng)
+    loops = Loops(controllers.NAME, as_controllers, clock, rng, informers)
+    scheduler = Loops(scheduling.NAME, as_scheduler, clock, rng, informers)
     roles: tuple[Role, ...] = (
         informers,
         controllers.build(loops, Options(plugin)),

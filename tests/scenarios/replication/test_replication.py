@@ -68,10 +68,10 @@ async def replicating(
     cluster: Cluster, writes: int = FOREVER, lost: Sequence[Lost] = ()
 ) -> AsyncIterator[None]:
     api = cluster.api
-    clock, chance = api.clock, Random(1)  # noqa: S311  not for secrets
+    clock, rng = api.clock, Random(1)  # noqa: S311  not for secrets
     in_process = InProcessApi(api.parts.backend, CONTROLLERS, check=api.parts.access.check)
     client = Losing(LocalClient(in_process), writes, lost)
-    loops = Loops("controllers", client, clock, chance)
+    loops = Loops("controllers", client, clock, rng)
     replication.build(loops, NO_OPTIONS)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(loops.run())

@@ -72,9 +72,9 @@ class Cluster(binding.Cluster):
     async def scheduler(self, writes: int = FOREVER) -> AsyncIterator[Mortal]:
         api = InProcessApi(self.api.parts.backend, SCHEDULER)
         client = Mortal(LocalClient(api), writes)
-        chance = Random(1)  # noqa: S311  not for secrets
+        rng = Random(1)  # noqa: S311  not for secrets
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(build(Loops(NAME, client, self.clock, chance)).run())
+            running = tasks.create_task(build(Loops(NAME, client, self.clock, rng)).run())
             await self.settle()
             yield client
             running.cancel()

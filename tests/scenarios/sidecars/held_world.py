@@ -126,11 +126,11 @@ class World:
     @asynccontextmanager
     async def sidecars(self) -> AsyncIterator[None]:
         """A provisioner and an attacher, as one process; leaving kills it."""
-        chance = Random(1)  # noqa: S311  no secret
+        rng = Random(1)  # noqa: S311  no secret
         self._watches = {kind: FakeClient(self.server, self.clock) for kind in KINDS}
         watching = WatchPerKind(self.server, self.clock, self._watches)
-        informers = SharedInformers(watching, self.clock, chance)
-        role = Loops("sidecars", self.client(), self.clock, chance, informers)
+        informers = SharedInformers(watching, self.clock, rng)
+        role = Loops("sidecars", self.client(), self.clock, rng, informers)
         parts = [role.part(self.client()) for _ in SIDECARS]
         for part, sidecar in zip(parts, SIDECARS.values(), strict=True):
             sidecar.build(part, self.driver.driver, SidecarOptions())

@@ -100,8 +100,8 @@ class World:
         self.api = api
         self.asked = Noted(InProcessApi(api.parts.backend, CONTROLLERS))
         host_path = HostPathPlugin(temporary, HostPathProvisioning.ON)
-        chance = random.Random(1)  # noqa: S311  not for secrets
-        loops = Loops(role.NAME, LocalClient(self.asked), api.clock, chance)
+        rng = random.Random(1)  # noqa: S311  not for secrets
+        loops = Loops(role.NAME, LocalClient(self.asked), api.clock, rng)
         self.controllers = role.build(loops, Options(host_path))
         self.running = asyncio.create_task(self.controllers.run())
 

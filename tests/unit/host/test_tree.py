@@ -52,7 +52,7 @@ def test_every_entry_once_and_directories_after_what_is_in_them(tmp_path: Path, 
     order = []
     with closing(tree.walk(root)) as visits:
         for directory, name, inode, kind in visits:
-            is_directory = kind is tree.Kind.DIRECTORY
+            is_directory = kind is tree.EntryKind.DIRECTORY
             place = Path(os.readlink(f"/proc/self/fd/{directory}")) / name
             seen = os.stat(name, dir_fd=directory, follow_symlinks=False)
             assert (seen.st_ino, place.is_dir() and not place.is_symlink()) == (inode, is_directory)
@@ -94,7 +94,7 @@ def test_a_directory_moved_away_above_a_deep_walk_is_an_error(tmp_path: Path, ro
     deep = tmp_path.joinpath(*["deeper"] * 50)
     with closing(tree.walk(root)) as visits:
         for _, _, _, kind in visits:
-            if kind is tree.Kind.DIRECTORY:  # at the bottom, and about to come up
+            if kind is tree.EntryKind.DIRECTORY:  # at the bottom, and about to come up
                 deep.rename(tmp_path / "elsewhere")
                 break
         with pytest.raises(OSError, match="moved elsewhere during the walk"):
@@ -129,7 +129,7 @@ def test_a_directory_swapped_for_a_link_is_visited_and_not_entered(
             rest = [(name, kind) for _, name, _, kind in visits]
     finally:
         os.close(opened)
-    assert rest == [(other, tree.Kind.OTHER)]
+    assert rest == [(other, tree.EntryKind.OTHER)]
 
 
 def test_descriptors_are_closed_when_a_walk_is_left(tmp_path: Path, root: int) -> None:
@@ -137,7 +137,7 @@ def test_descriptors_are_closed_when_a_walk_is_left(tmp_path: Path, root: int) -
     before = len(os.listdir("/proc/self/fd"))
     with closing(tree.walk(root)) as visits:
         for _, _, _, kind in visits:
-            if kind is tree.Kind.DIRECTORY:
+            if kind is tree.EntryKind.DIRECTORY:
                 break
     assert len(os.listdir("/proc/self/fd")) == before
 

@@ -69,8 +69,8 @@ class World:
         self.clock = VirtualClock()
         self.server = FakeServer(self.clock)
         self.client = FakeClient(self.server, self.clock)
-        chance = Random(1)  # noqa: S311  no secret
-        self.objects = ApiObjects(self.client, self.clock, chance, Surroundings())
+        rng = Random(1)  # noqa: S311  no secret
+        self.objects = ApiObjects(self.client, self.clock, rng, Surroundings())
         self.told: list[str] = []
         self.objects.on_change(self.told.append)
 

@@ -21,10 +21,8 @@ class World:
         clock = VirtualClock()
         self.server = FakeServer(clock)
         self.client = FakeClient(self.server, clock)
-        chance = random.Random(1)  # noqa: S311  no secret
-        self.node = WatchedNode(
-            self.client, clock, chance, NAME, {"here": "yes"}, {"memory": "1Gi"}
-        )
+        rng = random.Random(1)  # noqa: S311  no secret
+        self.node = WatchedNode(self.client, clock, rng, NAME, {"here": "yes"}, {"memory": "1Gi"})
 
     def create(self, name: str = NAME, **fields: object) -> Node:
         return self.server.create(Node, {"metadata": {"name": name}, **fields})

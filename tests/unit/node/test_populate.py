@@ -86,14 +86,14 @@ class World:
         )
         self.desired = Desired(lambda _: None)
         self.actual = Actual(lambda *_: None)
-        chance = Random(1)  # noqa: S311  no secret
+        rng = Random(1)  # noqa: S311  no secret
         context = NodeContext(
             host,
             Registry((scratch, files, self.disks)),
             self.desired,
             self.actual,
             self.client,
-            Recorder(self.client, self.clock, chance, "kubelet"),
+            Recorder(self.client, self.clock, rng, "kubelet"),
             self.clock,
             Here(),
         )

@@ -69,7 +69,7 @@ def a_host(root: Path, mounts: MountOps, allocatable: Mapping[str, str] | None =
         mounts=mounts,
         objects=EmptyApi(allocatable or {"memory": MANY_BYTES}),
         clock=VirtualClock(),
-        chance=Random(1),  # noqa: S311  no secret depends on it
+        rng=Random(1),  # noqa: S311  no secret depends on it
         node_name="n1",
     )
 
@@ -183,7 +183,7 @@ class VolumeWorld:
 def picture_of(root: Path) -> list[tuple[str, ...]]:
     """Names, modes and link targets below a directory, sorted; links are not followed.
 
-    What is named by chance, as a generation of written files is, has a fixed name here.
+    What is named by rng, as a generation of written files is, has a fixed name here.
     """
     rows: list[tuple[str, ...]] = []
     for folder, names, files in os.walk(root):

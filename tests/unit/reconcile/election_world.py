@@ -49,8 +49,8 @@ class Candidate:
     def start(self) -> None:
         self._lives += 1
         identity = f"{self.name}-{self._lives}"
-        chance = Random(identity)  # noqa: S311 - repeatable, not secret
-        election = LeaderElection(self.client, self.clock, chance, KEY, identity)
+        rng = Random(identity)  # noqa: S311 - repeatable, not secret
+        election = LeaderElection(self.client, self.clock, rng, KEY, identity)
         self.task = asyncio.create_task(election.run(self.lead))
 
     async def lead(self) -> None:

@@ -31,8 +31,8 @@ class World:
         self.clock = VirtualClock()
         self.server = FakeServer(self.clock)
         self.client = FakeClient(self.server, self.clock)
-        chance = Random(1)  # noqa: S311 - repeatable, not secret
-        self.informer = Reflector(self.client, Volume, scope, self.clock, chance, resync_seconds)
+        rng = Random(1)  # noqa: S311 - repeatable, not secret
+        self.informer = Reflector(self.client, Volume, scope, self.clock, rng, resync_seconds)
         self.told: list[tuple[str, str | None]] = []  # (name, new class or None)
         self.picture: dict[str, Volume] = {}
         self.informer.on_change(self.follow)

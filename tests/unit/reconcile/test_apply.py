@@ -19,8 +19,8 @@ CLOCK = VirtualClock()
 
 
 def a_recorder(server: FakeServer) -> Recorder:
-    chance = Random(1)  # noqa: S311 - repeatable, not secret
-    return Recorder(FakeClient(server, CLOCK), CLOCK, chance, "binder")
+    rng = Random(1)  # noqa: S311 - repeatable, not secret
+    return Recorder(FakeClient(server, CLOCK), CLOCK, rng, "binder")
 
 
 async def test_telling_becomes_an_event_about_the_object() -> None:

@@ -71,8 +71,8 @@ class World:
 
     def leading(self, identity: str = "mooring-up_1") -> ElectedRole:
         client = FakeClient(self.server, self.clock)
-        chance = Random(1)  # noqa: S311 - repeatable, not secret
-        candidate = Candidate(client, self.clock, chance, identity)
+        rng = Random(1)  # noqa: S311 - repeatable, not secret
+        candidate = Candidate(client, self.clock, rng, identity)
         return ElectedRole("tester", candidate, self.build)
 
     def held_by(self, holder: str) -> None:

@@ -33,8 +33,8 @@ class Process:
         self._count = 0
         self.client = FakeClient(world.server, world.clock)
         told = LeaderCallbacks(overdue=self._overdue)
-        chance = Random(name)  # noqa: S311 - repeatable, not secret
-        self.election = LeaderElection(self.client, world.clock, chance, KEY, name, SHORT, told)
+        rng = Random(name)  # noqa: S311 - repeatable, not secret
+        self.election = LeaderElection(self.client, world.clock, rng, KEY, name, SHORT, told)
         self.fenced = FencedClient(FakeClient(world.server, world.clock), self.election.leadership)
         self.task = asyncio.create_task(self.election.run(self._lead))
 

@@ -249,8 +249,8 @@ async def test_a_lease_that_is_not_there_yet_or_anothers_is_nothing_to_tell(
 
 async def run_once(world: World, lead: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
     client = FakeClient(world.server, world.clock)
-    chance = Random(1)  # noqa: S311 - repeatable, not secret
-    election = LeaderElection(client, world.clock, chance, KEY, "me")
+    rng = Random(1)  # noqa: S311 - repeatable, not secret
+    election = LeaderElection(client, world.clock, rng, KEY, "me")
     task = asyncio.create_task(election.run(lead))
     await world.clock.advance(1)
     return task

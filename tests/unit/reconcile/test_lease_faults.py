@@ -26,8 +26,8 @@ CLOCKS = st.tuples(st.sampled_from([0.9, 1.0, 1.1]), st.sampled_from([-500.0, 0.
 
 
 def slow_network(seed: int, most: float) -> Callable[[], tuple[float, float]]:
-    chance = Random(seed)  # noqa: S311 - repeatable, not secret
-    return lambda: (chance.uniform(0, most), chance.uniform(0, most))
+    rng = Random(seed)  # noqa: S311 - repeatable, not secret
+    return lambda: (rng.uniform(0, most), rng.uniform(0, most))
 
 
 async def take(world: World, step: tuple[Any, ...], seed: int) -> None:

@@ -41,12 +41,12 @@ class World:
         self.clock = VirtualClock()
         self.server = FakeServer(self.clock)
         self.client = FakeClient(self.server, self.clock)
-        self.chance = Random(1)  # noqa: S311 - repeatable, not secret
-        self.informers = SharedInformers(self.client, self.clock, self.chance)
+        self.rng = Random(1)  # noqa: S311 - repeatable, not secret
+        self.informers = SharedInformers(self.client, self.clock, self.rng)
         self.told: list[str] = []
 
     def loops(self, informers: SharedInformers | None = None) -> Loops:
-        return Loops("tester", self.client, self.clock, self.chance, informers)
+        return Loops("tester", self.client, self.clock, self.rng, informers)
 
     def build(self, loops: Loops) -> Loops:
         """A role that looks at volumes."""
@@ -144,7 +144,7 @@ async def test_a_role_rebuilt_after_a_failed_build_leaves_no_handler_behind(worl
             raise ConnectionLost("not yet")
         return loops
 
-    candidate = Candidate(world.client, world.clock, world.chance, "us", world.informers)
+    candidate = Candidate(world.client, world.clock, world.rng, "us", world.informers)
     role = ElectedRole("tester", candidate, build)
     async with running(world.informers, role):
         await world.clock.advance(20)

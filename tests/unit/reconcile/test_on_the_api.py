@@ -46,7 +46,7 @@ def client(api: ApiUnderTest) -> Client:
 
 
 @pytest.fixture
-def chance() -> Random:
+def rng() -> Random:
     return Random(1)  # noqa: S311 - repeatable, not secret
 
 
@@ -67,10 +67,10 @@ def claim(name: str) -> dict[str, Any]:
 
 
 async def test_an_informer_follows_the_server(
-    api: ApiUnderTest, client: Client, chance: Random
+    api: ApiUnderTest, client: Client, rng: Random
 ) -> None:
     first = await client.create(Claim, claim("first"))
-    informer = Reflector(client, Claim, EVERYTHING, api.clock, chance)
+    informer = Reflector(client, Claim, EVERYTHING, api.clock, rng)
     told: list[str] = []
     informer.on_change(lambda old, new: told.append(f"{old and old.name} {new and new.name}"))
     async with running(informer.run()):
@@ -87,11 +87,11 @@ async def test_an_informer_follows_the_server(
 
 
 async def test_the_server_takes_events_and_counts(
-    api: ApiUnderTest, client: Client, chance: Random
+    api: ApiUnderTest, client: Client, rng: Random
 ) -> None:
     about = reference_to(await client.create(Claim, claim("data")))
     volume = ObjectReference(kind="PersistentVolume", api_version="v1", name="pv", uid="u")
-    recorder = Recorder(client, api.clock, chance, "binder", "n1")
+    recorder = Recorder(client, api.clock, rng, "binder", "n1")
     async with running(recorder.run()):
         for _ in range(3):
             recorder.record(about, "Normal", "WaitForFirstConsumer", "waiting for a pod")
@@ -103,11 +103,11 @@ async def test_the_server_takes_events_and_counts(
     assert events["VolumeFailedDelete"].namespace == "default"
 
 
-async def test_the_server_takes_leases(api: ApiUnderTest, client: Client, chance: Random) -> None:
+async def test_the_server_takes_leases(api: ApiUnderTest, client: Client, rng: Random) -> None:
     async def lead() -> None:
         await asyncio.Event().wait()
 
-    election = LeaderElection(client, api.clock, chance, LEASE, "me")
+    election = LeaderElection(client, api.clock, rng, LEASE, "me")
     async with running(election.run(lead)):
         taken = (await client.get(Lease, LEASE)).spec
         await api.clock.advance(5)

@@ -27,8 +27,8 @@ def a_pod(name: str) -> Pod:
 
 def shares() -> tuple[SharedInformer[Pod], SharedInformer[Pod]]:
     clock = VirtualClock()
-    chance = Random(1)  # noqa: S311 - repeatable, not secret
-    informers = SharedInformers(FakeClient(FakeServer(clock), clock), clock, chance)
+    rng = Random(1)  # noqa: S311 - repeatable, not secret
+    informers = SharedInformers(FakeClient(FakeServer(clock), clock), clock, rng)
     ours, theirs = informers.share(Pod), informers.share(Pod)
     assert isinstance(ours, SharedInformer)
     assert isinstance(theirs, SharedInformer)

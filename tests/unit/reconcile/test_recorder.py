@@ -32,8 +32,8 @@ class World:
         self.recorder = self.a_recorder("binder")
 
     def a_recorder(self, component: str, host: str = "") -> Recorder:
-        chance = Random(1)  # noqa: S311 - repeatable, not secret
-        return Recorder(self.client, self.clock, chance, component, host)
+        rng = Random(1)  # noqa: S311 - repeatable, not secret
+        return Recorder(self.client, self.clock, rng, component, host)
 
     def record(self, message: str = "no room", about: ObjectReference = CLAIM) -> None:
         self.recorder.record(about, "Warning", "ProvisioningFailed", message)

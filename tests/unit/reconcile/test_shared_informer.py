@@ -58,8 +58,8 @@ class World:
         self.clock = VirtualClock()
         self.server = FakeServer(self.clock)
         self.client = FakeClient(self.server, self.clock)
-        chance = Random(1)  # noqa: S311 - repeatable, not secret
-        self.informers = SharedInformers(self.client, self.clock, chance, whole_kinds=whole_kinds)
+        rng = Random(1)  # noqa: S311 - repeatable, not secret
+        self.informers = SharedInformers(self.client, self.clock, rng, whole_kinds=whole_kinds)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -66,8 +66,8 @@ def in_loops(
     clock: VirtualClock, sources: list[Source], queue: KeyedQueue[str], script: Reconcile[str]
 ) -> Loops:
     """A role with these informers, and two workers on the queue."""
-    client, chance = FakeClient(FakeServer(clock), clock), Random(1)  # noqa: S311  no secret
-    loops = Loops("tester", client, clock, chance)
+    client, rng = FakeClient(FakeServer(clock), clock), Random(1)  # noqa: S311  no secret
+    loops = Loops("tester", client, clock, rng)
     for source in sources:
         loops.add(source.run)
     loops.add(partial(work, sources, queue, script, workers=2))

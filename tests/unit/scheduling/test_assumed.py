@@ -26,8 +26,8 @@ def at(claim: Claim, version: int) -> Claim:
 def a_world() -> tuple[Reflector[Claim], Assumed[Claim], list[str]]:
     told: list[str] = []
     clock = VirtualClock()
-    client, chance = FakeClient(FakeServer(clock), clock), Random(1)  # noqa: S311  no secret
-    cache = Reflector(client, Claim, EVERYTHING, clock, chance)
+    client, rng = FakeClient(FakeServer(clock), clock), Random(1)  # noqa: S311  no secret
+    cache = Reflector(client, Claim, EVERYTHING, clock, rng)
     cache.replace(Listing([SEEN], "1"))
     assumed = Assumed(cache, lambda claim: told.append(claim.selected_node))
     told.clear()

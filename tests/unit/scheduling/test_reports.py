@@ -28,9 +28,9 @@ class World:
         self.clock = VirtualClock()
         self.server = FakeServer(self.clock)
         self.client = FakeClient(self.server, self.clock)
-        chance = Random(1)  # noqa: S311  not for secrets
-        self.pods = Reflector(self.client, Pod, EVERYTHING, self.clock, chance)
-        self.recorder = Recorder(self.client, self.clock, chance, "default-scheduler")
+        rng = Random(1)  # noqa: S311  not for secrets
+        self.pods = Reflector(self.client, Pod, EVERYTHING, self.clock, rng)
+        self.recorder = Recorder(self.client, self.clock, rng, "default-scheduler")
         self.reports = Reports(self.client, self.clock, self.recorder, self.pods)
         doc = objects.a_pod()
         doc["metadata"]["namespace"] = "default"

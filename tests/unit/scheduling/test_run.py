@@ -104,11 +104,11 @@ class World:
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     world = World()
-    chance = Random(1)  # noqa: S311  not for secrets
+    rng = Random(1)  # noqa: S311  not for secrets
     world.add(Node, a_ready_node("n1"))
     world.add(StorageClass, a_waiting_class())
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(build(Loops(NAME, world.client, world.clock, chance)).run())
+        running = tasks.create_task(build(Loops(NAME, world.client, world.clock, rng)).run())
         await world.settle()
         yield world
         running.cancel()

@@ -43,7 +43,7 @@ class Operations:
         events: PodEvents,
         paths: PodPaths,
         clock: Clock,
-        chance: Random,
+        rng: Random,
         changed: Callable[[PodRun], None],
     ) -> None:
         """`changed` is told whenever a step has been done, or has failed."""
@@ -53,7 +53,7 @@ class Operations:
         self._start_backoff = StartBackoff(events, clock)
         self._paths = paths
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._changed = changed
 
     def begin(self, run: PodRun, step: Step, tasks: asyncio.TaskGroup) -> None:
@@ -127,7 +127,7 @@ class Operations:
 
     def _new_id(self) -> str:
         while True:
-            id = f"{self._chance.getrandbits(256):064x}"
+            id = f"{self._rng.getrandbits(256):064x}"
             if self._containers.find(id) is None:
                 return id
 

@@ -52,10 +52,10 @@ def first_health(container: Container) -> Health:
 
 
 class Probes:
-    def __init__(self, actions: Actions, clock: Clock, chance: Random, events: PodEvents) -> None:
+    def __init__(self, actions: Actions, clock: Clock, rng: Random, events: PodEvents) -> None:
         self._actions = actions
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._events = events
 
     async def watch(
@@ -107,7 +107,7 @@ class Probes:
         age = (self._clock.now() - began).total_seconds()
         pause = max(0.0, probe.initial_delay_seconds - age)
         if subject.is_old:
-            pause += self._chance.random() * probe.period_seconds
+            pause += self._rng.random() * probe.period_seconds
         if pause:
             await self._clock.sleep(pause)
 

@@ -61,7 +61,7 @@ class PodRuns:
     """`PodContainers` on a runtime. `run` runs it until cancelled; containers go on without it."""
 
     def __init__(self, context: NodeContext, runtime: Runtime, settings: ContainerSettings) -> None:
-        host, clock, chance = context.host, context.clock, context.host.chance
+        host, clock, rng = context.host, context.clock, context.host.rng
         self._clock = clock
         self._containers = runtime.containers
         self._paths = PodPaths(host.layout)
@@ -93,10 +93,10 @@ class PodRuns:
             self._events,
             self._paths,
             clock,
-            chance,
+            rng,
             self._look_at,
         )
-        probes = Probes(actions, clock, chance, self._events)
+        probes = Probes(actions, clock, rng, self._events)
         self._probe_workers = ProbeWorkers(probes, clock, self._look_at)
         self._status = StatusWriter(
             context.client, clock, self._paths, settings.address, self._view

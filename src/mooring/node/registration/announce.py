@@ -37,13 +37,11 @@ class ReadableNode(Protocol):
 
 
 class Announcer:
-    def __init__(
-        self, client: Client, own_node: ReadableNode, clock: Clock, chance: Random
-    ) -> None:
+    def __init__(self, client: Client, own_node: ReadableNode, clock: Clock, rng: Random) -> None:
         self._client = client
         self._own_node = own_node
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._turn = asyncio.Lock()
 
     async def prepare(self) -> None:
@@ -87,7 +85,7 @@ class Announcer:
                 raise NotAnnounced(f"{failed}: {error}") from error
             else:
                 return
-            await self._clock.sleep(AGAIN.delay(number, self._chance.random()))
+            await self._clock.sleep(AGAIN.delay(number, self._rng.random()))
 
     async def _change_node(self, driver: str, info: NodeInfo | None) -> None:
         node = await self._own_node.read()

@@ -26,10 +26,10 @@ _log = log.get("mooring.node.status")
 class Heartbeat:
     """`run` renews the lease until cancelled; nobody else writes it, so it is rarely read."""
 
-    def __init__(self, client: Client, clock: Clock, chance: Random, own_node: WatchedNode) -> None:
+    def __init__(self, client: Client, clock: Clock, rng: Random, own_node: WatchedNode) -> None:
         self._client = client
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._own_node = own_node
         self._key = Key(NAMESPACE, own_node.name)
         self._seen: Lease | None = None
@@ -44,7 +44,7 @@ class Heartbeat:
                 failures += 1
                 level = _log.debug if failures == 1 else _log.warning
                 level("the node's lease was not renewed", node=self._key.name, because=error)
-                await self._clock.sleep(AGAIN.delay(failures, self._chance.random()))
+                await self._clock.sleep(AGAIN.delay(failures, self._rng.random()))
             else:
                 failures = 0
                 await self._clock.sleep(RENEW_SECONDS)

@@ -60,7 +60,7 @@ class Report:
         self,
         client: Client,
         clock: Clock,
-        chance: Random,
+        rng: Random,
         own_node: WatchedNode,
         volumes: VolumesInUse,
         identity: Identity,
@@ -68,7 +68,7 @@ class Report:
     ) -> None:
         self._client = client
         self._clock = clock
-        self._chance = chance
+        self._rng = rng
         self._own_node = own_node
         self._volumes = volumes
         self._identity = identity
@@ -112,7 +112,7 @@ class Report:
         if not isinstance(error, Conflict) or failures > 1:
             name = self._own_node.name
             _log.warning("the node's status was not written", node=name, because=error)
-            await self._clock.sleep(AGAIN.delay(failures, self._chance.random()))
+            await self._clock.sleep(AGAIN.delay(failures, self._rng.random()))
         with suppress(ApiError, ConnectionLost):  # as the next try will say
             await self._own_node.read()
 
@@ -187,7 +187,7 @@ class Report:
         return node
 
     def _was_told(self) -> None:
-        pause = TELL_SECONDS * (1 + TELL_JITTER * self._chance.random())
+        pause = TELL_SECONDS * (1 + TELL_JITTER * self._rng.random())
         self._tell_due = self._clock.monotonic() + pause
 
     def _now(self) -> str:

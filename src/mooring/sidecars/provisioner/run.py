@@ -98,7 +98,7 @@ class Provisioner:
             caches=caches,
             memory=self._memory,
             metrics=loops.counter(ProvisionerMetrics),
-            identity=f"{started}-{loops.chance.randrange(10000)}-{driver.name}",
+            identity=f"{started}-{loops.rng.randrange(10000)}-{driver.name}",
         )
         preparing = Preparing(context, self._topology)
         self._claim_effects = ClaimEffects(context, preparing)

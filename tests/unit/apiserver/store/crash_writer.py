@@ -22,12 +22,12 @@ def decide(change: Change, _: Entry | None) -> Change:
     return change
 
 
-async def write_for_ever(store: SqliteStore, writer: int, chance: Random) -> None:
+async def write_for_ever(store: SqliteStore, writer: int, rng: Random) -> None:
     """Each writer has names of its own, so that the last line about a name is its newest."""
     while True:
-        name = f"{writer}/{chance.randrange(200)}"
-        value = Put(b"%b at " % name.encode(), b" " + b"x" * chance.randrange(3000))
-        gone = chance.random() < 0.2
+        name = f"{writer}/{rng.randrange(200)}"
+        value = Put(b"%b at " % name.encode(), b" " + b"x" * rng.randrange(3000))
+        gone = rng.random() < 0.2
         change = Remove(value) if gone else value
         entry = await store.write(TABLE, name, partial(decide, change))
         if entry is not None:
@@ -38,8 +38,8 @@ async def main(path: Path, seed: int) -> None:
     store = SqliteStore.open(path, RealClock())
     async with asyncio.TaskGroup() as tasks:
         for writer in range(WRITERS):
-            chance = Random(seed * WRITERS + writer)  # noqa: S311 - repeatable, not secret
-            tasks.create_task(write_for_ever(store, writer, chance))
+            rng = Random(seed * WRITERS + writer)  # noqa: S311 - repeatable, not secret
+            tasks.create_task(write_for_ever(store, writer, rng))
 
 
 if __name__ == "__main__":

@@ -56,10 +56,10 @@ def read(store: SqliteStore, names: Iterable[str]) -> Versions:
 @pytest.mark.timeout(60 + 10 * ROUNDS)
 async def test_every_acknowledged_write_survives_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "mooring.db"
-    chance = Random(4)  # noqa: S311 - repeatable, not secret
+    rng = Random(4)  # noqa: S311 - repeatable, not secret
     expected: Versions = {}
     for seed in range(ROUNDS):
-        acknowledged, highest = write_and_die(path, seed, after=chance.randint(1, 3000))
+        acknowledged, highest = write_and_die(path, seed, after=rng.randint(1, 3000))
         expected |= acknowledged
         store = SqliteStore.open(path, VirtualClock())
         assert store.revision >= highest

@@ -177,13 +177,13 @@ def test_a_damaged_database_is_refused_and_left_as_it_is(
 
 def test_rot_anywhere_is_found_or_harmless(closed: Path, tmp_path: Path) -> None:
     """Whatever bit flips: either the very same contents, or Damaged; never something else."""
-    whole, chance = contents(closed), Random(5)  # noqa: S311 - repeatable, not secret
+    whole, rng = contents(closed), Random(5)  # noqa: S311 - repeatable, not secret
     pristine, found = closed.read_bytes(), 0
     pages = len(pristine) // 4096
     for attempt in range(150):
         closed.write_bytes(pristine)
-        within_page = chance.randrange(40 if attempt % 2 else 4096)  # where the structure is dense
-        flip(closed, chance.randrange(pages) * 4096 + within_page, 1 << chance.randrange(8))
+        within_page = rng.randrange(40 if attempt % 2 else 4096)  # where the structure is dense
+        flip(closed, rng.randrange(pages) * 4096 + within_page, 1 << rng.randrange(8))
         before = on_disk(tmp_path)
         try:
             assert contents(closed) == whole
@@ -196,12 +196,12 @@ def test_rot_anywhere_is_found_or_harmless(closed: Path, tmp_path: Path) -> None
 def test_rot_in_the_log_loses_no_acknowledged_write_silently(crashed: Path) -> None:
     """As above, except that the last commit may be taken for one that a crash tore."""
     pristine = on_disk(crashed.parent)
-    whole, chance, found = contents(crashed), Random(6), 0  # noqa: S311 - repeatable, not secret
+    whole, rng, found = contents(crashed), Random(6), 0  # noqa: S311 - repeatable, not secret
     removed_last = {f"a/{i}" for i in range(0, COUNT, 7)}
     for _ in range(30):
         for name, content in pristine.items():
             (crashed.parent / name).write_bytes(content)
-        flip(log_of(crashed), chance.randrange(len(pristine[log_of(crashed).name])))
+        flip(log_of(crashed), rng.randrange(len(pristine[log_of(crashed).name])))
         before = on_disk(crashed.parent)
         try:
             read = contents(crashed)

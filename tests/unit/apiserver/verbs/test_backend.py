@@ -1,4 +1,4 @@
-"""What every verb works with: time and chance, spelled."""
+"""What every verb works with: time and randomness, spelled."""
 
 import random
 import uuid
@@ -34,10 +34,10 @@ class Moments:
 
 
 def _backend(*moments: datetime) -> Backend:
-    nothing: Any = None  # only time and chance are asked for
-    chance = random.Random(1)  # noqa: S311  repeatable, not secret
+    nothing: Any = None  # only time and randomness are asked for
+    rng = random.Random(1)  # noqa: S311  repeatable, not secret
     clock = Moments(*moments)
-    return Backend(nothing, nothing, nothing, nothing, nothing, clock, chance, *[nothing] * 3)
+    return Backend(nothing, nothing, nothing, nothing, nothing, clock, rng, *[nothing] * 3)
 
 
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)

@@ -91,15 +91,15 @@ class World:
 
     @asynccontextmanager
     async def controller(self, writes: int) -> AsyncIterator[None]:
-        chance = Random(1)  # noqa: S311  not for secrets
+        rng = Random(1)  # noqa: S311  not for secrets
         client = Mortal(FakeClient(self.server, self.clock), writes)
 
         def informer(kind: Any) -> Any:
             eyes = self.eyes_on_nodes if kind is Node else client
-            return Reflector(eyes, kind, EVERYTHING, self.clock, chance)
+            return Reflector(eyes, kind, EVERYTHING, self.clock, rng)
 
         known = Informers(*map(informer, (Pod, Node, Claim, Volume, CsiDriver, Attachment)))
-        recorder = Recorder(client, self.clock, chance, COMPONENT)  # silent: its writes count too
+        recorder = Recorder(client, self.clock, rng, COMPONENT)  # silent: its writes count too
         working = AttachDetach(client, self.clock, recorder, known)
         parts = [getattr(known, name).run() for name in known.__struct_fields__]
         async with asyncio.TaskGroup() as tasks:

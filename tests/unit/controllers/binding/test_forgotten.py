@@ -28,11 +28,11 @@ FORGETFUL = a_volume("pv")
 
 
 def caches(*claims: Claim) -> Caches:
-    clock, chance = VirtualClock(), random.Random(7)  # noqa: S311  nothing secret
+    clock, rng = VirtualClock(), random.Random(7)  # noqa: S311  nothing secret
     client = FakeClient(FakeServer(clock), clock)
 
     def informer(kind: Any) -> Any:
-        return Reflector(client, kind, EVERYTHING, clock, chance)
+        return Reflector(client, kind, EVERYTHING, clock, rng)
 
     informers = Informers(*map(informer, (Volume, Claim, StorageClass, Pod, Node)))
     made = Caches(informers, Plugins(), Provisioning.ON)

@@ -48,10 +48,10 @@ class World:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[EphemeralVolumes]:
-        chance = Random(1)  # noqa: S311  not for secrets
-        pods = Reflector(self.other, Pod, EVERYTHING, self.clock, chance)
-        claims = Reflector(self.eyes_for_claims, Claim, EVERYTHING, self.clock, chance)
-        recorder = Recorder(self.other, self.clock, chance, COMPONENT)
+        rng = Random(1)  # noqa: S311  not for secrets
+        pods = Reflector(self.other, Pod, EVERYTHING, self.clock, rng)
+        claims = Reflector(self.eyes_for_claims, Claim, EVERYTHING, self.clock, rng)
+        recorder = Recorder(self.other, self.clock, rng, COMPONENT)
         volumes = EphemeralVolumes(self.client, self.clock, recorder, pods, claims)
         async with asyncio.TaskGroup() as tasks:
             parts = (pods.run(), claims.run(), recorder.run(), volumes.run())

@@ -48,10 +48,10 @@ class World:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Expansion]:
-        chance = Random(1)  # noqa: S311  not for secrets
-        claims = Reflector(self.eyes, Claim, EVERYTHING, self.clock, chance)
-        volumes = Reflector(self.eyes_for_volumes, Volume, EVERYTHING, self.clock, chance)
-        recorder = Recorder(self.eyes, self.clock, chance, COMPONENT)
+        rng = Random(1)  # noqa: S311  not for secrets
+        claims = Reflector(self.eyes, Claim, EVERYTHING, self.clock, rng)
+        volumes = Reflector(self.eyes_for_volumes, Volume, EVERYTHING, self.clock, rng)
+        recorder = Recorder(self.eyes, self.clock, rng, COMPONENT)
         expanding = Expansion(self.client, self.clock, recorder, claims, volumes)
         async with asyncio.TaskGroup() as tasks:
             parts = (claims.run(), volumes.run(), recorder.run(), expanding.run())

@@ -50,10 +50,10 @@ class World:
 
     @asynccontextmanager
     async def protecting(self) -> AsyncIterator[None]:
-        chance = Random(1)  # noqa: S311  not for secrets
+        rng = Random(1)  # noqa: S311  not for secrets
         eyes = EyesByKind(self.eyes, {Pod: self.eyes_for_pods})
-        informers = SharedInformers(eyes, self.clock, chance)
-        loops = Loops("controllers", self.client, self.clock, chance, informers)
+        informers = SharedInformers(eyes, self.clock, rng)
+        loops = Loops("controllers", self.client, self.clock, rng, informers)
         build(loops, NO_OPTIONS)
         async with asyncio.TaskGroup() as tasks:
             owned = [tasks.create_task(part) for part in (informers.run(), loops.run())]
@@ -181,10 +181,10 @@ async def test_nothing_is_asked_or_written_while_nothing_waits_to_go(world: Worl
 
 
 async def test_pods_wake_nobody_but_claims_that_wait_to_go(world: World) -> None:
-    chance = Random(1)  # noqa: S311  not for secrets
-    claims = Reflector(world.eyes, Claim, EVERYTHING, world.clock, chance)
-    pods = Reflector(world.eyes, Pod, EVERYTHING, world.clock, chance)
-    recorder = Recorder(world.client, world.clock, chance, COMPONENT)
+    rng = Random(1)  # noqa: S311  not for secrets
+    claims = Reflector(world.eyes, Claim, EVERYTHING, world.clock, rng)
+    pods = Reflector(world.eyes, Pod, EVERYTHING, world.clock, rng)
+    recorder = Recorder(world.client, world.clock, rng, COMPONENT)
     protection = ClaimProtection(world.client, world.clock, recorder, claims, pods)
     claims.replace(Listing([world.has_claim("alive"), world.has_claim("going")], "2"))
     world.server.delete(world.server.get(Claim, Key("ns", "going")))

@@ -64,8 +64,8 @@ class Told(msgspec.Struct, frozen=True):
 
 class FakeRecorder(Recorder):
     def __init__(self, client: FakeClient, clock: VirtualClock) -> None:
-        chance = Random(1)  # noqa: S311  no secret depends on it
-        super().__init__(client, clock, chance, "kubelet", NODE)
+        rng = Random(1)  # noqa: S311  no secret depends on it
+        super().__init__(client, clock, rng, "kubelet", NODE)
         self.told: list[Told] = []
 
     def record(self, reference: ObjectReference, type: str, reason: str, message: str) -> None:

@@ -26,8 +26,8 @@ class World:
         self.clock = VirtualClock()
         self.server = FakeServer(self.clock)
         self.client = FakeClient(self.server, self.clock)
-        chance = random.Random(1)  # noqa: S311  no secret
-        self.announcer = Announcer(self.client, OwnNode(self.client), self.clock, chance)
+        rng = random.Random(1)  # noqa: S311  no secret
+        self.announcer = Announcer(self.client, OwnNode(self.client), self.clock, rng)
         self.server.create(Node, {"metadata": {"name": NODE}})
 
     async def done(self, act: Awaitable[None]) -> None:

@@ -31,8 +31,8 @@ class World:
         self.connection = PlayedConnection(self.state)
         self.drivers = Drivers()
         self.objects = PlayedDriverObjects()
-        chance = random.Random(1)  # noqa: S311  no secret
-        announcer = Announcer(client, OwnNode(client), self.clock, chance)
+        rng = random.Random(1)  # noqa: S311  no secret
+        announcer = Announcer(client, OwnNode(client), self.clock, rng)
         self.limits = VolumeLimits(self.drivers, self.objects, announcer, self.clock)
         self.server.create(Node, {"metadata": {"name": NODE}})
 

@@ -43,11 +43,11 @@ class World:
         self.directory = place / "reg"
         self.directory.mkdir()
         clock = RealClock()
-        chance = random.Random(1)  # noqa: S311  no secret
+        rng = random.Random(1)  # noqa: S311  no secret
         self.server = FakeServer(clock)
         self.client = FakeClient(self.server, clock)
         self.drivers = Drivers()
-        self.announcer = Announcer(self.client, OwnNode(self.client), clock, chance)
+        self.announcer = Announcer(self.client, OwnNode(self.client), clock, rng)
         self.registrations = Registrations(
             self.directory, self.drivers, self.announcer, clock, self._connect
         )

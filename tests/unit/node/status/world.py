@@ -70,18 +70,18 @@ class World:
         self.client = FakeClient(self.server, self.clock)
         self.volumes = Volumes()
         self.amounts = AMOUNTS
-        chance = random.Random(1)  # noqa: S311  no secret
-        self.own_node = WatchedNode(self.client, self.clock, chance, NAME, {}, {"cpu": "4"})
+        rng = random.Random(1)  # noqa: S311  no secret
+        self.own_node = WatchedNode(self.client, self.clock, rng, NAME, {}, {"cpu": "4"})
         self.report = Report(
             self.client,
             self.clock,
-            chance,
+            rng,
             self.own_node,
             self.volumes,
             IDENTITY,
             self._measure,
         )
-        self.heartbeat = Heartbeat(self.client, self.clock, chance, self.own_node)
+        self.heartbeat = Heartbeat(self.client, self.clock, rng, self.own_node)
 
     async def _measure(self) -> Amounts:
         return self.amounts
