@@ -107,7 +107,10 @@ def reading(volume: Path) -> Iterator[set[tuple[str, str]]]:
 
     def look() -> None:
         while not enough.is_set():
-            generation = os.open(volume / "..data", os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                generation = os.open(volume / "..data", os.O_RDONLY | os.O_DIRECTORY)
+            except FileNotFoundError:
+                continue  # an old generation, gone between its link and itself, as on a kubelet
             try:
                 seen.add((read(generation, "a"), read(generation, "b")))
             except FileNotFoundError:
