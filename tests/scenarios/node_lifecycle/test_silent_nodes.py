@@ -194,6 +194,7 @@ async def test_a_node_that_says_it_is_not_ready_is_tainted_and_swapped_when_it_i
 async def test_pressure_and_cordon_keep_new_pods_away(cluster: Cluster) -> None:
     await cluster.node("n1")
     async with cluster.controllers():
+        await cluster.passes(1)
         pressures = {"MemoryPressure": "True", "DiskPressure": "True", "PIDPressure": "True"}
         await cluster.posts("n1", **pressures, NetworkUnavailable="True")
         await cluster.patch(f"{NODES}/n1", {"spec": {"unschedulable": True}})
@@ -205,6 +206,20 @@ async def test_pressure_and_cordon_keep_new_pods_away(cluster: Cluster) -> None:
         await cluster.posts("n1")
         await cluster.patch(f"{NODES}/n1", {"spec": {"unschedulable": None}})
         assert await cluster.taints("n1") == {("own", "NoSchedule")}
+
+
+async def test_a_node_that_registers_has_a_second_to_get_ready(cluster: Cluster) -> None:
+    """Its own writes meet no conflict, and no pod waits for a taint to be taken back."""
+    await two_nodes(cluster)
+    async with cluster.controllers():
+        await cluster.passes(5)
+        await cluster.write("post", NODES, {"metadata": {"name": "n3"}})
+        await cluster.posts("n3", ready="False")
+        assert await cluster.taints("n3") == set()
+        await cluster.passes(1)
+        assert ("not-ready", "NoSchedule") in await cluster.taints("n3")
+        await cluster.posts("n3")
+        assert await cluster.taints("n3") == set()
 
 
 async def test_a_zone_is_emptied_one_node_every_ten_seconds(cluster: Cluster) -> None:

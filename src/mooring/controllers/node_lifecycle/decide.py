@@ -39,6 +39,7 @@ CONDITION_TAINTS = {
     "PIDPressure": TaintKey.PID_PRESSURE,
     "NetworkUnavailable": TaintKey.NETWORK_UNAVAILABLE,
 }
+LEFT_VALUE = "left"  # of the out-of-service taint that we put on a node which has said goodbye
 OURS_NO_EXECUTE = frozenset(READY_TAINTS.values())
 OURS_NO_SCHEDULE = OURS_NO_EXECUTE | {*CONDITION_TAINTS.values(), TaintKey.UNSCHEDULABLE}
 
@@ -101,7 +102,9 @@ def lost_conditions(node: Node, now: str) -> tuple[Condition, ...]:
 
 
 def _may_be_condemned(view: NodeView) -> bool:
-    """Whether there is anything left to say about a silent node."""
+    """Whether there is anything to say about a silent node; one that has left is meant to be."""
+    if view.node.has_left:
+        return False
     present = (find_condition(view.node.status.conditions, kind) for kind in OF_THE_KUBELET)
     return any(each is None or each.status != UNKNOWN for each in present)
 
@@ -139,7 +142,7 @@ def _changed_taints(view: NodeView) -> tuple[Taint, ...] | None:
     kept = [each for each in had if not _is_ours(each) or (each.key, each.effect) in wanted]
     there = {(each.key, each.effect) for each in kept}
     new = [
-        Taint(key, effect, time_added=view.wall)
+        Taint(key, effect, _value(key), time_added=view.wall)
         for key, effect in wanted
         if (key, effect) not in there
     ]
@@ -167,6 +170,12 @@ def _no_execute(view: NodeView) -> Iterator[str]:
         return
     if view.may_evict or _is_emptied(view.node):
         yield wanted
+    if view.node.has_left:
+        yield TaintKey.OUT_OF_SERVICE
+
+
+def _value(key: str) -> str:
+    return LEFT_VALUE if key == TaintKey.OUT_OF_SERVICE else ""
 
 
 def _is_emptied(node: Node) -> bool:
@@ -180,6 +189,8 @@ def _is_ours(taint: Taint) -> bool:
     match taint.effect:
         case TaintEffect.NO_SCHEDULE:
             return taint.key in OURS_NO_SCHEDULE
+        case TaintEffect.NO_EXECUTE if taint.key == TaintKey.OUT_OF_SERVICE:
+            return taint.value == LEFT_VALUE  # any other is somebody's word, and stays
         case TaintEffect.NO_EXECUTE:
             return taint.key in OURS_NO_EXECUTE
         case _:

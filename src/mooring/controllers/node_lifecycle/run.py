@@ -41,6 +41,7 @@ COMPONENT: Final = "node-controller"
 """Who its events come from."""
 
 WORKERS = 8
+NEW_SECONDS = 1.0  # a node that registers writes its status several times; nobody comes between
 HEARTBEATS: Final[Selection[Lease]] = Selection(
     Scope(namespace=LEASE_NAMESPACE), lambda lease: lease.namespace == LEASE_NAMESPACE
 )
@@ -88,6 +89,7 @@ class NodeLifecycle:
         self._effects = Effects(client, recorder, known.nodes, known.pods)
         self._heartbeats: dict[str, Heartbeat] = {}
         self._silences: dict[str, Silence] = {}
+        self._first_seen: dict[str, float] = {}  # monotonic
         self._graced_from = clock.monotonic()  # no silence counts from before
         self._zones = Zones()
         self._turns = Turns(self._wake)
@@ -108,6 +110,8 @@ class NodeLifecycle:
         if node is None:
             return Settled()
         view = self._view(node)
+        if (left := self._first_seen.get(node.name, 0.0) + NEW_SECONDS - view.now) > 0:
+            return Again(left)
         if must_ask(view):
             await self._ask(node)
             view = self._view(node)
@@ -189,6 +193,7 @@ class NodeLifecycle:
             self._forget(node)
             return
         if before is None or before.uid != after.uid:
+            self._first_seen[after.name] = self._clock.monotonic()
             self._tell(after, "RegisteredNode", f"Registered Node {after.name} in Controller")
         known = self._heartbeats.get(after.name, Heartbeat())
         posted = find_condition(after.status.conditions, READY)
@@ -200,6 +205,7 @@ class NodeLifecycle:
     def _forget(self, node: Node) -> None:
         self._heartbeats.pop(node.name, None)
         self._silences.pop(node.name, None)
+        self._first_seen.pop(node.name, None)
         self._tell(node, "RemovingNode", f"Removing Node {node.name} from Controller")
 
     def _on_pod(self, _: Pod | None, after: Pod | None) -> None:
@@ -244,4 +250,4 @@ def _is_unknown(node: Node) -> bool:
 def _standing(node: Node) -> tuple[object, ...]:
     """What of a node decides its taints, and when it is next looked at."""
     conditions = {(each.type, each.status) for each in node.status.conditions}
-    return conditions, node.spec, node.uid
+    return conditions, node.spec, node.has_left, node.uid

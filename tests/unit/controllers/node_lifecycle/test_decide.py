@@ -15,7 +15,8 @@ from mooring.controllers.node_lifecycle.decide import (
 )
 from mooring.controllers.node_lifecycle.plan import LookAgain, MarkPodNotReady, UpdateNode
 from mooring.controllers.node_lifecycle.view import Monitoring, NodeView, Silence
-from mooring.model.node import Node
+from mooring.model.condition import Condition, set_condition
+from mooring.model.node import LEFT, Node
 from mooring.model.pod import Pod
 from mooring.model.steps import Emit
 from mooring.model.taint import Taint
@@ -24,19 +25,22 @@ from mooring.model.wire import read_document
 NOW = "2026-01-02T03:04:05Z"
 BORN = "2026-01-01T00:00:00Z"
 TYPES = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
+GONE = Condition("Ready", "False", LEFT)
 DOMAIN = "node.kubernetes.io/"
 
 
 def a_node(ready: str = "True", taints: tuple[str, ...] = (), **spec: Any) -> Node:
-    """Taints as in `unreachable:NoExecute`; with `ready` empty it has never said anything."""
+    """Taints as in `unreachable:NoExecute` or `key=value:NoExecute`; `ready` empty: never said."""
     said = {kind: "False" for kind in TYPES} | {"Ready": ready}
     conditions = [
         {"type": kind, "status": status, "lastHeartbeatTime": BORN, "lastTransitionTime": BORN}
         for kind, status in said.items()
     ]
     listed = [
-        {"key": DOMAIN + key, "effect": effect}
-        for key, _, effect in (taint.partition(":") for taint in taints)
+        {"key": DOMAIN + key, "value": value, "effect": effect}
+        for taint in taints
+        for word, _, effect in (taint.partition(":"),)
+        for key, _, value in (word.partition("="),)
     ]
     metadata = {"name": "n1", "uid": "u1", "creationTimestamp": BORN}
     return read_document(
@@ -47,6 +51,12 @@ def a_node(ready: str = "True", taints: tuple[str, ...] = (), **spec: Any) -> No
         },
         Node,
     )
+
+
+def left(node: Node) -> Node:
+    """The node has said goodbye."""
+    conditions = set_condition(node.status.conditions, GONE, NOW)
+    return replace(node, status=replace(node.status, conditions=conditions))
 
 
 def a_pod(ready: str = "True") -> Pod:
@@ -88,6 +98,7 @@ ASKING = {
     "known to be lost": (a_view(a_node("Unknown"), 0), True),  # its pressures are not yet
     "never spoke, and gets longer": (a_view(a_node(""), 60), False),
     "never spoke": (a_view(a_node(""), 55), True),
+    "it has left, and is meant to be silent": (a_view(left(a_node()), 0), False),
     "said to be out of service": (a_view(a_node(taints=("out-of-service:NoExecute",)), 92), True),
 }
 
@@ -160,6 +171,26 @@ TAINTS: dict[str, tuple[Node, dict[str, bool], set[str] | None]] = {
     "cordoned": (a_node(unschedulable=True), {}, {"unschedulable:NoSchedule"}),
     "as it should be": (a_node("Unknown", UNREACHABLE_BOTH), {}, None),
     "never spoke": (a_node(""), {"may_evict": True}, None),
+    "it has left: everything may move at once": (
+        left(a_node()),
+        {},
+        {"not-ready:NoSchedule", "out-of-service:NoExecute"},
+    ),
+    "it has left, and no other node is ready": (
+        left(a_node()),
+        {"has_ready_nodes": False},
+        {"not-ready:NoSchedule"},
+    ),
+    "it has left and come back": (
+        a_node(taints=("out-of-service=left:NoExecute", "not-ready:NoSchedule")),
+        {},
+        set(),
+    ),
+    "somebody's word stays": (
+        left(a_node(taints=("out-of-service=nodeshutdown:NoExecute",))),
+        {},
+        {"not-ready:NoSchedule", "out-of-service:NoExecute"},
+    ),
 }
 
 
