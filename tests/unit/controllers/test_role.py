@@ -220,6 +220,7 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
 
 async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: World) -> None:
     await lives(world)
+    await loses_a_node(world)
     registry = CollectorRegistry()
     for collector in world.controllers.collectors():
         registry.register(collector)
@@ -237,6 +238,14 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     assert samples["volume_operation_total_seconds_count", *made] == 1
     attached = ("false", "volume_attach", "success", "kubernetes.io/csi:d.example.com")
     assert samples["storage_operation_duration_seconds_count", *attached] == 1
+    assert samples["node_collector_zone_size", ""] == 3
+    assert samples["node_collector_unhealthy_nodes_in_zone", ""] == 2
+    assert samples["node_collector_zone_health", ""] == pytest.approx(100 / 3)
+    assert samples["node_collector_evictions_total", ""] >= 1
+    assert samples["taint_eviction_controller_pod_deletions_total",] == 1
+    forced = "pod_gc_collector_force_delete_pods_total"
+    assert samples[forced, "default", "orphaned"] == 1
+    assert samples[forced, "default", "out-of-service"] == 1
     queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),

@@ -13,6 +13,7 @@ from mooring.client.contract import Client, Scope
 from mooring.clock import Clock, to_seconds
 from mooring.controllers.node_lifecycle.decide import decide, must_ask, needs_turn
 from mooring.controllers.node_lifecycle.effects import Effects
+from mooring.controllers.node_lifecycle.metrics import NodeMetrics
 from mooring.controllers.node_lifecycle.view import (
     LEASE_NAMESPACE,
     READY,
@@ -59,6 +60,7 @@ def build(loops: Loops, options: Options) -> None:
     recorder = loops.recorder(COMPONENT)
     controller = NodeLifecycle(loops.client, loops.clock, recorder, known, options.monitoring)
     loops.add(controller.run, {controller.queue_name: controller.queue})
+    loops.count(controller.metrics)
 
 
 class Heartbeat(msgspec.Struct, frozen=True):
@@ -92,6 +94,7 @@ class NodeLifecycle:
         self._first_seen: dict[str, float] = {}  # monotonic
         self._graced_from = clock.monotonic()  # no silence counts from before
         self._zones = Zones()
+        self.metrics = NodeMetrics(self._zones)
         self._turns = Turns(self._wake)
         index_by_node(known.pods)
         known.nodes.on_change(self._on_node)
@@ -124,6 +127,7 @@ class NodeLifecycle:
         else:
             self._turns.leave(zone, node.name)
         again = await self._effects.perform(decide(view))
+        self.metrics.emptied[zone] += view.may_evict
         again = min(again, wait or inf)
         return Settled() if again == inf else Again(again)
 

@@ -3,7 +3,7 @@
 Counts are kept up to date node by node, so a change costs the same however many nodes there are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 
 import msgspec
@@ -21,6 +21,9 @@ FEW = 2  # nodes that are not ready; so many disrupt no zone in part
 class Zone(msgspec.Struct, frozen=True):
     region: str
     zone: str
+
+    def __str__(self) -> str:
+        return f"{self.region}:{self.zone}" if self.region or self.zone else ""
 
 
 class Disruption(Enum):
@@ -68,6 +71,9 @@ class Zones:
 
     def tally(self, zone: Zone) -> Tally:
         return self._tallies.get(zone) or Tally()
+
+    def tallies(self) -> Iterable[tuple[Zone, Tally]]:
+        return self._tallies.items()
 
     def find(self, name: str) -> Zone | None:
         place = self._places.get(name)

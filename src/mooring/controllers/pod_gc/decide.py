@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from mooring.controllers.disruption import disrupted
-from mooring.controllers.pod_gc.plan import ForceDelete, Plan, Tell
+from mooring.controllers.pod_gc.plan import ForceDelete, Plan, Tell, Why
 from mooring.controllers.pod_gc.view import Absence, PodView
 from mooring.model.condition import Condition, find_condition
 from mooring.model.event import EventType
@@ -21,15 +21,17 @@ def decide(view: PodView) -> Plan:
     pod = view.pod
     if view.absence is Absence.CONFIRMED:
         conditions = disrupted(pod, REASON, MESSAGE, view.now)
-        return plan("its node no longer exists", *_force(pod, conditions))
+        return plan("its node no longer exists", *_force(pod, conditions, Why.ORPHANED))
     if not pod.is_deleting or view.absence is Absence.NEW:
         return plan("its node looks after it, or may come back")
     if view.node is None:
-        return plan("it is deleted and never had a node", *_force(pod, pod.status.conditions))
+        forced = _force(pod, pod.status.conditions, Why.UNSCHEDULED)
+        return plan("it is deleted and never had a node", *forced)
     if view.node.is_ready:
         return plan("its node ends it")
     if view.node.is_out_of_service:
-        return plan("its node is out of service", *_force(pod, pod.status.conditions))
+        forced = _force(pod, pod.status.conditions, Why.OUT_OF_SERVICE)
+        return plan("its node is out of service", *forced)
     if view.is_told or not _is_lost(view):
         return plan("its node may come back")
     name = view.node.name
@@ -48,12 +50,12 @@ def surplus(finished: Iterable[Pod], limit: int) -> Sequence[Pod]:
     return sorted(known, key=_rank)[: len(known) - limit]
 
 
-def _force(pod: Pod, conditions: tuple[Condition, ...]) -> tuple[ForceDelete, ...]:
+def _force(pod: Pod, conditions: tuple[Condition, ...], why: Why) -> tuple[ForceDelete, ...]:
     """Nothing is left to do for one that is forced already and held by finalizers."""
     is_forced = pod.is_deleting and pod.metadata.deletion_grace_period_seconds == 0
     if is_forced and pod.is_finished:
         return ()
-    return (ForceDelete(pod, conditions),)
+    return (ForceDelete(pod, conditions, why),)
 
 
 def _is_lost(view: PodView) -> bool:

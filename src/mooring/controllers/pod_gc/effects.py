@@ -7,7 +7,8 @@ import msgspec
 
 from mooring import log
 from mooring.client.contract import Client, Part
-from mooring.controllers.pod_gc.plan import ForceDelete, Plan, Tell
+from mooring.controllers.pod_gc.metrics import CollectionCounts
+from mooring.controllers.pod_gc.plan import ForceDelete, Plan, Tell, Why
 from mooring.errors import NotFound
 from mooring.model.keys import Key
 from mooring.model.node import Node
@@ -21,6 +22,7 @@ _log = log.get("mooring.pod_gc")
 
 class Effects:
     def __init__(self, client: Client, recorder: Recorder, pods: Informer[Pod]) -> None:
+        self.counts = CollectionCounts()
         self.told: set[str] = set()  # uids of pods that wait for their node
         self._client = client
         self._recorder = recorder
@@ -54,6 +56,7 @@ class Effects:
         """Delete a finished pod. Raises: ApiError, ConnectionLost."""
         with suppress(NotFound):
             await self._client.delete(pod, grace_seconds=0)
+            self.counts.forced[pod.namespace, Why.TERMINATED] += 1
 
     async def _force(self, step: ForceDelete, because: str) -> None:
         pod = step.pod
@@ -64,4 +67,5 @@ class Effects:
             pod = await self._client.patch(pod, {"status": status}, Part.STATUS)
             self._pods.fold(pod)
         await self._client.delete(pod, grace_seconds=0)
+        self.counts.forced[pod.namespace, step.why] += 1
         _log.info("pod forced", pod=pod.key, node=pod.spec.node_name, because=because)

@@ -46,6 +46,7 @@ def build(loops: Loops, options: Options) -> None:
         controller.finished_queue_name: controller.finished_queue,
     }
     loops.add(controller.run, queues)
+    loops.count(controller.counts)
 
 
 class PodGc:
@@ -70,6 +71,7 @@ class PodGc:
         self._nodes, self._pods = known
         self._most_finished = most_finished
         self._effects = Effects(client, recorder, self._pods)
+        self.counts = self._effects.counts
         self._missing: dict[str, float] = {}  # since when, by node; monotonic
         self._orphans: set[str] = set()  # uids of pods whose node the API has confirmed to be gone
         self._finished: set[Key] = set()

@@ -7,6 +7,7 @@ import msgspec
 
 from mooring import log
 from mooring.client.contract import Client, Part
+from mooring.controllers.taint_eviction.metrics import EvictionCounts
 from mooring.controllers.taint_eviction.plan import DropTimer, Evict, Plan, SetTimer
 from mooring.controllers.taint_eviction.view import Timer
 from mooring.errors import NotFound
@@ -23,6 +24,7 @@ _log = log.get("mooring.taint_eviction")
 class Effects:
     def __init__(self, client: Client, recorder: Recorder, pods: Informer[Pod]) -> None:
         self.timers: dict[Key, Timer] = {}
+        self.counts = EvictionCounts()
         self._client = client
         self._recorder = recorder
         self._pods = pods
@@ -54,4 +56,5 @@ class Effects:
             pod = await self._client.patch(pod, change, Part.STATUS)
             self._pods.fold(pod)
         await self._client.delete(pod)
+        self.counts.deleted += 1
         _log.info("pod evicted", pod=pod.key, node=pod.spec.node_name)

@@ -30,6 +30,7 @@ def build(loops: Loops, _: Options) -> None:
     recorder = loops.recorder(COMPONENT)
     controller = TaintEviction(loops.client, loops.clock, recorder, nodes, pods)
     loops.add(controller.run, {controller.queue_name: controller.queue})
+    loops.count(controller.counts)
 
 
 class TaintEviction:
@@ -50,6 +51,7 @@ class TaintEviction:
         self._nodes = nodes
         self._pods = pods
         self._effects = Effects(client, recorder, pods)
+        self.counts = self._effects.counts
         index_by_node(pods)
         nodes.on_change(self._on_node)
         pods.on_change(self._on_pod)
