@@ -113,7 +113,7 @@ def _is_confirmed(view: NodeView) -> bool:
     asked = view.silence.last_asked
     return (
         asked is not None
-        and asked >= view.silence.since + view.grace
+        and asked - view.silence.since >= view.grace
         and _asked_for(view, asked) >= view.between_asking
     )
 

@@ -117,9 +117,9 @@ class NodeLifecycle:
             return Again(left)
         if must_ask(view):
             await self._ask(node)
-            view = self._view(node)
+            view = self._view(self._known.nodes.get(key) or node)
         wait: float | None = None
-        zone = zone_of(node)
+        node, zone = view.node, zone_of(view.node)
         if needs_turn(view):
             interval = self._zones.tally(zone).interval
             wait = self._turns.take(zone, node.name, interval, view.now)
