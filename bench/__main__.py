@@ -3,7 +3,10 @@
 import importlib
 import sys
 
-NAMES = ("api", "store", "binding", "scale", "ownership", "node", "pods", "attachment", "csi")
+NAMES = (
+    *("api", "store", "binding", "scale", "ownership", "node", "pods", "attachment"),
+    *("lost_node", "csi"),
+)
 
 
 def main(names: list[str]) -> None:

@@ -141,12 +141,12 @@ class Lists:
         return sum(self.by_node.values())
 
 
-def _node(name: str) -> Doc:
+def a_node(name: str) -> Doc:
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     return {"metadata": {"name": name, "annotations": MANAGED}, "status": ready}
 
 
-def _volume(name: str) -> Doc:
+def a_volume(name: str) -> Doc:
     spec = {
         "capacity": {"storage": "1Gi"},
         "accessModes": ["ReadWriteOnce"],
@@ -158,7 +158,7 @@ def _volume(name: str) -> Doc:
     return {"metadata": {"name": name}, "spec": spec}
 
 
-def _claim(name: str) -> Doc:
+def a_claim(name: str) -> Doc:
     spec = {
         "accessModes": ["ReadWriteOnce"],
         "storageClassName": "bench",
@@ -168,7 +168,7 @@ def _claim(name: str) -> Doc:
     return {"metadata": {"name": name}, "spec": spec}
 
 
-def _pod(name: str, node: str) -> Doc:
+def a_pod(name: str, node: str) -> Doc:
     spec = {
         "nodeName": node,
         "automountServiceAccountToken": False,
@@ -178,12 +178,12 @@ def _pod(name: str, node: str) -> Doc:
     return {"metadata": {"name": name}, "spec": spec}
 
 
-async def _create(target: Server, path: str, documents: Iterable[Doc]) -> None:
+async def create(target: Server, path: str, documents: Iterable[Doc]) -> None:
     bodies = (json.dumps(one).encode() for one in documents)
     await send_all(target, (request(target, "POST", path, one) for one in bodies), CONNECTIONS)
 
 
-async def _until(condition: Callable[[], bool], *sources: Lists | Attacher) -> float:
+async def until(condition: Callable[[], bool], *sources: Lists | Attacher) -> float:
     """When it came true, as one of these told."""
     loop = asyncio.get_running_loop()
     reached: asyncio.Future[None] = loop.create_future()
@@ -209,9 +209,9 @@ async def measure(target: Server, manner: Manner) -> Measured:
     loop = asyncio.get_running_loop()
     names = [f"bench-{number:04}" for number in range(PODS)]
     nodes = [f"node-{number:02}" for number in range(NODES)]
-    await _create(target, DRIVERS, [{"metadata": {"name": DRIVER}, "spec": {}}])
-    await _create(target, f"{CORE}/nodes", map(_node, nodes))
-    await _create(target, f"{CORE}/persistentvolumes", map(_volume, names))
+    await create(target, DRIVERS, [{"metadata": {"name": DRIVER}, "spec": {}}])
+    await create(target, f"{CORE}/nodes", map(a_node, nodes))
+    await create(target, f"{CORE}/persistentvolumes", map(a_volume, names))
     bound: set[str] = set()
     lists = Lists()
 
@@ -222,25 +222,25 @@ async def measure(target: Server, manner: Manner) -> Measured:
 
     claims = f"{HERE}/persistentvolumeclaims"
     async with following(target, claims, told):
-        await _create(target, claims, map(_claim, names))
-        await _until(lambda: len(bound) >= PODS, lists)
+        await create(target, claims, map(a_claim, names))
+        await until(lambda: len(bound) >= PODS, lists)
     async with asyncio.TaskGroup() as tasks, open_pool(target, CONNECTIONS) as pool:
         attacher = Attacher(manner, target, pool, tasks)
         async with (
             following(target, ATTACHMENTS, attacher.told),
             following(target, f"{CORE}/nodes", lists.told),
         ):
-            pods = [_pod(name, nodes[number % NODES]) for number, name in enumerate(names)]
+            pods = [a_pod(name, nodes[number % NODES]) for number, name in enumerate(names)]
             began = loop.time()
-            await _create(target, f"{HERE}/pods", pods)
-            attached = await _until(lambda: lists.total >= PODS, lists) - began
+            await create(target, f"{HERE}/pods", pods)
+            attached = await until(lambda: lists.total >= PODS, lists) - began
             began = loop.time()
             asked = (
                 request(target, "DELETE", f"{HERE}/pods/{name}?gracePeriodSeconds=0")
                 for name in names
             )
             await send_all(target, asked, CONNECTIONS)
-            gone = _until(lambda: not lists.total and not attacher.present, lists, attacher)
+            gone = until(lambda: not lists.total and not attacher.present, lists, attacher)
             detached = await gone - began
     return Measured(attached, detached)
 
@@ -277,13 +277,13 @@ async def _on_kubernetes() -> list[Row]:
         if cluster is None:
             return []
         async with controllers(cluster.kubeconfig):
-            await _create(as_server(cluster), ACCOUNTS, [{"metadata": {"name": "default"}}])
+            await create(as_server(cluster), ACCOUNTS, [{"metadata": {"name": "default"}}])
             ours = await measure(as_server(cluster), Manner.FINALIZER)
     async with kubernetes("none") as cluster:
         if cluster is None:
             return []
         async with _their_controllers(cluster):
-            await _create(as_server(cluster), ACCOUNTS, [{"metadata": {"name": "default"}}])
+            await create(as_server(cluster), ACCOUNTS, [{"metadata": {"name": "default"}}])
             theirs = await measure(as_server(cluster), Manner.FINALIZER)
     beside = "kube-controller-manager, limits lifted:"
     return [

@@ -6,9 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
+import pytest
+
 from tests.clients.following import wait_for_phase
-from tests.clients.manifests import a_claim, a_volume
+from tests.clients.manifests import a_claim, a_node, a_volume
 from tests.fakes.real_server import RealServer, command
+from tests.fakes.waiting import until
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 PROMPTLY = 20  # seconds for kill and wait
@@ -64,6 +67,37 @@ def test_metrics_and_health_at_an_address_of_their_own(
             shown = answer.read().decode()
     assert 'workqueue_adds_total{name="pvcprotection"}' in shown
     assert "process_resident_memory_bytes" in shown
+
+
+async def test_lost_nodes_are_seen_to_only_by_those_who_are_told_to(
+    own_api_server: RealServer, tmp_path: Path
+) -> None:
+    """On a real cluster kube-controller-manager does it already."""
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    node = {**a_node("n1"), "status": ready}
+    assert own_api_server.ask("POST", "/api/v1/nodes", node).code == 201
+
+    def says() -> str:
+        status = own_api_server.ask("GET", "/api/v1/nodes/n1").doc["status"]
+        return str(status["conditions"][0]["status"])
+
+    grace = ("--node-monitor-grace-period", "1", "--no-leader-elect")
+    with controllers(own_api_server, tmp_path / "some.kubeconfig", *grace) as process:
+        assert _line(process) == "mooring controllers are running"
+        with pytest.raises(TimeoutError):
+            await until(lambda: says() != "True", 3)
+    chosen = (*grace, "--controllers", "*,node-lifecycle")
+    with controllers(own_api_server, tmp_path / "all.kubeconfig", *chosen) as process:
+        assert _line(process) == "mooring controllers are running"
+        await until(lambda: says() == "Unknown")
+
+
+def test_a_controller_that_does_not_exist_is_refused_in_one_line() -> None:
+    run = command("controllers", "--controllers", "*,-podgc")
+    ran = subprocess.run(run, capture_output=True, text=True, timeout=PROMPTLY, check=False)  # noqa: S603
+    assert ran.returncode == 1
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("mooring: --controllers: there is no controller 'podgc'; there are ")
 
 
 def _line(process: subprocess.Popen[str]) -> str:

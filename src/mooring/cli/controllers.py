@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
+from mooring.cli.flags import (
+    NODE_MONITOR_GRACE,
+    Kubeconfig,
+    LeaderElect,
+    Level,
+    LogLevel,
+    MetricsAddress,
+    NodeMonitorGrace,
+)
 from mooring.cli.say import say
 
 HostPathProvisioner = Annotated[
@@ -52,6 +60,15 @@ DisableForceDetach = Annotated[
         help="Never take volumes from a node that was not ready, or deleted, for 6 minutes.",
     ),
 ]
+Chosen = Annotated[
+    str,
+    typer.Option(
+        "--controllers",
+        help="Which controllers run: * are those of volumes and replication; node-lifecycle, "
+        "taint-eviction and pod-gc have to be named, for kube-controller-manager has its own; "
+        "-name leaves one out.",
+    ),
+]
 
 
 def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
@@ -65,12 +82,16 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     host_path_minimum: HostPathMinimum = 60,
     host_path_increment: HostPathIncrement = 30,
     disable_force_detach: DisableForceDetach = False,  # noqa: FBT002  likewise
+    chosen: Chosen = "*",
+    monitor_grace: NodeMonitorGrace = NODE_MONITOR_GRACE,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
 ) -> None:
     """Bind, release, attach, protect and expand volumes on any Kubernetes API server.
 
-    `mooring up` includes them: this is for `mooring apiserver`, and for real clusters.
+    `mooring up` includes them: this is for `mooring apiserver`, and for real clusters. Nodes that
+    die are seen to in real clusters by kube-controller-manager; for `mooring apiserver` say
+    --controllers '*,node-lifecycle,taint-eviction,pod-gc'.
 
     Example: mooring controllers --kubeconfig data/controllers.kubeconfig
     """
@@ -81,8 +102,10 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         DEFAULT_TEMPLATE,
         load_template,
     )
+    from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Recycling
-    from mooring.stack.standalone import Standalone, run_controllers
+    from mooring.controllers.role import choose
+    from mooring.stack.standalone import Cluster, Standalone, run_controllers
 
     log.to_stderr(log_level)
     recycling = Recycling(
@@ -92,5 +115,10 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         load_template(host_path_template) if host_path_template else DEFAULT_TEMPLATE,
     )
     wanted = Standalone(kubeconfig, leader_elect, metrics_address)
-    detaching = Policy(forces_on_timeout=not disable_force_detach)
-    run_controllers(wanted, say, recycling, detaching, makes_host_paths=enable_hostpath_provisioner)
+    cluster = Cluster(
+        choose(chosen),
+        recycling,
+        Policy(forces_on_timeout=not disable_force_detach),
+        Monitoring(grace=monitor_grace),
+    )
+    run_controllers(wanted, say, cluster, makes_host_paths=enable_hostpath_provisioner)

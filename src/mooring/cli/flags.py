@@ -70,6 +70,14 @@ AllowedUnsafeSysctls = Annotated[
         show_default="none",
     ),
 ]
+NodeMonitorGrace = Annotated[
+    float,
+    typer.Option(
+        "--node-monitor-grace-period",
+        help="Seconds after which a node that is not heard of counts as lost.",
+        min=1,
+    ),
+]
 LeaderElect = Annotated[
     bool, typer.Option(help="Wait for the lease, so that several of these may run.")
 ]
@@ -95,3 +103,4 @@ def sysctls_of(listed: str) -> tuple[str, ...]:
 
 
 PORT, HOST = DEFAULT_PORT, LOOPBACK
+NODE_MONITOR_GRACE = 40.0

@@ -7,6 +7,7 @@ import typer
 
 from mooring.cli.flags import (
     HOST,
+    NODE_MONITOR_GRACE,
     PORT,
     AllowedUnsafeSysctls,
     DataDir,
@@ -15,6 +16,7 @@ from mooring.cli.flags import (
     Level,
     LogLevel,
     Names,
+    NodeMonitorGrace,
     NodeName,
     Port,
     SeccompDefault,
@@ -46,6 +48,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     host_rootfs: HostRootfs = True,  # noqa: FBT002  a flag of the command line
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
+    node_monitor_grace: NodeMonitorGrace = NODE_MONITOR_GRACE,
     log_level: LogLevel = Level.WARNING,
 ) -> None:
     """Run Mooring here: API server with embedded database, volume controllers, scheduler, node.
@@ -76,5 +79,6 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         root_dir,
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
+        node_monitor_grace=node_monitor_grace,
     )
     run_everything(config, say)

@@ -7,8 +7,11 @@ import msgspec
 from mooring.controllers.attachment.view import Policy
 from mooring.controllers.binding.effects.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
 from mooring.controllers.binding.effects.recycler_template import DEFAULT_TEMPLATE
+from mooring.controllers.node_lifecycle.view import Monitoring
 from mooring.model.document import Doc
 from mooring.plugins.contract import Deleter, Provisioner
+
+TERMINATED_PODS = 12_500
 
 
 class HostPath(Provisioner, Deleter, Protocol):
@@ -25,8 +28,10 @@ class Recycling(msgspec.Struct, frozen=True):
 
 
 class Options(msgspec.Struct, frozen=True):
-    """The defaults are those of kube-controller-manager."""
+    """The defaults are those of kube-controller-manager, but for the grace of silent nodes."""
 
     host_path: HostPath
     recycling: Recycling = Recycling()
     detaching: Policy = Policy()
+    monitoring: Monitoring = Monitoring()
+    terminated_pods: int = TERMINATED_PODS  # finished pods that are kept, in the whole cluster

@@ -1,31 +1,59 @@
-"""The role `controllers`: all of them, on one client, sharing their informers."""
+"""The role `controllers`: all of them, or those chosen, on one client, sharing their informers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
+from mooring.controllers.node_lifecycle import run as node_lifecycle
 from mooring.controllers.options import Options
+from mooring.controllers.pod_gc import run as pod_gc
 from mooring.controllers.protection import run as protection
 from mooring.controllers.replication import run as replication
+from mooring.controllers.taint_eviction import run as taint_eviction
+from mooring.errors import UsageError
 from mooring.reconcile.loops import Loops
 
 NAME: Final = "controllers"
 
-CONTROLLERS: Final[tuple[Callable[[Loops, Options], None], ...]] = (
-    binding.build,
-    protection.build,
-    ephemeral.build,
-    expansion.build,
-    attachment.build,
-    replication.build,
-)
+CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
+    "binding": binding.build,
+    "protection": protection.build,
+    "ephemeral": ephemeral.build,
+    "expansion": expansion.build,
+    "attachment": attachment.build,
+    "replication": replication.build,
+    "node-lifecycle": node_lifecycle.build,
+    "taint-eviction": taint_eviction.build,
+    "pod-gc": pod_gc.build,
+}
+OF_NODES: Final = frozenset({"node-lifecycle", "taint-eviction", "pod-gc"})
+"""Run only when they are named: beside kube-controller-manager, two would do the same work."""
 
 
-def build(loops: Loops, options: Options) -> Loops:
-    """Add every controller to the role."""
-    for build_controller in CONTROLLERS:
-        build_controller(loops, options)
+def choose(text: str) -> tuple[str, ...]:
+    """The controllers that `--controllers` asks for, in the syntax of kube-controller-manager:
+    `*` are all but those that must be named, `name` is one more, `-name` one less.
+
+    Raises: UsageError for a name that no controller has.
+    """
+    words = [word for part in text.split(",") if (word := part.strip())]
+    for word in words:
+        name = word.removeprefix("-")
+        if word != "*" and name not in CONTROLLERS:
+            known = ", ".join(CONTROLLERS)
+            raise UsageError(f"--controllers: there is no controller {name!r}; there are {known}")
+    return tuple(
+        name
+        for name in CONTROLLERS
+        if f"-{name}" not in words and (name in words or ("*" in words and name not in OF_NODES))
+    )
+
+
+def build(loops: Loops, options: Options, chosen: Iterable[str] = CONTROLLERS) -> Loops:
+    """Add the chosen controllers to the role."""
+    for name in chosen:
+        CONTROLLERS[name](loops, options)
     return loops

@@ -5,11 +5,14 @@ from typing import ClassVar
 
 import msgspec
 
-from mooring.model.condition import Condition, is_condition_true
+from mooring.model.condition import Condition, find_condition, is_condition_true
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.taint import Taint
 from mooring.model.wellknown import Annotation, TaintKey
 from mooring.model.wire import Wire
+
+LEFT = "NodeShutdown"
+"""The reason of a Ready condition that is False because the node has left; see `has_left`."""
 
 
 class NodeSpec(Wire, frozen=True):
@@ -58,6 +61,13 @@ class Node(ApiObject, frozen=True):
     def is_out_of_service(self) -> bool:
         """Someone vouches that it is off, so its volumes may be taken away; any effect says so."""
         return any(taint.key == TaintKey.OUT_OF_SERVICE for taint in self.spec.taints)
+
+    @property
+    def has_left(self) -> bool:
+        """It has said goodbye: its containers have ended, and nothing of its pods is mounted."""
+        ready = find_condition(self.status.conditions, "Ready")
+        said = ready is not None and (ready.status, ready.reason) == ("False", LEFT)
+        return said and not self.status.volumes_in_use
 
     @property
     def leaves_attaching_to_controller(self) -> bool:

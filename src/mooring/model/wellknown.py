@@ -121,7 +121,13 @@ class Finalizer:
 
 class TaintKey:
     NOT_READY: Final = "node.kubernetes.io/not-ready"
+    UNREACHABLE: Final = "node.kubernetes.io/unreachable"
     OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
+    UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+    MEMORY_PRESSURE: Final = "node.kubernetes.io/memory-pressure"
+    DISK_PRESSURE: Final = "node.kubernetes.io/disk-pressure"
+    PID_PRESSURE: Final = "node.kubernetes.io/pid-pressure"
+    NETWORK_UNAVAILABLE: Final = "node.kubernetes.io/network-unavailable"
 
 
 class Plugin:

@@ -24,6 +24,7 @@ class Config(msgspec.Struct, frozen=True):
     root_dir: Path | None = None  # of this machine as a node; None: the usual one
     seccomp_default: bool = False  # who asks for no seccomp profile gets the default one
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
+    node_monitor_grace: float = 40.0  # seconds of silence after which a node counts as lost
 
     @property
     def volumes(self) -> Path:

@@ -37,6 +37,7 @@ from mooring.stack.process import run_until, sparing, stop_asked
 
 if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
+    from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Recycling  # other roles do not load the controllers
     from mooring.driver.settings import DriverSettings
     from mooring.node.options import NodeOptions
@@ -67,25 +68,30 @@ class StandaloneRole(msgspec.Struct, frozen=True):
     build: Build
 
 
+class Cluster(msgspec.Struct, frozen=True):
+    """How controllers treat the cluster."""
+
+    chosen: tuple[str, ...]  # controllers
+    recycling: "Recycling"
+    detaching: "Policy"
+    monitoring: "Monitoring"
+
+
 def run_controllers(
-    wanted: Standalone,
-    say: Say,
-    recycling: "Recycling",
-    detaching: "Policy",
-    *,
-    makes_host_paths: bool,
+    wanted: Standalone, say: Say, cluster: Cluster, *, makes_host_paths: bool
 ) -> None:
-    """The volume controllers; `makes_host_paths`: volumes in this machine's temporary directory."""
+    """The chosen ones; `makes_host_paths`: volumes in this machine's temporary directory."""
     from mooring.controllers import role
     from mooring.controllers.options import Options
     from mooring.plugins.host_path.provision import HostPathProvisioning
     from mooring.plugins.host_path.volumes import HostPathPlugin
 
     mode = HostPathProvisioning.ON if makes_host_paths else HostPathProvisioning.OFF
-    options = Options(HostPathPlugin(Path(tempfile.gettempdir()), mode), recycling, detaching)
+    host_path = HostPathPlugin(Path(tempfile.gettempdir()), mode)
+    options = Options(host_path, cluster.recycling, cluster.detaching, cluster.monitoring)
 
     async def build(loops: Loops) -> Role:
-        return role.build(loops, options)
+        return role.build(loops, options, cluster.chosen)
 
     run_standalone(StandaloneRole(role.NAME, "mooring controllers are running", build), wanted, say)
 

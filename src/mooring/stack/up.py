@@ -145,6 +145,7 @@ async def build_roles(
     """All roles of one process. What somebody runs in another process waits here for its lease."""
     # Not at the top: these take 0.2 s, and by now the server answers already.
     from mooring.controllers import role as controllers
+    from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Options
     from mooring.plugins.host_path.volumes import DataDirectoryVolumes
     from mooring.reconcile.elected import Candidate, ElectedRole
@@ -159,7 +160,7 @@ async def build_roles(
     temporary = Path(tempfile.gettempdir())
     ours = (config.data_dir.resolve(), *(() if root is None else (root.layout.root,)))
     host_path = DataDirectoryVolumes(config.volumes, ours, temporary)
-    options = Options(host_path)
+    options = Options(host_path, monitoring=Monitoring(grace=config.node_monitor_grace))
     identity = _identity(server)
     informers = SharedInformers(_client_of(server, CONTROLLERS), clock, rng)
 

@@ -199,6 +199,20 @@ async def test_who_waits_is_told_that_pods_still_use_it(cluster: Cluster) -> Non
         assert await cluster.told("WaitingForDetach") == [("p2", "WaitingForDetach", words)]
 
 
+async def test_who_waits_is_told_how_to_vouch_for_a_lost_node(cluster: Cluster) -> None:
+    await nodes(cluster)
+    await cluster.volume("pv1")
+    async with cluster.controller():
+        await cluster.pod("p1", "n1")
+        await cluster.is_ready("n1", "Unknown")
+        await cluster.pod("p2", "n2")
+        words = (
+            f"{OPENING}: pods still use it there, and it stays until they are gone; the node is "
+            "not ready: the taint node.kubernetes.io/out-of-service says that it is off"
+        )
+        assert await cluster.told("WaitingForDetach") == [("p2", "WaitingForDetach", words)]
+
+
 async def test_who_waits_is_told_that_a_ready_node_may_take_its_time(cluster: Cluster) -> None:
     await nodes(cluster)
     await cluster.volume("pv1")

@@ -19,11 +19,12 @@ from mooring.client.contract import Scope
 from mooring.client.local import LocalClient
 from mooring.controllers import role
 from mooring.controllers.options import Options
-from mooring.errors import StoreError
+from mooring.errors import StoreError, UsageError
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import Resource
-from mooring.model.wellknown import Annotation
+from mooring.model.timestamp import to_seconds
+from mooring.model.wellknown import Annotation, TaintKey
 from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.plugins.host_path.provision import HostPathProvisioning
 from mooring.plugins.host_path.volumes import HostPathPlugin
@@ -170,8 +171,29 @@ async def attaches(world: World) -> None:
     await world.until(attachment, GONE)
 
 
+async def loses_a_node(world: World) -> None:
+    """A node falls silent, another is deleted; pods are marked, evicted and collected."""
+    api, ready = world.api, {"conditions": [{"type": "Ready", "status": "True"}]}
+    for name in ("silent", "leaving", "living"):
+        await api.post(NODES, a_node(name))
+        await api.patch(f"{NODES}/{name}/status", {"status": ready})
+    for name in ("silent", "leaving"):
+        await api.post(PODS, a_pod(f"on-{name}", name))
+        await api.patch(f"{PODS}/on-{name}/status", {"status": {"phase": "Running", **ready}})
+    await api.delete(f"{NODES}/leaving")
+    for _ in range(5):
+        await api.clock.advance(10)
+        beat = [{**ready["conditions"][0], "lastHeartbeatTime": to_seconds(api.clock.now())}]
+        await api.patch(f"{NODES}/living/status", {"status": {"conditions": beat}})
+    await world.until(f"{PODS}/on-leaving", GONE)
+    taint = {"key": TaintKey.OUT_OF_SERVICE, "effect": "NoExecute"}
+    await api.patch(f"{NODES}/silent", {"spec": {"taints": [taint]}})
+    await world.until(f"{PODS}/on-silent", GONE)
+
+
 async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
     await lives(world)
+    await loses_a_node(world)
 
     authorizer = Authorizer(world.api.parts.nodes)
     for attempt in world.asked.attempts:
@@ -188,11 +210,18 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
         ("create", "volumeattachments", ""),
         ("delete", "volumeattachments", ""),
         ("patch", "nodes", "status"),
+        ("patch", "nodes", ""),
+        ("patch", "pods", "status"),
+        ("delete", "pods", ""),
+        ("get", "nodes", ""),
+        ("get", "leases", ""),
+        ("watch", "leases", ""),
     } <= done
 
 
 async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: World) -> None:
     await lives(world)
+    await loses_a_node(world)
     registry = CollectorRegistry()
     for collector in world.controllers.collectors():
         registry.register(collector)
@@ -210,11 +239,21 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     assert samples["volume_operation_total_seconds_count", *made] == 1
     attached = ("false", "volume_attach", "success", "kubernetes.io/csi:d.example.com")
     assert samples["storage_operation_duration_seconds_count", *attached] == 1
+    assert samples["node_collector_zone_size", ""] == 3
+    assert samples["node_collector_unhealthy_nodes_in_zone", ""] == 2
+    assert samples["node_collector_zone_health", ""] == pytest.approx(100 / 3)
+    assert samples["node_collector_evictions_total", ""] >= 1
+    assert samples["taint_eviction_controller_pod_deletions_total",] == 1
+    forced = "pod_gc_collector_force_delete_pods_total"
+    assert samples[forced, "default", "orphaned"] == 1
+    assert samples[forced, "default", "out-of-service"] == 1
     queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),
         *("ephemeral_volume", "volume_expand", "replicationmanager"),
         *("attachdetach", "attachdetach_nodes"),
+        *("node_lifecycle_controller", "noexec_taint_pod"),
+        *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
     }
 
 
@@ -239,3 +278,24 @@ async def test_a_database_that_cannot_write_for_a_while_kills_nobody(
     assert not world.running.done()
 
     await world.until(f"{CLAIMS}/books", "Bound")
+
+
+OF_VOLUMES = ("binding", "protection", "ephemeral", "expansion", "attachment", "replication")
+CHOICES = {
+    "all but those that must be named": ("*", OF_VOLUMES),
+    "one less": ("*,-replication", OF_VOLUMES[:-1]),
+    "one more": ("*,pod-gc", (*OF_VOLUMES, "pod-gc")),
+    "all": ("*,node-lifecycle,taint-eviction,pod-gc", tuple(role.CONTROLLERS)),
+    "one alone": (" attachment ", ("attachment",)),
+    "named and left out": ("binding,-binding", ()),
+}
+
+
+@pytest.mark.parametrize(("text", "chosen"), CHOICES.values(), ids=CHOICES)
+def test_which_controllers_are_chosen(text: str, chosen: tuple[str, ...]) -> None:
+    assert role.choose(text) == chosen
+
+
+def test_a_controller_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UsageError, match="no controller 'nodelifecycle'; there are binding, "):
+        role.choose("*,-nodelifecycle")

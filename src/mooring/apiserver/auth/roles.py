@@ -126,6 +126,12 @@ _POD_CONTROLLERS = (
     Rule(_CHANGE, (CORE,), ("replicationcontrollers/status",)),
 )
 
+_NODE_CONTROLLERS = (
+    Rule((*_READ, "patch"), (CORE,), ("nodes",)),  # taints
+    Rule(("patch",), (CORE,), ("nodes/status", "pods/status")),
+    Rule((*_READ, "delete"), (CORE,), ("pods",)),
+)
+
 _NAMESPACE_CONTROLLERS = (
     Rule(_READ, (CORE,), ("namespaces",)),
     Rule(("update",), (CORE,), ("namespaces/finalize",)),
@@ -177,6 +183,7 @@ CONTROLLERS = Role(
         Rule((*_READ_WRITE, _EMPTY), (COORDINATION,), ("leases",)),
         *_VOLUME_CONTROLLERS,
         *_POD_CONTROLLERS,
+        *_NODE_CONTROLLERS,
         *_NAMESPACE_CONTROLLERS,
         *_GARBAGE_COLLECTION,
     ),

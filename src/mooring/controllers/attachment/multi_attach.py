@@ -126,7 +126,10 @@ def find_wait(view: VolumeView, holder: VolumeOnNodeView) -> Wait | None:
     opening = f'Waiting for volume "{view.label}" to be detached from node "{node}"'
     if holder.pods:
         words = f"{opening}: pods still use it there, and it stays until they are gone"
-        return Wait(f"{node}: pods", words)
+        if holder.node is None or holder.node.is_ready:
+            return Wait(f"{node}: pods", words)
+        words += f"; the node is not ready: the taint {TaintKey.OUT_OF_SERVICE} says that it is off"
+        return Wait(f"{node}: pods, not ready", words)
     if not holder.is_ours:
         words = f"{opening}: somebody else attached it there, and it stays until they detach it"
         return Wait(f"{node}: somebody else", words)

@@ -93,7 +93,7 @@ TABLE = {
     "delete pods": "admin controllers node",
     "update pods": "admin",
     "create pods/binding": "admin scheduler",
-    "patch pods/status": "admin scheduler node",
+    "patch pods/status": "admin controllers scheduler node",
     # volumes and claims
     "list persistentvolumes": "admin controllers scheduler read-only",
     "create persistentvolumes": "admin controllers",
