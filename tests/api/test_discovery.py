@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.kinds.registry import builtin
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.objects import STORED
 
@@ -306,3 +307,18 @@ async def test_health(api: ApiUnderTest, path: str, answer: tuple[int, str]) -> 
 def test_every_stored_kind_is_in_this_table() -> None:
     listed = {plural for group in RESOURCES.values() for plural in group}
     assert {path.rpartition("/")[2] for path, _ in STORED.values()} <= listed
+    elsewhere = "groupsnapshot.storage.k8s.io"
+    assert {kind.plural for kind in builtin().all() if kind.group != elsewhere} == listed
+
+
+def test_every_stored_kind_has_a_document_to_test_with() -> None:
+    known = {path.rpartition("/")[2] for path, _ in STORED.values()}
+    stored = [kind for kind in builtin().all() if "list" in kind.verbs]
+    others = {kind.resource for kind in stored if kind.plural not in known}
+    groups = ("volumegroupsnapshots", "volumegroupsnapshotcontents", "volumegroupsnapshotclasses")
+    roles = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+    assert others == {
+        *("replicationcontrollers", "services"),  # see test_workloads.py
+        *(f"{plural}.groupsnapshot.storage.k8s.io" for plural in groups),
+        *(f"{plural}.rbac.authorization.k8s.io" for plural in roles),  # likewise
+    }

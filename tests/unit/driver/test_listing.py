@@ -4,17 +4,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mooring.csi.capability import ControllerCapability, NodeCapability
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver.listing import _page
 from mooring.driver.records import AccessType, Blank, VolumeRecord
 from mooring.driver.refusal import ABORTED, INVALID, NOT_FOUND
+from mooring.driver.serve import services
 from mooring.driver.settings import MIB, TOPOLOGY_KEY
+from tests.fakes.csi_state import GATES
 from tests.unit.driver.calls import NODE, Driver, a_capability, refused
 
 
 @pytest.fixture
 def driver(tmp_path: Path) -> Driver:
     return Driver(tmp_path)
+
+
+def test_what_the_driver_answers_it_announces_and_nothing_else(driver: Driver) -> None:
+    controller = driver.ControllerGetCapabilities(csi.ControllerGetCapabilitiesRequest())
+    node = driver.NodeGetCapabilities(csi.NodeGetCapabilitiesRequest())
+    announced = {
+        (kind, one.rpc.type)
+        for kind, answer in ((ControllerCapability, controller), (NodeCapability, node))
+        for one in answer.capabilities
+    }
+    answered = {
+        call for calls in services(driver.core).values() for one in calls for call in dir(one)
+    }
+    wrong = [
+        rpc
+        for rpc, gate in GATES.items()
+        if (rpc in answered) != ((type(gate), gate.value) in announced)
+    ]
+    assert wrong == []
 
 
 def a_record(number: int) -> VolumeRecord:

@@ -14,6 +14,7 @@ from mooring.plugins.config_map import ConfigMapPlugin
 from mooring.plugins.contract import Plugin
 from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
+from mooring.plugins.git_repo import NAME as GIT_REPO
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
@@ -23,6 +24,7 @@ from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.contract_suite import NewWorld, PluginContract
 from tests.unit.plugins.cuts import CutMounts
+from tests.unit.plugins.every_plugin import every_plugin
 from tests.unit.plugins.objects import (
     ALL_SOURCES,
     LABELS_FILE,
@@ -90,6 +92,18 @@ SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "projected": written(ProjectedPlugin, a_projected_use(ALL_SOURCES)),
     "secret": written(SecretPlugin, a_secret_use()),
 }
+
+
+ELSEWHERE = {GIT_REPO}  # its suite has a git of its own
+
+
+def test_every_built_in_plugin_is_held_to_the_contract(tmp_path: Path) -> None:
+    held = set(ELSEWHERE)
+    for number, subject in enumerate(SUBJECTS.values()):
+        root = tmp_path / str(number)
+        root.mkdir()
+        held.add(subject(root, CutMounts(FakeMounts())).plugin.name)
+    assert every_plugin() == held
 
 
 class TestOnPlayedMounts(PluginContract):

@@ -29,6 +29,7 @@ from mooring.plugins.registry import (
     built_in,
 )
 from tests.fakes.mounts import FakeMounts
+from tests.unit.plugins.every_plugin import every_plugin
 from tests.unit.plugins.world import a_host, a_local_use, inline
 
 EMPTY_DIR = inline(PodVolume(name="cache", empty_dir=EmptyDirSource()))
@@ -105,6 +106,11 @@ def registry(tmp_path: Path) -> Registry:
 )
 def test_a_volume_has_one_plugin(registry: Registry, use: VolumeUse, name: str) -> None:
     assert registry.find(use).name == name
+    assert registry.find_by_name(name).name == name
+
+
+@pytest.mark.parametrize("name", sorted(every_plugin()))
+def test_every_plugin_is_built_in(registry: Registry, name: str) -> None:
     assert registry.find_by_name(name).name == name
 
 

@@ -1,5 +1,10 @@
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+
 import pytest
 
+from mooring.apiserver import kinds
 from mooring.apiserver.kinds.contract import READ_WRITE, Kind
 from mooring.apiserver.kinds.registry import Group, Kinds, builtin
 from mooring.apiserver.schema.parse import load
@@ -161,6 +166,27 @@ def test_the_server_serves(
     assert found.status == status
     assert tuple(part.name for part in found.subresources) == others
     assert found.api_version == api_version
+
+
+def every_kind() -> Iterator[Kind]:
+    """In whichever module below `kinds/`."""
+    for found in pkgutil.walk_packages(kinds.__path__, f"{kinds.__name__}."):
+        module = vars(import_module(found.name))
+        yield from (value for value in module.values() if isinstance(value, Kind))
+
+
+def test_every_kind_that_there_is_is_served() -> None:
+    assert {kind.message for kind in every_kind()} == {kind.message for kind in builtin().all()}
+
+
+def test_no_other_kind_is_served() -> None:
+    paths = {f"{kind.api_version} {kind.plural}" for kind in builtin().all()}
+    others = {path.partition("/")[0] for path in paths - SERVED.keys()}
+    assert others == {
+        "authentication.k8s.io",  # reviews, see test_reviews.py
+        "authorization.k8s.io",
+        "groupsnapshot.storage.k8s.io",  # see test_storage_manners.py
+    }
 
 
 def test_all_stored_kinds_have_all_verbs_but_namespaces_go_one_by_one() -> None:

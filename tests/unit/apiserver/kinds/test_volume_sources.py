@@ -1,8 +1,11 @@
+import msgspec
 import pytest
 
 from mooring.apiserver.kinds.volume_sources import SOURCES, default_sources, validate_sources
+from mooring.apiserver.schema.parse import load
 from mooring.model.document import Doc
 from mooring.model.field_error import show
+from mooring.model.volume_source import PersistentSources
 from tests.unit.apiserver.kinds.writing import NO_LABEL, NO_SUBDOMAIN, merged
 
 SECRET = {"name": "s", "namespace": "ns"}
@@ -448,3 +451,10 @@ def test_defaults(name: str, given: Doc, then: Doc) -> None:
     spec: Doc = {name: dict(given)}
     default_sources(spec)
     assert spec == {name: then}
+
+
+def test_every_source_that_can_be_written_has_rules_and_can_be_read() -> None:
+    written = load().message("core.v1.PersistentVolumeSource").fields.keys()
+    read = {field.encode_name for field in msgspec.structs.fields(PersistentSources)}
+    assert written == SOURCES.keys()
+    assert written <= read

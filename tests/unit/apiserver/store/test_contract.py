@@ -4,16 +4,21 @@ Revisions may have gaps, and a change may reach a watch late: no test relies on 
 """
 
 import asyncio
+import pkgutil
+from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import TypedDict
 
 import pytest
 
+from mooring.apiserver import store as package
 from mooring.apiserver.store.contract import Change, Entry, Page, Put, Store
 from mooring.errors import Compacted, FutureRevision, StoreError
-from tests.fakes.clock import settle
+from tests.fakes.clock import VirtualClock, settle
 from tests.unit.apiserver.store.engines import (
     CLAIMS,
+    ENGINES,
     VOLUMES,
     Follower,
     Refusal,
@@ -36,6 +41,19 @@ def value_of(entry: Entry | None) -> bytes | None:
 
 def texts(page: Page) -> list[str]:
     return [entry.value.decode().partition(" at ")[0] for entry in page.entries]
+
+
+def test_every_engine_is_held_to_the_contract(tmp_path: Path) -> None:
+    held = {type(make(tmp_path, VirtualClock())) for make in ENGINES.values()}
+    modules = pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    things = [thing for module in modules for thing in vars(import_module(module.name)).values()]
+    members = {name for name in vars(Store) if not name.startswith("_")}
+    engines = {
+        thing
+        for thing in things
+        if isinstance(thing, type) and thing is not Store and members <= {*dir(thing)}
+    }
+    assert engines == held
 
 
 class TestWrite:

@@ -1,5 +1,7 @@
 """All rules together: where a pod goes, and what is said when it goes nowhere."""
 
+import pkgutil
+from importlib import import_module
 from itertools import permutations
 
 import pytest
@@ -7,6 +9,7 @@ from msgspec.structs import replace
 
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.scheduling import decide as package
 from mooring.scheduling.decide.contract import Change
 from mooring.scheduling.decide.schedule import RULES, decide, is_woken
 from mooring.scheduling.plan import Assignment, PodVolumes, Reservation, Trouble, Unschedulable
@@ -172,6 +175,12 @@ def test_rules_are_asked_in_upstreams_order() -> None:
         "VolumeBinding",
         "VolumeZone",
     ]
+
+
+def test_every_rule_that_there_is_is_asked() -> None:
+    modules = pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    rules = (vars(import_module(module.name)).get("RULE") for module in modules)
+    assert {rule.name for rule in rules if rule is not None} == {rule.name for rule in RULES}
 
 
 def test_a_pod_goes_where_its_volume_is() -> None:

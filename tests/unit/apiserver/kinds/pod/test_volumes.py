@@ -1,10 +1,12 @@
 from typing import Any
 
+import msgspec
 import pytest
 
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.schema.parse import load
 from mooring.model.document import Doc
+from mooring.model.pod_volume import PodVolume
 from tests.unit.apiserver.kinds.pods import a_pod, complaints
 from tests.unit.apiserver.kinds.writing import (
     NO_LABEL,
@@ -261,6 +263,11 @@ def test_a_volume_that_is_refused_cannot_be_mounted() -> None:
 @pytest.mark.parametrize("name", load().message("core.v1.VolumeSource").fields)
 def test_every_source_that_can_be_written_has_rules(name: str) -> None:
     assert not any("must specify a volume type" in text for text in of(volume(**{name: {}})))
+
+
+def test_every_source_that_can_be_written_can_be_read() -> None:
+    known = {field.encode_name for field in msgspec.structs.fields(PodVolume)}
+    assert load().message("core.v1.VolumeSource").fields.keys() <= known
 
 
 @pytest.mark.parametrize("name", load().message("core.v1.VolumeProjection").fields)
