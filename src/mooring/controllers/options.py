@@ -12,7 +12,7 @@ from mooring.plugins.contract import Deleter, Provisioner
 
 
 class HostPath(Provisioner, Deleter, Protocol):
-    """Who makes and deletes hostPath volumes."""
+    """The provisioner and deleter of hostPath volumes."""
 
 
 class Recycling(msgspec.Struct, frozen=True):
