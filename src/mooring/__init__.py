@@ -5,8 +5,8 @@ Start at `mooring.stack` for how the parts are put together, at `docs/architectu
 
 import os
 
-# Before anything imports gRPC: with its fork support, a child of the event loop now and then dies
-# of gRPC's handlers before it becomes the program it was to be. We fork only to exec.
+# Set before anything imports gRPC: its fork handlers now and then kill a child process between
+# fork and exec. Mooring forks only to exec, so it does not need them.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 __version__ = "0.1.0"

@@ -11,11 +11,11 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The wall clock, in UTC; for what people read."""
+        """The wall clock, in UTC; for timestamps."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never go back; for arithmetic."""
+        """Seconds that never go back; for durations and deadlines."""
         ...
 
     async def sleep(self, seconds: float) -> None:

@@ -4,36 +4,37 @@ MooringError
 ├── UsageError            a command cannot run as asked; one line that names the remedy
 ├── ApiError              the API server refused; carries what its Status says
 │   ├── BadRequest        400  the request itself cannot be understood
-│   ├── Unauthorized      401  who are you?
-│   ├── Forbidden         403  known, but not allowed
-│   ├── NotFound          404  already gone, often the wished end
+│   ├── Unauthorized      401  no valid credentials
+│   ├── Forbidden         403  the user is known, and not allowed
+│   ├── NotFound          404  after a deletion this is success
 │   ├── MethodNotAllowed  405
 │   ├── NotAcceptable     406
-│   ├── Conflict          409  someone wrote first: read again, decide again
+│   ├── Conflict          409  another client wrote first: read again, decide again
 │   ├── AlreadyExists     409
 │   ├── Expired           410  the watch or page fell behind: list again
 │   ├── TooLarge          413
 │   ├── UnsupportedMedia  415
-│   ├── Invalid           422  retrying cannot help: tell the user
+│   ├── Invalid           422  retrying cannot help: report it to the user
 │   ├── TooManyRequests   429
-│   ├── ServerError       500  the request makes no sense to the server
+│   ├── ServerError       500  a failure without a reason, as upstream answers some requests
 │   │   └── InternalError      a bug, or the database refused
-│   ├── Unavailable       503  what would have to answer cannot, for now
+│   ├── Unavailable       503  the server, or the kubelet behind it, cannot answer for now
 │   └── ServerTimeout     504  try again after `retry_after` seconds
 ├── ConnectionLost        the API server cannot be reached, or the stream broke: try again
-├── Unreadable            the API server has an object that its kind does not allow: not absent
+├── Unreadable            the object exists, but cannot be decoded as its kind: not absent
 ├── StoreError            the database refused
 │   ├── Compacted         that revision is gone
 │   ├── FutureRevision    that revision has not happened yet
 │   ├── DiskFull          there is no room for a write; reads go on
-│   ├── Removed           its files were taken away while it was in use
+│   ├── Removed           its files were deleted while it was in use
 │   └── Damaged           the database cannot be trusted; nothing was changed
-└── HostError             the operating system refused, and nothing goes on behind the caller's back
+└── HostError             the operating system refused, and no call is still running
+    ├── StillRunning      a call was given up and may still take effect: the outcome is uncertain
     ├── KernelRefused     a system call was refused; carries the errno
-    ├── CommandFailed     a program ended badly; carries argv, exit code and output, no secrets
+    ├── CommandFailed     a program failed; carries argv, exit code and output, without secrets
     │   └── TimedOut      it was stopped for taking too long
-    ├── WrongFilesystem   the device holds other data than what was asked for; it was left alone
-    └── Unformatted       the device is empty, and may not be written to
+    ├── WrongFilesystem   the device holds other data than the requested file system; left alone
+    └── Unformatted       the device is empty, and mounted read-only, so it cannot be formatted
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,18 +43,18 @@ from typing import Any, ClassVar
 
 
 class MooringError(Exception):
-    """The root of all that Mooring raises on purpose."""
+    """The base class of every error that Mooring raises on purpose."""
 
 
 class UsageError(MooringError):
     """A command cannot run as asked; the text is one line and names the remedy."""
 
 
-MOST_TOLD = 128 * 1024  # characters of a text in an answer: many repeat what the client has sent
+MOST_TOLD = 128 * 1024  # characters of one text in a Status: many repeat what the client has sent
 
 
 def _beginning(told: Any) -> Any:
-    """The same with no text longer than that."""
+    """`told` with every text in it cut to `MOST_TOLD`."""
     if isinstance(told, str):
         return told if len(told) <= MOST_TOLD else f"{told[:MOST_TOLD]}..."
     if isinstance(told, Mapping):
@@ -80,8 +81,8 @@ class ApiError(MooringError):
         super().__init__(message)
         self.message = message
         self.details: dict[str, Any] = dict(details or {})
-        self._tells_details = details is not None  # even when there is nothing in them
-        self.warnings: tuple[str, ...] = ()  # what the client is told beside the refusal
+        self._tells_details = details is not None  # empty details are sent too
+        self.warnings: tuple[str, ...] = ()  # sent to the client as Warning headers
         if causes:
             self.details["causes"] = list(causes)
         self.retry_after = retry_after
@@ -89,7 +90,7 @@ class ApiError(MooringError):
             self.details["retryAfterSeconds"] = retry_after
 
     def status(self) -> dict[str, Any]:
-        """The `Status` document that tells a client of this refusal."""
+        """The `Status` document that the client gets for this refusal."""
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -158,7 +159,7 @@ class TooManyRequests(ApiError):
 
 
 class ServerError(ApiError):
-    code = 500  # without a reason: upstream gives none to what it did not foresee
+    code = 500  # without a reason: upstream gives none to an error it did not foresee
 
 
 class InternalError(ServerError):
@@ -174,13 +175,13 @@ class ServerTimeout(ApiError):
 
 
 class ConnectionLost(MooringError):
-    """The API server cannot be reached, or a stream broke. What was asked may have happened."""
+    """The API server cannot be reached, or a stream broke. The request may have taken effect."""
 
 
 class Unreadable(MooringError):
-    """The API server has the object, and holds of it what its kind does not allow.
+    """The API server has the object, but it cannot be decoded as its kind.
 
-    So nobody here knows what it says; but whoever asked must not take it for absent.
+    The caller must not treat the object as absent.
     """
 
 
@@ -189,7 +190,7 @@ class StoreError(MooringError):
 
 
 class Compacted(StoreError):
-    """The revision asked for is older than what is retained."""
+    """The requested revision is older than the oldest one that is kept."""
 
     def __init__(self, asked: int, oldest: int) -> None:
         super().__init__(f"too old resource version: {asked} ({oldest})")
@@ -198,7 +199,7 @@ class Compacted(StoreError):
 
 
 class FutureRevision(StoreError):
-    """The revision asked for has not happened yet."""
+    """The requested revision does not exist yet."""
 
     def __init__(self, asked: int, current: int) -> None:
         super().__init__(f"Too large resource version: {asked}, current: {current}")
@@ -217,7 +218,7 @@ class DiskFull(StoreError):
 
 
 class Removed(StoreError):
-    """Somebody took the files of the database away; what is in memory can be read, until the end.
+    """The files of the database were deleted; objects in memory can be read until the process ends.
 
     The text is the same for every write.
     """
@@ -234,22 +235,19 @@ class Damaged(StoreError):
 
 
 class HostError(MooringError):
-    """The operating system refused; nothing goes on behind the caller's back.
-
-    But for `StillRunning`, which says the contrary.
-    """
+    """The operating system refused, and no call is still running (except for `StillRunning`)."""
 
 
 class StillRunning(HostError):
-    """A call to the operating system has not returned in its time, and was given up.
+    """A call to the operating system has not returned in time, and was given up.
 
-    What it was to do may have happened, or happen yet: the outcome is uncertain. The text is the
-    same however often it is told, so that events about it become one.
+    It may have taken effect, or do so later: the outcome is uncertain. The text is the same at
+    every repetition, so that events about it are counted as one.
     """
 
 
 class KernelRefused(HostError):
-    """A system call was refused; `errno` says why, the text says it to people."""
+    """A system call was refused; `errno` says why for code, the text for people."""
 
     def __init__(self, message: str, errno: int) -> None:
         super().__init__(message)
@@ -257,7 +255,7 @@ class KernelRefused(HostError):
 
 
 class CommandFailed(HostError):
-    """A program ended badly. `argv` and `output` are free of secrets."""
+    """A program failed. `argv` and `output` are free of secrets."""
 
     def __init__(self, message: str, *, argv: Sequence[str], code: int, output: str) -> None:
         super().__init__(message)
@@ -267,12 +265,12 @@ class CommandFailed(HostError):
 
 
 class TimedOut(CommandFailed):
-    """A program took longer than it may, and was stopped."""
+    """A program exceeded its time limit, and was killed."""
 
 
 class WrongFilesystem(HostError):
-    """The device holds other data than what was asked for; it was left alone."""
+    """The device holds other data than the requested file system; it was left alone."""
 
 
 class Unformatted(HostError):
-    """The device is empty, and may not be written to."""
+    """The device is empty, and the mount is read-only, so it cannot be formatted."""

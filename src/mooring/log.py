@@ -63,7 +63,7 @@ class _Line(logging.Formatter):
 
 
 def _quote(value: object) -> str:
-    """A value that neither ends its line, nor changes how the terminal shows it, nor is endless."""
+    """`value` on one line, without control characters, cut to `MOST_SHOWN`."""
     text = str(value)
     if len(text) > MOST_SHOWN:
         text = text[:MOST_SHOWN] + "..."

@@ -1,7 +1,7 @@
-"""Running somebody else's program: in bounded time, with bounded output, in a group of its own.
+"""Running another program: in bounded time, with bounded output, in a process group of its own.
 
-Waiting ends with the program, not with its output: a child that it leaves behind may hold the
-output open for ever. Needs `pidfd_open`, so Linux 5.3.
+Waiting ends when the program ends, not when its output is closed: a child that it leaves behind
+may hold the output open for ever. Needs `pidfd_open`, so Linux 5.3.
 """
 
 import asyncio
@@ -18,39 +18,39 @@ from typing import IO
 
 import msgspec
 
-# A child has copies of all our descriptors until it has become the program: who must know that
-# nobody has one any more (a claimed device) takes this.
+# A child process has copies of all our descriptors until its exec. Code that must know that no
+# copy of a descriptor is open (of a claimed device) takes this lock.
 STARTING = threading.Lock()
-GIVE_UP_SECONDS = 5.0  # how long a killed program may take to end before it is left to itself
+GIVE_UP_SECONDS = 5.0  # how long to wait for a killed program before it is abandoned
 _CHUNK = 65536
 
 
 class Program(msgspec.Struct, frozen=True):
-    """What to run, and what it may cost."""
+    """A program to run, and its limits."""
 
     argv: Sequence[str]
-    keep: int  # bytes of each stream that are kept; the end, since there programs complain
-    seconds: float | None = None  # then it is killed
-    most: int | None = None  # bytes of output after which it is killed
-    env: Mapping[str, str] | None = None  # None: ours
+    keep: int  # bytes kept of each stream: the last ones, since errors are printed last
+    seconds: float | None = None  # time after which it is killed; None: no limit
+    most: int | None = None  # bytes of output after which it is killed; None: no limit
+    env: Mapping[str, str] | None = None  # None: the environment of this process
     cwd: Path | None = None
-    is_apart: bool = False  # complaints come as `complaints`, not among the output
-    may_leave_children: bool = False  # they outlive it; else its whole group ends with it
-    is_awaited: bool = False  # however long it takes to end when it was killed
+    is_apart: bool = False  # standard error is kept in `complaints`, not mixed into `output`
+    may_leave_children: bool = False  # False: its whole process group is killed when it ends
+    is_awaited: bool = False  # after a kill, wait for its end without a limit
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How it went. `code` is negative for a signal, None if it has not even ended when killed."""
+    """How a program ended. `code` is negative for a signal, None if it survived being killed."""
 
     code: int | None
     output: bytes
     complaints: bytes = b""
-    is_late: bool = False  # it was killed for its time
+    is_late: bool = False  # it was killed at its time limit
     is_cut: bool = False  # output is missing
 
 
 class Stop:
-    """Has another thread end a program before its time. Used once; close it when all is over."""
+    """Lets another thread kill a running program. For one `run`; close it afterwards."""
 
     def __init__(self) -> None:
         self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -63,7 +63,7 @@ class Stop:
 
 
 class _Stream:
-    """The end of what comes out of one pipe."""
+    """The last bytes read from one pipe."""
 
     def __init__(self, pipe: IO[bytes], keep: int) -> None:
         self._pipe = pipe
@@ -78,7 +78,7 @@ class _Stream:
         return self.count > self._keep
 
     def read_some(self) -> int | None:
-        """How many bytes came: 0 when nobody can write any more, None when there are none now."""
+        """The number of bytes read: 0 when all writers have closed the pipe, None if none now."""
         try:
             chunk = os.read(self.fd, _CHUNK)
         except BlockingIOError:
@@ -86,7 +86,7 @@ class _Stream:
         self.count += len(chunk)
         self.kept += chunk
         if len(self.kept) > 2 * self._keep:
-            del self.kept[: -(self._keep + 1)]  # one too many, to show that something is missing
+            del self.kept[: -(self._keep + 1)]  # one byte more than kept, so that `is_cut` is known
         return len(chunk)
 
     def close(self) -> None:
@@ -94,10 +94,10 @@ class _Stream:
 
 
 def run(program: Program, stop: Stop | None = None) -> Ended:
-    """Run it to its end, whatever its exit code; killed, its group is killed with it.
+    """Run the program to its end, whatever its exit code; a kill goes to its process group.
 
-    After: no pipe to it is open, and it has ended, unless it did not even when killed (then
-    `code` is None, and it is left to itself). Raises: OSError, ValueError when it cannot start.
+    After: no pipe to it is open, and it has ended. If it survived being killed, `code` is None,
+    and it is abandoned. Raises: OSError, ValueError when it cannot start.
     """
     process = _start(program)
     pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
@@ -114,9 +114,9 @@ def run(program: Program, stop: Stop | None = None) -> Ended:
 
 
 async def run_async(program: Program) -> Ended:
-    """`run`, on a thread of its own. Cancelled, it ends the program first.
+    """`run` in a new thread. When cancelled, it kills the program first.
 
-    A thread that does not even come back from a killed program is written off.
+    If the program survives being killed, its thread is abandoned.
     """
     loop = asyncio.get_running_loop()
     result: asyncio.Future[Ended] = loop.create_future()
@@ -126,11 +126,11 @@ async def run_async(program: Program) -> Ended:
         ended: Ended | BaseException
         try:
             ended = run(program, stop)
-        except BaseException as error:  # noqa: BLE001  not handled: passed on to who waits
+        except BaseException as error:  # noqa: BLE001  not handled: passed on to the caller
             ended = error
         finally:
             stop.close()
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: no caller waits any more
             loop.call_soon_threadsafe(_settle, result, ended)
 
     threading.Thread(target=work, name="program", daemon=True).start()
@@ -154,14 +154,14 @@ def _settle(result: "asyncio.Future[Ended]", ended: Ended | BaseException) -> No
         return
     if isinstance(ended, BaseException):
         result.set_exception(ended)
-        result.exception()  # looked at, even if who asked has gone
+        result.exception()  # retrieved, even if the caller was cancelled
     else:
         result.set_result(ended)
 
 
 def _start(program: Program) -> subprocess.Popen[bytes]:
     with STARTING:
-        return subprocess.Popen(  # noqa: S603  a list of words, no shell
+        return subprocess.Popen(  # noqa: S603  a list of arguments, no shell
             program.argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -173,7 +173,7 @@ def _start(program: Program) -> subprocess.Popen[bytes]:
 
 
 def _attend(pid: int, streams: list[_Stream], program: Program, stop: Stop | None) -> bool:
-    """Read until the program has ended or may not go on; returns whether its time is over."""
+    """Read until the program has ended or hits a limit; returns whether that was its time."""
     until = None if program.seconds is None else time.monotonic() + program.seconds
     ended = os.pidfd_open(pid)
     with selectors.DefaultSelector() as selector:
@@ -201,7 +201,7 @@ def _attend(pid: int, streams: list[_Stream], program: Program, stop: Stop | Non
 
 
 def _read_rest(streams: list[_Stream], program: Program) -> None:
-    """What was written between the last look and the end; whoever still writes is not read."""
+    """Read what was written before the program ended; later output of its children is not read."""
     for stream in streams:
         left = max(program.keep, _CHUNK)
         while left > 0 and (count := stream.read_some()):
@@ -213,7 +213,7 @@ def _is_over(output: _Stream, program: Program) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes], program: Program) -> int | None:
-    """Leave no child behind. It is killed before it is reaped: till then its id is its own."""
+    """Kill the group, then reap the program: until it is reaped, no other process has its id."""
     ended = os.pidfd_open(process.pid)
     try:
         with selectors.DefaultSelector() as selector:

@@ -5,9 +5,9 @@ knows only those below it, which `.importlinter` holds:
 
 server      the parts put together; `running` is an API server on a directory
 http        sockets, TLS, HTTP/1.1; knows nothing of Kubernetes
-api         a request from end to end: who asks, may they, which verb; the same in-process
+api         a request from end to end: authentication, authorization, verb; also in-process
 lifecycle   the server's own controllers: garbage collection, namespaces, expiry of events
-node_proxy  log, exec, attach and port-forward, handed on to the pod's node
+node_proxy  log, exec, attach and port-forward, proxied to the pod's kubelet
 openapi     the API described to clients
 verbs       one verb per file: get list watch create update patch delete ...
 admission   one admission rule per file        patching  json, merge, strategic, apply

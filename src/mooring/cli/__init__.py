@@ -43,7 +43,7 @@ app.command("version")(version.version)
 
 
 def main() -> None:
-    """Run a command; what Mooring raises on purpose becomes one line and exit code 1."""
+    """Run a command; a `MooringError` becomes one line and exit code 1."""
     failed = False
     try:
         app()
@@ -51,7 +51,7 @@ def main() -> None:
         for error in _flat(errors):
             sys.stderr.write(f"mooring: {error}\n")
         failed = True
-    if failed:  # not in the block: Python before 3.11.4 puts what is raised there into a group
+    if failed:  # not inside `except*`, which would wrap the SystemExit before Python 3.11.4
         sys.exit(1)
 
 

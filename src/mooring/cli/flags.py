@@ -93,7 +93,7 @@ LogLevel = Annotated[Level, typer.Option(help="How much to tell.", case_sensitiv
 
 
 def sysctls_of(listed: str) -> tuple[str, ...]:
-    """What stands between the commas. Raises: UsageError for what no pod can have to itself."""
+    """Split at commas. Raises: UsageError for a sysctl that is not namespaced."""
     words = tuple(word for part in listed.split(",") if (word := part.strip()))
     if words:
         from mooring.node.admission.sysctls import allowed

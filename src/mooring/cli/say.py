@@ -1,4 +1,4 @@
-"""The few lines that a role in the foreground says about itself."""
+"""The lines that a role in the foreground prints."""
 
 from contextlib import suppress
 
@@ -6,6 +6,6 @@ import typer
 
 
 def say(line: str) -> None:
-    """On standard output. Where that is full or closed the role goes on without a word."""
+    """Print on standard output. If that is full or closed, the role goes on silently."""
     with suppress(OSError):
         typer.echo(line)

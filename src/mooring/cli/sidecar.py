@@ -1,4 +1,4 @@
-"""`mooring sidecar`: what stands between a CSI driver and a Kubernetes API server."""
+"""`mooring sidecar`: the sidecars between a CSI driver and a Kubernetes API server."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`mooring version`: what runs here."""
+"""`mooring version`: the versions of Mooring, its Kubernetes API and Python."""
 
 import platform
 

@@ -1,6 +1,6 @@
 """The typed API client: one contract, two transports. May import `model` and below.
 
-`contract.py` is what controllers see. `local.py` speaks to a server in this process, `http.py` to
-any Kubernetes API server; controllers cannot tell which. `connect.py` makes the latter, from what
-`kubeconfig.py` finds.
+Controllers use the protocol in `contract.py`. `local.py` implements it for an API server in this
+process, `http.py` for any Kubernetes API server. `connect.py` builds the latter from a kubeconfig
+(`kubeconfig.py`).
 """

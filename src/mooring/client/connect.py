@@ -15,12 +15,12 @@ from mooring.client.http import USER_AGENT, HttpClient
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import Clock
 
-QUIET = 30  # seconds without a word before the other side is asked whether it still lives
+QUIET = 30  # seconds without traffic before the first TCP keepalive probe
 ASK_EVERY, MOST_ASKS = 10, 3
 
 
 def kept_alive(address: tuple[Any, ...]) -> socket.socket:
-    """A socket by which the system notices when the server is gone without a word."""
+    """A socket with TCP keepalive, which notices a server that vanished without closing it."""
     family, kind, protocol, *_ = address
     made = socket.socket(family, kind, protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -33,10 +33,10 @@ def kept_alive(address: tuple[Any, ...]) -> socket.socket:
 
 @asynccontextmanager
 async def connect(path: Path | None, clock: Clock) -> AsyncIterator[HttpClient]:
-    """A client for the server that the kubeconfig at `path` is about; without a path, the one that
-    the environment of this process names.
+    """A client for the server of the kubeconfig at `path`; without a path, of the kubeconfig or
+    service account found in this process's environment.
 
-    Connections are made when they are needed, and closed at the end. Raises: UsageError.
+    Connections are opened when needed, and closed at the end. Raises: UsageError.
     """
     async with connect_to(find_endpoint(path, Surroundings(os.environ, clock)), clock) as client:
         yield client
@@ -44,10 +44,10 @@ async def connect(path: Path | None, clock: Clock) -> AsyncIterator[HttpClient]:
 
 @asynccontextmanager
 async def connect_to(endpoint: Endpoint, clock: Clock) -> AsyncIterator[HttpClient]:
-    """Raises: UsageError when there are no credentials to show."""
-    # A watch keeps its connection: they must not run out.
+    """Raises: UsageError when there are no credentials."""
+    # No limit on connections: every watch keeps one.
     connector = aiohttp.TCPConnector(limit=0, socket_factory=kept_alive)
-    # Lists are large and servers near: compressing them costs more than sending them.
+    # No compression: lists are large and servers near, so it costs more than it saves.
     headers = {
         "User-Agent": USER_AGENT,
         "Accept": "application/json",

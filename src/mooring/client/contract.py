@@ -1,8 +1,9 @@
-"""What a controller may ask of an API server, whichever transport is behind it.
+"""The client protocol that controllers use, whichever transport is behind it.
 
 Reads are typed: documents are decoded into the frozen Structs of `mooring.model`. Writes are
-patches that carry the resourceVersion of what was seen, so an unknown field is never erased and a
-lost race is a Conflict, never a lost update. Refusals are the `ApiError`s of `mooring.errors`.
+patches that carry the resourceVersion of the object that was read, so an unknown field is never
+erased and a lost race is a Conflict, never a lost update. Refusals are the `ApiError`s of
+`mooring.errors`.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -21,7 +22,7 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """Which objects of a kind; by default all of them."""
+    """Which objects of a kind to list or watch; by default all of them."""
 
     namespace: str = ""
     labels: str = ""  # a label selector
@@ -32,18 +33,18 @@ EVERYTHING = Scope()
 
 
 class Part(Enum):
-    """What of an object a write is about."""
+    """The object itself, or the subresource that a write is about."""
 
     MAIN = ""
     STATUS = "status"
 
 
 class Action(Enum):
-    """What can be done to an object by posting to a part of it."""
+    """The subresources that are written by POST."""
 
     BINDING = "binding"  # pods: put it on a node
     EVICTION = "eviction"  # pods: delete it, unless that would disrupt its application
-    TOKEN = "token"  # noqa: S105  service accounts: the name of a path, no secret
+    TOKEN = "token"  # noqa: S105  service accounts: a path element, no secret
 
 
 _POSTED = {
@@ -54,7 +55,7 @@ _POSTED = {
 
 
 def posted(key: Key, action: Action, doc: Doc) -> Doc:
-    """What is sent for an action: `doc`, with its kind, and whom it is about."""
+    """The body of an action: `doc`, with its kind and the object's name filled in."""
     kind, api_version = _POSTED[action]
     metadata = {"name": key.name, "namespace": key.namespace, **doc.get("metadata", {})}
     return {**doc, "kind": kind, "apiVersion": api_version, "metadata": metadata}
@@ -65,17 +66,17 @@ class ChangeType(StrEnum):
     MODIFIED = "MODIFIED"
     DELETED = "DELETED"
     BOOKMARK = "BOOKMARK"  # nothing changed up to the object's resourceVersion, its only field
-    UNREADABLE = "UNREADABLE"  # no server's word: it was written, as its kind does not allow
+    UNREADABLE = "UNREADABLE"  # not on the wire: the object cannot be decoded as its kind
 
 
 class Change(msgspec.Struct, Generic[T], frozen=True):
     type: ChangeType
-    object: T  # of a bookmark, and of one that is unreadable, nothing but the metadata
-    why: str = ""  # it is unreadable
+    object: T  # only its metadata for BOOKMARK and UNREADABLE
+    why: str = ""  # the decoding error, for UNREADABLE
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """An object of a list that is not as its kind allows."""
+    """An object of a list that cannot be decoded as its kind."""
 
     key: Key
     why: str
@@ -88,7 +89,7 @@ class Listing(msgspec.Struct, Generic[T], frozen=True):
 
     @property
     def items(self) -> Sequence[T]:
-        """All of them, for who concludes something from what is not there. Raises: Unreadable."""
+        """All objects, for a caller that treats a missing one as absent. Raises: Unreadable."""
         if self.unread:
             raise Unreadable(self.unread[0].why)
         return self.readable
@@ -104,49 +105,49 @@ class Client(Protocol):
     def watch(
         self, kind: type[T], version: str, scope: Scope = EVERYTHING
     ) -> AbstractAsyncContextManager[AsyncIterator[Change[T]]]:
-        """Every change behind `version`, in order, until the server ends the stream.
+        """Every change after `version`, in order, until the server ends the stream.
 
         Raises, on entering or while iterating: Expired (list again), ApiError, ConnectionLost.
         """
         ...
 
     async def create(self, kind: type[T], doc: Doc) -> T:
-        """`doc` has at least metadata.name or generateName, and its namespace if it has one.
+        """Create the object; `doc` has metadata.name or generateName, and the namespace if any.
 
         Raises: AlreadyExists, Invalid, Forbidden...
         """
         ...
 
     async def patch(self, seen: T, change: Doc, part: Part = Part.MAIN) -> T:
-        """Merge `change` (RFC 7386: null removes) into the object, if it is still as `seen`.
+        """Merge `change` (RFC 7386: null removes) into the object, if it is unchanged since `seen`.
 
-        Raises: Conflict when somebody wrote meanwhile, NotFound when it is gone.
+        Raises: Conflict when it was written meanwhile, NotFound when it is gone.
         """
         ...
 
     async def patch_both(self, seen: T, main: Doc, status: Doc) -> T:
-        """Patch the object and its status, if it is still as `seen`; either may be empty.
+        """Patch the object and its status, if it is unchanged since `seen`; either may be empty.
 
-        `status` is what goes below the field of that name.
+        `status` is the content of the field of that name.
         In this process that is one write and one revision. Over HTTP it is two, main first: a crash
-        in between leaves a status that says less than the object does, never more.
+        in between leaves a status that is behind the object, never ahead of it.
         Raises: as `patch`.
         """
         ...
 
     async def post(self, kind: type[T], key: Key, action: Action, doc: Doc) -> Doc:
-        """Ask for an action on an object; the answer is the document that the server made of it.
+        """POST to a subresource of an object; returns the document that the server answers with.
 
         `doc` is a Binding, an Eviction or a TokenRequest; its kind and its name are filled in. With
-        metadata.uid it means that very object and no other of its name.
+        metadata.uid it applies only to the object with that uid.
         Raises: Conflict when the object does not allow it now, NotFound when it is gone, or when
-        its kind knows no such action.
+        its kind has no such subresource.
         """
         ...
 
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
-        """Delete the object, if it is still the one that was seen (same uid).
+        """Delete the object, if it still has the uid of `seen`.
 
-        Raises: Conflict when another has its name now, NotFound when it is gone.
+        Raises: Conflict when another object has its name now, NotFound when it is gone.
         """
         ...

@@ -1,7 +1,7 @@
-"""What proves to a server who is asking, and where it comes from.
+"""The client's credentials (token, client certificate), and where they come from.
 
-Proofs change while a process runs: tokens are rotated on the disk, certificates are renewed. So a
-request asks its source each time, and tells it when the server did not accept what it gave.
+Credentials change while a process runs: tokens are rotated on the disk, certificates are renewed.
+So every request asks its `Source` for a `Proof`, and reports a refused one to it.
 """
 
 from pathlib import Path
@@ -28,22 +28,22 @@ class Proof(msgspec.Struct, frozen=True):
 
 class Source(Protocol):
     async def proof(self) -> Proof:
-        """What to show now. Raises: UsageError."""
+        """The credentials to send now. Raises: UsageError."""
         ...
 
     def has_better(self, refused: Proof) -> bool:
-        """The server refused this proof: is there, or might there be, another one to try?"""
+        """Whether, after the server refused this proof, another one may be tried."""
         ...
 
 
 class Text(Protocol):
-    """A part of a proof, wherever it is kept."""
+    """A token, certificate or key, wherever it is stored."""
 
     def read(self) -> bytes: ...
 
 
 class Given:
-    """A text that was there from the start."""
+    """A text that was in the kubeconfig itself."""
 
     def __init__(self, value: SecretValue) -> None:
         self._value = value
@@ -62,7 +62,7 @@ class InFile:
         self._content: SecretValue | None = None
 
     def read(self) -> bytes:
-        """What is in the file; when that fails, what was last. Raises: UsageError."""
+        """The file's content; if reading fails, the last one read. Raises: UsageError."""
         try:
             found = self._path.stat()
             look = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
@@ -85,7 +85,7 @@ class InFile:
 
 
 class Held:
-    """Proofs made of texts that somebody else keeps up to date."""
+    """Proofs from texts that are renewed outside of this process."""
 
     def __init__(
         self, token: Text | None = None, certificate: Text | None = None, key: Text | None = None

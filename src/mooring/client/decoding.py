@@ -1,4 +1,4 @@
-"""From the JSON of objects to their Structs: one reader per kind, made once."""
+"""Decoding the JSON of objects into their Structs: one reader per kind, made once."""
 
 from collections.abc import Iterable
 from typing import Any, Generic, cast
@@ -11,7 +11,7 @@ from mooring.model.meta import ApiObject
 from mooring.model.wire import Wire, json_decoder
 
 UNREADABLE = (ValueError, RecursionError)
-"""What decoding JSON can raise: msgspec's own errors, and text that is not Unicode among them."""
+"""What decoding JSON can raise: msgspec's own errors, and those of invalid Unicode."""
 MOST_DIGITS = 40  # of a resource version
 
 
@@ -47,15 +47,15 @@ class Reader(Generic[T]):
         self._decode_page = json_decoder(Page[kind]).decode  # type: ignore[valid-type]  # made at run time
 
     def read(self, data: bytes | msgspec.Raw) -> T:
-        """Raises: ServerError when the server holds what its kind does not allow."""
+        """Raises: ServerError when the object cannot be decoded as its kind."""
         try:
             return self._named(self._decode(data))
         except UNREADABLE as error:
             raise self._unreadable(data, error) from error
 
     def read_bookmark(self, data: bytes | msgspec.Raw) -> T:
-        """Only its metadata: servers fill the rest with whatever an empty object of theirs holds,
-        such as `"containers": null`. Raises: ServerError.
+        """Decode only the metadata: servers send an empty object as the rest, which may not be
+        valid (`"containers": null`). Raises: ServerError.
         """
         try:
             return self._named(cast(T, _ANY.decode(data)))
@@ -74,8 +74,10 @@ class Reader(Generic[T]):
         return page
 
     def read_all(self, stored: Iterable[bytes | msgspec.Raw]) -> tuple[list[T], list[Unread]]:
-        """One that cannot be read does not hide the others. Raises: ServerError when nobody can
-        say which one that is."""
+        """Decode all objects; those that cannot be decoded are returned as `Unread`.
+
+        Raises: ServerError for an object without readable metadata.
+        """
         items: list[T] = []
         unread: list[Unread] = []
         for data in stored:
@@ -86,17 +88,17 @@ class Reader(Generic[T]):
         return items, unread
 
     def read_change(self, type: ChangeType, data: bytes | msgspec.Raw) -> Change[T]:
-        """Raises: ServerError when nobody can say which object it is about."""
+        """Decode an object that changed. Raises: ServerError when its metadata is unreadable."""
         try:
             return Change(type, self.read(data))
         except ServerError as error:
             known = self.read_bookmark(data)
             if type is ChangeType.DELETED:
-                return Change(type, known)  # gone, whatever it said
+                return Change(type, known)  # deleted: its content does not matter
             return Change(ChangeType.UNREADABLE, known, str(error))
 
     def _read_rest(self, data: bytes, error: Exception) -> Page[T]:
-        """All of the page that can be read; it cannot be read as a whole."""
+        """Decode a page object by object, after decoding it as a whole has failed."""
         try:
             page = _RAW_PAGE.decode(data)
             check_version(page.metadata.resource_version)
@@ -108,9 +110,9 @@ class Reader(Generic[T]):
         return Page(page.metadata, items, tuple(unread))
 
     def _named(self, found: T) -> T:
-        if version := found.metadata.resource_version:  # which an answer to a question lacks
+        if version := found.metadata.resource_version:  # reviews have none
             check_version(version)
-        # Nobody has seen this object yet, so it is not too late to finish it.
+        # The object is not shared yet, so the frozen Struct may still be completed.
         msgspec.structs.force_setattr(found, "kind", self._kind)
         msgspec.structs.force_setattr(found, "api_version", self._api_version)
         return found
@@ -124,7 +126,7 @@ class Reader(Generic[T]):
 
 
 def check_version(version: str) -> None:
-    """Versions are compared. Raises: ValueError for one that is no whole number."""
+    """Versions are compared as numbers. Raises: ValueError for any other text."""
     if not (version.isdecimal() and version.isascii() and len(version) <= MOST_DIGITS):
         raise ValueError("its resourceVersion is not a whole number")
 

@@ -1,4 +1,4 @@
-"""Where an API server is, how to trust it, and who asks."""
+"""An API server's address, its TLS trust and the client's credentials."""
 
 from urllib.parse import urlsplit
 
@@ -12,9 +12,9 @@ SCHEMES = ("http", "https")
 
 
 def find_address(url: str) -> str | None:
-    """A URL that can be asked, without a slash at the end; None for what is none."""
+    """The URL without a slash at the end; None when it is not a usable http(s) URL."""
     if not url.isprintable() or " " in url:
-        return None  # parsers drop such characters, each its own
+        return None  # URL parsers drop such characters, and differ in which
     try:
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES or not parts.hostname or parts.port == 0:
@@ -22,7 +22,7 @@ def find_address(url: str) -> str | None:
         address = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         parts.hostname.encode("idna" if parts.hostname.isascii() else "utf-8")
         yarl.URL(address, encoded=True)
-    except ValueError:  # no host, a port that is none, text that no name can be made of
+    except ValueError:  # no host, an invalid port, an invalid name
         return None
     return address
 
@@ -32,4 +32,4 @@ class Endpoint(msgspec.Struct, frozen=True):
     trust: Trust = Trust()
     source: Source = NOBODY
     proxy: str = ""  # URL; empty: none
-    namespace: str = "default"  # for what its user says no namespace of
+    namespace: str = "default"  # for commands without an explicit namespace

@@ -1,7 +1,7 @@
-"""Credentials from a program: plugins of client.authentication.k8s.io, v1 and v1beta1.
+"""Credentials from a program: exec plugins of client.authentication.k8s.io, v1 and v1beta1.
 
 The program prints an `ExecCredential` with a token, a client certificate and key, or both. It is
-run when there is nothing yet, when what it gave has expired, and when the server refuses it.
+run for the first request, when its credential has expired, and when the server refuses it.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
 EXEC_INFO = "KUBERNETES_EXEC_INFO"
 LONGEST_RUN = 60.0  # seconds
 MOST_PRINTED = 1 << 20  # bytes; a credential is a few thousand
-MOST_SHOWN = 200  # characters of what a failed plugin said
+MOST_SHOWN = 200  # characters of a failed plugin's error output
 
 _NEVER, _IF_AVAILABLE, _ALWAYS = "Never", "IfAvailable", "Always"
 
@@ -78,7 +78,7 @@ class _Answer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def read_secret(wanted: type, value: object) -> Any:
-    """For msgspec: a text that goes into hiding as it is read."""
+    """A decoding hook of msgspec that turns a text into a `SecretValue`."""
     if wanted is SecretValue and isinstance(value, str):
         return SecretValue(value.encode())
     raise TypeError("expected a text")
@@ -88,7 +88,7 @@ _answers = msgspec.json.Decoder(_Answer, dec_hook=read_secret)
 
 
 class FromPlugin:
-    """Proofs that a plugin gives, each kept until it expires or is refused."""
+    """Proofs from a plugin, each kept until it expires or is refused."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class FromPlugin:
         return self._until is not None and self._clock.now() >= self._until
 
     async def _run(self) -> bytes:
-        """What the plugin prints; when it is over, nothing that it started runs."""
+        """The output of the plugin. After: it and its children have ended."""
         plugin = self._plugin
         program = Program(
             [plugin.command, *(plugin.args or ())],
@@ -163,7 +163,7 @@ class FromPlugin:
         try:
             answer = _answers.decode(printed)
         except (ValueError, RecursionError) as error:
-            # The cause is left out: what was printed holds secrets.
+            # The cause is left out: the output holds secrets.
             raise self._failed(f"printed no ExecCredential ({type(error).__name__})") from None
         if answer.kind != "ExecCredential" or answer.api_version != self._plugin.api_version:
             raise self._failed(
@@ -178,7 +178,7 @@ class FromPlugin:
         return given
 
     def _hint(self) -> str:
-        """How to get the plugin, on one line and without what could confuse a terminal."""
+        """The plugin's installHint, on one line and without control characters."""
         words = " ".join(self._plugin.install_hint.split())
         return "".join(filter(str.isprintable, words)) or "install it, or correct `command`"
 

@@ -1,5 +1,5 @@
-"""What a caller must have read before: without it, a write could hit another object, and a watch
-would begin with everything there is."""
+"""Checks of a caller's arguments: without a resourceVersion and uid, a write could hit another
+object, and a watch would begin with all existing objects."""
 
 from mooring.model.meta import ApiObject
 

@@ -1,6 +1,6 @@
 """The transport for any Kubernetes API server: HTTP/1.1 with JSON, over a pool of connections.
 
-Nothing here holds requests back: how much a server can take, it says itself (429, Retry-After).
+There is no rate limit on the client's side: the server sets it (429, Retry-After).
 """
 
 import asyncio
@@ -41,15 +41,15 @@ from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 
 USER_AGENT = f"mooring/{__version__}"
-PAGE = 500  # objects per answer to a list
-MOST_AT_ONCE = 128  # requests under way, watches aside; the others wait for a connection
+PAGE = 500  # objects per page of a list
+MOST_AT_ONCE = 128  # concurrent requests, watches not counted; others wait for a connection
 MOST_TRIES = 5
-LONGEST_WAIT = 10  # seconds; who asks for more patience is reported to have refused
+LONGEST_WAIT = 10  # seconds of Retry-After that are waited; for more, the refusal is raised
 SHORTEST_WATCH, LONGEST_WATCH = 300, 600  # seconds; spread, so that watches do not end together
 PATIENCE = aiohttp.ClientTimeout(total=60, sock_connect=10)
-SLACK = 30  # seconds that a server may take to end a watch
-MUTE = 160  # seconds without a byte of a watch; servers send a bookmark every minute
-ANSWER_SECONDS = 60  # until the head of an answer is there
+SLACK = 30  # seconds that a server may exceed the timeout of a watch
+MUTE = 160  # seconds without a byte on a watch; servers send a bookmark every minute
+ANSWER_SECONDS = 60  # until the headers of the response
 
 MOST_REFUSAL_BYTES = 4 << 20
 _SENDABLE = re.compile(rb"[ -~]+")
@@ -57,13 +57,13 @@ _SENDABLE = re.compile(rb"[ -~]+")
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
 _UNCHECKED = {"fieldValidation": "Ignore"}
-"""Spares the server a second, strict reading: nobody would look at its warnings."""
+"""Spares the server a second, strict decoding, whose warnings no controller reads."""
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Doc).decode
 
 
 class _Ask(msgspec.Struct, frozen=True):
-    """One request, as often as it may be tried."""
+    """One request, which may be sent several times."""
 
     method: str
     path: str
@@ -73,7 +73,7 @@ class _Ask(msgspec.Struct, frozen=True):
     patience: aiohttp.ClientTimeout = PATIENCE
 
     def may_try_again(self, error: ApiError) -> bool:
-        """Reads may; a write only when the server said that it did nothing."""
+        """True for reads; for a write only if the server said that it changed nothing."""
         if not 0 < error.retry_after <= LONGEST_WAIT:
             return False
         if isinstance(error, TooManyRequests):
@@ -99,7 +99,7 @@ class HttpClient:
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def check(self) -> None:
-        """Whether there is something to show to the server. Raises: UsageError."""
+        """Check that there are credentials. Raises: UsageError."""
         self._context(await self._endpoint.source.proof())
 
     # Client
@@ -122,7 +122,7 @@ class HttpClient:
             last = token
             try:
                 page = read(await self._ask(_Ask("GET", path, {**query, "continue": token})))
-            except Expired:  # too slow for the pages: all in one piece, then
+            except Expired:  # the continue token expired: list without pages
                 page = read(await self._ask(_Ask("GET", path, _selectors(scope))))
                 items, unread, version = [], [], page.metadata.resource_version
             items += page.items or ()
@@ -195,7 +195,7 @@ class HttpClient:
     # requests
 
     async def _ask(self, ask: _Ask) -> bytes:
-        """The body of the answer. Raises: ApiError, ConnectionLost."""
+        """The body of the response. Raises: ApiError, ConnectionLost."""
         async with self._slots:
             response = await self._answer(ask)
             try:
@@ -206,7 +206,7 @@ class HttpClient:
                 response.release()
 
     async def _answer(self, ask: _Ask) -> aiohttp.ClientResponse:
-        """An answer that is no refusal, its body still to come."""
+        """A successful response, whose body is not read yet."""
         for _ in range(MOST_TRIES - 1):
             try:
                 return await self._authenticated(ask)
@@ -246,14 +246,15 @@ class HttpClient:
                 return response
             async with response:
                 body = await _beginning(response)
-        except UsageError as error:  # certificates that were renewed, and cannot be used
+        except UsageError as error:  # renewed certificates that cannot be used
             raise ConnectionLost(f"cannot log in to {self._endpoint.server}: {error}") from error
         except FAILURES as error:
             raise lost(self._endpoint.server, error) from error
         raise refusal(response.status, body, response.headers.get("Retry-After"))
 
     async def _proof(self) -> Proof:
-        """What was set up right once may fail for a while: the caller can try again."""
+        """The proof to send. A source that worked before may fail for a while, so its UsageError
+        becomes one that the caller retries."""
         try:
             return await self._endpoint.source.proof()
         except UsageError as error:
@@ -264,7 +265,7 @@ class HttpClient:
 
 
 async def _beginning(response: aiohttp.ClientResponse) -> bytes:
-    """Of what is refused, so much is read; no more is needed to say why."""
+    """The first bytes of a refusal's body, enough for its Status."""
     body = bytearray()
     async for chunk in response.content.iter_chunked(1 << 16):
         body += chunk
@@ -274,7 +275,7 @@ async def _beginning(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _headers(ask: _Ask, proof: Proof) -> dict[str, str]:
-    """Raises: UsageError for a token that no header can hold; it is not shown."""
+    """Raises: UsageError, without the token, for a token that is not valid in a header."""
     headers = {}
     if ask.body is not None:
         headers["Content-Type"] = ask.media

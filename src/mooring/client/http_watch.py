@@ -1,4 +1,4 @@
-"""The receiving end of a watch over HTTP: lines of JSON, one change each."""
+"""Reading a watch over HTTP: lines of JSON, one change each."""
 
 import asyncio
 from collections import deque
@@ -28,15 +28,15 @@ _TYPES = {each.value: each for each in ChangeType if each is not ChangeType.UNRE
 
 
 class Changes(Generic[T]):
-    """The changes in an answer, until the server ends it."""
+    """The changes in a watch response, until the server ends it."""
 
     def __init__(self, response: aiohttp.ClientResponse, reader: Reader[T], server: str) -> None:
         self._content = response.content
         self._reader = reader
         self._server = server
         self._lines: deque[bytes] = deque()
-        self._rest: list[bytes] = []  # of a line that has not ended yet
-        self._held = 0  # its bytes, about
+        self._rest: list[bytes] = []  # pieces of an incomplete line
+        self._held = 0  # its size in bytes, approximately
 
     def __aiter__(self) -> "Changes[T]":
         return self
@@ -52,8 +52,8 @@ class Changes(Generic[T]):
         except aiohttp.SocketTimeoutError as error:
             if self._rest:
                 raise lost(self._server, error) from error
-            # Not even a bookmark: the server, or what is between us, has forgotten this watch.
-            # If it has not, another one costs little; if it has gone, that one will tell.
+            # Not even a bookmark: the server, or a proxy in between, has lost this watch. A new
+            # watch costs little, and fails if the server is gone.
             _log.info("a watch without a word begins anew", server=self._server)
             raise StopAsyncIteration from None
         except FAILURES as error:
@@ -94,8 +94,8 @@ class Changes(Generic[T]):
 
 
 def hang_up(response: aiohttp.ClientResponse) -> None:
-    """End a watch at once: there is no other way to tell the server than to go, and no use in
-    the farewells of TLS, which would outlive the watch."""
+    """Close the connection of a watch at once, without a TLS shutdown, which would outlive the
+    watch. Closing is the only way to end a watch from the client's side."""
     if transport := _transport(response):
         transport.abort()
     response.close()

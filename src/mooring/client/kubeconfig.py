@@ -1,4 +1,4 @@
-"""From kubeconfigs, or the service account of a pod, to the one endpoint they are about.
+"""Finding the API server's endpoint in kubeconfigs, or the service account of a pod.
 
 Decision 6 (docs/decisions) says why this is written here and not taken from a library.
 """
@@ -20,11 +20,11 @@ from mooring.errors import UsageError
 from mooring.model.secret_value import SecretValue
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-EXTENSION = f"{GROUP}/exec"  # of a cluster: what it has to say to plugins
+EXTENSION = f"{GROUP}/exec"  # the cluster's extension that is passed to exec plugins
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What of the process decides where its server is."""
+    """The parts of the process's environment that decide which server is used."""
 
     environment: Mapping[str, str]
     clock: Clock
@@ -69,7 +69,7 @@ def in_cluster(around: Surroundings) -> Endpoint:
     try:
         namespace = (account / "namespace").read_text().strip()
     except (OSError, ValueError):
-        namespace = ""  # projected volumes need not have it
+        namespace = ""  # projected volumes may lack the file
     return Endpoint(
         server=server,
         trust=Trust(InFile(account / "ca.crt", "authority of the cluster").read()),
@@ -159,7 +159,7 @@ def _source(
 
 
 def _text(found: Found[Cluster] | Found[User], what: str, data: str, path: str) -> Text | None:
-    """What the file holds as data or, if not, names by its path."""
+    """The value given as data in the kubeconfig or, if there is none, by a file's path."""
     if data:
         try:
             return Given(SecretValue(base64.b64decode(data, validate=True)))
@@ -183,7 +183,7 @@ def _from_plugin(
 
 
 def _told(cluster: Cluster, endpoint: Endpoint) -> dict[str, object]:
-    """The cluster, as a plugin that asks for it is told."""
+    """The cluster's information for an exec plugin with `provideClusterInfo`."""
     trust = endpoint.trust
     known: dict[str, object] = {
         "server": endpoint.server,

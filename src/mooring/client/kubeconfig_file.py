@@ -1,4 +1,4 @@
-"""What is in kubeconfig files, as it is written there; several merged as kubectl merges them."""
+"""The content of kubeconfig files; several are merged as kubectl merges them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ class User(msgspec.Struct, frozen=True, rename="kebab"):
     token: SecretValue | None = None
     token_file: str = msgspec.field(name="tokenFile", default="")
     exec: Plugin | None = None
-    # Known only to be refused: to leave them out would make somebody else of the user.
+    # Read only to be refused: ignoring them would authenticate as another user.
     username: str = ""
     password: SecretValue | None = None
     auth_provider: Any = None
@@ -90,7 +90,7 @@ E = TypeVar("E", Cluster, User, Context)
 
 
 class Found(msgspec.Struct, Generic[E], frozen=True):
-    """An entry, its name, and the file it is from: paths in it are relative to that."""
+    """An entry, its name, and its file: paths in the entry are relative to the file."""
 
     name: str
     entry: E
@@ -101,7 +101,7 @@ class Found(msgspec.Struct, Generic[E], frozen=True):
 
 
 class Merged:
-    """Several files as one: what the first of them says of a name, the others cannot change."""
+    """Several files as one: the first file that defines a name wins."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.where = ":".join(map(str, paths))
@@ -139,7 +139,7 @@ class Merged:
 
 
 def read_files(paths: Sequence[Path], *, may_miss: bool) -> Merged:
-    """Read and merge; files that are missing count as empty if they may. Raises: UsageError."""
+    """Read and merge; with `may_miss`, missing files count as empty. Raises: UsageError."""
     merged = Merged(paths)
     found = 0
     for path in paths:
@@ -162,7 +162,7 @@ def read_files(paths: Sequence[Path], *, may_miss: bool) -> Merged:
 
 
 def _parse(path: Path, content: bytes) -> _File:
-    """Refusals say where, never what: a kubeconfig is full of secrets."""
+    """Errors name the line, never its content: a kubeconfig is full of secrets."""
     try:
         document = read_yaml(content)
     except NotYaml as error:

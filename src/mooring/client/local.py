@@ -1,7 +1,7 @@
 """The transport for a server in this process: a call goes straight to the store.
 
-No HTTP and no JSON of our own: reads decode the stored bytes, a watch is a cursor in the store's
-changes. What it needs of the server is said here, as protocols: `apiserver/api/in_process.py`.
+There is no HTTP and no second JSON: reads decode the stored bytes, a watch is a cursor in the
+store's changes. `InProcess` is the protocol that `apiserver/api/in_process.py` implements.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 
-MOST_AT_ONCE = 500  # objects decoded before others get their turn
+MOST_AT_ONCE = 500  # objects decoded before other tasks run
 _decode = msgspec.json.Decoder(Doc).decode
 _TYPES = {kind.value: kind for kind in ChangeType}
 
@@ -40,14 +40,14 @@ class Cursor(Protocol):
     """A watch of the store."""
 
     def poll(self, most: int) -> Sequence[tuple[str, bytes]]:
-        """The next changes, their types and objects; none: nothing new. Raises: Expired."""
+        """The types and objects of the next changes, empty if there are none. Raises: Expired."""
         ...
 
     def close(self) -> None: ...
 
 
 class InProcess(Protocol):
-    """A server in this process. Objects are their stored JSON; refusals are raised."""
+    """An API server in this process. Objects are their stored JSON; refusals are raised."""
 
     async def get(self, resource: Resource, key: Key) -> bytes: ...
 
@@ -62,11 +62,11 @@ class InProcess(Protocol):
     async def patch(
         self, resource: Resource, key: Key, version: str, changes: Sequence[tuple[str, Doc]]
     ) -> bytes:
-        """All the changes, each of a part (`Part`), in one write."""
+        """Apply all changes, each to a `Part`, in one write."""
         ...
 
     async def post(self, resource: Resource, key: Key, part: str, doc: Doc) -> bytes:
-        """To a part of the object (`Action`); answers the document that was made of it."""
+        """POST to a subresource (`Action`); returns the resulting document."""
         ...
 
     async def delete(self, resource: Resource, key: Key, uid: str, grace: int | None) -> None: ...
@@ -132,7 +132,7 @@ class LocalClient:
 
 
 class _Changes(Generic[T]):
-    """The changes behind a cursor, waiting for more when all are told."""
+    """The changes of a cursor; waits for more at its end."""
 
     def __init__(self, cursor: Cursor, reader: Reader[T], changed: asyncio.Event) -> None:
         self._cursor = cursor
@@ -145,7 +145,7 @@ class _Changes(Generic[T]):
 
     async def __anext__(self) -> Change[T]:
         while not self._found:
-            self._changed.clear()  # before looking: what comes after the look sets it again
+            self._changed.clear()  # before polling: a later change sets it again
             self._found.extend(self._cursor.poll(MOST_AT_ONCE))
             if not self._found:
                 await self._changed.wait()
@@ -155,5 +155,5 @@ class _Changes(Generic[T]):
 
 @types.coroutine
 def _turn() -> Generator[None, None, None]:
-    """Let everything else that is ready run first."""
+    """Let all other ready tasks run first."""
     yield

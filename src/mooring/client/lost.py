@@ -1,4 +1,4 @@
-"""Connections that fail: one line that says what happened and, if there is one, the remedy."""
+"""The error for a failed connection: one line with the cause and, if there is one, the remedy."""
 
 import os
 
@@ -7,8 +7,8 @@ import aiohttp
 from mooring.errors import ConnectionLost
 
 FAILURES = (aiohttp.ClientError, OSError, ValueError)
-"""What asking over a network can raise; timeouts and TLS errors are among them, and names, tokens
-and answers that no HTTP can be made of."""
+"""What a request can raise: also timeouts and TLS errors, and names, tokens and responses that are
+not valid HTTP."""
 
 
 def lost(server: str, error: Exception) -> ConnectionLost:
@@ -32,5 +32,5 @@ def _told(server: str, error: Exception) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """In the words of the system: those of asyncio repeat the address."""
+    """The system's text for the errno: asyncio's text repeats the address."""
     return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)

@@ -1,4 +1,4 @@
-"""Which proxy is between us and a server, by the rules that kubectl follows too."""
+"""Which proxy to use for a server, by the rules of kubectl."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from mooring.errors import UsageError
 
 
 def find_proxy(given: str, server: str, environment: Mapping[str, str]) -> str:
-    """The proxy given for the cluster, else the environment's; empty for none.
+    """The URL of the proxy given for the cluster, else of the environment's; empty for none.
 
-    Raises: UsageError for one that cannot be used.
+    Raises: UsageError for a URL that cannot be used.
     """
     proxy = given or _from_environment(urlsplit(server), environment)
     if proxy and find_address(proxy) is None:

@@ -1,4 +1,4 @@
-"""From what a server refuses with, a `Status` or less, to the error that is raised for it."""
+"""The `ApiError` for a server's refusal, from its `Status` or its HTTP code."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ import msgspec
 from mooring import errors
 from mooring.errors import ApiError
 
-MOST_SHOWN = 200  # characters of an answer that is no Status
-MOST_WORDS = 16 * 1024  # characters of one that is
-LONGEST_PAUSE = 600  # seconds that a server may ask for
+MOST_SHOWN = 200  # characters of a response that is not a Status
+MOST_WORDS = 16 * 1024  # characters of the message of a Status
+LONGEST_PAUSE = 600  # seconds; caps Retry-After
 
-# Of two with the same code, the last is for answers that give no reason.
+# Of two with the same code, the last is for a Status without a reason.
 _CLASSES: tuple[type[ApiError], ...] = (
     errors.BadRequest,
     errors.Unauthorized,
@@ -33,14 +33,14 @@ _CLASSES: tuple[type[ApiError], ...] = (
 _BY_REASON: dict[str, type[ApiError]] = {
     **{each.reason: each for each in _CLASSES if each.reason},
     "Gone": errors.Expired,
-    "ServerTimeout": errors.ServerTimeout,  # a 500 that asks to be tried again
+    "ServerTimeout": errors.ServerTimeout,  # sent with code 500: the client should retry
     "ServiceUnavailable": errors.ServerError,
 }
 _BY_CODE = {each.code: each for each in _CLASSES}
 
 
 class _Status(msgspec.Struct, frozen=True):
-    """Its details are passed on as they are: each server has its own."""
+    """A Status. Its details are passed on unchecked: servers differ in them."""
 
     message: str = ""
     reason: str = ""
@@ -52,7 +52,7 @@ _decode = msgspec.json.Decoder(_Status).decode
 
 
 def refusal(code: int, body: bytes | msgspec.Raw, retry_after: str | None = None) -> ApiError:
-    """The error for an answer; proxies and load balancers in between send no Status."""
+    """The error for a refusal; proxies and load balancers send no Status."""
     try:
         status = _decode(body)
     except (ValueError, RecursionError):
@@ -66,7 +66,7 @@ def refusal(code: int, body: bytes | msgspec.Raw, retry_after: str | None = None
 
 
 def _pause(detail: object, header: str | None) -> int:
-    """Whatever was said, it is a pause that ends."""
+    """Seconds to wait, from the Status or the header, bounded by `LONGEST_PAUSE`."""
     if header and header.isdecimal():
         detail = int(header[:10])
     return min(max(detail, 0), LONGEST_PAUSE) if isinstance(detail, int) else 0
@@ -82,5 +82,5 @@ def _class_of(reason: str, code: int) -> type[ApiError]:
 def _first_line(body: bytes) -> str:
     text = body[: 4 * MOST_SHOWN].decode(errors="replace").strip()
     if text.startswith("{"):
-        return ""  # a Status without words
+        return ""  # a Status without a message
     return text.partition("\n")[0][:MOST_SHOWN]

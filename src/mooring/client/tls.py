@@ -1,4 +1,4 @@
-"""TLS towards a server: whom to believe, and which certificate to show."""
+"""TLS to an API server: which authority to trust, which client certificate to send."""
 
 import os
 import ssl
@@ -12,16 +12,16 @@ from mooring.errors import UsageError
 
 
 class Trust(msgspec.Struct, frozen=True):
-    """How a server proves that it is the right one."""
+    """How the server's certificate is verified."""
 
-    authority: bytes = b""  # PEM; empty: those that the machine trusts
-    is_blind: bool = False  # believe anyone (insecure-skip-tls-verify)
+    authority: bytes = b""  # PEM; empty: the machine's trusted authorities
+    is_blind: bool = False  # no verification (insecure-skip-tls-verify)
     server_name: str = ""  # expected in the certificate; empty: the host of the URL
 
 
 class Tls:
-    """TLS contexts for one server. A proof with another certificate gets another context, and so
-    connections of its own."""
+    """TLS contexts for one server. A proof with another certificate gets another context, and thus
+    separate connections."""
 
     def __init__(self, trust: Trust) -> None:
         self._trust = trust
@@ -44,7 +44,7 @@ def _context(trust: Trust, proof: Proof) -> ssl.SSLContext:
         raise UsageError(
             "certificate-authority holds no certificate: it must be PEM, in base64 if it is data"
         ) from error
-    # Authorities of many clusters lack extensions that newer Pythons would insist on.
+    # The CAs of many clusters lack extensions that newer Python versions require.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if trust.is_blind:
         context.check_hostname = False
@@ -65,13 +65,13 @@ def _context(trust: Trust, proof: Proof) -> ssl.SSLContext:
 
 
 def _no_password() -> bytes:
-    """Asked for by an encrypted key, which would otherwise prompt on the terminal."""
+    """The password callback: without it an encrypted key would prompt on the terminal."""
     return b""
 
 
 @contextmanager
 def _in_memory(content: bytes) -> Iterator[str]:
-    """A path to the content: TLS wants files, and no key of ours touches the disk for that."""
+    """A path to the content in memory: the ssl module needs files, and keys stay off the disk."""
     handle = os.memfd_create("mooring-tls", os.MFD_CLOEXEC)
     try:
         os.write(handle, content)

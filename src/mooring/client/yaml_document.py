@@ -1,7 +1,7 @@
-"""One YAML document from a file, whatever is in it.
+"""Reading one YAML document from an untrusted file.
 
-Somebody else's parser recurses: what is nested deeply ends this process, and aliases of aliases
-would grow without limit. So the events of the file are counted before anything is built.
+The YAML library recurses: a deeply nested document would crash this process, and aliases of aliases
+would expand without limit. So the parser's events are counted before anything is built.
 """
 
 from typing import Any
@@ -10,11 +10,11 @@ import yaml
 
 MOST_BYTES = 8 << 20
 MOST_DEPTH = 100
-MOST_NODES = 100_000  # aliases count as what they stand for
+MOST_NODES = 100_000  # an alias counts as the nodes it stands for
 
 _BROKEN = (
     yaml.YAMLError,
-    ValueError,  # a date that is none, a number of 5,000 digits, text that is not Unicode
+    ValueError,  # an invalid date, a number of 5,000 digits, invalid Unicode
     LookupError,  # a tag that contradicts its value
     TypeError,
     AttributeError,
@@ -24,7 +24,7 @@ _BROKEN = (
 
 
 class NotYaml(Exception):
-    """It cannot be read; `where` says at which line, if that is known, and never what is there."""
+    """The document cannot be read; `where` names the line, if known, and never its content."""
 
     def __init__(self, where: str = "") -> None:
         super().__init__(f"is not YAML{where}")
@@ -45,8 +45,8 @@ def read_yaml(content: bytes) -> Any:
 
 
 def _count(content: bytes) -> None:
-    """Raises: NotYaml for a document that would cost too much; what the parser raises."""
-    sizes: dict[str, int] = {}  # of what has an anchor, when it is complete
+    """Raises: NotYaml for a document with too many nodes, and what the parser raises."""
+    sizes: dict[str, int] = {}  # nodes of each complete anchor
     open_nodes: list[tuple[str | None, int]] = []  # anchor, and the count when it began
     nodes = 0
     for event in yaml.parse(content, Loader=yaml.CSafeLoader):

@@ -15,7 +15,7 @@ TERMINATED_PODS = 12_500
 
 
 class HostPath(Provisioner, Deleter, Protocol):
-    """Who makes and deletes hostPath volumes."""
+    """The provisioner and deleter of hostPath volumes."""
 
 
 class Recycling(msgspec.Struct, frozen=True):

@@ -80,9 +80,10 @@ class NodeCapability(Enum):
 
 
 class Writers(Enum):
-    """Whether a driver tells one writer on a node from many there (SINGLE_NODE_MULTI_WRITER).
+    """Whether a driver distinguishes one writer on a node from many (SINGLE_NODE_MULTI_WRITER).
 
-    The controller's word counts for controller RPCs, the node's for node RPCs; they may differ.
+    The controller's capability counts for controller RPCs, the node's for node RPCs; they may
+    differ.
     """
 
     NOT_TOLD_APART = "not told apart"

@@ -1,7 +1,7 @@
-"""The way to a driver: one gRPC channel per socket, and one door through which every call goes.
+"""The connection to a driver: one gRPC channel per socket, and one method for every call.
 
-The channel connects at the first call and again, with a growing wait of at most a second, after
-the driver went away. Nothing is retried here: who called knows what a repetition means.
+The channel connects at the first call and, with a back-off of at most a second, again after the
+driver went away. No call is retried here: only the caller knows what a repetition means.
 """
 
 import asyncio
@@ -125,11 +125,11 @@ class Connection:
         within: float,
         secrets: Secrets = NO_SECRETS,
     ) -> Outcome[T]:
-        """Send what `build` makes, once, and wait at most `within` seconds for what becomes of it.
+        """Send the request of `build`, once, and wait at most `within` seconds for the outcome.
 
-        `secrets` are those inside the request: they are taken out of all that comes back as text.
-        `read` may raise BadReply; who cannot be understood may have done anything.
-        Raises: nothing but the cancellation of the caller.
+        `secrets` are those inside the request: they are removed from error texts. `read` may raise
+        BadReply; the outcome is then uncertain.
+        Raises: only CancelledError.
         """
         started = self._clock.monotonic()
         outcome = await self._attempt(method, build, read, within, secrets)
@@ -179,7 +179,7 @@ class Connection:
             return Refused(Code.INTERNAL, f"grpc: error while marshaling: {what}")
         if self._closed:
             return _CLOSED
-        if within <= 0:  # a deadline shared with earlier calls, who used it up
+        if within <= 0:  # a deadline shared with earlier calls, which used it up
             return TOO_LATE
         self._notice_loss()
         log.debug("calls a driver", method=method.name, request=Stripped(request, secrets))
@@ -214,7 +214,7 @@ class Connection:
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and not (task and task.cancelling()):
-                return _CLOSED  # the channel ended the call, nobody the caller
+                return _CLOSED  # the channel was closed; the caller was not cancelled
             raise
         self._stands = True
         return Done(reply)

@@ -1,4 +1,4 @@
-"""Who the driver is, what it is made of, and whether it is ready."""
+"""The Identity service: the driver's name, capabilities and readiness."""
 
 from mooring.csi.asked_once import AskedOnce
 from mooring.csi.capability import Expansion, PluginService, known_among

@@ -40,9 +40,10 @@ class Registration:
 async def offering(
     socket: Path, plugin: Plugin, told: Callable[[RegistrationStatus], None]
 ) -> AsyncIterator[None]:
-    """A registrar's end: serve `plugin` on `socket`; `told` hears what the node agent decides.
+    """The registrar's side: serve `plugin` on `socket`; `told` is called with the kubelet's
+    decision.
 
-    Raises: UsageError when the socket cannot be had.
+    Raises: UsageError when the socket cannot be created.
     """
     async with serving(socket, {_SERVICE: _Registrar(plugin, told)}):
         yield

@@ -1,4 +1,4 @@
-"""Volumes and snapshots as a driver tells of them."""
+"""Volumes and snapshots as drivers return them."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -39,7 +39,7 @@ def capability_to_wire(capability: VolumeCapability) -> csi_pb2.VolumeCapability
 
 
 def capability_from_wire(message: csi_pb2.VolumeCapability) -> VolumeCapability | None:
-    """None for what this version of the protocol cannot tell: such an entry confirms nothing."""
+    """None for a capability unknown to this version of CSI: such an entry confirms nothing."""
     number = int(message.access_mode.mode)
     if message.WhichOneof("access_type") is None or number not in WireMode.__members__.values():
         return None

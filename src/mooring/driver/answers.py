@@ -1,4 +1,4 @@
-"""What callers are told of a volume or a snapshot."""
+"""Volumes and snapshots as CSI messages."""
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -37,7 +37,7 @@ def snapshot(record: SnapshotRecord) -> csi.Snapshot:
 
 
 def condition(core: Core, record: VolumeRecord) -> csi.VolumeCondition:
-    """How a volume is, as far as its image tells."""
+    """The condition of a volume, judged by its image."""
     try:
         size = core.image_of(record).stat().st_size
     except FileNotFoundError:

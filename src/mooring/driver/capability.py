@@ -1,4 +1,4 @@
-"""What callers want to do with a volume: read from the wire, and checked against what it can."""
+"""Volume capabilities of a request: decoded, and checked against the volume."""
 
 import hashlib
 from collections.abc import Iterable
@@ -17,18 +17,18 @@ MAX_FLAGS_BYTES = 4096
 READERS: Final = frozenset((Mode.SINGLE_NODE_READER_ONLY, Mode.MULTI_NODE_READER_ONLY))
 MANY_NODES: Final = frozenset((Mode.MULTI_NODE_READER_ONLY,))
 MANY_TARGETS: Final = frozenset((Mode.MULTI_NODE_READER_ONLY, Mode.SINGLE_NODE_MULTI_WRITER))
-# One machine holds the file, so nobody writes from two.
+# The image is on one machine, so there are no writers on two nodes.
 SUPPORTED: Final = READERS | {
     Mode.SINGLE_NODE_WRITER,
     Mode.SINGLE_NODE_SINGLE_WRITER,
     Mode.SINGLE_NODE_MULTI_WRITER,
 }
-# They would make the mount something else than the volume.
+# Mount flags that would mount something else than the volume.
 _FORBIDDEN_FLAGS = frozenset(("bind", "rbind", "remount", "move", "loop"))
 
 
 def read_use(capability: csi.VolumeCapability, *, is_read_only: bool = False) -> Use:
-    """One capability of a request that has it. Raises: CallRefused when it makes no sense."""
+    """Decode one capability. Raises: CallRefused when it is invalid."""
     mode = capability.access_mode.mode
     if mode == Mode.UNKNOWN:
         raise CallRefused(INVALID, "the access mode is missing from the volume capability")
@@ -65,19 +65,19 @@ def flags_of(capability: csi.VolumeCapability) -> tuple[str, ...]:
 
 
 def need_use(
-    has_one: bool,  # noqa: FBT001  what HasField answered
+    has_one: bool,  # noqa: FBT001  the result of HasField
     capability: csi.VolumeCapability,
     *,
     is_read_only: bool = False,
 ) -> Use:
-    """The capability of a request that must have one. Raises: CallRefused."""
+    """The required capability of a request. Raises: CallRefused."""
     if not has_one:
         raise CallRefused(INVALID, "volume_capability is missing from the request")
     return read_use(capability, is_read_only=is_read_only)
 
 
 def read_uses(capabilities: Iterable[csi.VolumeCapability]) -> tuple[Use, ...]:
-    """The capabilities of a request that must have some. Raises: CallRefused."""
+    """The required capabilities of a request, at least one. Raises: CallRefused."""
     uses = tuple(read_use(capability) for capability in capabilities)
     if not uses:
         raise CallRefused(INVALID, "volume_capabilities are missing from the request")
@@ -85,7 +85,7 @@ def read_uses(capabilities: Iterable[csi.VolumeCapability]) -> tuple[Use, ...]:
 
 
 def find_mismatch(use: Use, volume: VolumeRecord) -> str:
-    """Why the volume cannot be used so; empty: it can."""
+    """Why the volume does not support this use; empty if it does."""
     if use.access_type is not volume.access_type:
         has, wanted = volume.access_type.value, use.access_type.value
         return f"{volume.id} is for access type {has}, not {wanted}"

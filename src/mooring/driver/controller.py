@@ -1,4 +1,4 @@
-"""The Controller service: making, deleting, attaching and growing volumes."""
+"""The Controller service: creating, deleting, attaching and expanding volumes."""
 
 from pathlib import Path
 
@@ -48,13 +48,13 @@ _log = log.get("mooring.driver.controller")
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """What a volume is copied from: bytes, and what is known of them."""
+    """The source of a copied volume: its bytes and its records."""
 
     source: CopiedFrom
     image: Path
     size_bytes: int
     contents: Contents
-    volume: VolumeRecord | None = None  # if it is one, which may be in use
+    volume: VolumeRecord | None = None  # set for a clone; the volume may be in use
 
 
 class VolumeCalls:
@@ -220,7 +220,7 @@ class VolumeCalls:
         return volume
 
     def _fill(self, path: Path, origin: Origin | None, size: int) -> int:
-        """Make the image; returns how many of its bytes are shared with the origin."""
+        """Create the image; returns how many of its bytes are shared with the origin."""
         if origin is None:
             image.create(path, size)
             return 0
@@ -251,7 +251,7 @@ class VolumeCalls:
         _log.info("volume deleted", volume=volume.id, name=volume.name)
 
     def _let_go(self, volume_id: str, path: Path) -> None:
-        """Detach what nobody uses. Raises: CallRefused while anybody has the image open."""
+        """Detach its unused devices. Raises: CallRefused while the image is open anywhere."""
         if device.comes_to_rest(path):
             device.detach_all(path)
             if device.is_soon_closed(path):
@@ -284,7 +284,7 @@ class VolumeCalls:
                     image.allocate(path)
                 volume = self._volumes.replace(msgspec.structs.replace(volume, size_bytes=size))
             _log.info("volume grown", volume=volume.id, bytes=size)
-        for attached in loop_device.find_all(path):  # also what an earlier call had no time for
+        for attached in loop_device.find_all(path):  # also after an interrupted call
             loop_device.follow_size(attached)
         return volume
 
@@ -303,7 +303,7 @@ def _source_of(request: csi.CreateVolumeRequest) -> CopiedFrom | None:
 
 
 def _one_kind(uses: tuple[Use, ...]) -> tuple[AccessType, str]:
-    """The one way in which all of them use the volume. Raises: CallRefused."""
+    """The access type and file system that all of them share. Raises: CallRefused."""
     kinds = {(use.access_type, use.fs_type) for use in uses}
     if len(kinds) > 1:
         text = "a volume is either a block device or has one file system; the capabilities differ"
@@ -312,7 +312,7 @@ def _one_kind(uses: tuple[Use, ...]) -> tuple[AccessType, str]:
 
 
 def _contents(wanted: VolumeRecord, origin: Origin | None) -> Contents:
-    """What is known of the bytes of a new volume. Raises: CallRefused when they do not fit."""
+    """The contents of a new volume. Raises: CallRefused when the origin's do not fit."""
     if origin is None:
         return Raw() if wanted.access_type is AccessType.BLOCK else Blank()
     match origin.contents:
@@ -326,7 +326,7 @@ def _contents(wanted: VolumeRecord, origin: Origin | None) -> Contents:
 
 
 def _check_same(volume: VolumeRecord, wanted: VolumeRecord, asked: csi.CapacityRange) -> None:
-    """Raises: CallRefused when a volume of this name is another one than what is wanted."""
+    """Raises: CallRefused when the existing volume of this name differs from the request."""
     for field in ("name", "access_type", "fs_type", "parameters", "source"):
         has, wants = getattr(volume, field), getattr(wanted, field)
         if has != wants:
@@ -338,7 +338,7 @@ def _check_same(volume: VolumeRecord, wanted: VolumeRecord, asked: csi.CapacityR
 
 
 def _is_attached(volume: VolumeRecord, wanted: Attachment) -> bool:
-    """Whether it is attached just so. Raises: CallRefused when that makes it impossible."""
+    """Whether this attachment exists. Raises: CallRefused when another one conflicts with it."""
     for attachment in volume.attachments:
         if attachment.node_id == wanted.node_id:
             if attachment.use == wanted.use:

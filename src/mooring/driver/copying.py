@@ -1,8 +1,8 @@
-"""Copying a volume while it is in use: nothing half-written gets into the copy.
+"""Copying a volume while it is in use: the copy is consistent.
 
-A mounted file system has to stand still for that, and its writers with it. Where blocks can be
-shared that is a moment. Elsewhere the image is copied first, while it is written to, and only what
-has changed since is copied again while it stands still; how long that will take was tried before.
+A mounted file system is frozen for that, and its writers wait. Where blocks can be shared (reflink)
+that takes a moment. Elsewhere the image is copied before the freeze, and only the blocks that have
+changed are copied again while it is frozen; a trial run estimates how long that takes.
 """
 
 from datetime import datetime
@@ -24,15 +24,15 @@ _log = log.get("mooring.driver.copying")
 
 class Copied(msgspec.Struct, frozen=True):
     shared_bytes: int  # with the volume
-    moment: datetime  # all that was written before is in the copy
+    moment: datetime  # the copy has all writes before this
 
 
 def copy_volume(core: Core, volume: VolumeRecord, target: Path, size: int) -> Copied:
-    """A new image at `target`, with all that was written to a volume before, and nothing after.
+    """A new image at `target`, with the content of a volume at one moment.
 
-    A raw device is only flushed; its user knows what it means. The caller holds the volume.
-    Raises: HostError; CallRefused when it is mounted out of reach, or cannot stand still for as
-    long as it would take.
+    A raw device is only flushed, not frozen. The caller holds the volume.
+    Raises: HostError; CallRefused when it is mounted in another namespace, or would have to be
+    frozen for too long.
     """
     mount = _written_mount(core, volume)
     source = core.image_of(volume)
@@ -52,7 +52,7 @@ def copy_volume(core: Core, volume: VolumeRecord, target: Path, size: int) -> Co
 def _catch_up_frozen(
     core: Core, volume: VolumeRecord, mount: MountEntry, copy: image.Copy
 ) -> datetime:
-    """The record says first that it is frozen: a start thaws it if we and our helper are killed."""
+    """Record the freeze first: if driver and freezer are killed, the next start thaws it."""
     core.state.volumes.replace(msgspec.structs.replace(volume, is_frozen=True))
     watch = _Watch(core, volume)
     try:
@@ -66,7 +66,7 @@ def _catch_up_frozen(
 
 
 class _Watch:
-    """How long a volume stands still, or would."""
+    """Measures how long a volume is frozen, or would be."""
 
     def __init__(self, core: Core, volume: VolumeRecord) -> None:
         self._core = core
@@ -78,7 +78,7 @@ class _Watch:
         return self._core.clock.monotonic() - self._began
 
     def check(self) -> None:
-        """Raises: CallRefused when it has been too long."""
+        """Raises: CallRefused when the limit is exceeded."""
         if self.seconds > self._core.settings.freeze_seconds:
             raise _takes_too_long(self._core, self._volume)
 
@@ -94,7 +94,7 @@ def _takes_too_long(core: Core, volume: VolumeRecord) -> CallRefused:
 
 
 def _written_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:
-    """Its mounted file system, if it can be written to; a device is flushed."""
+    """Its mounted, writable file system, or None; a raw device is flushed."""
     stage = volume.stage
     if stage is not None and stage.use.access_type is AccessType.BLOCK:
         attached = device.find(core.image_of(volume))

@@ -1,4 +1,4 @@
-"""What the services of one driver share: its settings, its state, and the machine."""
+"""What all services of a driver share: settings, state, mounts and clock."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def new_core(settings: DriverSettings, state: State, mounts: MountOps, clock: Cl
 
 
 def shown(identifier: str) -> str:
-    """An id that may be anything, as it stands in a sentence."""
+    """An id from a request, quoted and cut for an error text."""
     limit = 80
     text = repr(identifier)
     return text if len(text) <= limit else f"{text[:limit]}..."

@@ -1,12 +1,12 @@
-"""Volumes of a state directory that somebody removed by hand, while they were in use.
+"""Volumes of a state directory that was removed by hand while they were in use.
 
-Their images are gone, and with them all that was known of them; but the kernel keeps a deleted file
-for as long as a loop device stands on it, and a loop device for as long as it is mounted. Nobody
-can ever ask for such a volume again, but containers may use it still. When the node has ended them,
-and takes the volume back, it is unmounted and its devices are freed.
+Their images and records are gone; but the kernel keeps a deleted file as long as a loop device has
+it, and a loop device as long as it is mounted. Such a volume cannot be staged again, but containers
+may still use it. When the kubelet unpublishes and unstages it, it is unmounted and its devices are
+freed.
 
-A device is known by the path that the kernel tells, which says that the file is deleted: one whose
-file is still somewhere is left alone, and so is one of a path that this process cannot see.
+A device is found by its backing path in sysfs, which is marked as deleted: a device whose file
+still exists, or whose path this process cannot see, is left alone.
 """
 
 import os
@@ -28,9 +28,9 @@ _log = log.get("mooring.driver.forgotten")
 
 
 def unmount(core: Core, volume_id: str, path: Path) -> None:
-    """Unmount the volume from `path`, if it is one whose image was removed.
+    """Unmount the volume from `path`, if its image was removed.
 
-    After: nothing of it is mounted there; what is something else still is. Raises: HostError.
+    After: it is not mounted there; other mounts are unchanged. Raises: HostError.
     """
     devices = list(_devices(core, volume_id))
     while (entry := entry_at(core, path)) is not None and _shows_one_of(entry, path, devices):
@@ -39,13 +39,13 @@ def unmount(core: Core, volume_id: str, path: Path) -> None:
 
 
 def free_devices(core: Core, volume_id: str) -> None:
-    """Free its devices, at once or at their last use in another namespace. Raises: HostError."""
+    """Free its devices, at once or at their last close elsewhere. Raises: HostError."""
     for attached in _devices(core, volume_id):
         loop_device.detach(attached)
 
 
 def _shows_one_of(entry: MountEntry, path: Path, devices: list[Path]) -> bool:
-    """Their file system, or the device itself, bound there for a pod."""
+    """Whether the mount is their file system, or a bind of the device itself."""
     if entry.source in map(str, devices):
         return True
     number = device.number_of(path)
@@ -53,7 +53,7 @@ def _shows_one_of(entry: MountEntry, path: Path, devices: list[Path]) -> bool:
 
 
 def _devices(core: Core, volume_id: str) -> Iterator[Path]:
-    """Loop devices of the volume's image, if that is deleted."""
+    """The loop devices of the volume's image, if the image is deleted."""
     home = f"{os.path.realpath(core.settings.state_dir)}/"
     image = f"/{volume_id}/{IMAGE}{_DELETED}"
     for name in used_devices():

@@ -1,4 +1,4 @@
-"""The Node service: how full a volume is, and how it is."""
+"""The Node service: usage and condition of a volume."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ Unit = csi.VolumeUsage.Unit
 
 
 class HealthCalls:
-    """RPCs that only look. Each blocks, and raises CallRefused or HostError."""
+    """RPCs that only read. Each blocks, and raises CallRefused or HostError."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -31,7 +31,7 @@ class HealthCalls:
             raise CallRefused(NOT_FOUND, f"{volume.id} is not at {path}")
         try:
             used = _usage(volume, Path(path))
-        except HostError as error:  # a file system that does not answer is what is to be told
+        except HostError as error:  # an unreadable file system is reported as abnormal
             return csi.NodeGetVolumeStatsResponse(volume_condition=answers.abnormal(str(error)))
         return csi.NodeGetVolumeStatsResponse(
             usage=used, volume_condition=self._condition(volume, Path(path))

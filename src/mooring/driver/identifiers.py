@@ -1,7 +1,7 @@
-"""Ids: made from the names that callers choose, and so that no id can leave the state directory.
+"""Ids, derived from the names in requests; no id can be a path out of the state directory.
 
-One name has one id for ever. So a repeated call finds what the first one made, whatever was lost
-in between; and a volume whose record is damaged is not made a second time.
+One name always has the same id. So a repeated CreateVolume finds the first one's volume, whatever
+was lost in between, and a volume with a damaged record is not created a second time.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # by the spec
 
 
 def volume_id_of(name: str) -> str:
-    """The id of the volume of this name. Raises: CallRefused for what cannot be a name."""
+    """The id of the volume of this name. Raises: CallRefused for an invalid name."""
     return f"vol-{_digest(name)}"
 
 

@@ -1,4 +1,4 @@
-"""The Identity service: who this driver is, and what it offers."""
+"""The Identity service: the driver's name, version and capabilities."""
 
 from google.protobuf.wrappers_pb2 import BoolValue
 

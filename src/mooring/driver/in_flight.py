@@ -1,6 +1,6 @@
-"""Calls that are at work, so that two never change one volume at once.
+"""Calls in progress, so that two never change one volume at once.
 
-Nobody waits here: by the specification the second caller is told ABORTED, and comes again.
+No call waits here: as the specification asks, the second one gets ABORTED, and is retried.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,17 +13,17 @@ _CHANGED = -1
 
 
 class InFlight:
-    """What is being changed (by one call), and what is being read (by any number of calls)."""
+    """The ids that are being changed (by one call) or read (by any number of calls)."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._held: dict[str, int] = {}  # by id: how many read it, or `_CHANGED`
+        self._held: dict[str, int] = {}  # by id: the number of readers, or `_CHANGED`
 
     @contextmanager
     def holding(self, *changed: str, reading: Sequence[str] = ()) -> Iterator[None]:
-        """Inside the block nobody else has those of `changed`, and nobody changes `reading`.
+        """Inside the block no other call uses the ids in `changed` or changes those in `reading`.
 
-        Raises: CallRefused when somebody does already.
+        Raises: CallRefused (ABORTED) when another call does already.
         """
         read = set(reading).difference(changed)
         with self._lock:

@@ -1,7 +1,7 @@
-"""The Controller service: what there is, and how much more there could be.
+"""The Controller service: listing volumes and snapshots, and the free capacity.
 
-Lists come in pages, in the order of ids. A token is the last id of a page: it stays good whatever
-comes and goes between two pages.
+Lists come in pages, in the order of ids. A token is the last id of a page: it stays valid when
+volumes are created or deleted between two pages.
 """
 
 from collections.abc import Callable, Sequence
@@ -122,7 +122,7 @@ def _nodes(volume: VolumeRecord) -> list[str]:
 def _page(
     records: Sequence[R], most: int, token: str, is_id: Callable[[str], bool]
 ) -> tuple[Sequence[R], str]:
-    """The records after `token`, at most so many, and the next token. Raises: CallRefused."""
+    """A page of the records after `token`, and the next token. Raises: CallRefused."""
     if most < 0:
         raise CallRefused(INVALID, f"max_entries is negative: {most}")
     if token and not is_id(token):

@@ -1,4 +1,4 @@
-"""The Node service: staging, publishing and growing volumes on this machine."""
+"""The Node service: staging, publishing and expanding volumes on this machine."""
 
 from pathlib import Path
 
@@ -190,7 +190,7 @@ class NodeCalls:
         return True
 
     def _check_nothing_at(self, path: str, volume_id: str) -> None:
-        """A volume that does not exist is nowhere; whatever is mounted is not for us to unmount."""
+        """For a volume without a record: refuse to unmount what is mounted at `path`."""
         if entry_at(self._core, Path(path)) is not None:
             text = f"there is no volume {volume_id!r}, and something is mounted at {path}"
             raise CallRefused(NOT_FOUND, text)

@@ -1,4 +1,4 @@
-"""The driver's own parameters: of volumes, and (none) of snapshots."""
+"""The driver's own parameters: those of volumes; snapshots have none."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ FULL = "full"
 def volume_parameters(
     given: Mapping[str, str], mutable: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Those of a volume, without Kubernetes' own; mutable ones win. Raises: CallRefused."""
+    """A volume's parameters without Kubernetes' own; mutable ones win. Raises: CallRefused."""
     own = _own({**given, **(mutable or {})})
     for name, value in own.items():
         if name != PROVISIONING:
@@ -25,13 +25,13 @@ def volume_parameters(
 
 
 def check_snapshot_parameters(given: Mapping[str, str]) -> None:
-    """There are none. Raises: CallRefused."""
+    """Raises: CallRefused for any parameter of the driver: snapshots have none."""
     for name in _own(given):
         raise CallRefused(INVALID, f"parameter {name!r} is not known; snapshots have none")
 
 
 def is_allocated(parameters: Mapping[str, str]) -> bool:
-    """Whether a volume gets all its blocks when it is made."""
+    """Whether a volume gets all its blocks when it is created (`provisioning: full`)."""
     return parameters.get(PROVISIONING) == FULL
 
 

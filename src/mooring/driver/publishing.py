@@ -1,4 +1,4 @@
-"""Publishing: what is staged appears at a target, once for each pod."""
+"""Publishing: a staged volume is bound to a target path, once for each pod."""
 
 import os
 import stat
@@ -41,7 +41,7 @@ def check_target(volume: VolumeRecord, target: str, use: Use) -> Publication | N
 
 
 def is_published(core: Core, volume: VolumeRecord, publication: Publication) -> bool:
-    """Whether it is there as the record says. Raises: HostError."""
+    """Whether the volume is mounted at the target as recorded. Raises: HostError."""
     target = Path(publication.target)
     entry = entry_at(core, target)
     if entry is None:
@@ -57,9 +57,9 @@ def is_published(core: Core, volume: VolumeRecord, publication: Publication) -> 
 def publish_volume(
     core: Core, volume: VolumeRecord, stage: Stage, wanted: Publication, flags: tuple[str, ...]
 ) -> None:
-    """Publish it. The caller holds the volume.
+    """Publish the volume. The caller holds it.
 
-    After: it is there and the record says so; or it is not, and nothing is left of the attempt.
+    After: it is published and recorded; or neither, and nothing is left of the attempt.
     Raises: CallRefused, HostError.
     """
     target = Path(wanted.target)
@@ -83,10 +83,10 @@ def publish_volume(
 
 
 def unpublish_volume(core: Core, volume: VolumeRecord, target: str) -> None:
-    """Take it away from a target, and the target itself. The caller holds the volume.
+    """Unmount the volume from a target, and remove the target. The caller holds the volume.
 
-    After: the target is missing, and the record does not have it.
-    Repeated, or never published there: success, and whatever is there is left.
+    After: the target is gone, from the record too.
+    Repeated, or never published there: success; other mounts there are left alone.
     Raises: CallRefused, HostError.
     """
     path = Path(target)
@@ -104,7 +104,10 @@ def unpublish_volume(core: Core, volume: VolumeRecord, target: str) -> None:
 
 
 def _detach_readers_device(core: Core, volume: VolumeRecord) -> None:
-    """Readers of a device that is staged for writers have one of their own, till the last goes."""
+    """Detach the read-only device of a block volume that is staged for writing, if unused.
+
+    Read-only publications have a device of their own until the last of them is unpublished.
+    """
     is_read = any(one.use.is_read_only for one in volume.publications)
     is_staged_so = volume.stage is not None and volume.stage.use.is_read_only
     if volume.access_type is AccessType.BLOCK and not is_read and not is_staged_so:
@@ -125,7 +128,7 @@ def _check_free(core: Core, volume: VolumeRecord, target: Path) -> None:
     entry = entry_at(core, target)
     if entry is not None and not _is_ours(core, volume, target):
         raise CallRefused(PRECONDITION, f"{target} is a mount point of {entry.source} already")
-    while entry is not None:  # ours, from an attempt that was killed
+    while entry is not None:  # our own mount, from an attempt that was killed
         core.mounts.unmount(target)
         entry = entry_at(core, target)
 

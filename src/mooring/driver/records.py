@@ -1,4 +1,4 @@
-"""What the driver remembers, one small file each: volumes with who uses them, and snapshots."""
+"""The driver's records, one small file each: volumes with their attachments, and snapshots."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -13,31 +13,31 @@ class AccessType(Enum):
 
 
 class Blank(msgspec.Struct, frozen=True, tag="blank"):
-    """Zeros that nobody was ever given: may be formatted."""
+    """Zeros that were never staged: may be formatted."""
 
 
 class Formatting(msgspec.Struct, frozen=True, tag="formatting"):
-    """mkfs was started and has not ended. Nobody was given this either: may be started anew."""
+    """mkfs was started and has not ended. Never staged either: may be formatted again."""
 
     fs_type: str
 
 
 class Formatted(msgspec.Struct, frozen=True, tag="formatted"):
-    """A file system, which somebody may have written to; never formatted again."""
+    """A file system, which may hold a user's data; never formatted again."""
 
     fs_type: str
-    size_bytes: int  # of the device when the file system was last made to fill it
+    size_bytes: int  # of the device when the file system was last made or grown
 
 
 class Raw(msgspec.Struct, frozen=True, tag="raw"):
-    """Whatever a user wrote to the device; never formatted."""
+    """A raw block volume with a user's data; never formatted."""
 
 
 Contents: TypeAlias = Blank | Formatting | Formatted | Raw
 
 
 class CopiedFrom(msgspec.Struct, frozen=True):
-    """What a volume was copied from; one of the two is set."""
+    """The source of a copied volume; one of the two is set."""
 
     snapshot_id: str = ""
     volume_id: str = ""
@@ -61,7 +61,7 @@ class Attachment(msgspec.Struct, frozen=True):
 class Stage(msgspec.Struct, frozen=True):
     path: str
     use: Use
-    is_done: bool = False  # it was told that it is staged
+    is_done: bool = False  # NodeStageVolume has succeeded
 
 
 class Publication(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class Publication(msgspec.Struct, frozen=True):
 
 
 class VolumeRecord(msgspec.Struct, frozen=True):
-    """A volume. `is_frozen`: a snapshot is being cut, and its file system may be standing still."""
+    """A volume. `is_frozen`: a snapshot is being taken, and its file system may be frozen."""
 
     id: str
     name: str
@@ -80,8 +80,8 @@ class VolumeRecord(msgspec.Struct, frozen=True):
     parameters: Mapping[str, str]
     source: CopiedFrom | None
     contents: Contents
-    is_allocated: bool = False  # it has all its blocks, and gets them when it grows
-    shared_bytes: int = 0  # of others' blocks; room for its own copy of them is kept
+    is_allocated: bool = False  # it has all its blocks; expansion allocates the new ones
+    shared_bytes: int = 0  # in blocks shared with other images; room for copies is reserved
     is_frozen: bool = False
     attachments: tuple[Attachment, ...] = ()
     stage: Stage | None = None

@@ -1,7 +1,7 @@
-"""What a start makes good: the records are compared with the machine, which has the last word.
+"""Recovery at startup: the records are made to match the machine.
 
-After a crash or a reboot a record may say more than is there. What nobody was given is undone;
-what is mounted or in use, in whatever namespace, is left as it is.
+After a crash or a reboot a record may list mounts that do not exist. A half-done staging is undone;
+a volume that is mounted or in use, in whatever namespace, is left alone.
 """
 
 from pathlib import Path
@@ -24,19 +24,19 @@ _log = log.get("mooring.driver.recover")
 
 
 def prepare(core: Core) -> None:
-    """What concerns all volumes at once, before any is recovered. Blocks. Raises: HostError."""
+    """The part for all volumes at once, before each is recovered. Blocks. Raises: HostError."""
     clear_place(core)
     device.comes_to_rest(*(core.image_of(volume) for volume in _half_staged(core)))
 
 
 def _half_staged(core: Core) -> list[VolumeRecord]:
-    """What will be undone, unless somebody has it mounted: if only for a moment, it is let pass."""
+    """Volumes whose staging will be undone, unless they are mounted in another namespace."""
     staged = (one for one in core.state.volumes.all() if one.stage and not one.publications)
     return [volume for volume in staged if not is_staged(core, volume)]
 
 
 def recover(core: Core, volume: VolumeRecord) -> None:
-    """Bring its record and the machine together, before the first call. Blocks.
+    """Make the record of a volume match the machine, before the first call. Blocks.
 
     Repeated: changes nothing. Raises: HostError.
     """
@@ -56,9 +56,9 @@ def recover(core: Core, volume: VolumeRecord) -> None:
 
 
 def _may_be_used(path: Path, volume: VolumeRecord) -> bool:
-    """Whether somebody may have it in a mount namespace that we do not see.
+    """Whether the volume may be in use in a mount namespace that we do not see.
 
-    A target that is removed here would take away what is mounted upon it there.
+    Removing a target here would remove the mount on it there.
     """
     if volume.access_type is AccessType.BLOCK:
         return loop_device.find(path) is not None
@@ -77,7 +77,7 @@ def _forget_publications(core: Core, volume: VolumeRecord) -> VolumeRecord:
 
 
 def _remove_target(core: Core, target: Path) -> None:
-    """The empty directory that was made to mount upon."""
+    """Remove the empty directory or file that was created as a mount point."""
     if entry_at(core, target) is None:
         try:
             remove_empty(target)
@@ -86,7 +86,7 @@ def _remove_target(core: Core, target: Path) -> None:
 
 
 def _detach_strays(path: Path, volume: VolumeRecord) -> None:
-    """Devices of one image that no publication is for any more."""
+    """Detach the devices of an image that no publication uses any more."""
     wanted = {
         Access.READ_ONLY if one.use.is_read_only else Access.READ_WRITE
         for one in volume.publications

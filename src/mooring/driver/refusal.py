@@ -1,4 +1,4 @@
-"""What a caller is told when the driver does not do what was asked: a gRPC code and a reason."""
+"""Refused calls: a gRPC code and a message."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ DATA_LOSS: Final = grpc.StatusCode.DATA_LOSS
 
 
 class CallRefused(MooringError):
-    """A call that ends with another code than OK."""
+    """The call ends with this code, which is not OK."""
 
     def __init__(self, code: grpc.StatusCode, message: str) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class CallRefused(MooringError):
 
 @contextmanager
 def host_refusals() -> Iterator[None]:
-    """Turn what the machine refuses inside the block into the code that says so."""
+    """Turn a HostError inside the block into a CallRefused with the matching code."""
     try:
         yield
     except KernelRefused as refused:
@@ -43,7 +43,7 @@ def host_refusals() -> Iterator[None]:
 
 
 def need(value: str, field: str) -> str:
-    """A field that a request must have."""
+    """The value of a required field. Raises: CallRefused when it is empty."""
     if not value:
         raise CallRefused(INVALID, f"{field} is missing from the request")
     return value

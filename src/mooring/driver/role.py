@@ -33,7 +33,7 @@ from mooring.reconcile.worker import lasting
 
 LOCK = "mooring.lock"
 CLASS = "mooring-loop"
-CLASS_MADE = "class-made"  # a file: who deletes the class does not want it back
+CLASS_MADE = "class-made"  # a file: a class that the user deleted is not created again
 AGAIN = Backoff(first=0.2, cap=30.0)
 
 _log = log.get("mooring.driver")
@@ -52,16 +52,13 @@ _CLASS: Doc = {
     "metadata": {"name": CLASS, "annotations": {Annotation.DEFAULT_CLASS: "true"}},
     "provisioner": NAME,
     "reclaimPolicy": "Delete",
-    "volumeBindingMode": "Immediate",  # its volumes are on this machine: there is nothing to choose
+    "volumeBindingMode": "Immediate",  # volumes are on this machine: no node to choose
 }
 
 
 @contextmanager
 def driver_of(settings: DriverSettings) -> Iterator[Core]:
-    """A driver that has its state directory to itself while the context is entered.
-
-    Raises: UsageError.
-    """
+    """A driver that locks its state directory while the context is entered. Raises: UsageError."""
     root = checked(settings).state_dir
     try:
         root.mkdir(0o700, parents=True, exist_ok=True)
@@ -75,7 +72,7 @@ def driver_of(settings: DriverSettings) -> Iterator[Core]:
 
 
 class Bundled(msgspec.Struct, frozen=True):
-    """A driver that has its state to itself, and where it is found."""
+    """A driver with a locked state directory, and its socket."""
 
     core: Core
     socket: Path
@@ -84,7 +81,7 @@ class Bundled(msgspec.Struct, frozen=True):
 
 @contextmanager
 def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundled | None]:
-    """None, and a line that says why, when there can be none here. Raises: UsageError."""
+    """The bundled driver; None, and a log line, when it cannot run here. Raises: UsageError."""
     socket = layout.plugin(NAME) / "csi.sock"
     longest = max(socket, registration_socket(layout.registrations, NAME), key=_length)
     if _length(longest) > LONGEST_PATH:
@@ -100,7 +97,7 @@ def _length(path: Path) -> int:
 
 
 class DriverRole:
-    """`run` serves it until cancelled; volumes that are published stay."""
+    """`run` serves the driver until cancelled; published volumes stay mounted."""
 
     name: Final = "driver"
 
@@ -118,13 +115,13 @@ class DriverRole:
             tasks.create_task(lasting("offer", self._clock, partial(registrar.run, offer)))
 
     async def synced(self) -> None:
-        """It has no caches."""
+        """Returns at once: the driver has no caches."""
 
     def collectors(self) -> Iterable[Collector]:
         return ()
 
     async def _introduce(self) -> None:
-        """Its CSIDriver object, and once in its life a class for claims that name none."""
+        """Create its CSIDriver object and, once per state directory, a default StorageClass."""
         failures = 0
         while True:
             try:

@@ -1,8 +1,8 @@
-"""How large a volume gets, and whether there is room for it.
+"""The size of a new volume, and whether the disk has room for it.
 
-Images are sparse, so what is free on the disk is promised already to volumes that have not been
-filled yet. A promise is a volume's size less the blocks it has; blocks that it shares with others
-count as not its own, since it gets copies of them when they are written to.
+Images are sparse, so part of the free space on the disk is promised to volumes that are not full
+yet. A volume's promise is its size less its allocated blocks; blocks that it shares with others
+count as not allocated, since a write to them needs a copy.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ from mooring.driver.state import State
 from mooring.host import usage
 
 DEFAULT_BYTES = GIB
-GRAIN_BYTES = 4096  # sizes are multiples of it, as those of file systems are
-# The least that mkfs accepts, with a little room for files.
+GRAIN_BYTES = 4096  # sizes are multiples of this, as with file systems
+# The smallest size that mkfs accepts, with a little room for files.
 LEAST_BYTES = {"": MIB, "ext4": 8 * MIB, "xfs": 300 * MIB, "btrfs": 128 * MIB}
 
 
@@ -41,13 +41,13 @@ def choose_size(
 
 
 def is_within(size: int, wanted: csi.CapacityRange) -> bool:
-    """Whether a volume of this size is what was asked for. Raises: CallRefused."""
+    """Whether a volume of this size satisfies the capacity range. Raises: CallRefused."""
     required, limit = checked_range(wanted)
     return required <= size and (not limit or size <= limit)
 
 
 def checked_range(wanted: csi.CapacityRange) -> tuple[int, int]:
-    """Required and limit; 0: none. Raises: CallRefused when they make no sense."""
+    """Required and limit bytes; 0: none. Raises: CallRefused when they are contradictory."""
     required, limit = wanted.required_bytes, wanted.limit_bytes
     if required < 0 or limit < 0:
         raise CallRefused(INVALID, "the capacity range is negative")
@@ -58,28 +58,28 @@ def checked_range(wanted: csi.CapacityRange) -> tuple[int, int]:
 
 
 class Room:
-    """What is left to promise."""
+    """The space that can still be promised to volumes."""
 
     def __init__(self, state: State, overcommit: float) -> None:
         self._state = state
         self._overcommit = overcommit
         self._lock = Lock()
-        self._coming: dict[str, int] = {}  # bytes for what is just being made
+        self._coming: dict[str, int] = {}  # bytes reserved for images being created
 
     def available_bytes(self) -> int:
-        """What a new volume may have at most. Raises: HostError."""
+        """The largest possible new volume. Raises: HostError."""
         with self._lock:
             return max(0, self._left())
 
     def total_bytes(self) -> int:
-        """What the largest volume could have on an empty disk. Raises: HostError."""
+        """The largest possible volume on an empty disk. Raises: HostError."""
         return int(usage.of_filesystem(self._state.root).capacity_bytes * self._overcommit)
 
     @contextmanager
     def reserved(self, identifier: str, size: int) -> Iterator[None]:
-        """Keep `size` bytes for something that has its record at the end of the block.
+        """Reserve `size` bytes for an image that has a record by the end of the block.
 
-        Raises: CallRefused when they are not there; HostError.
+        Raises: CallRefused when there is not enough room; HostError.
         """
         with self._lock:
             if size > self.total_bytes():
@@ -99,7 +99,7 @@ class Room:
                 del self._coming[identifier]
 
     def _left_at_least(self) -> int:
-        """As if no volume had a block yet: known without looking at all of them."""
+        """A lower bound, as if no volume had a block yet: needs no look at the images."""
         promised = sum(volume.size_bytes for volume in self._state.volumes.all())
         return self._free() - self._kept() - promised
 
@@ -115,7 +115,7 @@ class Room:
         return int(usage.of_filesystem(self._state.root).available_bytes * self._overcommit)
 
     def _kept(self) -> int:
-        """For what is being made, and for the blocks that snapshots share with volumes."""
+        """Reserved for images being created, and for blocks that snapshots share with volumes."""
         shared = sum(snapshot.shared_bytes for snapshot in self._state.snapshots.all())
         return shared + sum(self._coming.values())
 
@@ -124,4 +124,4 @@ def _allocated(image: Path) -> int:
     try:
         return allocated_bytes(image)
     except FileNotFoundError:
-        return 0  # just being deleted, or lost: its condition says so
+        return 0  # being deleted, or lost: reported in its condition

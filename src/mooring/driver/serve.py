@@ -33,9 +33,9 @@ from mooring.host.blocking import in_thread, taking, within_volume
 from mooring.host.bulkhead import LONG_SECONDS
 from mooring.host.contract import MountOps
 
-GRACE_SECONDS = 30.0  # for calls that are at work when the driver is asked to end
+GRACE_SECONDS = 30.0  # for running calls when the driver is stopped
 RECOVER_SECONDS = 5.0
-CALL_SECONDS = LONG_SECONDS  # without getting on; callers give up sooner, and ask again
+CALL_SECONDS = LONG_SECONDS  # without progress; callers time out sooner, and retry
 
 _log = log.get("mooring.driver")
 
@@ -43,7 +43,7 @@ Call = Callable[[Message], Message]
 
 
 class Context(Protocol):
-    """What gRPC gives to a handler, as far as it is used."""
+    """The used part of gRPC's servicer context."""
 
     async def abort(self, code: grpc.StatusCode, details: str) -> None: ...
 
@@ -54,14 +54,12 @@ def open_driver(settings: DriverSettings, mounts: MountOps, clock: Clock) -> Cor
 
 
 async def make_good(core: Core) -> None:
-    """What a crash left, before the first call; a volume that hangs keeps no other from use.
-
-    Until it answers, every call about it is refused.
-    """
+    """Recover from a crash before the first call. A volume that hangs does not stop the others:
+    calls about it are refused until it answers."""
     try:
         with within_volume(NAME), taking(2 * RECOVER_SECONDS):
             await in_thread(prepare, core)
-    except HostError as error:  # each volume will tell for itself
+    except HostError as error:  # recovering each volume reports its own error
         _log.warning("the machine does not tell what is mounted", error=error)
     for volume in core.state.volumes.all():
         try:
@@ -73,10 +71,10 @@ async def make_good(core: Core) -> None:
 
 @asynccontextmanager
 async def serving(core: Core, endpoint: str) -> AsyncIterator[None]:
-    """Serve the driver at `endpoint` while the context is entered, what a crash left made good.
+    """Serve the driver at `endpoint` while the context is entered, after recovering from a crash.
 
-    After: calls that were at work have ended, and the socket is gone. What is mounted stays.
-    Raises: UsageError when there can be no socket.
+    After: running calls have ended, and the socket is gone. Volumes stay mounted.
+    Raises: UsageError when the socket cannot be created.
     """
     path = socket_path(endpoint)
     await in_thread(_make_place, path)
@@ -90,7 +88,7 @@ async def serving(core: Core, endpoint: str) -> AsyncIterator[None]:
 
 
 def services(core: Core) -> dict[str, tuple[object, ...]]:
-    """Who answers the calls of each service, by its name on the wire."""
+    """The objects that implement each gRPC service, by the service's name."""
     return {
         "Identity": (IdentityCalls(),),
         "Controller": (VolumeCalls(core), SnapshotCalls(core), ListingCalls(core)),
@@ -99,7 +97,7 @@ def services(core: Core) -> dict[str, tuple[object, ...]]:
 
 
 def socket_path(endpoint: str) -> Path:
-    """Of `unix:///path`, `unix:/path`, or a plain path. Raises: UsageError."""
+    """The path in `unix:///path`, `unix:/path`, or a plain path. Raises: UsageError."""
     text = endpoint.removeprefix("unix://") if endpoint.startswith("unix://") else endpoint
     path = Path(text.removeprefix("unix:"))
     if not path.is_absolute():
@@ -112,7 +110,7 @@ def socket_path(endpoint: str) -> Path:
 
 
 def _make_place(path: Path) -> None:
-    """Take away the socket that a dead driver left. Raises: UsageError when one listens there."""
+    """Remove the socket of a dead driver. Raises: UsageError when a process listens on it."""
     try:
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
         mode = path.lstat().st_mode
@@ -140,7 +138,7 @@ def _is_listening(path: Path) -> bool:
 
 
 def place_of(request: Message) -> str:
-    """What a call is about: a volume or snapshot by its id, or by its name before it has one."""
+    """The bulkhead key of a call: the id of its volume or snapshot, or its name if it has no id."""
     for field in ("volume_id", "snapshot_id", "source_volume_id", "name"):
         if named := getattr(request, field, ""):
             return f"{NAME}/{named}"
@@ -148,7 +146,7 @@ def place_of(request: Message) -> str:
 
 
 class _Service:
-    """One service: an async method for each call that somebody answers, called like it."""
+    """One gRPC service: an async method for each RPC that an object in `answering` implements."""
 
     def __init__(self, name: str, answering: tuple[object, ...], clock: Clock) -> None:
         for method in csi.DESCRIPTOR.services_by_name[name].methods:
@@ -173,7 +171,7 @@ def _handler(
                 return await in_thread(answer, request)
         except CallRefused as refused:
             code, because = refused.code, refused.message
-        except StillRunning as stuck:  # it may happen yet: the next call hears how it ended
+        except StillRunning as stuck:  # it may still take effect: a retry learns how it ended
             code, because = grpc.StatusCode.DEADLINE_EXCEEDED, str(stuck)
         except HostError as error:
             code, because = grpc.StatusCode.UNAVAILABLE, str(error)

@@ -1,4 +1,4 @@
-"""What a driver is told when it starts, and what it calls itself."""
+"""The driver's settings and its name."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from mooring.model.names import label_value
 
 NAME = "loop.csi.mooring.dev"
 TOPOLOGY_KEY = f"topology.{NAME}/node"
-KUBERNETES_PREFIX = "csi.storage.k8s.io/"  # parameters that are no business of a driver
+KUBERNETES_PREFIX = "csi.storage.k8s.io/"  # parameters of sidecars and kubelet
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -20,13 +20,13 @@ LONGEST_FREEZE_SECONDS = 600.0
 class DriverSettings(msgspec.Struct, frozen=True):
     node_id: str  # of the one machine that reaches the volumes
     state_dir: Path
-    max_volumes: int = 0  # how many may be attached to it; 0: no limit
-    overcommit: float = 1.0  # how many bytes to promise for each one that is there
+    max_volumes: int = 0  # that may be attached to the node; 0: no limit
+    overcommit: float = 1.0  # bytes promised per byte of disk space
     freeze_seconds: float = FREEZE_SECONDS  # how long writers may wait while a volume is copied
 
 
 def checked(settings: DriverSettings) -> DriverSettings:
-    """The same settings. Raises: UsageError when a driver cannot run with them."""
+    """The settings, validated. Raises: UsageError."""
     problem = next(iter(label_value(settings.node_id)), "") if settings.node_id else "it is empty"
     if problem:
         raise UsageError(f"{settings.node_id!r} cannot be a --node-id: {problem}")

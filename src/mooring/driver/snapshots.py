@@ -1,4 +1,4 @@
-"""The Controller service: snapshots, which are images of their own and outlive their volume."""
+"""The Controller service: snapshots. Each is an image of its own, and outlives its volume."""
 
 from datetime import datetime
 

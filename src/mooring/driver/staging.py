@@ -1,7 +1,7 @@
 """Staging: an image becomes a device, and a file system is mounted from it.
 
-The record comes first and last: what is to be staged before anything is done, and that it is when
-all of it is. In between nobody was given anything, so whatever was half done is simply undone.
+The record is written twice: the intended stage before the first step, `is_done` after the last one.
+In between no call has returned success, so a half-done staging is simply undone.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ from mooring.host.mountinfo import MountEntry, canonical
 
 
 def is_staged(core: Core, volume: VolumeRecord) -> bool:
-    """Whether all of it is still there. Raises: HostError."""
+    """Whether device and mount of its stage are still there. Raises: HostError."""
     stage = volume.stage
     if stage is None or not stage.is_done:
         return False
@@ -37,7 +37,7 @@ def is_staged(core: Core, volume: VolumeRecord) -> bool:
 
 
 def staged_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:
-    """Its file system, mounted where it is staged. Raises: HostError."""
+    """The mount of its file system at the staging path. Raises: HostError."""
     if volume.stage is None:
         return None
     entry = entry_at(core, Path(volume.stage.path))
@@ -46,9 +46,9 @@ def staged_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:
 
 
 def stage_volume(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...]) -> None:
-    """Stage it, for the first time or anew. The caller holds the volume.
+    """Stage the volume, for the first time or again. The caller holds it.
 
-    After: it is staged and the record says so; or it is not, and nothing is left of the attempt.
+    After: it is staged and recorded; or neither, and nothing is left of the attempt.
     Raises: CallRefused, HostError.
     """
     entry = entry_at(core, Path(stage.path))
@@ -71,11 +71,11 @@ def stage_volume(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[st
 
 
 def unstage_volume(core: Core, volume: VolumeRecord) -> None:
-    """Unmount it and let its devices go. The caller holds it.
+    """Unmount the volume and detach its devices. The caller holds it.
 
-    After: it is not staged, and the record says so. A copy of the mount that another namespace has
-    keeps the device, which goes with it.
-    Raises: HostError when it cannot be unmounted; CallRefused when it is mounted out of sight.
+    After: it is not staged, nor recorded as staged. A copy of the mount in another namespace keeps
+    the device until it is unmounted there.
+    Raises: HostError when it cannot be unmounted; CallRefused when it is mounted elsewhere.
     """
     is_mount = volume.access_type is AccessType.MOUNT
     if is_mount and staged_mount(core, volume) is None:
@@ -91,9 +91,9 @@ def check_not_elsewhere(core: Core, volume: VolumeRecord) -> None:
 
 
 def undo_staging(core: Core, volume: VolumeRecord) -> None:
-    """Unmount and let go what is in sight, however far staging had come. The caller holds it.
+    """Undo staging, however far it had come: unmount, and detach devices. The caller holds it.
 
-    After: it is not staged here, and the record says so. Raises: HostError.
+    After: it is not staged here, nor recorded as staged. Raises: HostError.
     """
     while volume.access_type is AccessType.MOUNT and (mount := staged_mount(core, volume)):
         core.mounts.unmount(mount.mount_point)
@@ -102,12 +102,12 @@ def undo_staging(core: Core, volume: VolumeRecord) -> None:
 
 
 def entry_at(core: Core, path: Path) -> MountEntry | None:
-    """What is mounted exactly there. Raises: HostError."""
+    """The mount exactly at `path`. Raises: HostError."""
     return core.mounts.table().find(canonical(path))
 
 
 def _access(stage: Stage) -> Access:
-    """A mounted file system writes to its device even if its users may not: its journal."""
+    """Writable for file systems: a read-only mount may still replay its journal."""
     is_device = stage.use.access_type is AccessType.BLOCK
     return Access.READ_ONLY if is_device and stage.use.is_read_only else Access.READ_WRITE
 
@@ -124,7 +124,7 @@ def _mount(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...
     path = core.image_of(volume)
     if isinstance(volume.contents, Formatting):
         device.detach_all(path)
-        image.blank(path, volume.size_bytes)  # of an earlier attempt that was killed
+        image.blank(path, volume.size_bytes)  # an earlier mkfs was killed
         if volume.is_allocated:
             image.allocate(path)
     attached = device.find_or_attach(path)
@@ -145,7 +145,7 @@ def _mount(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...
 def _mount_once_more(
     mounting: Mounting, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...]
 ) -> None:
-    """Another mount of a file system that another namespace has: whole, and not to be repaired."""
+    """Mount a file system that is already mounted in another namespace: without fsck or mkfs."""
     mounting.mount(is_read_only=stage.use.is_read_only, flags=flags)
     contents = volume.contents
     if not isinstance(contents, Formatted) or contents.size_bytes >= volume.size_bytes:

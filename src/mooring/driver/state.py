@@ -1,14 +1,14 @@
-"""The state directory: what exists, and how it comes and goes at once.
+"""The state directory: volumes and snapshots, which appear and disappear atomically.
 
-    volumes/<id>/record.json   what is known of a volume
+    volumes/<id>/record.json   the record of a volume
     volumes/<id>/image         its bytes
-    snapshots/<id>/...         the same, of a snapshot
-    making/                    what is not there yet
-    trash/                     what is not there any more
-    thawing/                   a mount point, for a moment (thawing.py)
+    snapshots/<id>/...         the same for a snapshot
+    making/                    volumes and snapshots being created
+    trash/                     volumes and snapshots being deleted
+    thawing/                   a mount point, used for a moment (thawing.py)
 
-A volume appears by one rename out of `making`, and goes by one rename into `trash`; so there is
-never half of one. Only what is in those two is ever deleted: an image whose record is lost stays.
+A volume appears by one rename out of `making`, and disappears by one rename into `trash`; so there
+is never half of one. Only files in those two are ever deleted: an image whose record is lost stays.
 """
 
 import os
@@ -50,7 +50,7 @@ class Shelf(Generic[R]):
         self._load()
 
     def find(self, identifier: str) -> R | None:
-        """Raises: CallRefused when it is there, and its record cannot be read."""
+        """The record, or None. Raises: CallRefused when it exists and cannot be read."""
         if identifier in self._damaged:
             path = self._home / identifier / RECORD
             text = f"the record of {identifier} is damaged, and its data was left alone: {path}"
@@ -63,12 +63,12 @@ class Shelf(Generic[R]):
             return [self._records[identifier] for identifier in sorted(self._records)]
 
     def image(self, identifier: str) -> Path:
-        """Where the bytes are. The id must be that of a record."""
+        """The path of the image. The id must be that of a record."""
         return self._home / identifier / IMAGE
 
     @contextmanager
     def making(self, identifier: str) -> Iterator[Path]:
-        """A path for the image of what is to be added; without `add` in the block it goes again."""
+        """A path for a new image; removed again unless `add` is called inside the block."""
         draft = self._draft(identifier)
         with refusals(f"make {identifier}"):
             remove_tree(draft)
@@ -80,7 +80,7 @@ class Shelf(Generic[R]):
                 remove_tree(draft)
 
     def add(self, record: R) -> None:
-        """Let what was made appear, with its record. After: it survives a crash."""
+        """Publish the new image with its record. After: it survives a crash."""
         draft, home = self._draft(record.id), self._home / record.id
         with refusals(f"add {record.id}"):
             _write(draft, record)
@@ -92,7 +92,7 @@ class Shelf(Generic[R]):
             self._records[record.id] = record
 
     def replace(self, record: R) -> R:
-        """Let a record say something else, which survives a crash; returns it."""
+        """Replace a record, and return it. After: it survives a crash."""
         home = self._home / record.id
         with refusals(f"write the record of {record.id}"):
             _write(home, record)
@@ -102,7 +102,7 @@ class Shelf(Generic[R]):
         return record
 
     def remove(self, identifier: str) -> None:
-        """Let it be gone, its bytes included."""
+        """Delete the record and the image."""
         gone = self._root / "trash" / identifier
         with refusals(f"remove {identifier}"):
             remove_tree(gone)
@@ -130,7 +130,7 @@ class Shelf(Generic[R]):
 
 
 class State:
-    """Volumes and snapshots of one state directory, which one driver has at a time."""
+    """Volumes and snapshots of one state directory, which is used by one driver at a time."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -139,7 +139,7 @@ class State:
 
 
 def open_state(root: Path) -> State:
-    """The state that is kept in `root`, which is made if need be; garbage is cleared away.
+    """Open the state in `root`, which is created if missing; `making` and `trash` are emptied.
 
     Raises: UsageError when it cannot be used.
     """
@@ -158,7 +158,10 @@ def open_state(root: Path) -> State:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a draft or garbage; missing is success. Raises: OSError; EBUSY names a mount point."""
+    """Remove a tree in `making` or `trash`; missing is success.
+
+    Raises: OSError; EBUSY names a mount point.
+    """
     with suppress(FileNotFoundError):
         parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -168,7 +171,7 @@ def remove_tree(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Bring a file or directory to the disk."""
+    """fsync a file or directory."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

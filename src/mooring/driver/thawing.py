@@ -1,7 +1,7 @@
-"""Thawing what a killed driver left frozen, also where its mount is out of our sight.
+"""Thawing a volume that a killed driver left frozen, even if it is mounted in another namespace.
 
-The process that freezes thaws by itself (`host/freezer.py`); this is for when it was killed with
-the driver, as happens to all of a container at once.
+The freezer process thaws by itself (`host/freezer.py`); this is for when it was killed together
+with the driver, as when its container is killed.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ _log = log.get("mooring.driver.recover")
 
 
 def thaw_volume(core: Core, volume: VolumeRecord) -> None:
-    """Let writers go on; not frozen, or not mounted anywhere, is success. Raises: HostError."""
+    """Thaw the volume; success if it is not frozen or not mounted. Raises: HostError."""
     mount = staged_mount(core, volume)
     if mount is not None:
         freeze.thaw(mount)
@@ -30,7 +30,7 @@ def thaw_volume(core: Core, volume: VolumeRecord) -> None:
 
 
 def _thaw_out_of_sight(core: Core, volume: VolumeRecord) -> None:
-    """By one more mount of the same file system, which goes again."""
+    """Thaw through a temporary mount of the same file system."""
     attached = loop_device.find(core.image_of(volume))
     if attached is None:
         return
@@ -49,7 +49,7 @@ def _thaw_out_of_sight(core: Core, volume: VolumeRecord) -> None:
 
 
 def clear_place(core: Core) -> None:
-    """Take away what a driver left that was killed while it thawed. Raises: HostError."""
+    """Remove the temporary mount of a driver that was killed while thawing. Raises: HostError."""
     if _place(core).exists():
         clean_up(core.mounts, _place(core))
 

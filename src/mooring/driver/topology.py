@@ -1,4 +1,4 @@
-"""Where volumes can be reached: from the one machine that has their images."""
+"""Topology: volumes are reachable only from the machine that has their images."""
 
 from collections.abc import Iterable
 
@@ -12,12 +12,12 @@ def of_node(node_id: str) -> csi.Topology:
 
 
 def is_here(topology: csi.Topology, node_id: str) -> bool:
-    """Whether a topology takes in this machine; keys that are not the driver's say nothing."""
+    """Whether a topology includes this machine; keys of other drivers are ignored."""
     return topology.segments.get(TOPOLOGY_KEY, node_id) == node_id
 
 
 def check_reachable(wanted: csi.TopologyRequirement, node_id: str) -> None:
-    """Raises: CallRefused when a volume must be reachable from elsewhere only."""
+    """Raises: CallRefused when the required topologies do not include this machine."""
     allowed: Iterable[csi.Topology] = wanted.requisite
     if wanted.requisite and not any(is_here(topology, node_id) for topology in allowed):
         text = f"volumes can be made on node {node_id} only, which is not in the requisite topology"

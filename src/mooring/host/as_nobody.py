@@ -1,7 +1,7 @@
-"""Work that may see of files only what everybody may.
+"""Running a function that may read only files that every user may read.
 
-A thread has credentials of its own in Linux, and the kernel asks those of the thread. What it
-mounts keeps them: an overlay asks for every file whether its mounter may have it.
+In Linux each thread has credentials of its own, and the kernel checks those of the thread. A mount
+keeps the credentials of its mounter: an overlay checks every access against them.
 """
 
 import ctypes
@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 NOBODY = 0xFFFFFFFE  # the highest id there is: no account has it, and no file
 STATUS = Path("/proc/thread-self/status")
-# Rights by which a process may read what its ids do not let it.
+# Capabilities that let a process read files which its ids may not read.
 _READING = (1 << 1) | (1 << 2)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-# setgroups by its number: the C library's function does it in all threads at once.
+# setgroups by its number: the C library's function changes all threads at once.
 _SETGROUPS = {
     "x86_64": 116,
     "aarch64": 159,
@@ -38,17 +38,17 @@ _libc.syscall.restype = ctypes.c_long
 
 
 def as_nobody(work: Callable[[], T]) -> T:
-    """What `work` returns or raises, run in a thread that owns no file and is in no group.
+    """Run `work` in a thread that owns no file and is in no group; return or raise what it does.
 
-    Other rights, like that to mount, stay. The calling thread waits, and is as before.
-    Raises: HostError when the rights cannot be laid down.
+    Other capabilities, such as mounting, stay. The calling thread waits, and keeps its rights.
+    Raises: HostError when the rights cannot be dropped.
     """
 
     def run() -> T:
         _lay_down_rights()
         return work()
 
-    with ThreadPoolExecutor(1, "as-nobody") as alone:  # a thread that ends with what it was for
+    with ThreadPoolExecutor(1, "as-nobody") as alone:  # a thread for this call only
         return alone.submit(run).result()
 
 
@@ -60,12 +60,12 @@ def _lay_down_rights() -> None:
         why = reason(ctypes.get_errno())
         raise HostError(f"this process may not leave its groups: {why}")
     _libc.setfsgid(ctypes.c_uint(NOBODY))
-    _libc.setfsuid(ctypes.c_uint(NOBODY))  # the kernel takes the rights on files with it
+    _libc.setfsuid(ctypes.c_uint(NOBODY))  # drops the file capabilities too
     _check()
 
 
 def _check() -> None:
-    """The two calls above do not say whether they did anything."""
+    """setfsuid and setfsgid do not report failure: read the ids back. Raises: HostError."""
     try:
         lines = STATUS.read_text().splitlines()
     except OSError as error:

@@ -1,11 +1,11 @@
-"""Directories whose files change all at once: what config maps, secrets and their like become.
+"""Directories whose files change all at once: for config maps, secrets and projected volumes.
 
     ..2026_01_31_09_30_00.123456/   the files of one generation
     ..data -> ..2026_01_31_...      which generation is the current one; replaced by one rename
     name -> ..data/name             one link for the first element of every path
 
-Whoever reads through `name` sees one generation whole. A writer killed at any point leaves the
-last published generation in sight, and the next write takes away what it left lying about.
+A container that reads through `name` sees one whole generation. A writer killed at any point leaves
+the last published generation visible, and the next write removes its leftovers.
 """
 
 import errno
@@ -33,12 +33,12 @@ _DATA = "..data"
 _DATA_NEXT = "..data_tmp"
 _GENERATION = re.compile(r"\.\.[0-9]{4}(_[0-9]{2}){5}\.[0-9]+")
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not hold us up
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a FIFO must not block
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class FileContent(msgspec.Struct, frozen=True):
-    """A file to be. `data` may be secret: it is not shown."""
+    """A file to write. `data` may be secret: `repr` leaves it out."""
 
     data: bytes
     mode: int  # exact, whatever the umask
@@ -58,14 +58,14 @@ def write(
     payload: Mapping[str, FileContent],
     own: Callable[[Path], None] | None = None,
 ) -> bool:
-    """Make the files of `directory` those of `payload`, by relative path; say if they changed.
+    """Replace the files in `directory` by `payload`, by relative path; return whether they changed.
 
-    Before: `directory` exists, and no other writer is at work in it. Names in it that are neither
-    links made here nor begin with `..` are left alone.
-    After: readers see the new files, and not one old file beside a new one. `own` has been called
-    with `directory` before they could. Modes and owners alone are no change.
-    Repeated: changes nothing; repairs what an earlier call left undone.
-    Raises: HostError, also what `own` raises: readers see what they saw before, or all is new.
+    Before: `directory` exists, and has no other writer. Names in it that are neither links made
+    here nor begin with `..` are left alone.
+    After: readers see the new files, never a mix of old and new. `own` was called with `directory`
+    before the switch. A difference in mode or owner alone is no change.
+    Repeated: changes nothing; finishes what an interrupted call left undone.
+    Raises: HostError, and what `own` raises; readers then see either all old or all new files.
     """
     files = clean_paths(payload)
     with refusals(f"write to {directory}"):
@@ -103,7 +103,7 @@ def _holds(root: int, generation: str, files: Mapping[str, FileContent]) -> bool
     try:
         with closing(tree.walk(held)) as visits:
             entries = sum(1 for _ in visits)
-        # If all that is wanted is there, and nothing is there beyond that number, it is the same.
+        # All wanted files are there, and there are no more entries than that: it is the same.
         return entries == len(files) + len(parents(files)) and all(
             _is_same(held, path, content.data) for path, content in files.items()
         )
@@ -150,7 +150,7 @@ def _publish(root: int, files: Mapping[str, FileContent], own: Callable[[], None
 
 def _make_generation(root: int) -> str:
     while True:
-        # Only a name: nothing compares it, and nothing depends on its clock.
+        # Only a unique name: nothing compares it or reads the time from it.
         stamp = time.strftime("..%Y_%m_%d_%H_%M_%S", time.gmtime())
         name = f"{stamp}.{secrets.randbelow(2**32)}"
         with suppress(FileExistsError):
@@ -177,7 +177,7 @@ def _make_directory(parent: int, name: str) -> int:
 
 
 def _old_generations(root: int) -> list[str]:
-    """What is not in use: generations, and the link of a switch that never came."""
+    """The names not in use: older generations, and the link of an interrupted switch."""
     current = _find_current(root)
     return [
         name
@@ -191,7 +191,7 @@ def _dangling_links(root: int, names: Set[str]) -> list[str]:
 
 
 def _remove(root: int, names: Iterable[str]) -> None:
-    """Nobody sees them any more: what cannot be removed now is tried again by the next write."""
+    """Remove names that no reader can reach; a failed removal is tried again by the next write."""
     for name in names:
         try:
             tree.remove(root, name)
@@ -203,4 +203,4 @@ def _is_our_link(root: int, name: str) -> bool:
     try:
         return os.readlink(name, dir_fd=root) == f"{_DATA}/{name}"
     except OSError:
-        return False  # no link
+        return False  # not a link

@@ -1,4 +1,4 @@
-"""Block devices: how large, whether writable, and whether anybody uses them."""
+"""Block devices: their size, whether they are writable, and whether they are in use."""
 
 import errno
 import fcntl
@@ -21,7 +21,7 @@ _INT = struct.Struct("i")
 
 
 def is_block_device(path: Path) -> bool:
-    """Whether `path`, its links followed, is a block device; a missing path is none."""
+    """Whether `path`, with links followed, is a block device; False for a missing path."""
     with refusals(f"stat {path}"):
         try:
             return stat.S_ISBLK(path.stat().st_mode)
@@ -30,9 +30,9 @@ def is_block_device(path: Path) -> bool:
 
 
 def is_busy(device: Path) -> bool:
-    """Whether a mount, a device mapping or a program has claimed `device` for itself.
+    """Whether a mount, a device mapping or a program holds `device` exclusively.
 
-    Something that is no device is never busy. A loop device built on `device` does not count.
+    Anything but a block device is never busy. A loop device backed by `device` does not count.
     Raises: HostError when `device` is missing or cannot be opened.
     """
     with refusals(f"stat {device}"):
@@ -51,9 +51,9 @@ def is_busy(device: Path) -> bool:
 
 @contextmanager
 def claimed(device: Path) -> Iterator[int]:
-    """A descriptor for reading, during which nobody else can mount, map or format `device`.
+    """A descriptor for reading; while it is open, no other process can mount, map or format it.
 
-    Raises: KernelRefused with EBUSY when somebody else has claimed it.
+    Raises: KernelRefused with EBUSY when `device` is in use.
     """
     with refusals(f"open {device}"):
         descriptor = os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
@@ -71,7 +71,7 @@ def size_bytes(device: Path) -> int:
 
 
 def is_read_only(device: Path) -> bool:
-    """Whether the device itself refuses to be written to."""
+    """Whether the device itself is write-protected."""
     answer = bytearray(_INT.size)
     with _opened(device) as descriptor, refusals(f"ask whether {device} is write-protected"):
         fcntl.ioctl(descriptor, _BLKROGET, answer)

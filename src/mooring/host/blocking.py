@@ -1,7 +1,7 @@
-"""Calling the operating system from async code: never on the event loop, and not without a limit.
+"""Calling the operating system from async code: in threads, with a time limit.
 
-Who works on a volume says so once (`within_volume`), and all calls below it, in whatever plugin,
-are that volume's; see `bulkhead.py` for what that means.
+Code that works on a volume says so once (`within_volume`); all calls in that block, in whatever
+plugin, count as that volume's. See `bulkhead.py` for what follows from it.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ _bulkheads: WeakKeyDictionary[asyncio.AbstractEventLoop, Bulkheads] = WeakKeyDic
 
 
 async def in_thread(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """What `call` returns or raises, without blocking the loop.
+    """Run `call` in a thread; return or raise what it does.
 
-    A system call cannot be taken back: when the caller is cancelled, it is cancelled only after
-    the call has ended or was given up; and what was given up keeps everything else off its volume
-    until it returns. So nobody ever finds a mount appearing under a tear-down.
-    Raises: StillRunning when it has not returned in its time, or an earlier one has not.
+    A system call cannot be cancelled: a cancelled caller returns only after the call has ended or
+    was given up. A call that was given up blocks all others on its volume until it returns, so a
+    late mount never appears during a tear-down.
+    Raises: StillRunning when the call, or an earlier one on the volume, has not returned in time.
     """
     place = _place.get()
     what = partial(_words, call, args)
@@ -42,27 +42,27 @@ async def in_thread(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> 
 
 @contextmanager
 def within_volume(name: str) -> Iterator[None]:
-    """Calls in here are about this volume, and about no other."""
+    """Calls inside the block are about this volume."""
     with _at(replace(_place.get(), pool=Pool.VOLUMES, key=name)):
         yield
 
 
 @contextmanager
 def within_own(key: str) -> Iterator[None]:
-    """Calls in here are about this part of the machine's own files: a pod's directory."""
+    """Calls inside the block are about this part of the node's own disk: a pod's directory."""
     with _at(replace(_place.get(), pool=Pool.OWN, key=key)):
         yield
 
 
 @contextmanager
 def taking(seconds: float) -> Iterator[None]:
-    """Calls in here may take so long without getting on."""
+    """Calls inside the block may go `seconds` without progress before they are given up."""
     with _at(replace(_place.get(), seconds=seconds)):
         yield
 
 
 def bulkheads() -> Bulkheads:
-    """Those of the running loop."""
+    """The bulkheads of the running loop."""
     loop = asyncio.get_running_loop()
     found = _bulkheads.get(loop)
     if found is None:
@@ -85,7 +85,7 @@ def _at(place: Place) -> Iterator[None]:
 
 
 def _words(call: Callable[..., object], args: tuple[object, ...]) -> str:
-    """What people are told: the call's name, and the path that it is about."""
+    """The call's name and its path, for error texts."""
     name = getattr(call, "__name__", type(call).__name__).strip("_")
     owner = getattr(call, "__self__", None)
     about = next((arg for arg in args if isinstance(arg, Path)), getattr(owner, "path", None))

@@ -1,14 +1,14 @@
-"""Bulkheads: a call to the operating system that never returns stops nothing but its own volume.
+"""Bulkheads: a call to the operating system that never returns stops only its own volume.
 
-Every call has a place: what it is about (a volume, a pod's directory; empty for the machine's own
-files) and the pool whose threads it uses. Volumes and the machine's own disk have a pool each.
+Every call has a `Place`: its key (a volume, a pod's directory; empty for the machine's own files)
+and the pool whose threads it uses. Volumes and the machine's own disk have a pool each.
 
-A call about something that has not returned in its time is given up: its caller gets
-`StillRunning`, its thread is written off. Until it does return, every further call about the same
-thing is refused at once, so that nothing is ever torn down while it may still be set up, and one
-stuck disk costs a few threads per volume. A call about the machine's own files is given up only
-when the process ends: without them nothing could go on. All of this happens on the event loop; only
-the calls themselves are in threads.
+A call with a key that makes no progress in its time is given up: its caller gets `StillRunning`,
+its thread is written off. Until it returns, every further call with the same key is refused at
+once, so that nothing is torn down while it may still be set up, and one stuck disk costs a few
+threads per volume. A call without a key is given up only when the process ends: Mooring cannot
+work without its own files. All bookkeeping happens on the event loop; only the calls themselves
+run in threads.
 """
 
 import asyncio
@@ -37,10 +37,10 @@ from mooring.model.timestamp import to_seconds
 
 R = TypeVar("R")
 
-QUICK_SECONDS = 15.0  # what a call gets that only looks at a disk, or changes a little on it
-LONG_SECONDS = 120.0  # to mount, format, repair, grow: much is done for it outside this process
-SLOW_SECONDS = 0.5  # so long a call may keep others waiting for its thread
-AT_ONCE = 8  # calls at work in one pool, slow ones not counted
+QUICK_SECONDS = 15.0  # limit of a call that only reads a disk, or changes little on it
+LONG_SECONDS = 120.0  # limit of a mount, format, repair or resize
+SLOW_SECONDS = 0.5  # after this a call is slow, and no longer counts among AT_ONCE
+AT_ONCE = 8  # calls running in one pool, slow ones not counted
 AT_ONCE_PER_KEY = 4
 MOST_STUCK = 256  # threads of one pool that are slow or written off
 
@@ -53,10 +53,10 @@ class Pool(StrEnum):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """What a call is about, and how long it may take without getting on."""
+    """The volume or directory that a call is about, and its limit without progress."""
 
     pool: Pool = Pool.OWN
-    key: str = ""  # empty: about nothing that could be stuck alone
+    key: str = ""  # empty: the machine's own files
     seconds: float = QUICK_SECONDS
 
 
@@ -65,7 +65,7 @@ class Limits(msgspec.Struct, frozen=True):
     at_once: int = AT_ONCE
     at_once_per_key: int = AT_ONCE_PER_KEY
     most_stuck: int = MOST_STUCK
-    most_seconds: float = math.inf  # whatever the place says
+    most_seconds: float = math.inf  # caps the limit of every place
 
 
 class StuckCall(msgspec.Struct, frozen=True):
@@ -77,12 +77,12 @@ class StuckCall(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The same at all times."""
+        """The error text; the same at every repetition."""
         return f"{self.what} has not returned since {to_seconds(self.since)}"
 
 
 class Lane:
-    """How many may pass at once; the others wait for their turn."""
+    """Lets `width` calls in at once; further ones wait in order."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -100,12 +100,12 @@ class Lane:
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
-            await turn  # whoever leaves hands over the place
+            await turn  # `leave` hands over its place
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self.leave()
             else:
-                with suppress(ValueError):  # whoever left meanwhile has passed it over
+                with suppress(ValueError):  # `leave` has skipped it already
                     self._waiting.remove(turn)
             raise
 
@@ -119,18 +119,18 @@ class Lane:
 
 
 class _Call(Generic[R]):
-    """One call, from the moment it may begin."""
+    """One call that was let in by its lane."""
 
     def __init__(self, place: Place, what: Callable[[], str], since: datetime) -> None:
         self.place = place
         self.what = what
-        self.told = ""  # when it was given up: what it is doing, for people
+        self.told = ""  # once it was given up: what it is doing, for the error text
         self.since = since
         self.loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[R] = self.loop.create_future()
         self.timer: asyncio.TimerHandle | None = None
-        self.is_late = False  # has been looked after once
-        self.is_slow = False  # has given its turn in the pool to others
+        self.is_late = False  # its first timer has fired
+        self.is_slow = False  # does not count among AT_ONCE any more
         self.is_written_off = False
         self.thread = 0  # its number in the kernel
         self.python_thread = 0
@@ -141,7 +141,7 @@ class _Call(Generic[R]):
 
 
 class Bulkheads:
-    """Those of one event loop, which alone touches them. `start` runs a job in some thread."""
+    """The bulkheads of one event loop; used from that loop only. `start` runs a job in a thread."""
 
     def __init__(self, start: Callable[[Job], None], limits: Limits | None = None) -> None:
         self._start = start
@@ -154,36 +154,36 @@ class Bulkheads:
         self._hanging = dict.fromkeys(Pool, 0)  # threads that are slow or written off
         self._handlers: list[Callable[[], None]] = []
         self._leave_at: float | None = None  # by the loop's clock
-        self.written_off = dict.fromkeys(Pool, 0)  # ever
+        self.written_off = dict.fromkeys(Pool, 0)  # in total; a counter
 
     def on_change(self, handler: Callable[[], None]) -> None:
-        """`handler` is called when a call was given up, and when one has returned after all."""
+        """Call `handler` whenever a call was given up, or one that was given up has returned."""
         self._handlers.append(handler)
 
     def stuck(self) -> Iterator[StuckCall]:
-        """The oldest first."""
+        """The calls that were given up and have not returned, oldest first."""
         calls = [call.stuck() for calls in self._stuck.values() for call in calls]
         return iter(sorted(calls, key=lambda call: call.since))
 
     def count(self) -> Mapping[Pool, int]:
-        """How many calls are stuck now."""
+        """The number of stuck calls in each pool."""
         found = dict.fromkeys(Pool, 0)
         for (pool, _), calls in self._stuck.items():
             found[pool] += len(calls)
         return found
 
     def leave_within(self, seconds: float) -> None:
-        """The process is going to end: whatever is at work then is given up."""
+        """The process ends in `seconds`: calls that still run then are given up."""
         loop = asyncio.get_running_loop()
         self._leave_at = loop.time() + seconds
         for call in tuple(self._at_work):
             self._set_timer(call, call.place.seconds)
 
     async def run(self, place: Place, what: Callable[[], str], call: Callable[[], R]) -> R:
-        """What `call` returns or raises, in a thread. `what` tells people about it.
+        """Run `call` in a thread; return or raise what it does. `what` describes it in errors.
 
-        A call that has begun cannot be taken back: a caller that is cancelled is so only after it
-        has ended, or was given up.
+        A call that has begun cannot be cancelled: a cancelled caller returns only after the call
+        has ended or was given up.
         Raises: StillRunning when it was given up, or an earlier one of the same place is stuck;
         HostError when there is no thread for it.
         """
@@ -219,11 +219,11 @@ class Bulkheads:
         except asyncio.CancelledError:
             try:
                 await asyncio.wait([call.answer])
-            except asyncio.CancelledError:  # once more: somebody cannot wait
+            except asyncio.CancelledError:  # cancelled again while waiting
                 self._write_off(call)
                 raise
             if not call.answer.cancelled():
-                call.answer.exception()  # seen: the one who cancelled has no use for it
+                call.answer.exception()  # retrieved: a cancelled caller does not need it
             raise
 
     def _check(self, place: Place) -> None:
@@ -262,11 +262,11 @@ class Bulkheads:
             failure: BaseException | None = None
             try:
                 result = do()
-            except BaseException as error:  # noqa: BLE001  the caller's to judge
+            except BaseException as error:  # noqa: BLE001  raised in the caller
                 failure = error
 
             def tell() -> None:
-                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                with suppress(RuntimeError):  # the loop is closed: no caller waits any more
                     loop.call_soon_threadsafe(ended, call, result, failure)
 
             return tell
@@ -286,13 +286,13 @@ class Bulkheads:
             return
         if failure is None:
             call.answer.set_result(result)
-        elif isinstance(failure, StopIteration):  # which a future refuses
+        elif isinstance(failure, StopIteration):  # a future does not accept it
             call.answer.set_exception(RuntimeError(f"{call.what()} raised StopIteration"))
         else:
             call.answer.set_exception(failure)
 
     def _let_go(self, call: _Call[R]) -> None:
-        """Others may have its turn."""
+        """Free its place in the pool."""
         self._at_work.discard(call)
         self._leave_lane(call.place)
         if not call.is_slow:
@@ -327,7 +327,7 @@ class Bulkheads:
         self._write_off(call)
 
     def _be_slow(self, call: _Call[R]) -> None:
-        """Others may have its turn; but not ever more of them."""
+        """Free its place in the pool, unless too many threads hang already."""
         pool = call.place.pool
         if not call.is_slow and self._hanging[pool] < self._limits.most_stuck:
             call.is_slow = True

@@ -1,4 +1,4 @@
-"""How many calls to the operating system do not return, for the metrics page."""
+"""Metrics of the bulkheads: stuck calls to the operating system."""
 
 from collections.abc import Iterator
 

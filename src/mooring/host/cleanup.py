@@ -1,7 +1,7 @@
-"""Taking a mount point away: the mount, then the empty directory beneath it.
+"""Removing a mount point: the mount, then the empty directory beneath it.
 
-Nothing here ever deletes recursively. If the unmount did not do what it said, the directory is not
-empty, and what is in it is somebody's data.
+Nothing here deletes recursively. If the unmount reported success and did nothing, the directory is
+not empty, and its files are a user's data.
 """
 
 import errno
@@ -36,18 +36,15 @@ BROKEN = frozenset(
 class PathState(Enum):
     MISSING = "missing"
     PRESENT = "present"
-    BROKEN = "broken"  # there is a mount, and it does not answer
+    BROKEN = "broken"  # a mount whose server, daemon or device is gone
 
 
 def examine(path: Path) -> PathState:
-    """What is at `path`.
-
-    Raises: HostError when that cannot be found out.
-    """
+    """The state of `path`. Raises: HostError when it cannot be determined."""
     try:
         path.stat()
     except FileNotFoundError:
-        # On CIFS, a directory removed at the server is missing to stat and present to access.
+        # On CIFS, a directory removed on the server is missing for stat but present for access.
         return PathState.BROKEN if os.access(path, os.F_OK) else PathState.MISSING
     except OSError as error:
         if error.errno in BROKEN:
@@ -59,14 +56,14 @@ def examine(path: Path) -> PathState:
 
 
 def clean_up(mounts: MountOps, path: Path) -> None:
-    """Unmount what is at `path`, and remove the empty directory or file that it was mounted on.
+    """Unmount `path`, and remove the empty directory or file that it was mounted on.
 
     Before: `path` is missing, plain, a mount point, or a broken one.
     After: it is missing.
     Repeated: success.
     Raises: HostError when it is still there; a directory that holds anything keeps all of it.
     """
-    # The mount first, which is not asked: one that hangs can be taken away all the same.
+    # Look for the mount first: one that hangs can be unmounted, but not examined.
     is_mounted = mounts.is_mount_point(path)
     if not is_mounted:
         state = examine(path)
@@ -83,7 +80,7 @@ def clean_up(mounts: MountOps, path: Path) -> None:
 
 def clean_up_by_force(mounts: MountOps, path: Path, after_seconds: float) -> None:
     """As `clean_up`, but with force when the unmount takes longer than `after_seconds`."""
-    # The table is asked, not the path: a server that is gone would keep a stat waiting for ever.
+    # Read the mount table, not the path: stat would wait for ever for a server that is gone.
     if mounts.table().find(canonical(path)) is not None:
         mounts.unmount_by_force(path, after_seconds)
     clean_up(mounts, path)

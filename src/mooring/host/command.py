@@ -1,4 +1,4 @@
-"""Running a program: in bounded time, with bounded output, and without telling its secrets.
+"""Running a program: in bounded time, with bounded output, and with its secrets masked.
 
 A daemon that it leaves behind (a FUSE mount) outlives it; see `mooring/processes.py`.
 """
@@ -19,10 +19,10 @@ from mooring.processes import STARTING, Program
 
 __all__ = ["STARTING", "Finished", "check", "find_program", "mask", "run"]
 
-OUTPUT_LIMIT = 64 * 1024  # bytes; the end is kept, since that is where programs complain
+OUTPUT_LIMIT = 64 * 1024  # bytes; the last ones are kept, since errors are printed last
 MASK = "<masked>"
-NOT_FOUND = 127  # the exit code of shells
-_SHORT_SECRET = 4  # characters; masked only where it stands alone, else the text is unreadable
+NOT_FOUND = 127  # the exit code of shells for a missing program
+_SHORT_SECRET = 4  # characters; masked only as a whole word, or the text becomes unreadable
 SYSTEM_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin")
 
 
@@ -46,7 +46,7 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 def find_program(name: str) -> Path | None:
-    """Where a program is; system directories count even if PATH leaves them out."""
+    """The path of a program, from PATH and the system directories; None when there is none."""
     path = os.pathsep.join((os.environ.get("PATH", ""), *SYSTEM_DIRS))
     found = shutil.which(name, path=path)
     return Path(found) if found else None
@@ -56,7 +56,7 @@ def run(argv: Sequence[str], *, seconds: float | None, secrets: Sequence[str] = 
     """Run a program to its end, whatever its exit code.
 
     After: the program has ended. After `seconds` it is killed, and its children with it; None is
-    for what must not be stopped halfway, such as mkfs.
+    for a program that must not be stopped halfway, such as mkfs.
     Raises: CommandFailed when there is no such program, TimedOut when it was killed; HostError
     when it cannot be started.
     """
@@ -77,7 +77,7 @@ def run(argv: Sequence[str], *, seconds: float | None, secrets: Sequence[str] = 
         done = processes.run(asked)
     code = done.code if done.code is not None else -signal.SIGKILL
     ended = Finished(shown, code, _kept(done.output, secrets))
-    if done.is_late and ended.code < 0:  # else it came to its own end in the last moment
+    if done.is_late and ended.code < 0:  # else it ended by itself just before the kill
         text = f"{argv[0]} was stopped: it took longer than {seconds:g} s"
         raise TimedOut(text, argv=ended.argv, code=ended.code, output=ended.output)
     return ended
@@ -95,7 +95,7 @@ def check(argv: Sequence[str], *, seconds: float | None, secrets: Sequence[str] 
 
 
 def mask(text: str, secrets: Sequence[str]) -> str:
-    """Put `<masked>` for every secret, and for what follows `=` in one (`password=...`)."""
+    """Replace every secret by `<masked>`, and the value of a secret option (`password=...`)."""
     hidden = {secret for secret in secrets if secret}
     hidden |= {secret.partition("=")[2] for secret in hidden} - {""}
     for secret in sorted(hidden, key=len, reverse=True):
@@ -107,7 +107,7 @@ def mask(text: str, secrets: Sequence[str]) -> str:
 
 
 def _kept(output: bytes, secrets: Sequence[str]) -> str:
-    """The end of the output. Half a secret may stand where it was cut off, so that part goes."""
+    """The end of the output, without the first bytes after a cut, which may be half a secret."""
     text = mask(output[-OUTPUT_LIMIT:].decode(errors="replace"), secrets)
     if len(output) <= OUTPUT_LIMIT:
         return text

@@ -1,6 +1,6 @@
-"""What the rest of Mooring asks of the operating system's mounts, so that a fake can stand in.
+"""The protocol by which Mooring mounts and unmounts.
 
-The real one is `mount.Mounts`; tests use `tests.fakes.mounts.FakeMounts`.
+`mount.Mounts` implements it on this machine; tests use `tests.fakes.mounts.FakeMounts`.
 """
 
 from collections.abc import Sequence

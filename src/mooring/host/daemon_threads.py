@@ -1,11 +1,11 @@
-"""Threads that never keep the process from ending, whatever they are stuck in."""
+"""Threads that do not keep the process from ending, even when stuck in a system call."""
 
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
 Job = Callable[[], Callable[[], None]]
-"""Does something, and returns how to tell of it; raises nothing."""
+"""Does the work, and returns the function that reports its result; raises nothing."""
 
 MOST_IDLE = 16  # threads that wait for the next job; making one costs a tenth of a millisecond
 
@@ -18,7 +18,7 @@ class DaemonThreads:
         self._idle: list[SimpleQueue[Job]] = []  # inboxes; its methods are atomic
 
     def start(self, job: Job) -> None:
-        """Have `job` run, then what it returned. Raises: RuntimeError when there is no thread."""
+        """Run `job`, then the function it returns. Raises: RuntimeError without a thread for it."""
         try:
             inbox = self._idle.pop()
         except IndexError:
@@ -35,4 +35,4 @@ class DaemonThreads:
             is_kept = len(self._idle) < self._most_idle
             if is_kept:
                 self._idle.append(inbox)
-            tell()  # last: who hears of it finds this thread idle
+            tell()  # last: by the time the result is seen, this thread is idle

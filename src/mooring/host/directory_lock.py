@@ -14,7 +14,7 @@ _LONGEST = 20  # bytes of a process id, and more than that
 
 
 class DirectoryLock:
-    """Held as long as the process lives; the kernel lets go of it, however the process ends."""
+    """Held as long as the process lives; the kernel releases it, however the process ends."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -23,13 +23,13 @@ class DirectoryLock:
     def take(cls, path: Path, flag: str = "--data-dir") -> Self:
         """Lock the directory of `path`, a file that holds the owner's process id.
 
-        `flag` is where the command line names the directory. Somebody else may be able to write to
-        the directory: a symbolic link at `path` is not followed, and what is no lock of ours (no
-        plain file, another user's, one with a second name, one that says more than a number) is
-        refused as it is.
+        `flag` is the command-line flag that names the directory. Other users may be able to write
+        to the directory: a symbolic link at `path` is not followed, and a file that cannot be our
+        lock (not a regular file, owned by another user, hard-linked, or holding more than a
+        number) is refused and left unchanged.
 
-        Raises: UsageError when another process has it, or `path` is no lock file of ours; OSError
-        when `path` cannot be written.
+        Raises: UsageError when another process holds the lock, or `path` is not our lock file;
+        OSError when `path` cannot be written.
         """
         descriptor = _open(path)
         try:
@@ -43,7 +43,7 @@ class DirectoryLock:
                     f"stop it or choose another {flag}"
                 ) from None
             _check_content(descriptor, path)
-            with suppress(OSError):  # a full disk; who has the lock is told for convenience alone
+            with suppress(OSError):  # a full disk; the process id is only for information
                 os.ftruncate(descriptor, os.pwrite(descriptor, b"%d\n" % os.getpid(), 0))
         except BaseException:
             os.close(descriptor)
@@ -55,7 +55,7 @@ class DirectoryLock:
 
 
 def _open(path: Path) -> int:
-    """Neither a link is followed nor a pipe waited for."""
+    """Open or create `path` without following a link or waiting for a FIFO."""
     how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
         return os.open(path, how, 0o600)
@@ -76,7 +76,7 @@ def _check_ours(descriptor: int, path: Path) -> None:
 
 
 def _check_content(descriptor: int, path: Path) -> None:
-    """Held, so nobody is just writing it."""
+    """Called with the lock held, so no other process is writing the file."""
     content = _signed(descriptor)
     if len(content) > _LONGEST or not (content.strip().isdigit() or not content.strip()):
         raise _no_lock(path, "a file with other content")

@@ -1,7 +1,7 @@
-"""Hearing from the kernel that something happened in a directory: inotify.
+"""Watching directories for changes, by inotify.
 
-A user may have only few inotify instances (128, where nobody changed that), but many watches in
-each. So all that one owner watches is in one, which is there while anything is watched.
+A user may have few inotify instances (128 by default), but many watches in each. So all watches of
+an event loop share one instance, which is open while anything is watched.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from mooring.host.refusal import reason
 _MODIFY, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x40, 0x80, 0x100, 0x200
 _ONLYDIR = 0x0100_0000
 _MUCH = 64 << 10  # bytes of events read at a time
-_EVENT = struct.Struct("iIII")  # watch, what, cookie, bytes of the name that follows
-_LOST = -1  # the watch of an event that says that there were too many
+_EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name that follows
+_LOST = -1  # the watch of the event that reports a queue overflow
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -29,7 +29,7 @@ class DirectoryWatch:
         self._changed = asyncio.Event()
 
     async def changed(self) -> None:
-        """Return at the first change since the last call; many changes may be one."""
+        """Return at the first change since the last call; several changes may count as one."""
         await self._changed.wait()
         self._changed.clear()
 
@@ -38,7 +38,7 @@ class DirectoryWatch:
 
 
 class DirectoryWatches:
-    """Everybody's, in one event loop."""
+    """All directory watches of one event loop."""
 
     def __init__(self) -> None:
         self._handle = -1
@@ -46,7 +46,10 @@ class DirectoryWatches:
 
     @contextmanager
     def of(self, directory: Path) -> Iterator[DirectoryWatch]:
-        """Tells when a file in it was written to, made, removed or moved. Raises: KernelRefused."""
+        """Watch for files written, created, removed or moved in `directory`.
+
+        Raises: KernelRefused.
+        """
         watch = DirectoryWatch()
         number = self._begin(directory)
         self._watching.setdefault(number, set()).add(watch)
@@ -57,7 +60,7 @@ class DirectoryWatches:
             self._end(number)
 
     def _begin(self, directory: Path) -> int:
-        """The number of its watch: the same for the same directory."""
+        """The number of the watch on `directory`: always the same for the same directory."""
         if self._handle < 0:
             flags = os.O_NONBLOCK | os.O_CLOEXEC
             self._handle = _checked(_libc.inotify_init1(flags), directory)
@@ -73,7 +76,7 @@ class DirectoryWatches:
     def _end(self, number: int) -> None:
         if not self._watching[number]:
             del self._watching[number]
-            _libc.inotify_rm_watch(self._handle, number)  # refused: the directory has gone before
+            _libc.inotify_rm_watch(self._handle, number)  # refused when the directory is gone
         self._close_unused()
 
     def _close_unused(self) -> None:

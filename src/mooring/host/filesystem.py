@@ -1,8 +1,8 @@
 """Making a device ready: format it if it is empty, check it if it is not, then mount it.
 
-Whether to format is the one decision here that can destroy data. It is taken from what blkid
-found, and confirmed in the last moment: the device is nobody else's, it can be read at both ends,
-and blkid still finds nothing.
+Formatting is the one step here that can destroy data. It is decided from the output of blkid, and
+confirmed just before mkfs: the device is not in use, it can be read at both ends, and blkid still
+finds nothing.
 """
 
 import json
@@ -24,7 +24,7 @@ logger = log.get("mooring.host.filesystem")
 
 DEFAULT_TYPE = "ext4"
 END_BYTES = 1 << 20  # where file systems and partition tables leave their signatures
-# One driver mounts all of them, one checker knows them all.
+# One kernel driver mounts all three, and one fsck checks them.
 EXT_FAMILY = frozenset(("ext2", "ext3", "ext4"))
 FORMAT_ARGUMENTS = {
     "ext3": ("-F", "-m0"),  # force: it is a whole device; no blocks reserved for root
@@ -34,7 +34,7 @@ FORMAT_ARGUMENTS = {
 
 
 class Preparation(Enum):
-    """What comes before the mount."""
+    """The step before the mount."""
 
     REFUSE = "refuse"
     FORMAT = "format"
@@ -46,14 +46,14 @@ class FsckVerdict(Enum):
     CLEAN = "clean"
     CORRECTED = "corrected"
     DAMAGED = "damaged"  # errors left: do not mount
-    UNTOLD = "untold"  # fsck itself failed; the mount will show
+    UNTOLD = "untold"  # fsck itself failed; the mount decides
 
 
 def decide_preparation(contents: Contents, wanted: str, options: Sequence[str]) -> Preparation:
     """What to do with a device before mounting it as `wanted`; pure.
 
-    Another file system than `wanted` is left alone: the mount will be refused. (Upstream checks
-    it too; but a check may write, and nobody asked us to write to it.)
+    Another file system than `wanted` is left alone: the mount will be refused. (Upstream runs fsck
+    on it too; but fsck may write, and the user did not ask for that.)
     """
     is_read_only = "ro" in options
     match contents:
@@ -91,9 +91,9 @@ def format_and_mount(
     """Mount `device` at `target`, with a new file system if it is empty.
 
     Before: `target` exists. An empty `fs_type` is ext4.
-    After: mounted. A device that held anything still holds it.
+    After: mounted. Data that was on the device is still there.
     Raises: WrongFilesystem when the device holds something else, and it could not be mounted as
-    `fs_type`; Unformatted when it is empty, and may not be written to; HostError for the rest.
+    `fs_type`; Unformatted when it is empty, and the mount is read-only; HostError otherwise.
     """
     wanted = fs_type or DEFAULT_TYPE
     given = (*options, "defaults")
@@ -127,10 +127,7 @@ def format_and_mount(
 
 
 def check_and_repair(device: Path) -> None:
-    """Let fsck correct what it can without asking.
-
-    Raises: HostError when errors are left.
-    """
+    """Let fsck repair what it can without questions. Raises: HostError when errors are left."""
     if command.find_program("fsck") is None:
         logger.warning("'fsck' not found; mounting without a check", device=device)
         return
@@ -149,12 +146,12 @@ def check_and_repair(device: Path) -> None:
 
 
 def confirm_empty(device: Path) -> None:
-    """Make sure, in the last moment, that formatting `device` destroys nothing known.
+    """Check, just before mkfs, that formatting `device` destroys no known data.
 
-    blkid says "nothing found" of an unreadable device too, so both ends are read here. Bytes
-    without a signature do not stop us: discarded and shredded disks come back with them.
-    Raises: HostError when the device is used by others, or cannot be read; WrongFilesystem when
-    it is not empty any more.
+    blkid reports "nothing found" for an unreadable device too, so both ends are read here. Bytes
+    without a signature are no obstacle: discarded and shredded disks have them.
+    Raises: HostError when the device is in use, or cannot be read; WrongFilesystem when it is not
+    empty any more.
     """
     if not is_block_device(device):
         raise HostError(f"{device} is not a block device, so it is not formatted")
@@ -179,7 +176,7 @@ def _ends_are_zero(device: Path, descriptor: int) -> bool:
 
 
 def _read(device: Path, descriptor: int, start: int, length: int) -> bytes:
-    """All of these bytes; a device that cannot give them may hold anything."""
+    """Read exactly `length` bytes. Raises: HostError, since an unreadable device may hold data."""
     content = b""
     while len(content) < length:
         with refusals(f"read {device}"):

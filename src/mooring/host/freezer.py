@@ -1,12 +1,12 @@
-"""A program that freezes a file system, and thaws it: on demand, in time, or with its parent.
+"""A program that freezes a file system, and thaws it: on request, in time, or with its parent.
 
-Whoever froze a file system and dies leaves all its writers waiting, where no signal reaches them.
-So the process that has work to do while everything stands still does not freeze; this one does,
-and it has nothing else to do than to thaw. It is told of the end by a byte, or by the closing of
-its standard input, which a killed parent does too.
+A process that freezes a file system and dies leaves all writers blocked, out of reach of signals.
+So the driver, which works while the file system is frozen, starts this program to freeze it: its
+only task is to thaw again. It thaws on a byte on its standard input, or when that is closed, which
+also happens when the parent is killed.
 
-Run by its path, with the descriptor of a directory and a number of seconds. What it says, a
-line each: `frozen`, or `refused` and an error number; then how that ended, see `End`.
+Run by its path, with the descriptor of a directory and a number of seconds. It prints one line
+each: `frozen`, or `refused` and an errno; then how the freeze ended, see `End`.
 """
 
 import errno
@@ -23,13 +23,13 @@ THAW = 0xC0045878  # FITHAW
 FROZEN = "frozen"
 REFUSED = "refused"
 _STDIN, _STDOUT = 0, 1
-_DEAF_TO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # the parent has its own end in mind
+_DEAF_TO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # signals meant for the parent
 
 
 class End(Enum):
     THAWED = "thawed"  # nothing was written since it was frozen
-    LATE = "late"  # the time was over
-    LOST = "lost"  # somebody else had thawed it
+    LATE = "late"  # its time had run out
+    LOST = "lost"  # another process had thawed it
 
 
 def main(arguments: list[str]) -> None:
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> None:
 
 
 def thaw(directory: int) -> End:
-    """Let writers go on. Raises: OSError when they cannot."""
+    """Thaw the file system. Raises: OSError when that failed."""
     try:
         fcntl.ioctl(directory, THAW, 0)
     except OSError as error:
@@ -69,7 +69,7 @@ def _say(line: str) -> None:
     try:
         os.write(_STDOUT, f"{line}\n".encode())
     except OSError as error:
-        if error.errno != errno.EPIPE:  # nobody listens any more
+        if error.errno != errno.EPIPE:  # the parent does not read any more
             raise
 
 

@@ -1,9 +1,9 @@
-"""What stands behind the loop devices of this machine: files, known by device and inode number.
+"""The backing files of this machine's loop devices, known by device and inode number.
 
-The name that sysfs tells is that of the mount namespace in which a device was set up; in another
-one it may name nothing, or another file. So every device that is in use is asked which file it
-has. Each is asked once: the kernel counts how often a disk got another medium (`diskseq`, since
-Linux 5.15), and while the count stays, so does the answer.
+The path in sysfs is that of the mount namespace in which a device was set up; in another one it
+may name nothing, or another file. So every device in use is asked for its file by an ioctl. The
+answer is cached: the kernel counts how often a disk got another medium (`diskseq`, since Linux
+5.15), and the answer holds while the count is the same.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ INFO = struct.Struct("QQ36xI64s112x")  # loop_info64: device and inode of the ba
 
 
 class Backing(NamedTuple):
-    """The file behind a loop device, and the name that whoever set it up gave it."""
+    """The file behind a loop device, and the name given to it when it was set up."""
 
     device: int
     inode: int
@@ -36,7 +36,7 @@ class Backing(NamedTuple):
 
 class _Known(NamedTuple):
     medium: str
-    backing: Backing | None  # None: it has been asked, and has not answered
+    backing: Backing | None  # None: the device has not answered
 
 
 _known: dict[str, _Known] = {}  # by the name of the device; as many as there are on the machine
@@ -44,7 +44,7 @@ _lock = threading.Lock()
 
 
 def used_devices() -> list[str]:
-    """The names of the loop devices that stand for something. Raises: HostError."""
+    """The names of the loop devices that have a backing file. Raises: HostError."""
     with refusals(f"list {SYSFS}"):
         found = [name for name in os.listdir(SYSFS) if name.startswith("loop")]
     used = [name for name in found if told_name(name)]
@@ -55,7 +55,7 @@ def used_devices() -> list[str]:
 
 
 def told_name(device: str) -> str:
-    """The path that the kernel tells; empty for a device that is free, or is just being freed."""
+    """The backing path in sysfs; empty for a device that is free or is being freed."""
     try:
         told = (SYSFS / device / "loop" / "backing_file").read_bytes()
     except OSError:
@@ -66,8 +66,8 @@ def told_name(device: str) -> str:
 def backing_of(device: str) -> Backing | None:
     """The file behind a device; None when it is free, or does not answer.
 
-    One that does not answer hangs on its file system. It is not asked again until it stands for
-    something else, and the answer counts when it comes.
+    A device that does not answer hangs on its file system. It is not asked again until it has
+    another backing file; a late answer is still used.
     """
     medium = _medium(device)
     with _lock:
@@ -86,7 +86,7 @@ def backing_of(device: str) -> Backing | None:
 
 
 def ask(device: Path) -> Backing | None:
-    """What the kernel says now; None when the device is free or cannot be opened."""
+    """Ask the kernel, past the cache; None when the device is free or cannot be opened."""
     info = bytearray(INFO.size)
     try:
         descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
@@ -106,7 +106,7 @@ def _learn(device: str, medium: str, answers: "queue.SimpleQueue[Backing | None]
         if medium.isdecimal() and backing is not None:
             _remember(device, medium, backing)
         else:
-            _forget(device)  # it may have been given up, and has answered now
+            _forget(device)  # a late answer, after the device was given up
     answers.put(backing)
 
 
@@ -123,9 +123,9 @@ def _forget(device: str) -> None:
 
 
 def _medium(device: str) -> str:
-    """Which medium is in it: a number, or on kernels that do not count the name that is told.
+    """Its diskseq, or on kernels without one its backing path.
 
-    A name may come to mean another file, so no answer is kept under it, only that there was none.
+    A path may come to mean another file, so no answer is cached under it, only a missing answer.
     """
     try:
         return (SYSFS / device / "diskseq").read_text().strip()

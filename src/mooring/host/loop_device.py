@@ -1,11 +1,11 @@
 """Loop devices: a file (or another device) as a block device.
 
-A device belongs to a file if it holds that very file, by device and inode number, whatever name
+A loop device belongs to a file if it has that file, by device and inode number, whatever the name
 and mount namespace it was set up with.
 
-Block volumes use them in a second way: a loop device holds its backing device open, so that no
-other device can take its name while a pod uses it. There every pod has one of its own, for the
-same device; so for these locks the name counts too.
+Block volumes use loop devices as locks: a loop device holds its backing device open, so that no
+other device can take its name while a pod uses it. There every pod has a loop device of its own
+for the same backing device; so locks are found by name too.
 """
 
 import errno
@@ -25,7 +25,7 @@ from mooring.host.refusal import refusals
 logger = log.get("mooring.host.loop_device")
 
 CONTROL = Path("/dev/loop-control")
-ATTEMPTS = 64  # each time somebody else was faster with the free device
+ATTEMPTS = 64  # to get a free device before other processes do
 
 _SET_FD = 0x4C00
 _CLR_FD = 0x4C01
@@ -52,10 +52,10 @@ class _Flag(IntFlag):
 def attach(backing: Path, access: Access = Access.READ_WRITE) -> Path:
     """A new loop device for `backing`, which stays until it is detached.
 
-    After: the device is there, with the size of `backing`, going through the page cache. A
-    backing that cannot be written to gives a read-only device.
+    After: the device exists, with the size of `backing`, and uses the page cache. A backing file
+    that cannot be written to gives a read-only device.
     Repeated: a second device for the same backing; see `find_or_attach`.
-    Raises: HostError when there is none, and nothing is left behind.
+    Raises: HostError when no device was attached.
     """
     device, descriptor = _take_free_device(backing, access, _Flag.NONE)
     os.close(descriptor)
@@ -64,9 +64,9 @@ def attach(backing: Path, access: Access = Access.READ_WRITE) -> Path:
 
 @contextmanager
 def attached_while_used(backing: Path, access: Access = Access.READ_WRITE) -> Iterator[Path]:
-    """A new loop device that the kernel frees when nobody has it open any more.
+    """A new loop device that the kernel frees at its last close.
 
-    What mounts it inside the block keeps it alive until the unmount; a crash leaves none behind.
+    A mount made inside the block keeps it until the unmount; a crash leaves no device behind.
     """
     device, descriptor = _take_free_device(backing, access, _Flag.AUTOCLEAR)
     try:
@@ -76,14 +76,14 @@ def attached_while_used(backing: Path, access: Access = Access.READ_WRITE) -> It
 
 
 def find(backing: Path) -> Path | None:
-    """The loop device that already stands for `backing`, or None."""
+    """The loop device that already has `backing`, or None."""
     return next(find_all(backing), None)
 
 
 def find_all(backing: Path) -> Iterator[Path]:
-    """All loop devices that stand for `backing`, set up in whatever mount namespace.
+    """All loop devices that have `backing`, set up in whatever mount namespace.
 
-    Raises: HostError when `backing` cannot be looked at; a missing one has none.
+    Raises: HostError when stat of `backing` fails; a missing file has none.
     """
     sought = _identity(backing)
     if sought is not None:
@@ -94,9 +94,9 @@ def find_all(backing: Path) -> Iterator[Path]:
 
 
 def find_lock(backing: Path) -> Path | None:
-    """The loop device that was set up for `backing` by this name, or None.
+    """The loop device that was set up for `backing` under this name, or None.
 
-    The name that was given at `attach` will do as well as the one that the kernel tells here.
+    Both names count: the one given at `attach`, and the path in sysfs.
     """
     names = {str(backing), os.path.realpath(backing)}
     given = {_given_name(Path(name)) for name in names}
@@ -118,8 +118,8 @@ def find_or_attach(backing: Path) -> Path:
 def detach(device: Path) -> None:
     """Free a loop device.
 
-    After: it is free; one that is still in use (mounted) will be at its last close.
-    Repeated: a device that is free or does not exist is success.
+    After: it is free; one that is still in use (mounted) is freed at its last close.
+    Repeated: success, also for a device that does not exist.
     """
     try:
         with refusals(f"detach {device}"):
@@ -130,7 +130,7 @@ def detach(device: Path) -> None:
 
 
 def is_going(device: Path) -> bool:
-    """Whether it is free, or will be at its last close; a device that does not exist is, too."""
+    """Whether the device is free, will be freed at its last close, or does not exist."""
     try:
         told = (SYSFS / device.name / "loop" / "autoclear").read_bytes()
     except OSError:
@@ -139,15 +139,15 @@ def is_going(device: Path) -> bool:
 
 
 def keep(device: Path, backing: Path) -> bool:
-    """Let a device that was to go stay; False when it is gone.
+    """Cancel the freeing of a device at its last close; False when it is gone.
 
-    After: it stands for `backing` until it is detached.
+    After: it has `backing` until it is detached.
     """
     info = bytearray(INFO.size)
     with refusals(f"keep {device}"):
         sought = backing.stat()
         try:
-            descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)  # it cannot go meanwhile
+            descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)  # open, it cannot be freed
         except FileNotFoundError:
             return False
         try:
@@ -167,7 +167,7 @@ def keep(device: Path, backing: Path) -> bool:
 
 
 def detach_backing(backing: Path) -> None:
-    """Free the loop device that locks `backing` under this name; having none is success."""
+    """Free the loop device that locks `backing` under this name. Repeated: success."""
     device = find_lock(backing)
     if device is None:
         logger.warning("no loop device to detach", backing=backing)
@@ -182,7 +182,7 @@ def follow_size(device: Path) -> None:
 
 
 def _take_free_device(backing: Path, access: Access, flags: _Flag) -> tuple[Path, int]:
-    """A device that now stands for `backing`, and a descriptor of it."""
+    """A device that now has `backing`, and a descriptor of it."""
     held, access = _open_backing(backing, access)
     if access is Access.READ_ONLY:
         flags |= _Flag.READ_ONLY
@@ -219,7 +219,7 @@ def _free_device() -> Path:
 
 
 def _configure(device: Path, backing: int, info: bytes) -> int | None:
-    """Bind a free device to an open backing; None when somebody else was faster."""
+    """Bind a free device to an open backing; None when another process took the device."""
     with refusals(f"set up {device}"):
         descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -237,7 +237,7 @@ def _bind(device: int, backing: int, info: bytes) -> None:
         fcntl.ioctl(device, _CONFIGURE, _CONFIG.pack(backing, 0, info))
         return
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTTY):  # what Linux before 5.8 says
+        if error.errno not in (errno.EINVAL, errno.ENOTTY):  # no LOOP_CONFIGURE before Linux 5.8
             raise
     fcntl.ioctl(device, _SET_FD, backing)
     try:
@@ -259,7 +259,7 @@ def _identity(backing: Path) -> tuple[int, int] | None:
 
 
 def _given_name(backing: Path) -> bytes:
-    """The end of it, which tells pods and volumes apart."""
+    """The last bytes of the path, which identify the pod and the volume."""
     return os.fsencode(backing)[-_NAME_BYTES:]
 
 

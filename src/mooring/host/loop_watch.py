@@ -1,8 +1,8 @@
-"""An alarm for the event loop: how late it is, and whether a system call keeps it from its work.
+"""A watchdog for the event loop: how late it is, and whether a system call blocks it.
 
-A thread asks the loop for a sign of life now and then. While none comes, it looks at what the
-loop's thread does: one that computes, or waits for a processor or for the interpreter, is late; one
-that waits in a system call is blocked, and that is always a mistake of ours.
+A thread schedules a callback on the loop now and then. Until the callback has run, it looks at the
+loop's thread: one that computes, or waits for a processor or the interpreter lock, is late; one
+that waits in a system call is blocked, which is always a bug in Mooring.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ ALARM_SECONDS = 0.1
 SAMPLE_SECONDS = 0.02
 BOUNDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
-# System calls by which a loop waits for its next event, or a thread for the interpreter.
+# System calls by which a loop waits for its next event, or a thread for the interpreter lock.
 _WAITING = {
     "x86_64": frozenset(b"202 232 281 441 7 271 449".split()),
     "aarch64": frozenset(b"98 22 441 73 449".split()),
@@ -39,7 +39,7 @@ class LoopWatch(Collector):
 
     def __init__(self, ask_seconds: float = ASK_SECONDS) -> None:
         self.longest_blocked = 0.0  # seconds
-        self.where = ""  # the lines of code of that
+        self.where = ""  # the lines of code that blocked it
         self._ask_seconds = ask_seconds
         self._stop = threading.Event()
         self._lags = Histogram(
@@ -79,13 +79,13 @@ class LoopWatch(Collector):
             try:
                 self._loop.call_soon_threadsafe(heard.set)
             except RuntimeError:
-                return  # it is closed
+                return  # the loop is closed
             if not heard.wait(SAMPLE_SECONDS):
                 self._look_after(heard)
             self._lags.observe(time.monotonic() - asked)
 
     def _look_after(self, heard: threading.Event) -> None:
-        """Until there is a sign of life. Says where the loop is as soon as that is an alarm."""
+        """Wait until the callback has run; log where the loop is once it counts as blocked."""
         blocked, before, is_told = 0.0, -1, False
         since = time.monotonic()
         while not heard.wait(SAMPLE_SECONDS) and not self._stop.is_set():
@@ -103,9 +103,9 @@ class LoopWatch(Collector):
 
 
 def is_waiting_in_a_call(thread: int) -> bool:
-    """Whether a thread (its number in the kernel) waits in a system call that is not for waiting.
+    """Whether a thread (by its kernel id) waits in a system call not made for waiting.
 
-    Where the kernel does not tell, nobody is blamed.
+    False where the kernel does not say.
     """
     try:
         told = Path(f"/proc/self/task/{thread}/syscall").read_bytes()

@@ -28,7 +28,7 @@ logger = log.get("mooring.host.mount")
 
 HELPER_DIRS = (Path("/sbin"), Path("/sbin/fs.d"), Path("/sbin/fs"))  # where mount(8) looks
 PROBE_SECONDS = 10.0
-# Their helper leaves no daemon behind that would have to outlive us.
+# Types whose helper leaves no daemon behind that must outlive this process.
 WITHOUT_SCOPE = frozenset(("nfs", "nfs4", "cifs"))
 
 _RESTRICTIONS = {
@@ -117,7 +117,7 @@ class Mounts:
             ) from refused
 
     def unmount_by_force(self, target: Path, after_seconds: float) -> None:
-        # By a program: a system call of our own that waits for a dead server cannot be stopped.
+        # By a program: it can be killed, unlike a system call that waits for a dead server.
         if not self._is_in_table(target):
             return
         logger.debug("unmounting", target=target)
@@ -133,7 +133,7 @@ class Mounts:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
-            # The mount may be broken, or closed to root (NFS root_squash): the table still tells.
+            # The mount may be broken, or closed to root (NFS root_squash): ask the mount table.
             logger.debug("stat says nothing of a mount", path=path, error=error.strerror)
             known = None
         return known if known is not None else self._is_in_table(path)
@@ -161,7 +161,7 @@ class Mounts:
         mount_calls.mount("", real, "", MountFlag.UNBINDABLE)
 
     def _is_in_table(self, path: Path) -> bool:
-        """Ask the table, without touching what is mounted."""
+        """Whether the mount table has `path`; does not touch the mounted file system."""
         return self.table().find(canonical(path)) is not None
 
     def _mount_by_kernel(
@@ -193,7 +193,7 @@ class Mounts:
     ) -> None:
         program = "mount"
         if fs_type not in WITHOUT_SCOPE and self._has_scopes:
-            # A FUSE daemon started by the helper must survive a restart of our own service.
+            # A FUSE daemon started by the helper must survive a restart of Mooring's own service.
             scope = (f"--description=Kubernetes transient mount for {target}", "--scope", "--")
             program, argv, shown = "systemd-run", ["systemd-run", *scope, *argv], [*scope, *shown]
         ended = command.run(argv, seconds=None, secrets=tuple(each(sensitive)))
@@ -220,7 +220,7 @@ class Mounts:
 
 
 def _flags_of(source: Path) -> MountFlag:
-    """What restricts the mount that `source` is on."""
+    """The flags (ro, nodev, noexec, nosuid, atime) of the mount that `source` is on."""
     with refusals(f"statfs {source}"):
         told = os.statvfs(source).f_flag
     flags = MountFlag(0)
@@ -231,7 +231,7 @@ def _flags_of(source: Path) -> MountFlag:
 
 
 def _refuse_link(target: Path) -> None:
-    if os.path.islink(target):  # unlike Path's, it leaves it to the mount to be refused
+    if os.path.islink(target):  # never raises; the mount reports other errors
         raise HostError(f"mount failed: {target} is a symbolic link, which is no place to mount")
 
 
@@ -242,7 +242,7 @@ def _has_helper(fs_type: str) -> bool:
 def _arguments(
     source: str, target: Path, fs_type: str, options: Sequence[str], sensitive: Sequence[str]
 ) -> list[str]:
-    """What mount(8) takes after its name."""
+    """The arguments of mount(8)."""
     typed = ["-t", fs_type] if fs_type else []
     together = ",".join((*options, *sensitive))
     given = ["-o", together] if together else []

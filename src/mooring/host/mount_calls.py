@@ -1,7 +1,7 @@
-"""The system calls about mounts; nothing else in Mooring asks the C library for them.
+"""The system calls about mounts; the only module in Mooring that makes them.
 
 Python has none of them, so they go through ctypes. The newer ones (`open_tree`, `mount_setattr`,
-`move_mount`) have the same numbers on every processor that Python runs on.
+`move_mount`) have the same numbers on every architecture that Python runs on.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ from mooring.errors import HostError, KernelRefused
 from mooring.host.mount_options import MountFlag
 from mooring.host.refusal import reason
 
-DATA_LIMIT = 4095  # bytes; the kernel drops the rest without a word
+DATA_LIMIT = 4095  # bytes; the kernel silently drops the rest
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -74,7 +74,7 @@ def unmount(target: Path) -> None:
 
 
 def is_mount_root(path: Path) -> bool | None:
-    """Whether `path` is where a mount begins; None on kernels (before 5.8) that do not say.
+    """Whether `path` is the root of a mount; None on kernels (before 5.8) that do not say.
 
     Raises: OSError as stat would.
     """
@@ -90,10 +90,10 @@ def is_mount_root(path: Path) -> bool | None:
 
 
 def bind_at_once(source: Path, target: Path, flags: MountFlag) -> None:
-    """Bind `source` at `target`, where it appears with all its flags in force.
+    """Bind `source` at `target`, with all flags in force from the start.
 
-    So there is no moment (and no crash) that leaves a writable mount where a read-only one was
-    asked for. Needs Linux 5.12: ENOSYS before.
+    So not even a crash leaves a writable mount in place of a read-only one. Needs Linux 5.12:
+    ENOSYS before.
     """
     tree = _call(_OPEN_TREE, source, _AT_FDCWD, source, _OPEN_TREE_CLONE | os.O_CLOEXEC)
     try:
@@ -110,9 +110,9 @@ def bind_at_once(source: Path, target: Path, flags: MountFlag) -> None:
 
 
 def open_view(directory: int) -> int:
-    """A descriptor (O_PATH) of a bind of a directory that is mounted nowhere, and goes with it.
+    """A descriptor (O_PATH) of a detached bind of a directory, which ends when it is closed.
 
-    What it shows is what any bind of the directory shows: without the mounts inside it.
+    Like any bind of the directory, it does not show the mounts inside it.
     Raises: KernelRefused; needs Linux 5.2 and the right to mount.
     """
     how = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH
@@ -120,13 +120,12 @@ def open_view(directory: int) -> int:
 
 
 def bind_mapped(source: Path, target: Path, user_namespace: int, *, recursive: bool) -> None:
-    """Bind `source` at `target`, seen through the ids of a user namespace: what belongs to 0 on
-    the disk belongs to its 0 there.
+    """Bind `source` at `target`, id-mapped by a user namespace: files of 0 on the disk belong to
+    the namespace's 0 at `target`.
 
-    Mounts inside `source` appear too if `recursive`, but are not mapped. What is mounted or
-    unmounted in `source` is seen at `target` too, never the other way round: taking `target` apart
-    must not take apart what it shows.
-    Needs Linux 5.12, and a file system that can be mapped.
+    Mounts inside `source` appear too if `recursive`, but are not mapped. Mounts and unmounts in
+    `source` propagate to `target`, never back: unmounting `target` must not unmount `source`.
+    Needs Linux 5.12, and a file system that supports id-mapped mounts.
     """
     how = _OPEN_TREE_CLONE | os.O_CLOEXEC | (_AT_RECURSIVE if recursive else 0)
     tree = _call(_OPEN_TREE, source, _AT_FDCWD, source, how)
@@ -142,10 +141,10 @@ def bind_mapped(source: Path, target: Path, user_namespace: int, *, recursive: b
 
 
 def bind_in_two_steps(source: Path, target: Path, flags: MountFlag) -> None:
-    """Bind, then restrict; on any kernel. When the second step is refused, the first is undone."""
+    """Bind, then remount with `flags`; on any kernel. A refused remount undoes the bind."""
     mount(str(source), target, "", MountFlag.BIND)
     try:
-        # BIND stays: without it the file system itself would become read-only, for everybody.
+        # With BIND: without it the file system itself would become read-only, at all its mounts.
         mount(str(source), target, "", MountFlag.BIND | MountFlag.REMOUNT | flags)
     except HostError:
         unmount(target)
@@ -159,7 +158,7 @@ def _attributes(flags: MountFlag) -> bytes:
         (MountFlag.STRICTATIME, _ATTR_STRICTATIME),
         (MountFlag.NOATIME, _ATTR_NOATIME),
         (MountFlag.RELATIME, _ATTR_RELATIME),
-    ):  # the order in which mount(2) lets them win
+    ):  # in mount(2)'s order of precedence
         if flag in flags:
             setting, clearing = setting | atime, _ATTR_ATIME_MASK
             break
@@ -167,7 +166,7 @@ def _attributes(flags: MountFlag) -> bytes:
 
 
 def _call(number: int, about: Path, *arguments: int | bytes | Path) -> int:
-    """syscall(2); the error tells of `about`."""
+    """syscall(2); `about` is the path in the error text."""
     words = [
         ctypes.c_long(word) if isinstance(word, int) else ctypes.c_char_p(_bytes(word))
         for word in arguments

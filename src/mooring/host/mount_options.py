@@ -40,7 +40,7 @@ NOTHING = MountFlag(0)
 OWNERS = MountFlag.NOSUID | MountFlag.NODEV
 USERS = OWNERS | MountFlag.NOEXEC
 
-# What a mount of its own can have, apart from its file system: all that counts for a bind.
+# The flags of a mount, as opposed to those of its file system: all that a bind can have.
 PER_MOUNT = (
     MountFlag.RDONLY
     | MountFlag.NOSUID
@@ -70,7 +70,7 @@ SETS = {
     "iversion": MountFlag.I_VERSION,
     "strictatime": MountFlag.STRICTATIME,
     "lazytime": MountFlag.LAZYTIME,
-    # Who may mount: nothing to the kernel, but mount(8) takes their programs as not to be trusted.
+    # Which users may mount: the kernel has no such flag; in mount(8) they imply noexec and others.
     "user": USERS,
     "users": USERS,
     "owner": OWNERS,
@@ -92,13 +92,13 @@ CLEARS = {
     "nostrictatime": MountFlag.STRICTATIME,
     "nolazytime": MountFlag.LAZYTIME,
 }
-# For fstab and its readers; the kernel never hears of them.
+# For fstab and its readers; not passed to the kernel.
 USER_SPACE = frozenset(
     ("defaults", "auto", "noauto", "nouser", "nousers", "noowner", "nogroup", "nofail", "_netdev")
 )
 USER_SPACE_STARTS = ("x-", "comment=")
 
-# What only mount(8) knows how to do.
+# Options that only mount(8) implements.
 PROGRAM_WORDS = frozenset(
     f"{recursive}{kind}"
     for recursive in ("", "r")
@@ -117,7 +117,7 @@ class KernelOptions(msgspec.Struct, frozen=True):
 
 
 def translate(options: Iterable[str]) -> KernelOptions:
-    """Flags for the words that stand for one, the later winning; all others go to the driver."""
+    """Known options become flags, the last one winning; all others become data of the driver."""
     flags, data = NOTHING, []
     for option in each(options):
         if option in SETS:
@@ -130,18 +130,18 @@ def translate(options: Iterable[str]) -> KernelOptions:
 
 
 def bind_flags(options: Iterable[str]) -> MountFlag:
-    """What the options add to a bind; the others have no meaning for one."""
+    """The flags that the options add to a bind; other options have no meaning for one."""
     return translate(options).flags & PER_MOUNT
 
 
 def bind_words(options: Iterable[str]) -> tuple[str, ...]:
-    """The options that mean something to a bind; so none of them is a secret."""
+    """The options that apply to a bind; none of them can be a secret."""
     known = (SETS.keys() | CLEARS.keys()) - {"remount"}
     return tuple(option for option in each(options) if option in known)
 
 
 def needs_program(fs_type: str, source: str, options: Iterable[str]) -> bool:
-    """Whether only mount(8) can do it: the type needs a helper, or an option or source work."""
+    """Whether only mount(8) can mount it, because of the type, an option or the source."""
     return (
         fs_type in HELPED_TYPES
         or fs_type in ("", "auto")
@@ -153,7 +153,7 @@ def needs_program(fs_type: str, source: str, options: Iterable[str]) -> bool:
 
 
 def server_source(server: str, path: str) -> str:
-    """What to mount for a directory of a server; the colons of IPv6 stand in brackets."""
+    """`server:/path`, with an IPv6 address in brackets."""
     try:
         is_ipv6 = ipaddress.ip_address(server).version == 6
     except ValueError:
@@ -162,7 +162,7 @@ def server_source(server: str, path: str) -> str:
 
 
 def each(options: Iterable[str]) -> Iterable[str]:
-    """Single options, also where one element holds several."""
+    """Single options, also where one element holds several, separated by commas."""
     return (single for option in options for single in split_options(option))
 
 

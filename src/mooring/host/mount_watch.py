@@ -1,4 +1,4 @@
-"""Hearing from the kernel that the mount table changed."""
+"""Watching the kernel's mount table for changes."""
 
 import asyncio
 import os
@@ -11,15 +11,15 @@ from mooring.host.refusal import refusals
 
 
 class MountWatch:
-    """Tells when something was mounted, unmounted or remounted. To be used in a `with`.
+    """Waits for mounts, unmounts and remounts. To be used in a `with`.
 
     The kernel reports a change of mountinfo as an exceptional condition, which event loops do not
     wait for; so an epoll of our own does, and the loop waits for that one to become readable.
 
-    The kernel forgets a change as soon as anybody has asked for it, and an event loop asks twice
-    while it begins to watch a descriptor: a change in that moment would be lost. So the loop first
-    gets an epoll with nothing but an eventfd in it. When that one has been reported, the loop is
-    surely watching, and only then the table joins.
+    The kernel clears a change as soon as it was polled, and an event loop polls twice while it
+    begins to watch a descriptor: a change in that moment would be lost. So the loop first gets an
+    epoll that holds only an eventfd. When the eventfd was reported, the loop is watching; only then
+    the mount table is added to the epoll.
     """
 
     def __init__(self) -> None:
@@ -48,17 +48,17 @@ class MountWatch:
         os.close(self._table)
 
     async def changed(self) -> None:
-        """Return at the first change since the last call; many changes may be one.
+        """Return at the first change since the last call; several changes may count as one.
 
-        The first call returns when the watch has begun: look at the table after each return, and
-        nothing is ever missed.
+        The first call returns when the watch has begun: a caller that reads the table after each
+        return misses no change.
         """
         await self._changed.wait()
         self._changed.clear()
 
     def _on_wake(self) -> None:
         if self._is_armed:
-            # The loop's own look already made the kernel forget; this one only keeps it quiet.
+            # The loop's own poll has cleared the change already; this one resets our epoll.
             self._poll.poll(0)
         else:
             self._poll.unregister(self._first)

@@ -1,7 +1,6 @@
 """The kernel's mount table, read from /proc/self/mountinfo.
 
-Names are kept as the kernel has them: decoded from their octal escapes, with whatever blanks,
-newlines and undecodable bytes they hold.
+Names are decoded from their octal escapes, and may hold blanks, newlines and undecodable bytes.
 """
 
 import os
@@ -48,18 +47,18 @@ class MountEntry(msgspec.Struct, frozen=True):
 
 
 class MountTable:
-    """All mounts of one moment. Paths asked about must be free of symbolic links: `canonical`."""
+    """All mounts at one moment. Lookups need paths without symbolic links: see `canonical`."""
 
     def __init__(self, entries: tuple[MountEntry, ...]) -> None:
         self.entries = entries
 
     def find(self, path: Path) -> MountEntry | None:
-        """The mount in sight exactly at `path`."""
+        """The topmost mount exactly at `path`, or None."""
         entry = self.covering(path)
         return entry if entry is not None and entry.at == str(path) else None
 
     def covering(self, path: Path) -> MountEntry | None:
-        """The mount that `path` lies on; None when this process sees no mount above it."""
+        """The mount that `path` is on; None when this process sees no mount above it."""
         inside = str(path)
         found = next((top for top in self._tops if _covers(top.at, inside)), None)
         step = found
@@ -68,7 +67,7 @@ class MountTable:
             under = [
                 child for child in self._children.get(step.id, ()) if _covers(child.at, inside)
             ]
-            # A walk from the root meets the shortest first; the others are hidden behind it.
+            # A lookup from the root meets the shortest first; it hides the others.
             step = min(under, key=lambda child: len(child.at), default=None)
         return found
 
@@ -113,24 +112,24 @@ def read_table(source: Path = TABLE) -> MountTable:
 def parse(content: bytes) -> MountTable:
     """Read the text of a mountinfo file.
 
-    Raises: HostError for a line that is none. Its text is not told: options may be secret.
+    Raises: HostError for a malformed line; without its text, since options may be secret.
     """
     return MountTable(tuple(_entry(line) for line in content.split(b"\n") if line))
 
 
 @lru_cache(maxsize=1)
 def _parse_once(content: bytes) -> MountTable:
-    """Most often nothing has changed since the last look; and with many mounts it takes long."""
+    """Cached: parsing many mounts is slow, and most often the table has not changed."""
     return parse(content)
 
 
 def canonical(path: Path) -> Path:
-    """The name that the table has for `path`, found without touching what is mounted there."""
+    """`path` as the mount table has it, found without touching what is mounted there."""
     return Path(os.path.realpath(path.parent)) / path.name
 
 
 def split_options(text: str) -> tuple[str, ...]:
-    """Options between commas; a comma within double quotes belongs to its option."""
+    """Split options at commas; a comma within double quotes belongs to its option."""
     if '"' not in text:
         return tuple(option for option in text.split(",") if option)
     parts, quoted = [""], False

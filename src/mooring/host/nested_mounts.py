@@ -12,9 +12,9 @@ from mooring.model.container import Container
 
 
 def find_nested_mount_points(volume: str, containers: Iterable[Container]) -> tuple[str, ...]:
-    """Where, relative to the root of `volume`, containers mount other volumes into it.
+    """The paths, relative to the root of `volume`, where containers mount other volumes into it.
 
-    One below another is left out: it lies in that other volume.
+    A mount point below another one is left out: it lies in that other volume.
     Raises: HostError for a mount path that leaves the container.
     """
     found: dict[str, None] = {}
@@ -53,7 +53,7 @@ def _make_directory(parent: int, name: str) -> int:
 
 
 def _nested(own: str, paths: Iterable[str]) -> list[str]:
-    """`paths` are sorted, so what lies above another comes before it, if not just before it."""
+    """`paths` are sorted, so a parent comes before its children, though not always directly."""
     inside = f"{own}/"
     found: list[str] = []
     for path in paths:
@@ -64,4 +64,4 @@ def _nested(own: str, paths: Iterable[str]) -> list[str]:
 
 def _clean(path: str) -> str:
     clean = posixpath.normpath(path)
-    return clean[1:] if clean.startswith("//") else clean  # POSIX lets two slashes stand
+    return clean[1:] if clean.startswith("//") else clean  # normpath keeps `//` at the start

@@ -1,8 +1,8 @@
 """System calls that name a file below an open directory, and never follow a link to another.
 
-Whoever may write to a volume may swap a directory for a symbolic link at any moment. A name is
-therefore looked up only below a descriptor that is already held, and a link on the way is an
-error (ELOOP). All functions raise OSError, as `os` does.
+A container that may write to a volume may swap a directory for a symbolic link at any moment. A
+name is therefore looked up only below an open descriptor, and a link on the way is an error
+(ELOOP). All functions raise OSError, as `os` does.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
 _RESOLVE_IN_ROOT = 0x10
-_NO_SUCH_CALL = (errno.ENOSYS, errno.EPERM)  # EPERM: an old container sandbox hides it
+_NO_SUCH_CALL = (errno.ENOSYS, errno.EPERM)  # EPERM: blocked by an old seccomp profile
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -55,7 +55,7 @@ _fchmodat2.restype = ctypes.c_long
 
 
 def open_beneath(root: int, path: str) -> int:
-    """A descriptor (O_PATH) of what `path` names below the directory `root`.
+    """A descriptor (O_PATH) of `path` below the directory `root`.
 
     Mounts on the way are entered, links are refused.
     """
@@ -71,7 +71,7 @@ def open_at_once(root: int, path: str) -> int:
     """`open_beneath` in one system call, of Linux 5.6."""
     resolve = _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
     try:
-        # As a directory first: that mounts what an automounter has waiting at the last element.
+        # As a directory first: that triggers an automount at the last element.
         return _open(root, path, os.O_PATH | os.O_DIRECTORY, resolve)
     except NotADirectoryError:
         return _open(root, path, os.O_PATH, resolve)
@@ -90,9 +90,9 @@ def open_by_steps(root: int, path: str) -> int:
 
 
 def open_in_root(root: int, path: str, flags: int) -> int:
-    """A descriptor of what a process would open that has `root` for its root directory.
+    """A descriptor of `path`, opened as in a chroot at `root`.
 
-    Links are followed, and lead nowhere else; kernels before 5.6 refuse them.
+    Links are followed inside `root` and cannot leave it; on kernels before 5.6 they are refused.
     """
     try:
         return _open(root, path, flags, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
@@ -111,7 +111,7 @@ def _step(directory: int, name: str) -> int:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
     try:
         return os.open(name, os.O_PATH | DIRECTORY, dir_fd=directory)
-    except NotADirectoryError:  # said of links too
+    except NotADirectoryError:  # also raised for links
         found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     if stat.S_ISLNK(os.fstat(found).st_mode):
         os.close(found)
@@ -125,7 +125,7 @@ def open_directory(directory: int, name: str) -> int:
 
 
 def open_directory_at_once(directory: int, name: str) -> int:
-    """As `open_directory`, but a mount there is refused with EXDEV; by a call of Linux 5.6.
+    """As `open_directory`, but a mount there is refused with EXDEV; needs Linux 5.6.
 
     `same_mount.enter` does the same on any kernel.
     """
@@ -133,14 +133,14 @@ def open_directory_at_once(directory: int, name: str) -> int:
 
 
 def make_directory(directory: int, name: str, mode: int) -> int:
-    """As `open_directory`; a missing one is made, with just these twelve mode bits."""
+    """As `open_directory`; a missing one is created, with exactly these twelve mode bits."""
     try:
         os.mkdir(name, mode, dir_fd=directory)
     except FileExistsError:
         return open_directory(directory, name)
     opened = open_directory(directory, name)
     try:
-        os.fchmod(opened, mode)  # the umask has had its say in mkdir
+        os.fchmod(opened, mode)  # mkdir has applied the umask
     except BaseException:
         os.close(opened)
         raise
@@ -162,7 +162,7 @@ def descended(root: int, path: str, enter: Callable[[int, str], int]) -> Iterato
 
 
 def change_mode(directory: int, name: str, mode: int) -> None:
-    """Set all twelve mode bits of `name`, which is no link."""
+    """Set all twelve mode bits of `name`, which is not a link."""
     call = (_FCHMODAT2, directory, os.fsencode(name), mode, _AT_SYMLINK_NOFOLLOW)
     if _fchmodat2(*call) == 0:
         return

@@ -1,7 +1,7 @@
-"""Whether anybody else has a file open, whoever it is and in whatever mount namespace.
+"""Whether a file is open in any other process, in whatever mount namespace.
 
-The kernel grants a lease on a file only while nobody else has it open (for writing, or at all).
-A lease is taken and given back at once; a loop device, for one, is an opener like any other.
+The kernel grants a lease (fcntl) on a file only while no other descriptor has it open (for writing,
+or at all). A lease is taken and released at once. A loop device counts as an opener.
 """
 
 import errno
@@ -18,24 +18,24 @@ _NO_LEASES = (errno.EINVAL, errno.ENOLCK, errno.EOPNOTSUPP, errno.EACCES, errno.
 
 
 class Opener(Enum):
-    """Whom a lease waits for."""
+    """Which openers count: writers, or all."""
 
     WRITER = fcntl.F_RDLCK
     ANYBODY = fcntl.F_WRLCK
 
 
 def is_open_elsewhere(path: Path, opener: Opener) -> bool | None:
-    """Whether another open file than those of this call exists for `path`.
+    """Whether `path` is open elsewhere than in this call.
 
-    None where the file system knows no leases (NFS, FUSE): then nobody can say.
+    None where the file system has no leases (NFS, FUSE): the answer is unknown.
     Raises: HostError when `path` is missing or cannot be opened.
     """
     with refusals(f"open {path}"):
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
-            # Who opens the file just now waits for us, and a signal says so: one without effect.
+            # A process that opens the file now waits for us, and we get a signal: a harmless one.
             fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
-            with STARTING:  # a child that is being started has copies of all our descriptors
+            with STARTING:  # before its exec a child has copies of all descriptors
                 return _is_refused_a_lease(descriptor, opener)
         finally:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""fsGroup: giving a volume to a group, so that all containers of a pod can use it."""
+"""fsGroup: the group ownership of a volume, so that all containers of a pod can use it."""
 
 import os
 import stat
@@ -36,7 +36,7 @@ class FsGroup(msgspec.Struct, frozen=True):
     """The group a volume is given to."""
 
     gid: int
-    read_only: bool = False  # its files may be read, not written
+    read_only: bool = False  # the group may read the files, not write them
     policy: ChangePolicy = ChangePolicy.ALWAYS
 
     @property
@@ -49,14 +49,14 @@ class FsGroup(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """How a walk went. Refused changes are no error, as upstream has it."""
+    """The result of a walk. Refused changes are counted, and no error, as upstream."""
 
     entries: int
     failures: int = 0
 
 
 def is_root_right(root: os.stat_result, group: FsGroup) -> bool:
-    """Whether the root of a volume shows that a walk has reached its end before."""
+    """Whether the root of a volume shows that an earlier walk was completed."""
     return (
         stat.S_ISDIR(root.st_mode)
         and root.st_gid == group.gid
@@ -65,10 +65,10 @@ def is_root_right(root: os.stat_result, group: FsGroup) -> bool:
 
 
 class View(Enum):
-    """In which view of a directory its entries are given away. Neither leaves the mount."""
+    """In which view of a directory its entries are changed. Neither view leaves the mount."""
 
-    AS_IT_IS = "as it is"  # directories that something is mounted upon are left alone
-    AS_BOUND = "as bound"  # what a bind shows: they are in sight, and their mounts are not
+    AS_IT_IS = "as it is"  # mount points inside are left alone
+    AS_BOUND = "as bound"  # as in a bind: the directories below those mounts are changed
 
 
 def apply(
@@ -77,13 +77,14 @@ def apply(
     progress: Callable[[int], None] | None = None,
     view: View = View.AS_IT_IS,
 ) -> Applied:
-    """Give everything at and below `directory` to the group; what is mounted inside is left alone.
+    """Give everything at and below `directory` to the group; mounts inside are left alone.
 
-    After: every entry, links included, has the group; all but links have mode bits added that
-    let the group in. `directory` itself comes last: once it is right, all was.
-    Repeated: changes nothing, but looks at every entry, unless the policy spares it.
-    `progress` hears the number of entries done, from the calling thread, a few times a second.
-    Raises: HostError when an entry cannot be looked at, or a directory not be read.
+    After: every entry, links included, has the group; all but links have the mode bits that give
+    the group access. `directory` itself is changed last: once it is right, everything is.
+    Repeated: changes nothing, but looks at every entry, unless the policy is OnRootMismatch.
+    `progress` is called with the number of entries done, in the calling thread, a few times a
+    second.
+    Raises: HostError when an entry or a directory cannot be read.
     """
     with refusals(f"setting volume ownership for {directory}"):
         if group.policy is ChangePolicy.ON_ROOT_MISMATCH and _is_right(directory, group):
@@ -100,7 +101,7 @@ def apply(
 
 
 def slow_text(directory: Path, pod_uid: str) -> str:
-    """What the first event about a slow walk says."""
+    """The text of the first event about a slow walk."""
     return (
         f"Setting volume ownership for {_shown(directory, pod_uid)} is taking longer than expected,"
         " consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/"
@@ -109,13 +110,13 @@ def slow_text(directory: Path, pod_uid: str) -> str:
 
 
 def progress_text(directory: Path, pod_uid: str, entries: int) -> str:
-    """What the events after the first say."""
+    """The text of the later events about a slow walk."""
     shown = _shown(directory, pod_uid)
     return f"Setting volume ownership for {shown}, processed {entries} files."
 
 
 def _shown(directory: Path, pod_uid: str) -> str:
-    """The path from the pod's UID on; what is above is the node's affair."""
+    """The path from the pod's UID on; users need not see the node's own directories."""
     _, uid, rest = str(directory).partition(pod_uid)
     return f"{uid}{rest}" if uid else str(directory)
 
@@ -124,7 +125,7 @@ def _is_right(directory: Path, group: FsGroup) -> bool:
     try:
         return is_root_right(directory.stat(), group)
     except OSError:
-        return False  # the walk will tell what is wrong
+        return False  # the walk will raise the error
 
 
 def _change(
@@ -148,14 +149,14 @@ def _change(
 
 
 def _open(path: Path, view: View) -> tuple[int, str]:
-    """A directory, held open, and the name in it of what is at `path`; `.` for a directory."""
+    """A directory descriptor, and the name of `path` in it; `.` if `path` is a directory."""
     how = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
     try:
         opened = os.open(path, how | os.O_NOFOLLOW)
-    except NotADirectoryError:  # also said of a link, which is given away itself
+    except NotADirectoryError:  # also for a link, which is changed itself
         return os.open(path.parent, how), path.name
     if view is View.AS_BOUND:
-        with suppress(KernelRefused):  # an old kernel, or no right to: then as it is
+        with suppress(KernelRefused):  # an old kernel, or no right to mount: AS_IT_IS
             shown = mount_calls.open_view(opened)
             os.close(opened)
             return shown, "."

@@ -1,7 +1,7 @@
-"""Sharing a large fsGroup walk among processes, one to a core.
+"""Splitting a large fsGroup walk among processes, one per core.
 
-Threads would not do: a walk is system calls of a few microseconds, and between any two of them a
-thread waits for the interpreter's lock.
+Threads would not help: a walk is system calls of a few microseconds, and between any two of them a
+thread waits for the interpreter lock.
 """
 
 import itertools
@@ -21,13 +21,13 @@ from mooring.processes import STARTING
 
 _log = log.get("mooring.host.ownership")
 
-SHARED_FROM = 8_000  # entries; a smaller tree is nearly done when a helper has started
-_SHARES = 4  # at most, however many cores there are: the disk is not ours alone
+SHARED_FROM = 8_000  # entries; a smaller tree is nearly done before a helper has started
+_SHARES = 4  # at most, whatever the number of cores: others use the disk too
 _CHUNK = 65536
 
 
 class Crew:
-    """This process, and the helpers it calls when a tree turns out to be large."""
+    """This process, and the helper processes it starts for a large tree."""
 
     def __init__(self, root: int, wanted: Wanted, progress: Callable[[int], None] | None) -> None:
         self._root = root
@@ -37,24 +37,24 @@ class Crew:
         self._helpers: list[_Helper] = []
 
     def close(self) -> None:
-        """End the helpers, wherever they are."""
+        """Kill the helpers, finished or not."""
         for helper in self._helpers:
             helper.end()
         self._helpers.clear()
 
     def walk(self) -> Tally:
-        """Change everything below the root; no helper is left when this returns."""
+        """Change everything below the root. After: no helper is running."""
         shares = min(len(os.sched_getaffinity(0)), _SHARES) if self._is_large() else 1
         tally = self._walk_together(shares) if shares > 1 else None
         return tally or self._take(Share())
 
     def _is_large(self) -> bool:
-        """Counting costs a twentieth of changing."""
+        """Count the entries, which costs a twentieth of changing them."""
         with closing(tree.walk(self._root)) as visits:
             return sum(1 for _ in itertools.islice(visits, SHARED_FROM)) == SHARED_FROM
 
     def _walk_together(self, shares: int) -> Tally | None:
-        """None when a helper failed: then nobody can say what was left out."""
+        """Walk with helpers; None when one failed, since its missing entries are unknown."""
         try:
             for number in range(1, shares):
                 self._helpers.append(_Helper(self._root, self._wanted, Share(number, shares)))
@@ -87,7 +87,7 @@ class Crew:
 
 
 class _Helper:
-    """Another process with a share of the walk. It dies with the thread that started it."""
+    """A process with a share of the walk. It is killed when the thread that started it ends."""
 
     def __init__(self, root: int, wanted: Wanted, share: Share) -> None:
         self.tally = Tally()
@@ -109,16 +109,16 @@ class _Helper:
         self._ear.register(self._pipe, select.POLLIN)
 
     def listen(self) -> None:
-        """Take in what it has reported until now."""
+        """Read its reports so far."""
         while self._ear.poll(0):
             if not self.listen_to_the_next():
                 return
 
     def listen_to_the_next(self) -> bool:
-        """Wait for a report; False when there will be no more."""
+        """Wait for its next report; False when there will be no more."""
         heard = self._pipe.read(_CHUNK)
         *lines, self._unread = (self._unread + (heard or b"")).split(b"\n")
-        with suppress(ValueError):  # it speaks of something else: then it is never done
+        with suppress(ValueError):  # not a report: the helper then never counts as done
             for line in lines:
                 self.tally = ownership_walk.read_line(line)
         return bool(heard)

@@ -1,8 +1,9 @@
 """The fsGroup walk itself: the group of every entry below a directory, and its mode bits.
 
-Runs within Mooring, and as a program of its own (`python -m`), so that other cores can take a
-share of a large tree. A share is made of inode numbers; everyone reads all directories, which
-costs little, and changes what is his. So nobody waits for anybody, whatever the tree looks like.
+Runs inside Mooring, and as a helper program (`python -m`), so that other cores can take a share of
+a large tree. A share is a set of inode numbers: every process reads all directories, which costs
+little, and changes only the entries of its share. So no process waits for another, whatever the
+shape of the tree.
 """
 
 import ctypes
@@ -24,7 +25,7 @@ _SET_IDS = stat.S_ISUID | stat.S_ISGID
 
 
 class Wanted(NamedTuple):
-    """What every entry shall have. Mode bits are only ever added."""
+    """The group and mode bits that every entry gets. Mode bits are only added."""
 
     gid: int
     file_bits: int
@@ -32,14 +33,14 @@ class Wanted(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The entries whose inode number leaves the rest `number` when divided by `of`."""
+    """The entries whose inode number modulo `of` is `number`."""
 
     number: int = 0
     of: int = 1
 
 
 class Tally:
-    """What a walk has come to."""
+    """The counts of a walk."""
 
     __slots__ = ("entries", "failures", "first_failure", "is_complete")
 
@@ -51,7 +52,7 @@ class Tally:
 
     def fail(self, name: str, error: OSError) -> None:
         if isinstance(error, FileNotFoundError):
-            return  # removed meanwhile: nothing to own
+            return  # removed meanwhile
         self.failures += 1
         if not self.first_failure:
             self.first_failure = f"{name!r}: {error.strerror}"
@@ -63,10 +64,10 @@ class Tally:
 
 
 def change_below(root: int, wanted: Wanted, share: Share, report: Callable[[Tally], None]) -> Tally:
-    """Change a share of what is below the directory `root`; not `root` itself, nor what is mounted.
+    """Change a share of the entries below the directory `root`; not `root` itself, nor mounts.
 
-    A refused change is counted and passed over. `report` is called every 1,000 entries.
-    Raises: OSError when an entry cannot be looked at, or a directory not be read.
+    A refused change is counted and skipped. `report` is called every 1,000 entries.
+    Raises: OSError when an entry or a directory cannot be read.
     """
     tally = Tally()
     device = os.fstat(root).st_dev
@@ -78,7 +79,7 @@ def change_below(root: int, wanted: Wanted, share: Share, report: Callable[[Tall
                 seen = same_mount.find_here(directory, name, inode, device)
             except FileNotFoundError:
                 continue
-            if seen is None:  # mounted upon: what its name leads to is somebody else's
+            if seen is None:  # a mount point: its name leads to another volume
                 continue
             refused = change(directory, name, seen, wanted)
             if refused is not None:
@@ -91,9 +92,9 @@ def change_below(root: int, wanted: Wanted, share: Share, report: Callable[[Tall
 
 
 def change(directory: int, name: str, seen: os.stat_result, wanted: Wanted) -> OSError | None:
-    """Give one entry, which looked like `seen`, the group and the mode bits it lacks.
+    """Give one entry, whose stat is `seen`, the group and the mode bits it lacks.
 
-    What was refused is returned; the rest is done all the same.
+    Returns the error of a refused change; the other change is made all the same.
     """
     mode = seen.st_mode
     kind = mode & _KIND
@@ -104,7 +105,7 @@ def change(directory: int, name: str, seen: os.stat_result, wanted: Wanted) -> O
     missing, refused = mode & bits != bits, None
     try:
         if seen.st_gid != wanted.gid:
-            # Another group takes setuid and setgid off a file: they have to be put back.
+            # chown clears setuid and setgid of a file: set them again.
             missing = missing or (kind == stat.S_IFREG and mode & _SET_IDS != 0)
             os.chown(name, -1, wanted.gid, dir_fd=directory, follow_symlinks=False)
     except OSError as error:
@@ -118,18 +119,18 @@ def change(directory: int, name: str, seen: os.stat_result, wanted: Wanted) -> O
 
 
 def main(arguments: list[str]) -> None:
-    """Be a helper: take a share, and print how far it is."""
+    """The helper program: change a share, and print reports."""
     parent, root, gid, file_bits, directory_bits, number, of = map(int, arguments)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        return  # it died before it could take us along
+        return  # the parent died before its death signal was set
     wanted = Wanted(gid, file_bits, directory_bits)
-    with suppress(OSError):  # the parent will meet it too, when it hears that we are not done
+    with suppress(OSError):  # the parent meets the same error when it walks again
         _print(change_below(root, wanted, Share(number, of), _print))
 
 
 def arguments(root: int, wanted: Wanted, share: Share) -> list[str]:
-    """What `main` is told by the process that starts it."""
+    """The arguments of `main`, made by the process that starts it."""
     return [str(number) for number in (os.getpid(), root, *wanted, *share)]
 
 
@@ -140,7 +141,7 @@ def _print(tally: Tally) -> None:
 
 
 def read_line(text: bytes) -> Tally:
-    """What a helper printed. Raises: ValueError for anything else."""
+    """Parse one report of a helper. Raises: ValueError."""
     state, entries, failures, first = text.decode().split(" ", 3)
     tally = Tally(int(entries), int(failures), first)
     tally.is_complete = state == DONE

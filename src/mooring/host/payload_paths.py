@@ -13,10 +13,10 @@ MAX_NAME_BYTES = 255
 
 
 def clean_paths(payload: Mapping[str, T]) -> dict[str, T]:
-    """The payload with its paths cleaned (`a//b/./c` is `a/b/c`), safe to be made in a directory.
+    """The payload with its paths cleaned (`a//b/./c` is `a/b/c`), safe to create in a directory.
 
-    Raises: HostError for the first path that would leave the directory, take a name that begins
-    with `..`, or cannot be made.
+    Raises: HostError for the first path that would leave the directory, begins with `..`, or
+    cannot be a file name.
     """
     cleaned = {}
     for path, content in payload.items():
@@ -62,7 +62,7 @@ def _check(path: str) -> None:
 
 
 def _check_reserved(path: str) -> None:
-    """Again after cleaning: `./..data` is `..data`, and `./` is no file."""
+    """The check after cleaning: `./..data` becomes `..data`, and `./` is no file."""
     if path.startswith(".."):
         raise HostError(f"invalid path: must not start with '..': {path}")
     if path == ".":

@@ -14,7 +14,7 @@ _OWNER_ONLY_FILE = 0o600
 
 
 def make_private_directory(path: Path) -> None:
-    """After: `path` is a directory that nobody else can enter."""
+    """After: `path` is a directory that only its owner can enter."""
     path.mkdir(mode=_OWNER_ONLY_DIRECTORY, parents=True, exist_ok=True)
     path.chmod(_OWNER_ONLY_DIRECTORY)
 
@@ -40,7 +40,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def find_private(path: Path) -> bytes | None:
-    """The content of the file, None when there is none. Takes away what others may do with it."""
+    """The content of the file, None when there is none. After: only its owner has access."""
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_mode & 0o077:
@@ -51,9 +51,9 @@ def find_private(path: Path) -> bytes | None:
 
 
 def check_link(path: Path) -> None:
-    """A link is followed if it is ours, or of whoever the directory belongs to.
+    """A link is followed if it belongs to this user or to the owner of the directory.
 
-    In a directory like /tmp others could have us replace any file of ours, or read a key.
+    In a directory like /tmp other users' links could have us replace a file, or read a key.
     Raises: PermissionError.
     """
     try:
@@ -69,7 +69,7 @@ def check_link(path: Path) -> None:
 
 @contextmanager
 def sole_writer(directory: Path) -> Iterator[None]:
-    """While this holds, no other process that asks for it writes to the directory."""
+    """Inside the block no other process that uses this lock writes to the directory."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -23,17 +23,17 @@ class Holds(msgspec.Struct, frozen=True):
 
 
 class Partitions(msgspec.Struct, frozen=True):
-    """A partition table; whatever else is there belongs to its partitions."""
+    """A partition table; all other data belongs to its partitions."""
 
 
 Contents: TypeAlias = Empty | Holds | Partitions
 
 
 def probe(device: Path) -> Contents:
-    """Ask blkid what is on `device`, past every cache.
+    """Ask blkid for the contents of `device`, past its cache.
 
-    An unreadable or missing device is `Empty` to blkid; who wants to write must look for itself.
-    Raises: HostError when blkid cannot say (also: when two signatures contradict each other).
+    An unreadable or missing device is `Empty` too; a caller that wants to write must check.
+    Raises: HostError when blkid fails, or finds two contradicting signatures.
     """
     argv = ["blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", str(device)]
     ended = command.run(argv, seconds=PROBE_SECONDS)
@@ -63,7 +63,7 @@ def parse_export(output: str) -> Contents:
 
 
 def describe(contents: Contents) -> str:
-    """How upstream calls it."""
+    """The contents in upstream's words."""
     match contents:
         case Empty():
             return ""

@@ -1,4 +1,4 @@
-"""A refusal of the kernel, told as a `HostError`."""
+"""Refused system calls as `HostError`s."""
 
 import os
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from mooring.errors import KernelRefused
 
 
 def reason(errno: int) -> str:
-    """What an errno means, as it stands within a sentence."""
+    """The text of an errno, in lower case, for use within a sentence."""
     text = os.strerror(errno)
     return text[:1].lower() + text[1:]
 
 
 @contextmanager
 def refusals(doing: str) -> Iterator[None]:
-    """Turn what the kernel refuses inside the block into `KernelRefused`: `<doing>: <reason>`."""
+    """Turn an OSError inside the block into `KernelRefused`: `<doing>: <reason>`."""
     try:
         yield
     except OSError as error:

@@ -23,8 +23,8 @@ class BtrfsSize(msgspec.Struct, frozen=True):
 def resize(device: Path, mounted_at: Path) -> bool:
     """Grow the mounted file system on `device`; False when there is none to grow.
 
-    Repeated: a file system that fills its device is left as it is.
-    Raises: HostError when it could not be grown; it is still whole.
+    Repeated: a file system that fills its device is left unchanged.
+    Raises: HostError when it could not be grown; it is undamaged.
     """
     contents = probe(device)
     match contents:
@@ -54,7 +54,7 @@ def resize(device: Path, mounted_at: Path) -> bool:
 def needs_resize(device: Path) -> bool:
     """Whether `resize` should be called: the device is writable, and may have room left.
 
-    ext and xfs are left to their tools, which find out for themselves.
+    Always True for ext and xfs, whose tools check the size themselves.
     Raises: HostError for a format that cannot be resized.
     """
     if is_read_only(device):

@@ -1,8 +1,8 @@
-"""Whether a file is on the mount where a walk began. This is the one place that answers it.
+"""Whether a file is on the mount where a walk began; the only module that decides this.
 
-A walk that removes, owns, measures or copies must not leave its mount: what is mounted inside a
-volume is somebody else's data, even when it is a bind of the same file system, where device
-numbers tell nothing. Mounts are told apart by their ids. All functions raise OSError, as `os` does.
+A walk that removes, owns, measures or copies must not leave its mount: a mount inside a volume
+holds data of another volume, even if it is a bind of the same file system, with the same device
+number. So mounts are compared by their ids. All functions raise OSError, as `os` does.
 """
 
 import ctypes
@@ -19,10 +19,10 @@ _AT_NO_AUTOMOUNT = 0x800
 _AT_EMPTY_PATH = 0x1000
 _STATX_MNT_ID = 0x1000
 _STATX_BYTES = 256
-_MASK = struct.Struct("I")  # stx_mask: what the kernel has filled in
+_MASK = struct.Struct("I")  # stx_mask: the fields that the kernel has filled in
 _MOUNT_ID = struct.Struct("Q")  # stx_mnt_id
 _MOUNT_ID_AT = 0x90
-_UNKNOWN = (errno.ENOSYS, errno.EPERM)  # EPERM: an old container sandbox hides the call
+_UNKNOWN = (errno.ENOSYS, errno.EPERM)  # EPERM: blocked by an old seccomp profile
 
 _statx = ctypes.CDLL(None, use_errno=True)["statx"]
 _statx.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint, ctypes.c_char_p]
@@ -51,11 +51,10 @@ def enter(directory: int, name: str) -> int:
 
 
 def find_here(directory: int, name: str, inode: int, device: int) -> os.stat_result | None:
-    """What stat says of an entry, a link not followed; None when something is mounted upon it.
+    """The stat of an entry, without following a link; None when the entry is a mount point.
 
-    `inode` is the number that the directory has for the entry, and `device` that of the directory.
-    While both are what stat says too, nothing can be mounted there but the same file once more, so
-    most often the mounts need not be asked for.
+    `inode` is the entry's number in the directory, and `device` that of the directory. If stat
+    gives the same two, only the same file can be mounted there; so mount ids are rarely needed.
     Raises: FileNotFoundError when it has vanished.
     """
     seen = os.stat(name, dir_fd=directory, follow_symlinks=False)
@@ -65,7 +64,7 @@ def find_here(directory: int, name: str, inode: int, device: int) -> os.stat_res
 
 
 def is_on_mount_of(directory: int, name: str) -> bool:
-    """Whether an entry, a link not followed, is on the same mount as the directory it is in."""
+    """Whether an entry (not the target of a link) is on the same mount as its directory."""
     found = _ask(directory, os.fsencode(name), _AT_SYMLINK_NOFOLLOW | _AT_NO_AUTOMOUNT)
     if found is None:
         held = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)

@@ -1,9 +1,9 @@
-"""Showing a container one directory or file of a volume, and never anything beside the volume.
+"""subPath mounts: one directory or file of a volume, and never anything outside the volume.
 
 The containers of a pod may write to the volume while we look into it, and swap a directory for a
-symbolic link to the host between two of our steps. So what is bound is not a path but an open
-descriptor: it was reached from the root of the volume through no link, and the kernel is given it
-as /proc/self/fd/N, where nothing is looked up again.
+symbolic link to the host between two of our steps. So we bind not a path but an open descriptor: it
+was reached from the root of the volume through no link, and the kernel gets it as
+/proc/self/fd/N, which involves no further lookup.
 """
 
 import errno
@@ -30,14 +30,14 @@ DIRECTORY = "volume-subpaths"  # in the directory of a pod
 
 
 class SubPathMount(msgspec.Struct, frozen=True):
-    """A `volumeMount` that asks for a part of a volume."""
+    """A `volumeMount` with a `subPath`."""
 
     volume_path: Path  # the root of the volume on this machine
-    sub_path: str  # what is asked for, relative to it
+    sub_path: str  # relative to `volume_path`
     pod_dir: Path
-    volume: str  # the name of its spec
+    volume: str  # the name of the volume's spec
     container: str
-    mount: str  # the name in the volumeMount, which users know
+    mount: str  # the name in the volumeMount, for error texts
     index: int  # of the volumeMount in its container
 
     @property
@@ -46,13 +46,13 @@ class SubPathMount(msgspec.Struct, frozen=True):
 
 
 def prepare(wish: SubPathMount, mounts: MountOps) -> Path:
-    """Bind what is asked for below the pod's directory, and return where.
+    """Bind the subPath below the pod's directory, and return the path of the mount.
 
-    Before: the volume is mounted. What is asked for may be missing: then it becomes a directory,
-    with the mode of the volume's root.
+    Before: the volume is mounted. A missing subPath is created as a directory, with the mode of
+    the volume's root.
     After: the target shows a directory or file of the volume.
-    Repeated: the same mount is used again; it is replaced when the volume has another one now.
-    Raises: HostError. Its text tells users nothing about this machine; the log does.
+    Repeated: the mount is kept; it is replaced when the subPath is another file now.
+    Raises: HostError. Its text reveals nothing about this machine; the log does.
     """
     check(wish.sub_path)
     path = posixpath.normpath(wish.sub_path)
@@ -68,12 +68,12 @@ def prepare(wish: SubPathMount, mounts: MountOps) -> Path:
 
 
 def clean(pod_dir: Path, volume: str, mounts: MountOps) -> None:
-    """Take away everything that `prepare` has made for one volume of a pod.
+    """Remove everything that `prepare` has made for one volume of a pod.
 
-    Before: no container uses it any more, and the volume itself is still mounted.
-    After: none of its mounts is left. What was mounted is never looked into.
+    Before: no container uses the volume any more, and it is still mounted.
+    After: none of its subPath mounts is left. Their contents are never read.
     Repeated: success.
-    Raises: HostError when something is left; the volume must stay then.
+    Raises: HostError when something is left; the volume must then stay mounted.
     """
     top = pod_dir / DIRECTORY / volume
     with refusals(f"clean up {top}"):
@@ -91,10 +91,10 @@ def clean(pod_dir: Path, volume: str, mounts: MountOps) -> None:
 
 @contextmanager
 def _vaguely(doing: str, wish: SubPathMount) -> Iterator[None]:
-    """Keep from users what an error says about this machine."""
+    """Log an error, and raise one without details of this machine."""
     try:
         yield
-    except (HostError, OSError, ValueError) as error:  # ValueError: no file can have that name
+    except (HostError, OSError, ValueError) as error:  # ValueError: an impossible file name
         where = f'volumeMount "{wish.mount}" of container "{wish.container}"'
         _log.warning("subPath refused", doing=doing, mount=where, pod=wish.pod_dir, error=error)
         raise HostError(f"failed to {doing} for {where}") from error
@@ -110,7 +110,7 @@ def _volume(wish: SubPathMount) -> Iterator[int]:
 
 
 def _make_missing(root: int, path: str) -> None:
-    """Make directories until `path` leads somewhere; what is there is not looked at."""
+    """Create the missing directories of `path`; existing entries are not examined."""
     names = path.split("/")
     there = _count_existing(root, names)
     if there is None or there == len(names):
@@ -126,23 +126,23 @@ def _make_missing(root: int, path: str) -> None:
 
 
 def _count_existing(root: int, names: Sequence[str]) -> int | None:
-    """How many of the names, taken together, lead somewhere; None when that cannot be said."""
+    """The number of leading names that exist; None when that is unknown."""
     for count in range(len(names), 0, -1):
         try:
             os.close(os.open("/".join(names[:count]), os.O_PATH | os.O_CLOEXEC, dir_fd=root))
         except FileNotFoundError:
             continue
         except OSError:
-            return None  # whatever it is, `_open_inside` meets it too
+            return None  # `_open_inside` meets the same error
         return count
     return 0
 
 
 def _open_inside(root: int, path: str) -> int:
-    """A descriptor of what `path` leads to; links that stay inside the volume are allowed.
+    """A descriptor of `path`; links that stay inside the volume are allowed.
 
-    They are resolved once. Then the place they led to is opened through no link: if it has become
-    one in between, that is an error.
+    Links are resolved once. Then the resolved path is opened without following links: a link that
+    appeared in between is an error.
     """
     followed = os.open(path, os.O_PATH | os.O_CLOEXEC, dir_fd=root)
     try:

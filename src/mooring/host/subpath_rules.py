@@ -1,4 +1,4 @@
-"""What a container may write as `subPath` and `subPathExpr`."""
+"""The rules for `subPath` and `subPathExpr` of a volumeMount."""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ _LONGEST = 4096  # of a path
 
 
 def expand(expression: str, environment: Mapping[str, str]) -> str:
-    """Put values of the container's environment for `$(NAME)` in a `subPathExpr`.
+    """Replace `$(NAME)` in a `subPathExpr` by the value in the container's environment.
 
-    Raises: HostError that names the variables which are missing or empty, or when it is too long.
+    Raises: HostError that names missing or empty variables, or when the result is too long.
     """
     missing: set[str] = set()
     put_in = 0
@@ -38,7 +38,7 @@ def expand(expression: str, environment: Mapping[str, str]) -> str:
 
 
 def check(sub_path: str) -> None:
-    """Refuse what could not be inside the volume. Raises: HostError, for the user to read."""
+    """Refuse a path that leaves the volume. Raises: HostError with a text for the user."""
     if sub_path.startswith("/"):
         raise HostError(f"error SubPath `{sub_path}` must not be an absolute path")
     if ".." in sub_path.split("/"):

@@ -1,16 +1,16 @@
-"""Whether a thread gets on with its work, or waits in one and the same system call; and where."""
+"""Whether a thread makes progress or is stuck in one system call, and where."""
 
 import sys
 from pathlib import Path
 
-STIRRINGS = 8  # the kernel wakes some waits now and then, only to look at its watch
+STIRRINGS = 8  # wakeups without progress: the kernel wakes some waits only to check a timer
 _MOST_LINES = 8
 
 _SWITCHES = (b"voluntary_ctxt_switches:", b"nonvoluntary_ctxt_switches:")
 
 
 def times_scheduled(thread: int) -> int:
-    """How often the thread (its number in the kernel) has been given a processor; 0: unknown."""
+    """How often the thread (by its kernel id) was scheduled; 0: unknown."""
     try:
         told = Path(f"/proc/self/task/{thread}/status").read_bytes()
     except OSError:
@@ -19,12 +19,12 @@ def times_scheduled(thread: int) -> int:
 
 
 def is_getting_on(before: int, now: int) -> bool:
-    """A walk through a million files is slow, and not stuck."""
+    """Whether the thread made progress between the two counts; a long walk is not stuck."""
     return now - before > STIRRINGS
 
 
 def find_path_of(python_thread: int) -> str:
-    """What a thread does to which path, as far as its innermost lines of code tell; or empty."""
+    """The operation and path that a thread is at, by its innermost frames; or empty."""
     frame = sys._current_frames().get(python_thread)
     while frame is not None:
         paths = (value for value in frame.f_locals.values() if isinstance(value, Path))
@@ -35,7 +35,7 @@ def find_path_of(python_thread: int) -> str:
 
 
 def stack_of(python_thread: int) -> str:
-    """The innermost lines of code that a thread is in; empty when it is gone. Reads no source."""
+    """The innermost frames of a thread; empty when it is gone. Reads no source files."""
     frame = sys._current_frames().get(python_thread)
     lines: list[str] = []
     while frame is not None and len(lines) < _MOST_LINES:

@@ -1,8 +1,8 @@
-"""Going through a directory tree that others may be changing: by descriptors, through no link.
+"""Walking a directory tree that containers may be changing: by descriptors, through no link.
 
-A walk never leaves the mount where it began (`same_mount`), and nothing else in Mooring walks.
+A walk never leaves the mount where it began (`same_mount`). This is the only walk in Mooring.
 Any depth is walked with a bounded number of descriptors, since a container may nest directories
-far deeper than a path is long.
+deeper than the longest path.
 """
 
 import errno
@@ -17,9 +17,9 @@ from mooring.host.refusal import refusals
 
 
 class EntryKind(Enum):
-    DIRECTORY = auto()  # all that is in it was visited before
+    DIRECTORY = auto()  # visited after its entries
     MOUNT_POINT = auto()  # a directory that was not entered, since something is mounted there
-    OTHER = auto()  # no directory; a file may be a mount point too
+    OTHER = auto()  # not a directory; a file may be a mount point too
 
 
 Visit = tuple[
@@ -31,7 +31,7 @@ _NO_DIRECTORY = (errno.ENOTDIR, errno.ELOOP)
 
 
 class _Level:
-    """A directory on the way from the root to where the walk is."""
+    """A directory on the path from the root to the walk's position."""
 
     __slots__ = ("directories", "fd", "identity", "inode", "name")
 
@@ -43,7 +43,7 @@ class _Level:
         self.identity = (0, 0)
 
     def spare(self) -> None:
-        """Give up the descriptor of a level far above the walk, to be found again by `..`."""
+        """Close the descriptor of a level far above the walk; it is reopened through `..`."""
         if self.fd < 0:
             return
         seen = os.fstat(self.fd)
@@ -61,10 +61,10 @@ class _Level:
 
 
 def walk(root: int) -> Generator[Visit]:
-    """Everything below the directory `root`, each directory after what is in it.
+    """Everything below the directory `root`, each directory after its entries.
 
-    A mount point is visited, but not what is mounted there: to a system call, its name is that of
-    the mounted directory. What vanishes during the walk is left out.
+    A mount point is visited, but not the mount's content: beware that a system call on its name
+    acts on the mounted directory. Entries that vanish during the walk are left out.
     Use under `contextlib.closing`.
     Raises: OSError when a directory cannot be read.
     """
@@ -119,10 +119,10 @@ def _leaves(level: _Level) -> Generator[Visit]:
 
 
 def remove(directory: int, name: str) -> None:
-    """Remove `name` below an open directory, and all that is in it.
+    """Remove `name` below an open directory, with its content.
 
-    After: it is gone. A mount inside is never entered: its mount point stays, with all above it.
-    Repeated: what is missing is success.
+    After: it is gone. A mount inside is never entered: its mount point stays, and its parents too.
+    Repeated: a missing name is success.
     Raises: OSError; EBUSY names a mount point.
     """
     try:
@@ -152,7 +152,7 @@ def remove(directory: int, name: str) -> None:
 
 
 def remove_path(path: Path) -> None:
-    """`remove` what is at `path`. Raises: HostError."""
+    """`remove`, by path. Raises: HostError."""
     with refusals(f"remove {path}"):
         parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -1,4 +1,4 @@
-"""How much room a volume has, and how much of it is used."""
+"""The capacity and usage of a volume."""
 
 import os
 import stat
@@ -10,11 +10,11 @@ import msgspec
 from mooring.host import same_mount, tree
 from mooring.host.refusal import refusals
 
-_BLOCK = 512  # bytes; the unit of st_blocks, whatever the file system has
+_BLOCK = 512  # bytes; the unit of st_blocks on every file system
 
 
 class FilesystemUsage(msgspec.Struct, frozen=True):
-    """What a file system says of itself."""
+    """The figures of statvfs."""
 
     capacity_bytes: int
     available_bytes: int  # to users other than root
@@ -28,7 +28,7 @@ class FilesystemUsage(msgspec.Struct, frozen=True):
 
 
 class TreeUsage(msgspec.Struct, frozen=True):
-    """What the files of a directory take up."""
+    """The space and inodes that the files of a directory use."""
 
     used_bytes: int
     inodes_used: int
@@ -50,9 +50,9 @@ def of_filesystem(path: Path) -> FilesystemUsage:
 def of_tree(directory: Path) -> TreeUsage:
     """The usage of everything at and below `directory`, as du(1) counts.
 
-    A file with several names counts once; what is mounted inside is left out, and so is what
-    vanishes meanwhile.
-    Raises: HostError when something cannot be looked at.
+    A file with several names counts once. Mounts inside, and entries that vanish meanwhile, are
+    left out.
+    Raises: HostError when an entry or a directory cannot be read.
     """
     with refusals(f"count the usage of {directory}"):
         root = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -75,7 +75,7 @@ def of_block_device(path: Path) -> int:
 def _count(root: int) -> TreeUsage:
     top = os.fstat(root)
     blocks, inodes = top.st_blocks, 1
-    counted: set[tuple[int, int]] = set()  # files that have further names
+    counted: set[tuple[int, int]] = set()  # files with several names
     with closing(tree.walk(root)) as visits:
         for directory, name, inode, _ in visits:
             try:

@@ -1,4 +1,4 @@
-"""User namespaces: ids that are 0, 1, 2 inside, and somebody unknown to the machine outside."""
+"""User namespaces: ids 0, 1, 2... inside are unused high ids of the host outside."""
 
 import os
 import subprocess
@@ -18,18 +18,18 @@ _READY = b"."
 
 @contextmanager
 def user_namespace(first: int) -> Iterator[int]:
-    """A descriptor of a namespace whose 0 is `first` on the host, and so on; blocks for a moment.
+    """A descriptor of a user namespace whose id 0 is `first` on the host; blocks for a moment.
 
-    The kernel knows no namespace without a process: one is made, and ends with the context at the
-    latest. What was mapped by the descriptor stays so.
+    The kernel needs a process to create a namespace: one is started, and ends with the context at
+    the latest. Mounts that were mapped with the descriptor stay mapped.
     Raises: HostError.
     """
     program = find_program("unshare")
     if program is None:
         raise HostError("there is no unshare(1), which makes user namespaces: install util-linux")
     with refusals("make a user namespace"), STARTING:
-        # `cat` says its word only when it runs, and then it is in the namespace.
-        process = subprocess.Popen(  # noqa: S603  words of our own
+        # Once `cat` echoes a line it runs, and is in the namespace.
+        process = subprocess.Popen(  # noqa: S603  fixed arguments
             (str(program), "--user", "cat"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""How long ago, for people: the Age column and its relatives."""
+"""Durations as kubectl prints them in its Age columns."""
 
 from datetime import datetime, timedelta
 
@@ -20,7 +20,7 @@ def age(since: str, now: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Two or three significant figures: the longer it is, the coarser it is told.
+    """Two or three significant figures: the longer the duration, the coarser its unit.
 
     Clocks differ, so up to two seconds in the future still count as now.
     """

@@ -1,4 +1,4 @@
-"""VolumeAttachment: the wish that a volume be attached to a node, and how it went."""
+"""VolumeAttachment: the request to attach a volume to a node, and its result."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from mooring.model.volume import VolumeSpec
 from mooring.model.wire import Wire
 
 CONTROLLERS = frozenset({"mooring", "kube-controller-manager"})
-"""As what the controllers that attach volumes for pods are known to managed fields."""
+"""The field managers of the attach/detach controllers."""
 
 
 class OwnedFields(Wire, frozen=True):
@@ -63,9 +63,9 @@ class Attachment(ApiObject, frozen=True, kw_only=True):
 
     @property
     def is_made_by_controller(self) -> bool:
-        """Whether an attach/detach controller made it, this one or one before it.
+        """Whether an attach/detach controller created it, this one or an earlier one.
 
-        Nobody can change the spec, so whoever owns it has made the object.
+        The spec is immutable, so its field manager is the one that created the object.
         """
         return any(
             entry.manager in CONTROLLERS and entry.fields.spec is not None
@@ -78,5 +78,5 @@ class Attachment(ApiObject, frozen=True, kw_only=True):
 
     @property
     def volume_name(self) -> str:
-        """The persistent volume it is about; empty for an inline one."""
+        """The name of the persistent volume; empty for an inline one."""
         return self.spec.source.persistent_volume_name or ""

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaim: someone's wish for storage, and what became of it."""
+"""PersistentVolumeClaim: a user's request for storage, and its status."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -40,7 +40,7 @@ class ClaimSpec(Wire, frozen=True):
 
 
 class ModifyStatus(Wire, frozen=True):
-    """How far a change of attributes has come: Pending, InProgress or Infeasible."""
+    """The state of a change of the VolumeAttributesClass: Pending, InProgress or Infeasible."""
 
     status: str
     target_volume_attributes_class_name: str = ""
@@ -58,7 +58,7 @@ class ClaimStatus(Wire, frozen=True):
 
 
 class ClaimTemplate(Wire, frozen=True):
-    """What a pod with an ephemeral volume asks for; metadata may hold labels and annotations."""
+    """The claim template of an ephemeral volume; metadata may hold labels and annotations."""
 
     spec: ClaimSpec
     metadata: ObjectMeta | None = None
@@ -74,14 +74,14 @@ class Claim(ApiObject, frozen=True):
 
     @property
     def storage_class(self) -> str:
-        """The class it asks for, empty for none; the old annotation beats the spec."""
+        """The requested class, empty for none; the beta annotation takes precedence."""
         return self.metadata.annotations.get(
             Annotation.STORAGE_CLASS_BETA, self.spec.storage_class_name or ""
         )
 
     @property
     def has_class(self) -> bool:
-        """Whether it said anything about a class; if not, a default class may fill it in."""
+        """Whether it names a class, even the empty one; if not, the default class is filled in."""
         return (
             self.spec.storage_class_name is not None
             or Annotation.STORAGE_CLASS_BETA in self.metadata.annotations
@@ -93,7 +93,7 @@ class Claim(ApiObject, frozen=True):
 
     @property
     def capacity(self) -> Quantity:
-        """What it has been given so far."""
+        """The size in its status."""
         return quantity.parse(self.status.capacity.get(STORAGE, "0"))
 
     @property
@@ -102,7 +102,7 @@ class Claim(ApiObject, frozen=True):
 
     @property
     def is_bind_completed(self) -> bool:
-        """The binder has finished once, so a missing volume now means lost data."""
+        """The binder has bound it once, so a missing volume now means lost data."""
         return Annotation.BIND_COMPLETED in self.metadata.annotations
 
     @property
@@ -112,7 +112,7 @@ class Claim(ApiObject, frozen=True):
 
     @property
     def provisioner(self) -> str:
-        """Who has been asked to make a volume for it, if anyone."""
+        """The provisioner that was asked to make a volume for it, empty if none."""
         annotations = self.metadata.annotations
         return annotations.get(Annotation.PROVISIONER) or annotations.get(
             Annotation.PROVISIONER_BETA, ""
@@ -120,5 +120,5 @@ class Claim(ApiObject, frozen=True):
 
     @property
     def selected_node(self) -> str:
-        """The node that the scheduler wants the volume for, if it has chosen."""
+        """The node that the scheduler has chosen for the volume, empty if none."""
         return self.metadata.annotations.get(Annotation.SELECTED_NODE, "")

@@ -1,4 +1,4 @@
-"""Conditions: what a status says about one aspect of its object, and since when."""
+"""Conditions: the state of one aspect of an object, with its transition time."""
 
 from collections.abc import Iterable
 
@@ -36,10 +36,10 @@ def is_condition_true(conditions: Iterable[Condition], kind: str) -> bool:
 def set_condition(
     conditions: tuple[Condition, ...], wanted: Condition, now: str
 ) -> tuple[Condition, ...]:
-    """`conditions` with `wanted` in the place of its type's present one, or at the end.
+    """`conditions` with `wanted` in place of the one of its type, or at the end.
 
-    The time of transition is `now` when the status changes and stays as it was otherwise, whatever
-    `wanted` says of it. When nothing changes, the very same tuple comes back.
+    The transition time becomes `now` when the status changes, and is kept otherwise; the one in
+    `wanted` is ignored. When nothing changes, the same tuple is returned.
     """
     present = find_condition(conditions, wanted.type)
     if present is None:

@@ -1,4 +1,4 @@
-"""ConfigMap: files that are no secret."""
+"""ConfigMap: configuration that is not secret."""
 
 from collections.abc import Mapping
 from typing import ClassVar

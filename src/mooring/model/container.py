@@ -1,4 +1,4 @@
-"""What a pod says of one of its containers: what to run, as whom, and how to look after it."""
+"""Containers in a pod's spec: command, environment, security context, probes, resources."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ class ProfileRef(Wire, frozen=True):
 
 
 class WindowsOptions(Wire, frozen=True):
-    """What only a node that runs Windows could do."""
+    """Options that only a Windows node supports."""
 
     gmsa_credential_spec_name: str | None = None
     gmsa_credential_spec: str | None = None
@@ -60,7 +60,7 @@ class ClaimedDevice(Wire, frozen=True):
 
 
 class ComputeResources(Wire, frozen=True):
-    """What is set aside (`requests`), and what may be used at most (`limits`), by resource."""
+    """The guaranteed (`requests`) and maximal (`limits`) amounts, by resource."""
 
     requests: Mapping[str, str] = msgspec.field(default_factory=dict)
     limits: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -199,7 +199,7 @@ class Container(Wire, frozen=True):
     env_from: tuple[VariablesFrom, ...] = ()
     ports: tuple[ContainerPort, ...] = ()
     resources: ComputeResources = NO_RESOURCES
-    restart_policy: str = ""  # of init containers: `Always` makes one run beside the others
+    restart_policy: str = ""  # of init containers: `Always` makes one a sidecar
     restart_policy_rules: tuple[RestartRule, ...] = ()
     volume_mounts: tuple[VolumeMount, ...] = ()
     volume_devices: tuple[VolumeDevice, ...] = ()
@@ -213,9 +213,9 @@ class Container(Wire, frozen=True):
     stdin: bool = False
     stdin_once: bool = False
     tty: bool = False
-    target_container_name: str = ""  # of one that joins later: whose processes it sees
+    target_container_name: str = ""  # of an ephemeral container: the one whose processes it sees
 
     @property
     def is_sidecar(self) -> bool:
-        """Of init containers: whether it keeps running beside those that come after it."""
+        """Whether this init container keeps running beside the containers after it."""
         return self.restart_policy == KEEPS_RUNNING

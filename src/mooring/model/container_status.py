@@ -1,4 +1,4 @@
-"""What a node says of the containers of a pod."""
+"""Containers in a pod's status, as the kubelet reports them."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ class Terminated(Wire, frozen=True):
 
 
 class ContainerState(Wire, frozen=True):
-    """One of these is set; none at all counts as waiting in Kubernetes."""
+    """One of these is set; none means waiting, as in Kubernetes."""
 
     waiting: Waiting | None = None
     running: Running | None = None

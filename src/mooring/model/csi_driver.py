@@ -1,4 +1,4 @@
-"""CSIDriver: what a driver wants the cluster to do for it."""
+"""CSIDriver: how the cluster treats the volumes of a driver."""
 
 from typing import ClassVar
 

@@ -23,7 +23,7 @@ DRIVERS: Final[Mapping[str, str]] = {
     Plugin.PORTWORX: "pxd.portworx.com",
     Plugin.VSPHERE: "csi.vsphere.vmware.com",
 }
-"""By plugin."""
+"""By the name of the in-tree plugin."""
 
 _PLUGINS: Final[Mapping[str, str]] = {
     "awsElasticBlockStore": Plugin.AWS_EBS,
@@ -34,11 +34,11 @@ _PLUGINS: Final[Mapping[str, str]] = {
     "portworxVolume": Plugin.PORTWORX,
     "vsphereVolume": Plugin.VSPHERE,
 }
-"""By the name that the source has in a volume's spec."""
+"""By the source's field in a volume's spec."""
 
 
 def find_migration(sources: PersistentSources) -> Migration | None:
-    """Who has taken over the volume with this spec, if anyone has."""
+    """The migration that applies to a volume with these sources, if any."""
     source = sources.find_source()
     plugin = _PLUGINS.get(source[0]) if source else None
     return None if plugin is None else Migration(plugin, DRIVERS[plugin])

@@ -1,4 +1,4 @@
-"""CSINode: which drivers run on a node, and how each calls that node."""
+"""CSINode: which drivers run on a node, each with its id of the node."""
 
 from typing import ClassVar
 

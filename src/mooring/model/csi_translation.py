@@ -1,7 +1,7 @@
-"""Volumes of in-tree plugins, told as the volumes of the CSI drivers that have taken over.
+"""CSI translation: volumes of in-tree plugins as volumes of the CSI drivers that replace them.
 
-The handles, attributes and access modes are those that Kubernetes gives: a volume that was attached
-under one of them must be found under it again.
+The handles, attributes and access modes are those of Kubernetes: a volume that was attached under
+one of them must be found under it again.
 """
 
 import re
@@ -35,9 +35,9 @@ class _Unclear(Exception):
 
 
 def translate(volume: Volume) -> Volume | None:
-    """The volume with a CSI source: its own, or that of the driver that serves it now.
+    """The volume with a CSI source: its own, or the translated in-tree one.
 
-    None when no CSI driver serves it, or its source makes no sense.
+    None when no CSI driver serves it, or its source is incomplete.
     """
     if volume.spec.csi is not None:
         return volume
@@ -55,9 +55,9 @@ def translate(volume: Volume) -> Volume | None:
 
 
 def translate_inline(volume: PodVolume, namespace: str) -> Volume | None:
-    """An in-tree volume written into a pod, told as a persistent volume; None as `translate`.
+    """An inline in-tree volume of a pod as a persistent volume; None as `translate`.
 
-    An inline CSI volume is none of these: it is made for its pod, and nothing is attached.
+    None for an inline CSI volume too: it is made for its pod, and is not attached.
     """
     source = volume.find_source()
     if source is None or not isinstance(source[1], Mapping):
@@ -80,7 +80,7 @@ def translate_inline(volume: PodVolume, namespace: str) -> Volume | None:
 
 
 def _inline_name(field: str, csi: CsiSource, raw: RawSource) -> str:
-    """Unique to what is behind it, as every persistent volume's name is."""
+    """A name for the volume, unique to its handle, as a persistent volume's name is."""
     if field in {"azure_disk", "azure_file"}:
         return csi.volume_handle
     if field == "gce_persistent_disk":
@@ -179,7 +179,7 @@ _FIELDS: Final[Mapping[str, str]] = {
     "portworxVolume": "portworx_volume",
     "vsphereVolume": "vsphere_volume",
 }
-"""Of what a pod may name and a driver has taken over: how a persistent volume names it."""
+"""Inline in-tree sources: the field in a pod -> the attribute of `PersistentSources`."""
 
 
 def _source(plugin: str, handle: str, raw: RawSource, attributes: dict[str, str]) -> CsiSource:
@@ -200,7 +200,7 @@ def _text(raw: RawSource, name: str) -> str:
 
 
 def _region(zones: list[str]) -> str:
-    """Of the zones that a regional disk is in."""
+    """The region of a regional disk's zones."""
     parts = [zone.split("-") for zone in zones]
     regions = {"-".join(part[:2]) for part in parts}
     if any(len(part) != 3 for part in parts) or len(regions) != 1:
@@ -209,7 +209,7 @@ def _region(zones: list[str]) -> str:
 
 
 def _gce_modes(modes: tuple[AccessMode, ...]) -> tuple[AccessMode, ...]:
-    """One disk, one writer: what the old plugin took for more meant that too."""
+    """ReadOnlyMany if that is the only mode, else ReadWriteOnce: the disk has one writer."""
     if not modes:
         return ()
     only_reads = all(mode is AccessMode.READ_ONLY_MANY for mode in modes)

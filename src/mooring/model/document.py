@@ -1,4 +1,4 @@
-"""Documents: API objects as decoded JSON, before anything is made of them."""
+"""Documents: API objects as decoded JSON, not yet as Structs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Event: something worth telling people about an object."""
+"""Event: something that happened to an object, for `kubectl describe` and `get events`."""
 
 from enum import StrEnum
 from typing import ClassVar
@@ -9,7 +9,7 @@ from mooring.model.wire import Wire
 
 
 class EventType(StrEnum):
-    """What components write; what others wrote is read as plain text."""
+    """The types that components write; other values are read as plain text."""
 
     NORMAL = "Normal"
     WARNING = "Warning"
@@ -45,7 +45,7 @@ class Event(ApiObject, frozen=True):
 
     @property
     def last_seen(self) -> str | None:
-        """When it last happened, from whichever of its times the reporter filled in."""
+        """When it last happened, from the first of its timestamps that is set."""
         if self.series and self.series.last_observed_time:
             return self.series.last_observed_time
         return self.last_timestamp or self.first_timestamp or self.event_time

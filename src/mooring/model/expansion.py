@@ -1,12 +1,13 @@
-"""How the growth of a claim is recorded: one state machine for controller, resizers and nodes.
+"""The expansion of a claim: one state machine for the controller, resizers and kubelets.
 
-The claim's status carries the state: `allocatedResources` is the size being worked on,
-`allocatedResourceStatuses` says who is at work (no entry: nobody), and four conditions tell people.
-Functions here take a `ClaimStatus` and return the next one; `status_patch` says how to write it.
+The state is in the claim's status: `allocatedResources` is the size being worked on,
+`allocatedResourceStatuses` says whether controller or node is working (no entry: neither), and four
+conditions inform the user. Functions here take a `ClaimStatus` and return the next one;
+`status_patch` is the patch that writes it.
 
-To give up a size that cannot be had, people lower the request to anything above the capacity. That
-counts once the present size is abandoned (nobody at work, or infeasible for the controller); until
-then the recorded size is finished first, for a back end may already have grown.
+To give up an infeasible size, users lower the request to anything above the capacity. The new
+request counts once the recorded size is abandoned (no resize in progress, or infeasible for the
+controller); until then the recorded size is finished first, for a back end may already have grown.
 """
 
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ from mooring.model.wire import Word
 
 
 class ResizeStatus(Word):
-    """Who is at work on a claim's size, and how it goes."""
+    """Whether controller or node is resizing, and whether it has failed."""
 
     CONTROLLER_IN_PROGRESS = "ControllerResizeInProgress"
     CONTROLLER_INFEASIBLE = "ControllerResizeInfeasible"
@@ -55,7 +56,7 @@ _BEGUN = _ON_NODE | {ResizeStatus.CONTROLLER_IN_PROGRESS, ResizeStatus.NODE_INFE
 
 
 def find_resize_status(status: ClaimStatus) -> ResizeStatus | None:
-    """None: nobody is at work."""
+    """None: no resize is in progress."""
     at = status.allocated_resource_statuses.get(STORAGE)
     return ResizeStatus(at) if at else None
 
@@ -66,32 +67,32 @@ def find_allocated(status: ClaimStatus) -> Quantity | None:
     return None if text is None else quantity.parse(text)
 
 
-# what the controller has to do
+# decisions of the controller
 
 
 class Grow(msgspec.Struct, frozen=True):
-    """Grow the back end to this size, then tell."""
+    """Grow the back end to this size, then record it."""
 
     size: Quantity
 
 
 class LeaveToNode(msgspec.Struct, frozen=True):
-    """The back end has grown, and a node is going to finish."""
+    """The back end has grown, and the kubelet is going to finish."""
 
 
 class RetryOnNode(msgspec.Struct, frozen=True):
-    """The back end has grown, the node has given up: let it try again."""
+    """The back end has grown, the kubelet has given up: let it try again."""
 
 
 class LeaveAlone(msgspec.Struct, frozen=True):
-    """Somebody is at work in a way that we do not know."""
+    """The resize status is unknown to this version."""
 
 
 Target = Grow | LeaveToNode | RetryOnNode | LeaveAlone
 
 
 def decide_target(claim: Claim, volume: Volume) -> Target:
-    """The next goal of whoever grows the back end of a claim that is smaller than it asks for."""
+    """The controller's or resizer's next target for a claim that is smaller than its request."""
     status = find_resize_status(claim.status)
     if status is not None and not status.is_known:
         return LeaveAlone()
@@ -102,11 +103,11 @@ def decide_target(claim: Claim, volume: Volume) -> Target:
         return LeaveToNode()
     if status is ResizeStatus.NODE_INFEASIBLE:
         return RetryOnNode()
-    # The back end has grown, and its record was cut short or the request was lowered meanwhile.
+    # The back end has grown; then the record failed, or the request was lowered.
     return Grow(recorded)
 
 
-# what a node has to do
+# decisions of the kubelet
 
 
 class NodeMove(Enum):
@@ -118,12 +119,12 @@ class NodeMove(Enum):
 
 
 def node_target(claim: Claim, volume: Volume) -> Quantity:
-    """The size that a node is to reach."""
+    """The size that the kubelet has to reach."""
     return find_allocated(claim.status) or volume.size
 
 
 def decide_node(claim: Claim, volume: Volume) -> NodeMove:
-    """What a node with this volume mounted does about its size."""
+    """What the kubelet does about the size of a mounted volume."""
     status = find_resize_status(claim.status)
     target = node_target(claim, volume)
     if status is not None:
@@ -137,15 +138,15 @@ def decide_node(claim: Claim, volume: Volume) -> NodeMove:
 
 
 def is_request_changed(claim: Claim, target: Quantity) -> bool:
-    """Whether `target` is no longer what is asked for.
+    """Whether the request is no longer `target`.
 
-    A node for which `target` has certainly failed then gives it up (`refuse_on_node`), so that the
-    controller can turn to what is asked for now.
+    A kubelet for which `target` has certainly failed then gives it up (`refuse_on_node`), so that
+    the controller can work on the new request.
     """
     return claim.requested != target
 
 
-# how one state follows another
+# transitions
 
 
 def start(status: ClaimStatus, size: Quantity, now: str) -> ClaimStatus:
@@ -171,7 +172,7 @@ def start_on_node(status: ClaimStatus) -> ClaimStatus:
 
 
 def finish(status: ClaimStatus, size: Quantity) -> ClaimStatus:
-    """All of it has grown. The allocated size stays, as the record of what was last done."""
+    """Volume and file system have grown. The allocated size stays as a record."""
     return msgspec.structs.replace(
         status,
         capacity={**status.capacity, STORAGE: str(size)},
@@ -188,17 +189,17 @@ def fail(status: ClaimStatus, error: str, now: str) -> ClaimStatus:
 
 
 def refuse(status: ClaimStatus, error: str, now: str) -> ClaimStatus:
-    """The controller cannot do it: it turns to whatever is asked for next."""
+    """The size is infeasible for the controller, which waits for another request."""
     return _at(fail(status, error, now), ResizeStatus.CONTROLLER_INFEASIBLE)
 
 
 def fail_on_node(status: ClaimStatus, error: str, now: str) -> ClaimStatus:
-    """The node has certainly failed, and will try again."""
+    """The kubelet has certainly failed, and will try again."""
     return _with_error(status, ResizeCondition.NODE_ERROR, error, now)
 
 
 def refuse_on_node(status: ClaimStatus, error: str, now: str) -> ClaimStatus:
-    """The node gives up until the controller has looked at it."""
+    """The size is infeasible for the kubelet, which waits for the controller."""
     return _at(fail_on_node(status, error, now), ResizeStatus.NODE_INFEASIBLE)
 
 
@@ -217,7 +218,7 @@ def _condition(kind: ResizeCondition, now: str, message: str = "") -> Condition:
 
 
 def _merged(conditions: tuple[Condition, ...], wanted: Condition) -> tuple[Condition, ...]:
-    """An entry of the same type and status stays as it is, with its first words and time."""
+    """An entry of the same type and status is kept, with its message and time."""
     present = find_condition(conditions, wanted.type)
     if present is None:
         return (*conditions, wanted)
@@ -229,7 +230,7 @@ def _merged(conditions: tuple[Condition, ...], wanted: Condition) -> tuple[Condi
 def _without_resizing(
     conditions: tuple[Condition, ...], kept: Condition | None = None
 ) -> tuple[Condition, ...]:
-    """Without what earlier attempts left, save the type of `kept`; others' conditions stay."""
+    """Without the resize conditions of earlier attempts, except that of `kept`."""
     dropped = _CONDITIONS - {kept.type} if kept else _CONDITIONS
     return tuple(condition for condition in conditions if condition.type not in dropped)
 
@@ -238,7 +239,7 @@ def _without_resizing(
 
 
 def status_patch(before: ClaimStatus, after: ClaimStatus) -> dict[str, Any]:
-    """The merge patch of a claim's `status` that turns `before` into `after`; empty: no need."""
+    """The merge patch of a claim's `status` from `before` to `after`; empty if they are equal."""
     patch: dict[str, Any] = {}
     for name, old, new in (
         ("capacity", before.capacity, after.capacity),
@@ -257,7 +258,7 @@ def status_patch(before: ClaimStatus, after: ClaimStatus) -> dict[str, Any]:
 
 
 def _map_patch(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str | None] | None:
-    """None when nothing would be left: an empty map is written as no map."""
+    """The merge patch of a map; None removes the field, since an empty map is not written."""
     if not new:
         return None
     gone: dict[str, str | None] = {name: None for name in old if name not in new}

@@ -1,4 +1,4 @@
-"""What is wrong with one field of a document, in the words that Kubernetes clients match on."""
+"""Validation errors of one field of a document, with the texts that Kubernetes clients match on."""
 
 import json
 from typing import Any
@@ -7,11 +7,11 @@ import msgspec
 
 MOST_SHOWN = 4096  # characters of a value, about
 _ELLIPSIS = "..."
-_LEVEL_COST = 8  # characters that a list or object counts for: also a bound on depth
+_LEVEL_COST = 8  # characters that each list or object counts: this also bounds the depth
 
 
 class FieldError(msgspec.Struct, frozen=True):
-    """One complaint: where, which sort, and the text behind `<field>: `."""
+    """One error: the field, its type, and the text after `<field>: `."""
 
     field: str
     reason: str
@@ -65,7 +65,7 @@ def type_invalid(field: str, value: Any, detail: str) -> FieldError:
 def show(value: Any) -> str:
     """A value as Go prints it in such errors: strings quoted, numbers bare, structs as JSON.
 
-    Of a long one the beginning: an error is read by people, and may come a hundred times.
+    A long value is cut.
     """
     if isinstance(value, str | list | tuple | dict):
         value = _Beginning(MOST_SHOWN).of(value)
@@ -73,7 +73,7 @@ def show(value: Any) -> str:
 
 
 class _Beginning:
-    """As much of a value as a number of characters allows, and an ellipsis."""
+    """Cuts a value to a number of characters, with an ellipsis."""
 
     def __init__(self, left: int) -> None:
         self._left = left

@@ -73,7 +73,7 @@ class GroupContentSpec(Wire, frozen=True):
 
 
 class MemberSnapshot(Wire, frozen=True):
-    """What the driver said of one volume of the group."""
+    """The driver's answer for one volume of the group."""
 
     volume_handle: str = ""
     snapshot_handle: str = ""

@@ -1,10 +1,10 @@
-"""How caches and queues name an object: by namespace and name."""
+"""Keys of objects in caches and queues: namespace and name."""
 
 import msgspec
 
 
 class Key(msgspec.Struct, frozen=True, order=True, cache_hash=True):
-    """`namespace` is empty for objects of the whole cluster."""
+    """`namespace` is empty for cluster-scoped objects."""
 
     namespace: str
     name: str

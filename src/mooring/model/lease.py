@@ -1,4 +1,4 @@
-"""Lease: who leads, and until when the others believe it."""
+"""Lease: the current leader, and how long its lease lasts."""
 
 from typing import ClassVar
 
@@ -21,5 +21,5 @@ class Lease(ApiObject, frozen=True):
 
     @property
     def is_held(self) -> bool:
-        """A released lease names nobody."""
+        """Whether the lease has a holder; a released one has none."""
         return bool(self.spec.holder_identity)

@@ -1,8 +1,8 @@
-"""Whether what stands behind an object may be destroyed: what was seen against what is there now.
+"""Whether a volume may be deleted or detached: the cached objects compared with the live ones.
 
-Whoever decides to delete a volume, or to take it from a node, looks at a cache that may be behind.
-These rules get the objects as they are at this moment (`reconcile/live_gate.py` reads them) and say
-`Go` only if everything that the decision rests on is still so.
+A controller that decides to delete or detach a volume reads caches, which may be behind. These
+rules get the objects from the API server (`reconcile/live_gate.py` reads them) and return `Go` only
+if everything that the decision depends on is unchanged.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,27 +21,27 @@ from mooring.model.wellknown import Annotation
 
 
 class Go(msgspec.Struct, frozen=True):
-    """Everything is as it was seen."""
+    """The live objects are as the cache had them."""
 
-    saw: str  # for the log: what the permission rests on
+    saw: str  # for the log: what the permission is based on
 
 
 class Stay(msgspec.Struct, frozen=True):
-    """Touch nothing outside; look again later."""
+    """Call no plugin or driver; retry later."""
 
     because: str
-    is_for_people: bool = False  # not just a cache that is behind: somebody has to do something
+    is_for_people: bool = False  # not just a stale cache: an administrator has to act
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """Somebody else keeps what was made: it is theirs by now."""
+    """The provisioned volume must not be deleted: an object uses it by now."""
 
     because: str
-    is_left_behind: bool = False  # nobody tells of it any more, and it may be somebody's data
+    is_left_behind: bool = False  # no object refers to it any more, and it may hold data
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """Another attachment keeps the volume on the node, and will see to it: only let go of this."""
+    """Another attachment keeps the volume on the node: only remove this one's finalizer."""
 
     by: str
 
@@ -49,15 +49,15 @@ class Shared(msgspec.Struct, frozen=True):
 Verdict: TypeAlias = Go | Stay
 
 Handle: TypeAlias = tuple[str, str]
-"""A driver, and what it calls a volume."""
+"""A driver, and its volume handle."""
 
 
 class VolumeOrder(msgspec.Struct, frozen=True):
-    """What is about to be done to what stands behind a volume, and what that rests on."""
+    """The volume about to be deleted or recycled, and the conditions for that."""
 
-    volume: Volume  # as it was seen
-    policy: ReclaimPolicy  # that asks for it
-    phases: frozenset[VolumePhase]  # in which it may be done
+    volume: Volume  # as in the cache
+    policy: ReclaimPolicy  # the policy that asks for it
+    phases: frozenset[VolumePhase]  # the phases in which it is allowed
 
 
 def handle_of(volume: Volume) -> Handle | None:
@@ -70,8 +70,8 @@ def handle_of(volume: Volume) -> Handle | None:
 def may_destroy(
     order: VolumeOrder, live: Volume | None, claim: Claim | None, siblings: Iterable[Volume]
 ) -> Verdict:
-    """Of the volume's own object, of whoever has the name that it is claimed by, and of other
-    objects that may stand for the same storage: all as they are now."""
+    """Decide by live objects: the volume, the claim that has the name in its claimRef, and other
+    volumes (`siblings`) that may have the same handle."""
     if live is None:
         return Stay("its object is gone")
     changed = _find_change(order, live)
@@ -91,7 +91,7 @@ def may_destroy(
 
 
 def _find_change(order: VolumeOrder, live: Volume) -> str:
-    """What the order rests on and is no longer so; empty: nothing."""
+    """Which condition of the order no longer holds; empty: all hold."""
     seen = order.volume
     before, after = seen.spec.claim_ref, live.spec.claim_ref
     if live.uid != seen.uid:
@@ -110,7 +110,7 @@ def _find_change(order: VolumeOrder, live: Volume) -> str:
 
 
 def _has(claim: Claim, volume: Volume) -> bool:
-    """Whether the claim, found under the name that the volume gives, has it as far as it knows."""
+    """Whether the claim with the name in the volume's claimRef is bound to the volume."""
     reference = volume.spec.claim_ref
     if reference is not None and claim.uid == reference.uid:
         return claim.spec.volume_name in {"", volume.name}
@@ -118,7 +118,7 @@ def _has(claim: Claim, volume: Volume) -> bool:
 
 
 def _is_condemned(volume: Volume) -> bool:
-    """Its own object asks for the same: two that say so must not wait for each other."""
+    """Whether it is to be deleted too: two such volumes must not wait for each other."""
     return volume.spec.reclaim_policy is ReclaimPolicy.DELETE and volume.is_released
 
 
@@ -136,9 +136,10 @@ def _told(live: Volume, claim: Claim | None) -> str:
 def may_destroy_made(
     handle: Handle, asked_for: Claim, live: Claim | None, volumes: Iterable[Volume]
 ) -> Go | Kept:
-    """A volume that was made for a claim, and that no object should tell of.
+    """Whether to delete a volume that was provisioned for a claim and has no PersistentVolume.
 
-    `asked_for` is the claim as it was seen, `live` whoever has its name now, `volumes` are all.
+    `asked_for` is the claim as in the cache, `live` the claim that has its name now, `volumes` are
+    all live volumes.
     """
     named = "" if live is None or live.uid != asked_for.uid else live.spec.volume_name
     is_named_there = False
@@ -154,7 +155,10 @@ def may_destroy_made(
 
 
 def may_destroy_untold(made: Volume, volumes: Iterable[Volume]) -> Go | Kept:
-    """What a plugin made for a volume that the API would not take: nobody may stand for it."""
+    """Whether to delete what a plugin provisioned when its PersistentVolume could not be created.
+
+    Only if no live volume has its name or its source.
+    """
     for volume in volumes:
         if volume.name == made.name or _is_same_source(volume.spec, made.spec):
             return Kept(f"persistentvolume {volume.name} tells of it")
@@ -168,9 +172,9 @@ def _is_same_source(one: VolumeSpec, other: VolumeSpec) -> bool:
 
 
 class DetachOrder(msgspec.Struct, frozen=True):
-    """A volume is about to be taken from a node."""
+    """A volume is about to be detached from a node."""
 
-    attachment: Attachment  # as it was seen
+    attachment: Attachment  # as in the cache
     driver: str
     finalizer: str
     handle: str
@@ -180,8 +184,8 @@ class DetachOrder(msgspec.Struct, frozen=True):
 def may_detach(
     order: DetachOrder, live: Attachment | None, siblings: Iterable[Attachment]
 ) -> Verdict | Shared:
-    """For an attachment that is deleted; `siblings` are others that may be of the same volume on
-    the same node, as they are now."""
+    """Whether to detach for a deleted attachment; `siblings` are the live attachments that may be
+    of the same volume on the same node."""
     changed = _find_change_of_attachment(order, live)
     if live is None or changed:
         return Stay(changed)
@@ -196,7 +200,7 @@ def may_detach(
 def may_move(
     order: DetachOrder, live: Attachment | None, csi_node: CsiNode | None, node_id: str
 ) -> Verdict:
-    """For an attachment that is wanted under `node_id`, and may be attached as `order` says."""
+    """Whether to detach under the old node id (in `order`) to attach again under `node_id`."""
     changed = _find_change_of_attachment(order, live)
     if live is None or changed:
         return Stay(changed)
@@ -232,8 +236,8 @@ def _differs(notes: Mapping[str, str], key: str, value: str) -> bool:
 
 
 def _is_recorded(order: DetachOrder, other: Attachment) -> bool:
-    """Whether `other` is on record with the same volume on the same node: who has a record is
-    detached when it goes."""
+    """Whether `other` has recorded the same volume on the same node in its annotations: the volume
+    is then detached when `other` is deleted."""
     notes = other.metadata.annotations
     return (
         other.spec.attacher == order.driver

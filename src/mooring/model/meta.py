@@ -1,4 +1,4 @@
-"""What every object carries: its kind, its metadata, its owners."""
+"""The common part of every object: its kind, its metadata, its owners."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -10,7 +10,7 @@ from mooring.model.wire import Wire
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """Where the API keeps a kind."""
+    """The group, version and resource name of a kind."""
 
     group: str
     version: str
@@ -48,12 +48,12 @@ class ObjectMeta(Wire, frozen=True):
     finalizers: tuple[str, ...] = ()
 
     def find_controller(self) -> OwnerReference | None:
-        """The one owner that manages this object."""
+        """The owner reference with `controller: true`, if any."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
 class ApiObject(Wire, frozen=True, kw_only=True):
-    """An object of the API. Each kind says in `resource` where it lives."""
+    """An object of the API. Each kind has its `resource`."""
 
     resource: ClassVar[Resource]
 

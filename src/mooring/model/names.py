@@ -44,7 +44,7 @@ _VALUE_TEXT = (
 _MOST_IN_LABEL = 63
 _MOST_IN_SUBDOMAIN = 253
 _MOST_IN_DRIVER_NAME = 63
-_MOST_LOOKED_AT = 4096  # of what is too long anyway: a name of megabytes costs others their turn
+_MOST_LOOKED_AT = 4096  # a longer name is invalid anyway, and costly to check
 
 
 def dns_subdomain(name: str) -> Iterable[str]:
@@ -70,7 +70,7 @@ def _beginning(name: str) -> str:
 
 
 def path_segment(name: str) -> Iterable[str]:
-    """The least that a name in a URL must keep to; core events ask no more."""
+    """The minimal rule for a name in a URL; the only one for core events."""
     if name in {".", ".."}:
         return (f"may not be '{name}'",)
     return [f"may not contain '{char}'" for char in "/%" if char in name]
@@ -118,7 +118,7 @@ def csi_driver_name(name: str) -> Iterable[str]:
 
 
 def csi_driver_name_errors(field: str, name: str) -> Iterable[FieldError]:
-    """The same rule as complaints about `field`, where length and absence have their own sort."""
+    """The same rule as errors of `field`; too long and missing have error types of their own."""
     if not name:
         yield required(field)
         return

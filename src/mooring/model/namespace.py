@@ -1,4 +1,4 @@
-"""Namespace: a room for names."""
+"""Namespace: a scope for names."""
 
 from typing import ClassVar
 

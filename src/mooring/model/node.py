@@ -1,4 +1,4 @@
-"""Node: a machine that runs pods, and the volumes it has."""
+"""Node: a machine that runs pods, and its attached volumes."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -50,7 +50,7 @@ class Node(ApiObject, frozen=True):
 
     @property
     def selectable_fields(self) -> Mapping[str, str]:
-        """What node selectors may ask for beyond labels."""
+        """The fields that node selectors may match (`matchFields`)."""
         return {"metadata.name": self.name}
 
     @property
@@ -59,7 +59,7 @@ class Node(ApiObject, frozen=True):
 
     @property
     def is_out_of_service(self) -> bool:
-        """Someone vouches that it is off, so its volumes may be taken away; any effect says so."""
+        """It has the out-of-service taint, with any effect: volumes may be detached by force."""
         return any(taint.key == TaintKey.OUT_OF_SERVICE for taint in self.spec.taints)
 
     @property

@@ -1,7 +1,7 @@
 """Choosing nodes by label and name: the affinity of volumes and pods.
 
-Terms are alternatives; inside a term all must hold. A term that asks for nothing, and one that
-makes no sense, choose no node.
+Terms are alternatives; inside a term all requirements must hold. An empty or invalid term matches
+no node.
 """
 
 from collections.abc import Mapping
@@ -42,11 +42,11 @@ class NodeRequirement(Wire, frozen=True):
                 if number is None or bound is None:
                     return False
                 return number > bound if self.operator is NodeOperator.GREATER else number < bound
-            case _:  # an operator that we do not know makes no sense to us
+            case _:  # an unknown operator
                 return False
 
     def matches_field(self, fields: Mapping[str, str]) -> bool:
-        """Fields know only In and NotIn, with one value; an absent field is empty."""
+        """Fields allow only In and NotIn, with one value; an absent field is empty."""
         if len(self.values) != 1:
             return False
         same = fields.get(self.key, "") == self.values[0]
@@ -71,7 +71,7 @@ class NodeSelectorTerm(Wire, frozen=True):
         )
 
     def matches_labels(self, labels: Mapping[str, str]) -> bool:
-        """The same for those who know nothing of a node but its labels: fields count as fine."""
+        """By labels alone, when the node's fields are unknown: they count as matching."""
         if not self.match_expressions and not self.match_fields:
             return False
         return all(r.matches_label(labels) for r in self.match_expressions)
@@ -85,5 +85,5 @@ class NodeSelector(Wire, frozen=True):
         return any(term.matches(labels, fields) for term in self.node_selector_terms)
 
     def matches_labels(self, labels: Mapping[str, str]) -> bool:
-        """As upstream looks at the nodes of a volume: by their labels alone."""
+        """By labels alone, as upstream matches a volume's node affinity."""
         return any(term.matches_labels(labels) for term in self.node_selector_terms)

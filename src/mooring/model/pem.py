@@ -1,7 +1,7 @@
 """PEM: binary blocks in a text, read as Kubernetes reads them.
 
-Text around the blocks is passed over, and so is a block that is broken: another end than its
-beginning, or what is not base64. A beginning without an end before the next one is forgotten.
+Text around the blocks is skipped, and so is a broken block: its END does not match its BEGIN, its
+body is not base64, or another BEGIN comes before its END.
 """
 
 import base64
@@ -20,7 +20,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """In the order of the text, in one pass: whoever sends it decides how often it begins."""
+    """All blocks in order, in one pass, since the text may hold any number of BEGIN lines."""
     label = ""
     body: list[str] | None = None
     for ended in text.split("\n"):

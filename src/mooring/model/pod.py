@@ -1,4 +1,4 @@
-"""Pod: containers that run together on one node, as far as storage is concerned."""
+"""Pod: containers that run together on one node; the fields that Mooring uses."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -32,7 +32,7 @@ class PodPhase(Word):
 
 
 class Sysctl(Wire, frozen=True):
-    """A setting of the kernel, for a pod alone."""
+    """A kernel parameter, set for this pod only."""
 
     name: str
     value: str = ""
@@ -69,7 +69,7 @@ class NodeAffinity(Wire, frozen=True):
 
 
 class NeighbourRules(Wire, frozen=True):
-    """Beside which pods a pod may run: only how many rules there are, for nobody reads them."""
+    """Pod (anti-)affinity: only the number of rules, since Mooring does not apply them."""
 
     required: tuple[Any, ...] = msgspec.field(
         name="requiredDuringSchedulingIgnoredDuringExecution", default=()
@@ -158,7 +158,7 @@ class PodSpec(Wire, frozen=True):
 
     @property
     def has_users_of_its_own(self) -> bool:
-        """Whether the ids of its processes are others on the host than inside."""
+        """Whether the pod runs in a user namespace of its own (`hostUsers: false`)."""
         return self.host_users is False
 
     @property
@@ -202,7 +202,7 @@ class Pod(ApiObject, frozen=True):
 
     @property
     def is_finished(self) -> bool:
-        """Its containers have ended for good, though the node may still have its mounts."""
+        """Its phase is final; the node may still have its mounts."""
         return self.status.phase in {PodPhase.SUCCEEDED, PodPhase.FAILED}
 
     @property
@@ -215,7 +215,7 @@ class Pod(ApiObject, frozen=True):
         return self.is_deleting and not any(may_run)
 
     def find_claim_name(self, volume: PodVolume) -> str | None:
-        """The claim behind a volume of this pod: named in it, or made for it."""
+        """The claim of a volume of this pod: named in it, or made for an ephemeral volume."""
         if volume.persistent_volume_claim is not None:
             return volume.persistent_volume_claim.claim_name
         if volume.ephemeral is not None:
@@ -223,13 +223,13 @@ class Pod(ApiObject, frozen=True):
         return None
 
     def shared_claim_names(self) -> Iterator[str]:
-        """Of the claims that other pods may use too: those it names, not those made for it."""
+        """The claims that it names, which other pods may use too; not those made for it."""
         for volume in self.spec.volumes:
             if volume.persistent_volume_claim is not None:
                 yield volume.persistent_volume_claim.claim_name
 
     def claim_keys(self) -> list[Key]:
-        """Of all claims that it uses: those it names, and those made for it."""
+        """All claims that it uses: those it names, and those made for its ephemeral volumes."""
         return [Key(self.namespace, name) for name in self.claim_names()]
 
     def claim_names(self) -> Iterator[str]:

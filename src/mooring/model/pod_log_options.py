@@ -1,6 +1,6 @@
-"""PodLogOptions: what of a container's log a client asks for, and which options make sense.
+"""PodLogOptions: which part of a container's log a client wants, and their validation.
 
-The API server checks them before it asks the node, and the node checks what it is asked.
+The API server validates them before it calls the kubelet, which validates them again.
 """
 
 from collections.abc import Iterator

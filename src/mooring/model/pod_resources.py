@@ -1,7 +1,7 @@
-"""How much a pod may use as a whole, reckoned from its containers as Kubernetes does.
+"""The resources of a whole pod, computed from its containers as Kubernetes does.
 
-Init containers run one after the other, before the others; those that keep running (sidecars) count
-beside all that start after them.
+Init containers run one after the other, before the others; sidecars (init containers that keep
+running) add to all that start after them.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from mooring.model.quantity import ZERO, Quantity
 MEMORY = "memory"
 EPHEMERAL_STORAGE = "ephemeral-storage"
 HUGE_PAGES = "hugepages-"
-_OF_WHOLE_PODS = ("cpu", MEMORY)  # and huge pages: what a pod's own resources may name
+_OF_WHOLE_PODS = ("cpu", MEMORY)  # and huge pages: allowed in a pod's own resources
 _KEEPS_RUNNING = "Always"
 
 
 def total_limit(pod: Pod, resource: str) -> Quantity:
-    """The most that all containers together may use; containers without a limit count nothing."""
+    """The limit of all containers together; a container without a limit counts as zero."""
     running = sum((_limit(each, resource) for each in pod.spec.containers), ZERO)
     sidecars = sum((_limit(each, resource) for each in _sidecars(pod)), ZERO)
     total = max(running + sidecars, *_while_starting(pod, resource), ZERO)
@@ -32,7 +32,7 @@ def total_limit(pod: Pod, resource: str) -> Quantity:
 
 
 def find_memory_limit(pod: Pod) -> int | None:
-    """Bytes that the kernel will hold the pod to; None when any container has no limit."""
+    """The pod's memory limit in bytes; None when any container has no limit."""
     is_limited = bool(pod.spec.containers) and all(
         _limit(each, MEMORY) > ZERO for each in pod.spec.containers
     )
@@ -43,7 +43,7 @@ def find_memory_limit(pod: Pod) -> int | None:
 
 
 def huge_page_requests(pod: Pod) -> Iterator[str]:
-    """The sizes of huge pages that the pod or any of its containers asks for, as often as it does.
+    """The sizes of huge pages that the pod or its containers request, one for each request.
 
     Sizes are quantities as they were written, such as `2Mi`.
     """
@@ -64,7 +64,7 @@ def _sidecars(pod: Pod) -> Iterator[Container]:
 
 
 def _while_starting(pod: Pod, resource: str) -> Iterator[Quantity]:
-    """For each init container: it, and the sidecars that run by then."""
+    """For each init container: its limit plus those of the sidecars started before it."""
     sidecars = ZERO
     for each in pod.spec.init_containers:
         limit = _limit(each, resource)

@@ -1,4 +1,4 @@
-"""The volumes of a pod: what each is made of, and where containers see it."""
+"""The volumes of a pod: their sources, and their mounts in containers."""
 
 from collections.abc import Mapping
 
@@ -48,7 +48,7 @@ class ResourceRef(Wire, frozen=True):
 
 
 class DownwardFile(Wire, frozen=True):
-    """A file telling the pod about itself: one of its fields or of its containers' resources."""
+    """A downward API file: a field of the pod, or a resource of one of its containers."""
 
     path: str
     field_ref: FieldRef | None = None
@@ -103,7 +103,7 @@ class ClaimSource(Wire, frozen=True):
 
 
 class EphemeralSource(Wire, frozen=True):
-    """A claim that comes and goes with the pod."""
+    """A claim that is created and deleted with the pod."""
 
     volume_claim_template: ClaimTemplate | None = None
 
@@ -130,7 +130,7 @@ class GitRepoSource(Wire, frozen=True):
 
 
 class PodVolume(Wire, frozen=True, kw_only=True):
-    """A volume of a pod; the API sees to it that one source is set."""
+    """A volume of a pod; validation ensures that exactly one source is set."""
 
     name: str
 

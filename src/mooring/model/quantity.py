@@ -1,8 +1,8 @@
 """Amounts such as `10Gi`, `1.5G`, `100m`: exact numbers that remember how they were written.
 
-A quantity is a whole number of billionths; finer ones are rounded up, so that whoever asks for a
-little gets a little. It prints in one canonical way per family of suffixes: a whole mantissa and
-the largest suffix that loses nothing. Quantities compare by value: `1Gi` equals `1024Mi`.
+A quantity is a whole number of billionths; finer ones are rounded up, so that a tiny amount does
+not become zero. It prints in one canonical way per family of suffixes: a whole mantissa and the
+largest suffix that loses no precision. Quantities compare by value: `1Gi` equals `1024Mi`.
 """
 
 import re
@@ -24,7 +24,7 @@ _is_exponent = re.compile(r"[eE][-+]?[0-9]+", re.ASCII).fullmatch
 
 _NANO = 10**9
 _MOST_BINARY = 2**63 - 1  # where upstream caps amounts written with a binary suffix
-_MOST_DIGITS = 1000  # a bound on what one hostile number may cost; nobody owns 10^1000 bytes
+_MOST_DIGITS = 1000  # bounds the cost of a hostile number
 _CACHED_LENGTH = 32
 
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -51,7 +51,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
         return Fraction(self.nanos, _NANO)
 
     def bytes_ceil(self) -> int:
-        """As whole bytes, a started byte counting as one."""
+        """Whole bytes, rounded up."""
         return -(-self.nanos // _NANO)
 
     def milli_ceil(self) -> "Quantity":
@@ -68,8 +68,8 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
             return f"{mantissa}e{power}" if power else str(mantissa)
         if self.form is Form.BINARY and nanos % (1024 * _NANO) == 0:
             return _print_binary(nanos // _NANO)
-        # Also where a binary suffix would lose something or would be empty: read back, such a
-        # number counts as decimal, and printing it as such at once keeps printing stable.
+        # Also where a binary suffix would lose precision or be empty: parsed again, such a number
+        # is decimal, so printing it as decimal keeps the output stable.
         mantissa, power = _thousands(nanos)
         if power > _LARGEST_DECIMAL:
             mantissa, power = mantissa * 10 ** (power - _LARGEST_DECIMAL), _LARGEST_DECIMAL
@@ -97,7 +97,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
         return self.nanos >= other.nanos
 
     def __add__(self, other: "Quantity") -> "Quantity":
-        """The sum, written like the first amount; nothing plus something is written like that."""
+        """The sum, in the form of the first amount; of the second if the first is zero."""
         return Quantity(self.nanos + other.nanos, self.form if self.nanos else other.form)
 
     def __sub__(self, other: "Quantity") -> "Quantity":
@@ -108,9 +108,9 @@ ZERO = Quantity(0)
 
 
 def parse(text: str | int | float) -> Quantity:
-    """Read a quantity as the wire carries it: mostly a string, sometimes a bare number.
+    """Parse a quantity from JSON: mostly a string, sometimes a bare number.
 
-    Raises: ValueError in the API's words.
+    Raises: ValueError with the API's text.
     """
     if isinstance(text, str) and len(text) <= _CACHED_LENGTH:
         return _parsed(text)
@@ -182,11 +182,11 @@ def _read_exponent(suffix: str) -> int:
     exponent = int(suffix[1:])
     if exponent > _MOST_DIGITS:
         raise ValueError(_SUFFIX_TEXT)
-    return max(exponent, -_MOST_DIGITS)  # below this, all that is not nothing is one billionth
+    return max(exponent, -_MOST_DIGITS)  # below this, every amount is rounded up to one billionth
 
 
 def _nanos(mantissa: int, power: int) -> int:
-    """`mantissa` times ten to the `power`, in billionths, a started one counting as one."""
+    """`mantissa` times ten to the `power`, in billionths, rounded up."""
     power += 9
     scale: int = 10 ** abs(power)
     return mantissa * scale if power >= 0 else -(-mantissa // scale)

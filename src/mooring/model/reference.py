@@ -1,4 +1,4 @@
-"""How one object points at another."""
+"""References from one object to another."""
 
 from typing import Self
 
@@ -8,7 +8,7 @@ from mooring.model.wire import Wire
 
 
 class ObjectReference(Wire, frozen=True):
-    """The widest kind of pointer; any part may be missing."""
+    """The most general reference; any part may be missing."""
 
     kind: str = ""
     namespace: str = ""
@@ -20,7 +20,7 @@ class ObjectReference(Wire, frozen=True):
 
     @classmethod
     def to(cls, it: ApiObject) -> Self:
-        """A pointer at this very object, as it is now."""
+        """A reference to this object, with its uid and resourceVersion."""
         return cls(
             kind=it.resource.kind,
             api_version=it.resource.api_version,
@@ -36,10 +36,10 @@ class ObjectReference(Wire, frozen=True):
 
 
 class ClaimRef(ObjectReference, frozen=True):
-    """A volume's pointer at its claim. Without a uid it is a reservation by name."""
+    """A volume's reference to its claim. Without a uid it is a reservation by name."""
 
     def points_at(self, claim: Key, uid: str) -> bool:
-        """Whether this is that claim, or would be once the binding is finished."""
+        """Whether it refers to this claim, by uid or by a reservation of its name."""
         return self.key == claim and self.uid in {"", uid}
 
 
@@ -49,7 +49,7 @@ class SecretReference(Wire, frozen=True):
 
 
 class LocalObjectReference(Wire, frozen=True):
-    """A name in the namespace of whoever holds this."""
+    """A name in the namespace of the referring object."""
 
     name: str = ""
 

@@ -1,4 +1,4 @@
-"""ReplicationController: how many pods of a template are wanted, and how many there are."""
+"""ReplicationController: the desired and the actual number of pods of a template."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from mooring.model.meta import ApiObject, Resource
 from mooring.model.wire import Wire
 
 Template = Mapping[str, Any]
-"""A PodTemplateSpec as it was written: pods are made of all of it, known here or not."""
+"""A PodTemplateSpec as JSON: pods get all of its fields, also those not typed here."""
 
 
 class ReplicationControllerSpec(Wire, frozen=True):
@@ -36,6 +36,6 @@ class ReplicationController(ApiObject, frozen=True):
     status: ReplicationControllerStatus = ReplicationControllerStatus()
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """An empty selector selects nothing."""
+        """Whether the selector matches; an empty one matches nothing."""
         wanted = self.spec.selector
         return bool(wanted) and wanted.items() <= labels.items()

@@ -1,6 +1,6 @@
-"""Reviews: questions to the API server about who somebody is, and what they may do.
+"""TokenReview and SubjectAccessReview: authentication and authorization by the API server.
 
-Posted like objects, answered at once, and kept nowhere.
+Created like objects, answered at once, and not stored.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Secret: values that must not show."""
+"""Secret: values that must not appear in logs or errors."""
 
 from collections.abc import Mapping
 from typing import ClassVar

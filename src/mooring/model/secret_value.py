@@ -1,10 +1,10 @@
-"""A value that cannot print itself, so that no log line or traceback can tell it."""
+"""A value that does not print itself, so that no log line or traceback contains it."""
 
 import hmac
 
 
 class SecretValue:
-    """Bytes to be asked for by name: `reveal()`. Printing, formatting and encoding show nothing."""
+    """Bytes that only `reveal()` returns. Printing, formatting and encoding show nothing."""
 
     __slots__ = ("_value",)
 

@@ -1,7 +1,7 @@
-"""Choosing objects by labels and fields: the two query languages of LIST and WATCH.
+"""Label selectors and field selectors, as LIST and WATCH take them.
 
-Label selectors also come as documents (`matchLabels`, `matchExpressions`). Whatever cannot be
-understood is a ValueError in the API's words.
+Label selectors also come as documents (`matchLabels`, `matchExpressions`). An invalid selector is a
+ValueError with the API's text.
 """
 
 import re
@@ -86,7 +86,7 @@ class SelectorDocument(Wire, frozen=True):
     match_expressions: tuple[Expression, ...] | None = None
 
     def selector(self) -> LabelSelector:
-        """Raises: ValueError when an expression makes no sense."""
+        """Raises: ValueError when an expression is invalid."""
         requirements = [
             require(key, Operator.EQUALS, (value,))
             for key, value in (self.match_labels or {}).items()
@@ -143,7 +143,7 @@ class FieldSelector(msgspec.Struct, frozen=True):
         return not self.terms
 
     def matches(self, get: Callable[[str], str]) -> bool:
-        """Whether every term holds of an object whose fields `get` tells (absent: empty)."""
+        """Whether every term holds; `get` returns the value of a field, empty if absent."""
         return all((get(term.field) == term.value) == (term.op == "=") for term in self.terms)
 
 
@@ -180,7 +180,7 @@ def _count_complaints(operator: Operator, values: tuple[str, ...]) -> list[Field
 
 
 def find_int64(text: str | None) -> int | None:
-    """The number that `text` spells, if it does and if 64 bits hold it."""
+    """`text` as a number, None unless it is one that fits in 64 bits."""
     if text is None or len(text) > 64 or not _is_integer(text):
         return None
     number = int(text)
@@ -267,7 +267,7 @@ class _LabelParser:
         return word
 
     def _value_set(self) -> set[str]:
-        """`(a,b)`; a missing value counts as the empty one, so `()` and `(,)` hold just that."""
+        """`(a,b)`; a missing value is the empty one, so `()` and `(,)` hold only that."""
         if (word := self._next()) != "(":
             raise ValueError(f"found '{word}' expected: '('")
         word = self._ahead()
@@ -330,7 +330,7 @@ def parse_fields(text: str) -> FieldSelector:
             raise ValueError(f"invalid selector: '{text}'; can't understand '{term}'")
         op = "!=" if found[0] == "!=" else "="
         value = _escapes.sub(_unescape, term[found.end() :])
-        if found.start() or value:  # a bare operator asks for nothing
+        if found.start() or value:  # a bare operator is no condition
             terms.append(FieldTerm(term[: found.start()], op, value))
     return FieldSelector(tuple(terms))
 

@@ -1,4 +1,4 @@
-"""ServiceAccount: who a pod is, to the API."""
+"""ServiceAccount: the identity of a pod towards the API server."""
 
 from typing import ClassVar
 

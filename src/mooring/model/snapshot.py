@@ -15,7 +15,7 @@ _GROUP = "snapshot.storage.k8s.io"
 
 
 class DeletionPolicy(Word):
-    """What becomes of the snapshot in the storage system when its object goes."""
+    """What happens to the snapshot in the storage system when its object is deleted."""
 
     DELETE = "Delete"
     RETAIN = "Retain"
@@ -104,7 +104,7 @@ class SnapshotContent(ApiObject, frozen=True):
 
     @property
     def snapshot_handle(self) -> str:
-        """How the driver calls the snapshot, empty while there is none."""
+        """The driver's handle of the snapshot, empty while there is none."""
         taken = self.status and self.status.snapshot_handle
         return taken or self.spec.source.snapshot_handle or ""
 
@@ -115,7 +115,7 @@ class SnapshotContent(ApiObject, frozen=True):
 
     @property
     def is_being_deleted(self) -> bool:
-        """Its snapshot object is on its way out."""
+        """Its VolumeSnapshot is being deleted."""
         return Annotation.SNAPSHOT_BEING_DELETED in self.metadata.annotations
 
 

@@ -1,4 +1,4 @@
-"""`Status`: how the API refuses, as a client reads it."""
+"""`Status`: the API server's answer to a refused request."""
 
 from mooring.model.wire import Wire
 

@@ -1,7 +1,7 @@
-"""What every plan is made of: a reason, steps in order, and the steps that any plan may hold.
+"""Plans: a reason, steps in order, and the steps that any plan may hold.
 
-Each reconciler adds its own steps in its `plan.py`; `reconcile/apply.py` carries out those that are
-here.
+Each reconciler adds its own steps in its `plan.py`; `reconcile/apply.py` carries out the steps that
+are defined here.
 """
 
 from typing import Generic, TypeVar
@@ -15,16 +15,16 @@ S = TypeVar("S")
 
 
 class Emit(msgspec.Struct, frozen=True):
-    """Tell whoever watches this object."""
+    """Record an event on the object."""
 
     about: ApiObject
     type: EventType
-    reason: str  # what `kubectl describe` shows in its second column
+    reason: str  # the second column of `kubectl describe`
     message: str
 
 
 class Fail(msgspec.Struct, frozen=True):
-    """Nothing can be done now; try again later."""
+    """Nothing can be done now; retry with back-off."""
 
     message: str
 

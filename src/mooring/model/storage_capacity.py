@@ -1,4 +1,4 @@
-"""CSIStorageCapacity: how much room a driver has for a class in one part of the cluster."""
+"""CSIStorageCapacity: the free capacity of a driver for a class in one topology segment."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -21,10 +21,10 @@ class StorageCapacity(ApiObject, frozen=True):
 
     @property
     def largest_volume(self) -> Quantity | None:
-        """The largest volume that can be made there, when the driver has told."""
+        """The largest volume that can be provisioned there, if the driver has reported it."""
         told = self.maximum_volume_size or self.capacity
         return quantity.parse(told) if told else None
 
     def is_reachable_from(self, labels: Mapping[str, str]) -> bool:
-        """Whether nodes with these labels are in that part; one without a topology has none."""
+        """Whether nodes with these labels are in its segment; no topology means no node."""
         return self.node_topology is not None and self.node_topology.selector().matches(labels)

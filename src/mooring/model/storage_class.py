@@ -1,4 +1,4 @@
-"""StorageClass: how volumes of one quality are made, bound and disposed of."""
+"""StorageClass: how the volumes of a class are provisioned, bound and reclaimed."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -17,7 +17,7 @@ class TopologyRequirement(Wire, frozen=True):
 
 
 class TopologyTerm(Wire, frozen=True):
-    """A place where volumes may be made: all requirements hold there."""
+    """A topology in which volumes may be provisioned: all its requirements hold."""
 
     match_label_expressions: tuple[TopologyRequirement, ...] = ()
 
@@ -49,10 +49,10 @@ class StorageClass(ApiObject, frozen=True):
 
     @property
     def binds_at_once(self) -> bool:
-        """A claim of this class may have any volume that fits, without a word from a scheduler."""
+        """A claim of this class is bound without waiting for the scheduler."""
         return self.volume_binding_mode is BindingMode.IMMEDIATE
 
     @property
     def provisions(self) -> bool:
-        """Whether volumes of this class are made on demand rather than by hand."""
+        """Whether volumes of this class are provisioned on demand."""
         return self.provisioner != Plugin.NO_PROVISIONER

@@ -1,9 +1,9 @@
-"""The words that volumes, claims and classes share."""
+"""The enumerations that volumes, claims and classes share."""
 
 from mooring.model.wire import Word
 
 STORAGE = "storage"
-"""The one resource that capacities and requests of storage name."""
+"""The resource name in capacities and requests of storage."""
 
 
 class AccessMode(Word):
@@ -19,7 +19,7 @@ class VolumeMode(Word):
 
 
 class ReclaimPolicy(Word):
-    """What becomes of a volume that its claim has left."""
+    """What happens to a volume when its claim is deleted."""
 
     DELETE = "Delete"
     RETAIN = "Retain"

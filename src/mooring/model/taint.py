@@ -1,4 +1,4 @@
-"""Taints keep pods away from a node; tolerations let them come nevertheless."""
+"""Taints keep pods away from a node; tolerations make exceptions."""
 
 from collections.abc import Iterable
 from typing import Final

@@ -1,4 +1,4 @@
-"""Moments as they are on the wire."""
+"""Timestamps in their wire formats."""
 
 from datetime import datetime
 

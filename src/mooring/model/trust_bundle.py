@@ -1,4 +1,4 @@
-"""ClusterTrustBundle: certificates that a signer vouches for, or anybody."""
+"""ClusterTrustBundle: trust anchors, of one signer or of none in particular."""
 
 from typing import ClassVar
 

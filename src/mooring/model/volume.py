@@ -59,7 +59,7 @@ class Volume(ApiObject, frozen=True):
 
     @property
     def storage_class(self) -> str:
-        """The class it counts as, empty for none; the old annotation beats the spec."""
+        """Its class, empty for none; the beta annotation takes precedence."""
         return self.metadata.annotations.get(
             Annotation.STORAGE_CLASS_BETA, self.spec.storage_class_name
         )
@@ -82,7 +82,7 @@ class Volume(ApiObject, frozen=True):
 
     @property
     def is_bound_by_controller(self) -> bool:
-        """The binder chose the claim, so it may also take the choice back."""
+        """The binder chose the claim, so it may also undo the choice."""
         return Annotation.BOUND_BY_CONTROLLER in self.metadata.annotations
 
     @property
@@ -96,7 +96,7 @@ class Volume(ApiObject, frozen=True):
         return self.metadata.annotations.get(Annotation.MIGRATED_TO, "")
 
     def is_reachable_from(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
-        """Whether a node with these labels and fields may use it; most volumes do not mind."""
+        """Whether its node affinity, if any, admits a node with these labels and fields."""
         affinity = self.spec.node_affinity
         if affinity is None or affinity.required is None:
             return True

@@ -1,7 +1,7 @@
-"""Where the bytes of a volume are: the sources that persistent volumes name.
+"""The volume sources of persistent volumes.
 
-Sources that Mooring acts on are typed. The others, which a CSI driver has taken over or nobody
-serves any more, are kept as they came, so that one can still tell which it is.
+Sources that Mooring acts on are typed. The others, which a CSI driver has taken over or no plugin
+serves any more, are kept as JSON, so that they can still be identified.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class CsiSource(Wire, frozen=True):
 
 
 class PersistentSources(Wire, frozen=True, kw_only=True):
-    """All sources side by side, as a volume's spec has them; the API sees to it that one is set."""
+    """All sources of a volume's spec; validation ensures that exactly one is set."""
 
     csi: CsiSource | None = None
     host_path: HostPathSource | None = None

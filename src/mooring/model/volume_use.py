@@ -1,4 +1,4 @@
-"""A volume as one pod uses it: written into the pod, or a persistent volume behind its claim."""
+"""A volume as one pod uses it: inline in the pod, or the persistent volume of its claim."""
 
 import msgspec
 
@@ -15,19 +15,19 @@ class VolumeUse(msgspec.Struct, frozen=True):
 
     inline: PodVolume | None = None
     volume: Volume | None = None
-    read_only: bool = False  # asked for where the pod names the claim; the volume is not asked
+    read_only: bool = False  # of the pod's claim source, not of the persistent volume
     is_migrated: bool = False  # an in-tree source that a CSI driver serves
 
     @property
     def name(self) -> str:
-        """Under which it is on disk: the persistent volume's name, or the one in the pod."""
+        """Its name on disk: the persistent volume's name, or the one in the pod."""
         if self.volume is not None:
             return self.volume.name
         return self.inline.name if self.inline is not None else ""
 
     @property
     def source(self) -> tuple[str, Wire | RawSource] | None:
-        """What it is made of, with its name in the API."""
+        """Its source, with the source's field name."""
         if self.volume is not None:
             return self.volume.spec.find_source()
         return self.inline.find_source() if self.inline is not None else None
@@ -42,12 +42,12 @@ class VolumeUse(msgspec.Struct, frozen=True):
 
     @property
     def is_for_one_pod(self) -> bool:
-        """ReadWriteOncePod and nothing else: never for two pods at a time."""
+        """Its only access mode is ReadWriteOncePod."""
         return self.access_modes == (AccessMode.ONCE_POD,)
 
     @property
     def mount_options(self) -> tuple[str, ...]:
-        """The options of a persistent volume; the old annotation beats the spec."""
+        """The options of a persistent volume; the beta annotation takes precedence."""
         if self.volume is None:
             return ()
         annotated = self.volume.metadata.annotations.get(Annotation.MOUNT_OPTIONS_BETA)

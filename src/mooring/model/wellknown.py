@@ -1,6 +1,6 @@
 """Names with a meaning in Kubernetes storage: annotations, labels, finalizers, taints, plugins.
 
-Each is a wire literal. "Present" says that only the key counts, whatever its value.
+Each is a wire literal. "Present" means that only the key counts, whatever its value.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ class Annotation:
     # binding
     BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"  # claim; present
     BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"  # both; present
-    STORAGE_CLASS_BETA: Final = "volume.beta.kubernetes.io/storage-class"  # both; beats the spec
+    STORAGE_CLASS_BETA: Final = "volume.beta.kubernetes.io/storage-class"  # both; overrides spec
     DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"  # class; "true"
     DEFAULT_CLASS_BETA: Final = "storageclass.beta.kubernetes.io/is-default-class"
 
@@ -20,7 +20,7 @@ class Annotation:
     PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"  # claim; provisioner
     PROVISIONER_BETA: Final = "volume.beta.kubernetes.io/storage-provisioner"
     SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"  # claim; node
-    # claim; JSON, what a driver was asked for while the finalizer VOLUME_MAY_EXIST is there
+    # claim; JSON of the driver's CreateVolume request, while the finalizer VOLUME_MAY_EXIST is set
     VOLUME_REQUEST: Final = "provisioner.mooring.dev/volume-request"
     CREATED_BY: Final = "kubernetes.io/createdby"  # volume; in-tree provisioner
     OWNER_GROUP: Final = "pv.beta.kubernetes.io/gid"  # volume; group id
@@ -38,12 +38,12 @@ class Annotation:
     MOUNT_OPTIONS_BETA: Final = "volume.beta.kubernetes.io/mount-options"  # volume
     # node; present
     CONTROLLER_ATTACHES: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
-    # node; where it serves logs, exec and attach, if not at its InternalIP; and with what
+    # node; the address and certificate of its logs, exec and attach, if not at its InternalIP
     SERVING_ADDRESS: Final = "mooring.dev/serving-address"
     SERVING_CERTIFICATE: Final = "mooring.dev/serving-certificate-sha256"
     NODE_ID: Final = "csi.volume.kubernetes.io/nodeid"  # node; JSON object of driver to id
     NODE_ID_AT_ATTACH: Final = "csi.alpha.kubernetes.io/node-id"  # attachment
-    # attachment; what the driver calls the volume, should its object be lost
+    # attachment; the volume handle, in case the persistent volume is lost
     HANDLE_AT_ATTACH: Final = "attacher.mooring.dev/volume-handle"
     MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"  # CSI node; a,b
 
@@ -87,11 +87,11 @@ class Finalizer:
     VOLUME_PROTECTION: Final = "kubernetes.io/pv-protection"
     ATTRIBUTES_CLASS_PROTECTION: Final = "kubernetes.io/vac-protection"
 
-    # volumes that someone must delete outside the API first
+    # volumes that must first be deleted outside the API
     IN_TREE_PROVISIONER: Final = "kubernetes.io/pv-controller"
     EXTERNAL_PROVISIONER: Final = "external-provisioner.volume.kubernetes.io/finalizer"
     ATTACHER_PREFIX: Final = "external-attacher/"  # volume and attachment; a driver follows
-    # claim; a driver was, or is being, asked for a volume, and no PersistentVolume tells of it yet
+    # claim; CreateVolume was called, and there is no PersistentVolume for the result yet
     VOLUME_MAY_EXIST: Final = "provisioner.mooring.dev/volume-may-exist"
 
     # data sources in use

@@ -1,4 +1,4 @@
-"""The base of everything typed that crosses the API, and how to read it."""
+"""The base of all typed API objects, and their decoding."""
 
 import base64
 from enum import StrEnum
@@ -12,17 +12,17 @@ from mooring.model.secret_value import SecretValue
 class Wire(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """Immutable in Python, camelCase on the wire; unknown fields are skipped when reading.
 
-    Read through these, write by patch: a whole one written back would erase what it does not know.
-    They hold no cycles: the garbage collector is spared looking at hundreds of thousands of them.
+    Read through these, write by patch: writing a whole one back would erase unknown fields.
+    They hold no cycles, so the garbage collector does not track them (`gc=False`).
     """
 
 
 class Word(StrEnum):
-    """A word out of a list that the API fixes; another server's list may be longer than ours.
+    """An enumeration of the API; a newer server may have values that are not listed here.
 
-    A word that is not on ours is read all the same, so that one object does not keep us from seeing
-    the others. It stays what it was, equals no word we know, and says so by `is_known`: whoever
-    decides for good (deletes, wipes, lets go) asks that first.
+    An unlisted value is decoded all the same, so that one object does not make a list unreadable.
+    It keeps its text, equals no listed value, and has `is_known` False: code that acts irrevocably
+    (deletes, wipes, detaches) checks that first.
     """
 
     @classmethod
@@ -42,12 +42,12 @@ W = TypeVar("W", bound=Wire)
 
 
 def read_document(document: object, kind: type[W]) -> W:
-    """See a decoded JSON document as `kind`. Raises: msgspec.ValidationError, naming the path."""
+    """Convert decoded JSON to `kind`. Raises: msgspec.ValidationError, naming the path."""
     return msgspec.convert(document, kind, dec_hook=_read_special)
 
 
 def json_decoder(kind: type[W]) -> msgspec.json.Decoder[W]:
-    """A reusable reader of `kind` from JSON bytes. Its `decode` raises msgspec.ValidationError."""
+    """A reusable decoder of JSON to `kind`. Its `decode` raises msgspec.ValidationError."""
     return msgspec.json.Decoder(kind, dec_hook=_read_special)
 
 

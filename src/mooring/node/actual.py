@@ -73,7 +73,7 @@ class ActualVolume(msgspec.Struct, frozen=True):
 
 
 Changed = Callable[[str, str], None]
-"""Told the name of a volume that is otherwise than before, and the pod's uid or ""."""
+"""Called with the name of a changed volume, and the pod's uid or ""."""
 
 
 class Actual:
@@ -189,7 +189,7 @@ class Actual:
             self._put_pod(known, replace(known.pods[pod_uid], wants_remount=True))
 
     def size_known(self, name: str, size: int) -> None:
-        """What the claim says; of a volume found on disk nothing else tells how large it is."""
+        """Record the size from the claim; for a volume found on disk it is the only source."""
         known = self._volumes.get(name)
         if known is not None and not known.size and size:
             self._put(replace(known, size=size))

@@ -55,7 +55,7 @@ def decide(view: View) -> Plan:
     then = _decide_rest(view)
     if not leaving:
         return then
-    # A pod that cannot be rid of the volume now is tried again later, and holds up nobody.
+    # A failed unmount from one pod is retried later, and does not block the others.
     return plan(f"pods no longer want it; {then.because}", *leaving, *then.operations)
 
 

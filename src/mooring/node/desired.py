@@ -13,7 +13,7 @@ from mooring.model.volume_use import VolumeUse
 
 
 class WantedBy(msgspec.Struct, frozen=True):
-    """One pod's wish."""
+    """One pod's use of a volume."""
 
     pod: Pod
     use: VolumeUse
@@ -35,7 +35,7 @@ class WantedVolume(msgspec.Struct, frozen=True):
 
 
 Changed = Callable[[str], None]
-"""Told the name of a volume that somebody wants otherwise than before."""
+"""Called with the name of a volume whose desired state has changed."""
 
 
 class Desired:

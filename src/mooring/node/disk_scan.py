@@ -1,4 +1,4 @@
-"""What a node's directories tell of volumes: names only, nothing is looked into.
+"""The volumes found in a node's directories: by names only, no volume is entered.
 
 A volume leaves its name in its pod's directory; a device that was mounted or mapped for all pods
 leaves it in the plugin's directory, where it may be found even if no pod ever got so far.
@@ -30,7 +30,7 @@ class TraceKind(Enum):
 
 class Trace(msgspec.Struct, frozen=True):
     kind: TraceKind
-    plugin: str  # "" for parts: nobody knows
+    plugin: str  # "" when unknown, for parts
     name: str  # of the volume's spec
     pod_uid: str = ""  # "" for what all pods share
 

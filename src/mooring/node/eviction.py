@@ -1,7 +1,7 @@
-"""Pods that put more into an emptyDir than they said they would: they have to go.
+"""Evicting pods that exceed the `sizeLimit` of an emptyDir.
 
-The file system does not hold them back, so somebody looks now and then. Only pods that gave a limit
-are looked at.
+The file system does not enforce the limit, so usage is measured periodically. Only pods with a
+limit are measured.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _log = log.get("mooring.node.eviction")
 
 
 def find_excess(pod: Pod, used: Mapping[str, int]) -> str | None:
-    """Why the pod has to go, told its owner; None when it may stay. `used` is bytes by volume."""
+    """The eviction message, None when the pod is within its limits. `used` is bytes by volume."""
     if pod.spec.priority >= SYSTEM_CRITICAL:
         return None
     for volume in pod.spec.volumes:
@@ -59,7 +59,7 @@ class Evictions:
             await self.look()
 
     async def look(self) -> None:
-        """Evict who has too much. What fails is tried at the next look."""
+        """Evict the pods that exceed a limit. A failure is retried at the next round."""
         for pod in self._limited():
             try:
                 measured = await self._statistics.of_pod(pod.uid)

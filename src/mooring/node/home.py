@@ -71,7 +71,7 @@ def take_home(
 ) -> Path:
     """The root directory of the data directory's node; `wanted` is what --root-dir says.
 
-    After: it exists, it says whom it belongs to, and `node` in the data directory leads there.
+    After: it exists, it records its data directory, and the data directory's `node` links to it.
     Repeated: the same. Raises: UsageError.
     """
     data, link, usual = _places(data_dir, homes)
@@ -180,7 +180,7 @@ def _thing_at(link: Path) -> tuple[NodeEntry, Path | None]:
 
 
 def _is_usable(root: Path) -> bool:
-    """A directory that is nobody else's, or nothing yet."""
+    """Whether it does not exist yet, or belongs to no other data directory."""
     try:
         found = root.lstat()
     except FileNotFoundError:
@@ -218,7 +218,7 @@ def _read_record(root: Path) -> Path | None:
 
 
 def _is_safe(found: os.stat_result) -> bool:
-    """Nobody else can change it."""
+    """Whether only its owner can write to it."""
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 

@@ -1,6 +1,5 @@
-"""Which volumes the node tells the API that it uses: those that somebody must attach to it.
-
-From the moment that a pod wants one until nothing of it is left here.
+"""The node's `volumesInUse`: attachable volumes, from the moment that a pod wants one until nothing
+of it is left on the node.
 """
 
 from collections.abc import Callable

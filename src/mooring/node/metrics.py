@@ -32,7 +32,7 @@ def plugin_label(plugin: str, use: VolumeUse) -> str:
 
 
 class NodeMetrics(Collector):
-    """Counts while the node works; `watch` tells where to look for what is there when asked."""
+    """Counters of the node's operations; `watch` sets the pictures that are counted on request."""
 
     def __init__(self) -> None:
         self._operations = Histogram(
@@ -85,7 +85,7 @@ class NodeMetrics(Collector):
         self._pictures: tuple[Desired, Actual] | None = None
 
     def watch(self, desired: Desired, actual: Actual) -> None:
-        """Count the volumes in these two pictures when somebody asks."""
+        """Count the volumes in these two pictures when the metrics are read."""
         self._pictures = (desired, actual)
 
     def operated(
@@ -137,7 +137,7 @@ class NodeMetrics(Collector):
             self._refreshes,
         ):
             for family in counted.collect():
-                # When a series began is told nowhere else in Mooring, nor upstream.
+                # Without `_created` series, like the rest of Mooring, and upstream.
                 family.samples = [one for one in family.samples if one.name[-8:] != "_created"]
                 yield family
         if self._pictures is not None:

@@ -31,7 +31,7 @@ _MISSING = ""  # the version of what is not there
 
 
 class NodeObject(Protocol):
-    """This node, as its own Node object tells."""
+    """This node's Node object."""
 
     def labels(self) -> Mapping[str, str]: ...
 
@@ -55,7 +55,7 @@ class ApiObjects:
             await asyncio.get_running_loop().create_future()  # what comes later runs here too
 
     def on_change(self, handler: Callable[[str], None]) -> None:
-        """`handler` is told the uid of a pod whose volumes show something that has changed.
+        """Call `handler` with the uid of a pod when an object shown in its volumes has changed.
 
         It must be quick, and must not raise.
         """
@@ -164,7 +164,7 @@ class _Followed(Generic[T]):
         try:
             found = await (self._client.get(self._kind, key) if watched is None else watched.read())
         except NotFound as error:
-            # in the words that everybody who has ever mistyped a name in a pod knows
+            # with upstream's text
             raise NotFound(f'{self._singular} "{key.name}" not found') from error
         return found
 

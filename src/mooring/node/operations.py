@@ -1,8 +1,8 @@
-"""Running operations: which may start, who owns their tasks, and how long a failed one waits.
+"""Running operations: which may start, the owner of their tasks, and back-off after a failure.
 
-A failed operation waits half a second, then twice as long each time, up to two minutes. The wait
-ends when another kind of operation begins for the same pod, or when another pod has been rid of the
-volume: the world has changed since.
+A failed operation waits half a second, then twice as long each time, up to two minutes. The
+back-off ends when another kind of operation begins for the same pod, or when the volume was
+unmounted from another pod.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class _PodOfVolume(msgspec.Struct, frozen=True):
     """On whose behalf failures are counted."""
 
     volume: str
-    pod_uid: str  # "": nobody's
+    pod_uid: str  # "": of no pod
 
     def __str__(self) -> str:
         return self.volume
@@ -32,7 +32,7 @@ class _PodOfVolume(msgspec.Struct, frozen=True):
 
 class Operations:
     def __init__(self, clock: Clock, run: Run, ended: Ended) -> None:
-        """`run` does an operation, raising MooringError when it failed and has been told of."""
+        """`run` runs an operation; it raises MooringError on failure, with its event recorded."""
         self._pending: PendingOperations[_PodOfVolume] = PendingOperations(
             "volume operations", clock
         )

@@ -1,4 +1,4 @@
-"""What a node is told on the command line, or by the process that it is a role of."""
+"""The options of a node, from the command line or from the process that it is a role of."""
 
 from pathlib import Path
 
@@ -15,9 +15,9 @@ class NodeOptions(msgspec.Struct, frozen=True):
     hidden: tuple[Path, ...] = ()  # what containers never see of the host, wherever it is
     listen: str = LOOPBACK  # where logs, exec and attach are served
     port: int = 0  # 0: any that is free
-    authority: bytes = b""  # PEM of the cluster's; who shows a certificate of it is known
+    authority: bytes = b""  # PEM of the cluster's CA, for client certificates
     api_server: str = ""  # URL, as pods find it
-    seccomp_default: bool = False  # who asks for no seccomp profile gets the default one
+    seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
 
     @property

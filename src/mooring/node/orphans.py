@@ -1,8 +1,8 @@
-"""What pods that nobody knows any more have left on disk.
+"""Orphans: directories of pods that do not exist any more.
 
-Their volumes that made sense are taken away as any others are. Those that made none are tried
-nevertheless, again and again; then the pod's directory goes. Below `volumes` only what is empty is
-removed, and no mount is ever entered: a file there is somebody's data.
+Reconstructed volumes are unmounted as any others. Volumes that could not be reconstructed are
+cleaned up with repeated attempts; then the pod's directory is removed. Below `volumes` only empty
+directories are removed, and no mount is ever entered: a file there is a user's data.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class Orphans:
     def __init__(
         self, volumes: LeavingVolumes, reconstructed: Reconstructed, knows: Callable[[str], bool]
     ) -> None:
-        """`knows` tells whether a pod puts away itself what it has."""
+        """`knows` says whether a pod worker still cleans up the pod itself."""
         self._volumes = volumes
         self._context = volumes.context
         self._knows = knows
@@ -107,7 +107,7 @@ class Orphans:
     async def sweep(self) -> Swept:
         """Remove the directories of orphans that have no volumes any more.
 
-        Raises: HostError when nobody can tell which there are.
+        Raises: HostError when the directories cannot be listed.
         """
         found = await in_thread(_list_pods, self._context.host.layout)
         orphans = tuple(uid for uid in found if not self._knows(uid))

@@ -55,7 +55,7 @@ class WatchedNode:
         return found
 
     def on_attached_change(self, handler: Callable[[Iterable[str]], None]) -> None:
-        """`handler` is told the names of volumes that are attached otherwise than before."""
+        """Call `handler` with the names of volumes whose attachment has changed."""
 
         def compare(before: Node | None, after: Node | None) -> None:
             then, now = _attached(before), _attached(after)

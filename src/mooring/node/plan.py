@@ -13,7 +13,7 @@ class _Operation(msgspec.Struct, frozen=True):
     """
 
     volume: str
-    pod_uid: str = ""  # on whose behalf, if anybody's
+    pod_uid: str = ""  # the pod concerned, if any
 
     label: ClassVar[str] = ""
     is_one_pods: ClassVar[bool] = False

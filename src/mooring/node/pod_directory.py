@@ -1,7 +1,7 @@
 """The directory of a pod: made before its volumes, removed when nothing of them is left.
 
-Below `volumes` only what is empty is removed, and no mount is ever entered: a file there is
-somebody's data.
+Below `volumes` only empty directories are removed, and no mount is ever entered: a file there is a
+user's data.
 """
 
 import os

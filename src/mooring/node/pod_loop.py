@@ -37,8 +37,8 @@ class PodLoop:
         self._gate = gate
         self._populator = Populator(context)
         self._known: dict[str, Pod] = {}  # pods that may have volumes
-        self._requested: set[str] = set()  # of them, those that somebody wants looked at
-        self._awaited: set[str] = set()  # of them, those whose answer somebody waits for
+        self._requested: set[str] = set()  # of them, those with a pending request to look at them
+        self._awaited: set[str] = set()  # of them, those with a waiting caller
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -92,7 +92,7 @@ class PodLoop:
         if populated.errors:
             if not is_awaited:
                 raise VolumeError("; ".join(populated.errors))
-            return Again(self._resync_pause())  # who waited has been told, and will ask again
+            return Again(self._resync_pause())  # the waiting caller has its error, and will retry
         following = [one for one in populated.volumes if one.wants_remount]
         for one in following:
             self._volumes.set_up_again(one.name, pod_uid, "pod" if is_requested else "resync")

@@ -1,7 +1,7 @@
-"""The containers of a node's pods, and the server by which others look into them.
+"""The containers of a node's pods, and the server for their logs, exec and attach.
 
-A machine without a runtime is a node all the same: its pods get their volumes, and are told why
-nothing runs.
+A machine without a runtime is a node all the same: its pods get their volumes, and an event says
+why no container runs.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ def pod_runtime(
 
 
 class _NoPodRuntime:
-    """Pods that get their volumes, and are told why they wait."""
+    """Pods get their volumes, and an event that says why no container runs."""
 
     def __init__(self, containers: PodContainers) -> None:
         self.containers = containers
@@ -126,7 +126,7 @@ class _OciPodRuntime:
     async def _prepare_host(self) -> None:
         try:
             await self._oci.prepare_host()
-        except HostError as error:  # the pod that needs it is told
+        except HostError as error:  # reported by the pod that needs it
             _log.debug("nothing of the host can be shown to containers yet", error=error)
 
     async def _watch_images(self) -> None:

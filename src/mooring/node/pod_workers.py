@@ -53,7 +53,7 @@ class _Volumes:
 
 
 class Follower(Protocol):
-    """Who watches the objects that pods' volumes show: `objects.ApiObjects`."""
+    """Watches the objects shown in pods' volumes: `objects.ApiObjects`."""
 
     def follow(self, pod: Pod) -> None: ...
 
@@ -183,7 +183,7 @@ class PodWorkers:
             return (lambda worker: self._reject(worker, rejection.reason, rejection.message),)
         if (
             not worker.pod.status.container_statuses
-        ):  # else it was told before a restart of this node
+        ):  # else the event was recorded before a restart of this node
             for remark in remarks(worker.pod, self._rules):
                 self._warn(worker, IGNORED, remark)
         return (self._come, self._report_creating)
@@ -196,7 +196,7 @@ class PodWorkers:
                 await do(worker)
                 return
             except NotMounted:
-                failures += 1  # told already
+                failures += 1  # its event is recorded already
             except MooringError as error:
                 failures += 1
                 _log.warning("a pod has to wait", pod=worker.pod.key, because=error)
@@ -266,7 +266,7 @@ class PodWorkers:
     async def _delete(self, worker: _PodWorker) -> None:
         """Let the API forget the pod: nothing of it is left here."""
         if worker.is_here:
-            with suppress(NotFound, Conflict):  # somebody was quicker
+            with suppress(NotFound, Conflict):  # deleted or written meanwhile
                 await self._client.delete(worker.pod, grace_seconds=0)
 
     # telling
@@ -287,7 +287,7 @@ class PodWorkers:
 
 
 def _asks_otherwise(before: Pod, after: Pod) -> bool:
-    """Whether a pod's volumes could look different now: what runs in it, and what it tells."""
+    """Whether the change may affect the pod's volumes: its spec, labels or annotations."""
     then, now = before.metadata, after.metadata
     return (
         before.spec != after.spec

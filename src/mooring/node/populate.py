@@ -32,7 +32,7 @@ from mooring.plugins.contract import Attachable, DeviceMountable, Plugin, Volume
 from mooring.plugins.unique_name import unique_name
 
 READS_AT_ONCE = 16  # claims and volumes asked for at the same time, for all pods together
-MOST_ERRORS = 11  # of one pod; more would tell nobody anything
+MOST_ERRORS = 11  # reported for one pod
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ class Populator:
         if before is not None and not one.wants_remount:
             since = before.since
         use, wanted = one.wanted.use, one.wanted
-        if known is not None and use.read_only:  # who only reads does not make it grow
+        if known is not None and use.read_only:  # a read-only use does not grow it
             wanted = replace(wanted, capacity=known.capacity)
         limit = find_size_limit(pod, use)
         by = WantedBy(pod, use, frozenset(outers), since, limit)

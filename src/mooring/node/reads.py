@@ -17,13 +17,13 @@ class SharedReads(Generic[V]):
         self._under_way: dict[Hashable, asyncio.Future[V]] = {}
 
     async def read(self, key: Hashable, ask: Callable[[], Awaitable[V]]) -> V:
-        """What `ask` answers, or what somebody else's answered who is asking the same right now.
+        """The result of `ask`, or of a call for the same key that is already in progress.
 
-        Raises: whatever it raises.
+        Raises: what `ask` raises.
         """
         while (shared := self._under_way.get(key)) is not None:
             await asyncio.wait([shared])
-            if not shared.cancelled():  # else the one who asked for us was stopped
+            if not shared.cancelled():  # else the call that we shared was cancelled
                 return shared.result()
         answer = self._under_way[key] = asyncio.get_running_loop().create_future()
         try:
@@ -31,7 +31,7 @@ class SharedReads(Generic[V]):
                 found = await ask()
         except MooringError as error:
             answer.set_exception(error)
-            answer.exception()  # seen, even when nobody shares it
+            answer.exception()  # retrieved, even when no other call shares it
             raise
         except BaseException:
             answer.cancel()

@@ -1,8 +1,8 @@
-"""Reconstruction: what was mounted before a restart, found out from the disk.
+"""Reconstruction: the mounts from before a restart, found on the disk.
 
-Everything found is uncertain: what a pod wants is set up again, which changes nothing if it is
-there; what nobody wants is taken away once both pictures are complete. What cannot be made sense of
-is kept for `orphans.py`.
+Everything found is uncertain: a volume that a pod wants is mounted again, which changes nothing if
+it is mounted; others are unmounted once both pictures are complete. Volumes that cannot be
+reconstructed are left to `orphans.py`.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from mooring.plugins.contract import Attachable, DeviceMountable, Plugin, Volume
 from mooring.plugins.registry import Registry
 from mooring.plugins.unique_name import unique_name
 
-LOOK_SECONDS = 5.0  # for a disk to tell what was mounted; pods wait meanwhile
+LOOK_SECONDS = 5.0  # to examine a volume on disk; pods wait meanwhile
 AT_START = "found on disk"
 ASK_AGAIN = Backoff(first=0.1, cap=5.0, jitter=0.5)
 
@@ -38,7 +38,7 @@ _log = log.get("mooring.node.reconstruct")
 
 
 class Senseless(msgspec.Struct, frozen=True):
-    """A volume of a pod that the disk does not tell enough of."""
+    """A volume of a pod that cannot be reconstructed from the disk."""
 
     trace: Trace
     because: str
@@ -202,7 +202,7 @@ def _block(registry: Registry, trace: Trace) -> ActualVolume:
 
 
 def _attached(plugin: Plugin) -> Attachability:
-    """Of one volume its driver could tell more, but it may not be there yet."""
+    """Whether its volumes need attaching, by the plugin: a CSI driver may not be registered yet."""
     return Attachability.UNCERTAIN if isinstance(plugin, Attachable) else Attachability.NO
 
 

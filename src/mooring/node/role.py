@@ -86,7 +86,7 @@ def _endpoint(server: NodeServer, options: NodeOptions) -> KubeletEndpoint:
 def _add_status(
     loops: Loops, environment: NodeEnvironment, kubelet: Kubelet, identity: Identity
 ) -> StuckVolumes:
-    """What the node tells of itself: its status, its lease, the usage of its volumes."""
+    """The node's reports: its status, its lease, the usage of its volumes."""
     client, clock, rng = loops.client, loops.clock, loops.rng
     volumes, own_node = kubelet.volumes, environment.own_node
     measure = partial(in_thread, read_amounts, environment.host.layout.root)
@@ -133,7 +133,7 @@ class NodeRole:
         await self._workers.informer.synced.wait()
 
     def troubles(self) -> str:
-        """What is stuck here, for anybody to read; empty: nothing is."""
+        """The stuck calls, without paths, for /healthz; empty if there are none."""
         names = self._stuck.names()
         return f"stuck: {names}" if names else ""
 

@@ -96,11 +96,11 @@ class NodeVolumes:
 
     async def gone(self, pod_uid: str) -> None:
         """Returns once nothing of the pod's volumes is left, not even in doubt or on its way."""
-        await self._gate.until_synced()  # before, nobody knows what is there
+        await self._gate.until_synced()  # before, the pods of this node are unknown
         await self._waits.gone(pod_uid)
 
     async def let_go(self, pod_uid: str) -> None:
-        """Returns once nothing of the pod's volumes is left, and nobody wants any for it."""
+        """Returns once the pod's volumes are neither wanted nor mounted."""
         await self.complete()
         await self._waits.gone(pod_uid, lambda: not self._pods.knows(pod_uid))
 
@@ -130,10 +130,10 @@ class NodeVolumes:
                     groups.add(group)
         return tuple(sorted(groups.difference(pod.spec.security_context.supplemental_groups)))
 
-    # what the node's status asks for, and tells
+    # for the node's status
 
     def in_use(self) -> tuple[str, ...]:
-        """The attachable volumes that somebody here wants or has."""
+        """The attachable volumes that pods on this node want or have."""
         return self._in_use.names()
 
     def on_in_use_change(self, handler: Callable[[], None]) -> None:
@@ -145,11 +145,11 @@ class NodeVolumes:
         self.context.desired.report_in_use(frozenset(names))
 
     def attached_changed(self, names: Iterable[str]) -> None:
-        """The node's status tells other things about these volumes than before."""
+        """These volumes have changed in `volumesAttached` of the node's status."""
         self._volumes.retry(names)
 
     def attachability_changed(self) -> None:
-        """Drivers may have changed their minds: what need not be attached waits for nobody."""
+        """A CSIDriver may have changed: volumes that need no attaching stop waiting for it."""
         self._volumes.attachability_changed()
 
     # after a restart

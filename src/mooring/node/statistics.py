@@ -1,7 +1,7 @@
-"""How full the volumes of pods are: measured when somebody asks, and then good for a minute.
+"""The usage of pods' volumes: measured on request, and cached for a minute.
 
-Counting the files of a directory takes time, so nobody's question makes two counts, and a metrics
-page shows the last ones while new ones are made for its next reader.
+Counting the files of a directory takes time, so concurrent requests share one count, and a metrics
+page shows the last counts while new ones are made for its next reader.
 """
 
 import asyncio
@@ -148,7 +148,7 @@ class Statistics(Collector):
 
 
 def _health(by_claim: Mapping[Key, Usage]) -> Metric:
-    """Of volumes whose driver tells."""
+    """The health of volumes whose driver reports it."""
     family = GaugeMetricFamily(
         "kubelet_volume_stats_health_status_abnormal",
         "Abnormal volume health status. The count is either 1 or 0. 1 indicates the volume is "

@@ -34,7 +34,7 @@ class StuckVolumes:
         return _few([f"{call.place.key}: {call.text}" for call in self._bulkheads.stuck()])
 
     def names(self) -> str:
-        """The same for anybody: what is stuck, and neither where nor why."""
+        """What is stuck, without paths or reasons, for unauthenticated readers."""
         return _few(list(dict.fromkeys(call.place.key for call in self._bulkheads.stuck())))
 
     def _changed(self) -> None:

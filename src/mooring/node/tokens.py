@@ -105,7 +105,7 @@ def _document(wish: TokenWish) -> Doc:
 
 
 def _shown(wish: TokenWish) -> str:
-    """A wish as Kubernetes' messages spell it; nothing in it is a secret."""
+    """A token request as Kubernetes' messages spell it; nothing in it is a secret."""
     audiences = "[]string(nil)"
     if wish.audiences:
         audiences = f"[]string{{{', '.join(map(json.dumps, wish.audiences))}}}"

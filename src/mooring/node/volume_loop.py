@@ -38,7 +38,7 @@ class VolumeLoop:
         self._gate = gate
         self._operations = Operations(context.clock, Effects(context).run, self._ended)
         self._unsure: set[str] = set()  # pods that may want more than is known
-        self._due: set[str] = set()  # volumes that somebody is going to look at
+        self._due: set[str] = set()  # volumes with a pending reconcile
         self._news: dict[str, set[str]] = {}  # for pods, that came during an operation on a volume
 
     async def run(self) -> None:
@@ -95,14 +95,14 @@ class VolumeLoop:
         self._unsure.discard(pod_uid)
 
     def attachability_changed(self) -> None:
-        """Drivers may have changed their minds: what need not be attached waits for nobody."""
+        """A CSIDriver may have changed: volumes that need no attaching stop waiting for it."""
         for wanted in tuple(self._context.desired.volumes()):
             if not wanted.is_attachable:
                 continue
             try:
                 is_attachable = self._context.registry.find_attachable(wanted.use) is not None
             except VolumeError:
-                continue  # nobody can say
+                continue  # unknown
             if not is_attachable:
                 _log.info("volume need not be attached any more", volume=wanted.name)
                 self._context.desired.became_unattachable(wanted.name)
@@ -153,7 +153,7 @@ class VolumeLoop:
         )
 
     def _grows(self, wanted: WantedVolume) -> bool:
-        """Whether somebody writes to it, and its plugin has something to do when it has grown."""
+        """Whether a pod writes to it, and its plugin supports expansion on the node."""
         if wanted.use.volume is None or all(by.use.read_only for by in wanted.pods.values()):
             return False
         try:

@@ -1,6 +1,6 @@
 """Waiting until a pod has all its volumes, or none any more; and saying what is missing.
 
-A wait is woken by whatever changes for its pod. It asks nobody meanwhile.
+A wait is woken by changes that concern its pod. It does not poll.
 """
 
 import asyncio
@@ -61,11 +61,11 @@ class Waits:
         self._clock = clock
         self._desired = desired
         self._actual = actual
-        self._errors: dict[str, tuple[str, ...]] = {}  # of a pod's volumes, not yet told
+        self._errors: dict[str, tuple[str, ...]] = {}  # of a pod's volumes, not reported yet
         self._operations: dict[str, int] = {}  # under way on behalf of a pod
         self._woken: dict[str, set[asyncio.Event]] = {}
 
-    # what others tell
+    # called on changes
 
     def wake(self, pod_uid: str) -> None:
         for event in self._woken.get(pod_uid, ()):

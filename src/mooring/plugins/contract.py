@@ -1,17 +1,16 @@
-"""What a volume plugin may be able to do, as small protocols; a plugin has those that it needs.
+"""The volume plugin protocols, all small; a plugin implements those that it needs.
 
 A plugin object lives as long as the node. It makes small objects that each work on one volume of
-one pod; making one touches no network, and asks the disk no more than what kind of file a path is.
-Whatever they do can be done again: set up what is set up, tear down what is gone, start over after
-a crash anywhere in between.
+one pod; making one uses no network, and at most a stat on the disk. Every operation is idempotent:
+set up what is set up, tear down what is gone, start over after a crash anywhere in between.
 
-How an operation ends decides what the node believes afterwards:
+How an operation ends decides the state that the node records:
 
     returns             done
-    VolumeError         it failed, and nothing goes on: what it began is cleaned up
-    HostError           the same, told by the operating system
+    VolumeError         it failed, and nothing is still running: it has cleaned up
+    HostError           the same, from the operating system
     NotStarted          nothing was begun (a driver or an object is missing): try again later
-    Uncertain           it may have happened, or still be happening: to be asked, or torn down
+    Uncertain           it may have happened, or still be running: to be repeated, or torn down
     anything else       a bug, or cancelled midway: as uncertain
 """
 
@@ -63,11 +62,11 @@ class PluginError(MooringError):
 
 
 class VolumeInUse(PluginError):
-    """It cannot be deleted while somebody uses it: not a failure, only too early."""
+    """The volume cannot be deleted while it is in use: not a failure, only too early."""
 
 
 Tell = Callable[[EventType, str, str], None]
-"""Tells the pod's owner something: type, reason, message."""
+"""Records an event on the pod: type, reason, message."""
 
 
 class OwnershipPolicy(StrEnum):
@@ -97,7 +96,7 @@ class Attributes(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """How full a volume is; bytes and inodes. What cannot be told is None."""
+    """The usage of a volume in bytes and inodes. Unknown values are None."""
 
     used: int | None = None
     capacity: int | None = None
@@ -172,9 +171,9 @@ class Plugin(Protocol):
         ...
 
     def rebuild(self, name: str, pod_uid: str) -> VolumeUse:
-        """The volume that was set up at this place, as far as the disk can tell.
+        """Reconstruct the volume with this name of this pod from the disk.
 
-        Raises: VolumeError when it cannot.
+        Raises: VolumeError when that is impossible.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""downwardAPI: files that tell a pod about itself, in memory only, kept up to date."""
+"""downwardAPI: files with fields of the pod, in memory only, kept up to date."""
 
 import posixpath
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ NAME = "kubernetes.io/downward-api"
 def downward_files(
     items: Iterable[DownwardFile], pod: Pod, allocatable: Mapping[str, str], mode: int
 ) -> Files:
-    """Not on the event loop: thousands of files may each tell all annotations of a pod.
+    """Not on the event loop: thousands of files may each hold all annotations of a pod.
 
     Raises: Incomplete with what is wrong with any of them.
     """

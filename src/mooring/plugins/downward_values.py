@@ -1,6 +1,6 @@
-"""What a pod can be told about itself: its own fields, and the resources of its containers.
+"""The downward API's values: fields of the pod, and resources of its containers.
 
-Raises, throughout: ValueError in the words of Kubernetes.
+Raises, throughout: ValueError with upstream's text.
 """
 
 from collections.abc import Mapping

@@ -159,7 +159,7 @@ class ScratchDirectory:
     def _give_to(self, gid: int) -> None:
         try:
             ownership.apply(self.path, FsGroup(gid))
-        except HostError as error:  # as upstream has it: the room is there, its owner is a wish
+        except HostError as error:  # as upstream: the volume is usable without its group
             _log.warning("an emptyDir keeps its group", path=self.path, error=error)
 
     def _undo(self, error: Exception, *, was_there: bool, was_mounted: bool) -> None:
@@ -176,8 +176,8 @@ class ScratchDirectory:
 
     def _tear_down(self) -> None:
         remove_marks(self._marks)
-        # Nobody knows any more what it was made of: what is mounted there is taken away, and never
-        # emptied, since it could be somebody else's.
+        # Its medium is unknown after a restart: a mount there is unmounted, and never emptied,
+        # since it could be another volume.
         while self._mounts.is_mount_point(self.path):
             self._mounts.unmount(self.path)
         if os.path.lexists(self.path):

@@ -1,7 +1,7 @@
 """gitRepo: a directory with a clone of a repository in it. Deprecated, and off unless asked for.
 
-A repository is somebody else's program: no hook of it is run here, no argument taken for an
-option, and nothing is written outside the volume.
+A repository is untrusted: no hook of it is run, no argument is taken for an option, and nothing is
+written outside the volume.
 """
 
 import os
@@ -81,7 +81,7 @@ async def git(arguments: tuple[str, ...], directory: Path) -> None:
 
 
 class GitRepoVolume:
-    """A volume of one pod, as far as the disk tells."""
+    """A volume of one pod, reconstructed from the disk."""
 
     def __init__(self, host: Host, name: str, pod_uid: str) -> None:
         self.scratch: ScratchDirectory = wrapped_scratch(host, NAME, name, pod_uid)

@@ -1,8 +1,8 @@
 """local: a disk, partition or directory of one node, as a persistent volume.
 
 A directory is bound into each pod. A block device with a file system is mounted once, formatted if
-it is empty, and bound from there; as a block volume it is handed to the pod as it is. The data
-outlives the pods; cleaning up after a claim is somebody else's work.
+it is empty, and bound from there; as a block volume it is mapped into the pod unchanged. The data
+outlives the pods; an administrator or an external provisioner cleans up after a claim.
 """
 
 import asyncio
@@ -95,7 +95,7 @@ class LocalMounter:
         self._pod_uid = pod.uid
         self._files = shared.files
         self._is_mounted_once = shared.kind is PathType.DEVICE
-        self._turn = turn  # one pod at a time looks who else is there
+        self._turn = turn  # one pod at a time looks for other mounts of the volume
 
     async def set_up(self, request: MountRequest) -> None:
         if ".." in self._files.parts:
@@ -112,7 +112,7 @@ class LocalMounter:
         return await in_thread(measure_filesystem, self.path)
 
     async def _give_to(self, gid: int, request: MountRequest) -> None:
-        """The first pod decides whom the files belong to; the others are told if they differ."""
+        """The first pod's fsGroup applies; pods with another one get an event."""
         shared_gid = await in_thread(self._find_shared_gid)
         if shared_gid is None and not self._use.read_only:
             group = FsGroup(gid, policy=ChangePolicy(request.ownership.value))
@@ -345,7 +345,7 @@ def source_of(use: VolumeUse) -> LocalSource:
 
 
 def is_pathless(use: VolumeUse) -> bool:
-    """As far as the disk tells, after a restart."""
+    """Whether it was reconstructed from the disk, where its path is unknown."""
     source = use.volume.spec.local if use.volume is not None else None
     return source is not None and not source.path
 
@@ -366,7 +366,7 @@ def _rebuilt(name: str, path: str, mode: VolumeMode) -> VolumeUse:
 
 
 def _same_sort(error: HostError, text: str) -> HostError:
-    """Told in more words, it is still known for what it is."""
+    """An error of the same class with a longer text."""
     for sort in (WrongFilesystem, Unformatted):
         if isinstance(error, sort):
             return sort(text)

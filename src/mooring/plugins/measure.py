@@ -29,5 +29,5 @@ def measure_tree(path: Path) -> Usage:
 
 
 def measure_device(path: Path) -> Usage:
-    """A bare device: nobody but its user knows what is on it."""
+    """A raw block device: only its size is known."""
     return Usage(capacity=usage.of_block_device(path))

@@ -19,7 +19,7 @@ Files = Mapping[str, FileContent]
 
 
 class Incomplete(NotStarted):
-    """What files are made of cannot be had. All reasons are told, each once."""
+    """The content of files is missing. The text has all reasons, each once."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(dict.fromkeys(texts))

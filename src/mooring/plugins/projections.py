@@ -136,6 +136,6 @@ class Projections:
         return bundles
 
     def _credential(self, data: bytes) -> FileContent:
-        """A file for nobody but the pod's one user, or its group, if it has such."""
+        """A file readable only by the pod's one user, or its fsGroup, if it has such."""
         is_private = self._request.fs_user is not None or self._request.fs_group is not None
         return FileContent(data, _PRIVATE if is_private else self._mode, self._request.fs_user)

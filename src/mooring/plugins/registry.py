@@ -33,7 +33,7 @@ _log = log.get("mooring.plugins")
 
 
 class NoPluginMatched(VolumeError):
-    """Nobody here serves such a volume."""
+    """No plugin serves such a volume."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -57,14 +57,14 @@ class Prober(Protocol):
     """Finds plugins that come and go while the node runs."""
 
     def probe(self) -> Probed:
-        """What has happened since the last call; returns at once, and tells each event once."""
+        """The events since the last call, each once; returns at once."""
         ...
 
 
 class Registry:
     """Built-in plugins, and those that a prober finds.
 
-    A plugin that cannot be registered is left out, and told in `errors`; the others stay.
+    A plugin that cannot be registered is left out, with its reason in `errors`.
     """
 
     def __init__(self, plugins: Iterable[Plugin], prober: Prober | None = None) -> None:
@@ -130,7 +130,7 @@ class Registry:
         return plugin if isinstance(plugin, BlockMappable) else None
 
     def find_expandable(self, use: VolumeUse) -> Expandable | None:
-        """None also when nobody serves such a volume. Raises: VolumeError when several do."""
+        """None also when no plugin serves such a volume. Raises: VolumeError when several do."""
         try:
             plugin = self.find(use)
         except NoPluginMatched:

@@ -10,7 +10,7 @@ from mooring.plugins.contract import Tell
 
 
 class SlowWalk:
-    """Hears, from the thread that walks, how many files are done; tells the pod when it is slow."""
+    """Gets the number of finished files from the walking thread; records events when it is slow."""
 
     def __init__(self, tell: Tell, clock: Clock, path: Path, pod_uid: str) -> None:
         self._tell = tell

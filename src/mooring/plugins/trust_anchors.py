@@ -12,8 +12,8 @@ _LINE = 64
 def merged(bundles: Iterable[str]) -> bytes:
     """Each certificate once, as PEM, in an order that depends on nothing but the certificates.
 
-    Kubernetes draws an order anew now and then, so that nobody comes to rely on it; but then the
-    file is rewritten, and its readers woken, for nothing. What is no PEM is passed over.
+    Kubernetes shuffles them now and then, so that no program relies on an order; but then the file
+    is rewritten, and its readers woken, for nothing. Text that is not PEM is skipped.
     """
     certificates = {block.data for bundle in bundles for block in blocks(bundle) if block.data}
     return "".join(_encoded(certificate) for certificate in sorted(certificates)).encode()

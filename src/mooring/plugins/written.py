@@ -1,4 +1,4 @@
-"""Volumes whose files the node writes, from what the API tells; the same for every such plugin."""
+"""Volumes whose files the kubelet writes from API objects; the common part of such plugins."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -56,7 +56,7 @@ class WrittenMounter:
             raise
 
     async def usage(self) -> Usage | None:
-        """Counted once after each set-up: nobody but the node changes these files."""
+        """Counted once after each set-up: only the kubelet changes these files."""
         if self._usage is None:
             self._usage = await in_thread(measure_tree, self.path)
         return self._usage

@@ -9,7 +9,7 @@ from mooring.model.secret import Secret
 
 
 class NoCredentials(MooringError):
-    """The secret cannot be had; the text tells its name and nothing of what is in it."""
+    """The secret cannot be read; the text has its name, and nothing of its content."""
 
 
 class NoSuchSecret(NoCredentials):

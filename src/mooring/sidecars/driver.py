@@ -1,4 +1,4 @@
-"""Who is behind a socket: a driver's name, what it can do, and how it is called."""
+"""The driver behind a socket: its name, its capabilities, and its client."""
 
 from collections.abc import Mapping
 from typing import Protocol

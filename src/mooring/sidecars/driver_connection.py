@@ -1,4 +1,4 @@
-"""Finding out who is behind a socket, and noticing when that changes."""
+"""Connecting to the driver behind a socket, and noticing when it changes."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ _log = log.get("mooring.sidecars")
 
 PAUSES = Backoff(first=0.1, cap=5.0)
 ASKING_SECONDS = 5.0
-SILENT_SECONDS = 2.0  # for which nobody is told that there is no driver yet
+SILENT_SECONDS = 2.0  # before the missing driver is logged
 
 
 class DriverConnection:
@@ -29,7 +29,7 @@ class DriverConnection:
         self._controller = Controller(connection)
 
     async def wait_ready(self) -> Driver:
-        """Wait until it listens and is ready, and ask who it is; tried until it answers."""
+        """Wait until the driver listens and is ready, and ask for its name; retried until then."""
         failures = 0
         while True:
             await self._listens()

@@ -1,4 +1,4 @@
-"""Finalizers as patches. They hold the version that was seen: two who write never lose one."""
+"""Finalizers as patches with the resourceVersion: two concurrent writers never lose one."""
 
 from mooring.model.document import Doc
 from mooring.model.meta import ApiObject

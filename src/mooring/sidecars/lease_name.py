@@ -1,4 +1,4 @@
-"""What upstream's sidecars call their leases: who takes the same one never works beside them."""
+"""The lease names of upstream's sidecars: with the same name, only one of the two is active."""
 
 import re
 

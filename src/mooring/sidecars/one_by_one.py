@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 
 class OneByOne:
-    """Holds a lock for each key that somebody has or waits for, and for no other."""
+    """A lock per key; it exists only while a task holds it or waits for it."""
 
     def __init__(self) -> None:
         self._locks: dict[Hashable, asyncio.Lock] = {}
@@ -14,7 +14,7 @@ class OneByOne:
 
     @asynccontextmanager
     async def alone(self, key: Hashable) -> AsyncIterator[None]:
-        """Inside this block nobody else is in one with the same key."""
+        """Inside the block no other task holds the same key."""
         lock = self._locks.setdefault(key, asyncio.Lock())
         self._users[key] = self._users.get(key, 0) + 1
         try:

@@ -1,4 +1,4 @@
-"""What the sidecars of a process are told; each looks at what concerns it."""
+"""The options of a process's sidecars; each sidecar uses its own part."""
 
 from typing import Final
 

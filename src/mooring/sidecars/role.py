@@ -61,7 +61,7 @@ NO_LEASES: Final = Leases()
 
 
 class SidecarsRole:
-    """`Role`: serves every driver that it is told of; `run` runs it until cancelled."""
+    """`Role`: the sidecars of every driver that it is given; `run` runs until cancelled."""
 
     name: Final = NAME
 

@@ -10,19 +10,19 @@ from mooring.model.document import Doc
 from mooring.reconcile.worker import Again, Verdict
 
 OUTRUN: Final = Backoff(first=0.05, cap=10.0)
-"""Time for the watch to bring what somebody else wrote; a watch that is held back gets more."""
+"""Time for the watch to deliver another client's write; it grows while the watch lags."""
 
 
 class Outruns:
-    """Who was outrun by another writer, and how often in a row."""
+    """How often in a row a key met a Conflict."""
 
     def __init__(self) -> None:
         self._times: dict[Hashable, int] = {}
 
     async def look_again(self, key: Hashable, reconcile: Awaitable[Verdict]) -> Verdict:
-        """Somebody else wrote first: look again soon, not only after a pause for failures.
+        """After a Conflict, retry soon instead of with the back-off for failures.
 
-        Repeated, the pauses grow: a cache that stays behind is outrun by the same write each time.
+        Repeated, the pauses grow: a stale cache meets the same Conflict each time.
         """
         try:
             verdict = await reconcile
@@ -36,11 +36,11 @@ class Outruns:
 async def patch_newest(
     client: Client, seen: T, change: Callable[[T], Doc], part: Part = Part.MAIN
 ) -> T | None:
-    """Patch the object as `change` says of its newest version; an empty change writes nothing.
+    """Patch the object with `change` of its newest version; an empty change writes nothing.
 
-    What a driver has done does not become undone because somebody else wrote meanwhile: the object
-    is read again, once. None: nothing was written, as nothing was to change or the object is gone.
-    Raises: Conflict when it was outrun twice, ApiError, ConnectionLost.
+    The driver's work is done even if another client wrote meanwhile: after a Conflict the object is
+    read again, once. None: nothing was written, as nothing was to change or the object is gone.
+    Raises: Conflict at the second one, ApiError, ConnectionLost.
     """
     try:
         try:

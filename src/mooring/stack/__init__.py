@@ -1,1 +1,1 @@
-"""Builds running roles out of the parts below and owns their tasks. Start at `wiring.py`."""
+"""Picks the roles of a process and owns their tasks. Start at `up.py`, then `standalone.py`."""

@@ -1,4 +1,4 @@
-"""What a role is told on its command line, and where things are when it is told nothing."""
+"""The configuration from the command line, and its defaults."""
 
 import os
 import socket
@@ -17,23 +17,23 @@ class Config(msgspec.Struct, frozen=True):
     data_dir: Path
     host: str = LOOPBACK
     port: int = DEFAULT_PORT
-    names: tuple[str, ...] = ()  # under which clients reach the server, beside the usual ones
-    kubeconfig: Path | None = None  # a second place for the admin's kubeconfig
-    node_name: str = ""  # of this machine as a node; empty: it is none
-    host_rootfs: bool = False  # pods whose image is not here run on the root of this machine
-    root_dir: Path | None = None  # of this machine as a node; None: the usual one
-    seccomp_default: bool = False  # who asks for no seccomp profile gets the default one
+    names: tuple[str, ...] = ()  # further names and addresses in the server's certificate
+    kubeconfig: Path | None = None  # a second path for the admin's kubeconfig
+    node_name: str = ""  # of this machine as a node; empty: it is not a node
+    host_rootfs: bool = False  # containers without an imported image use this machine's programs
+    root_dir: Path | None = None  # of this machine as a node; None: the default
+    seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
     node_monitor_grace: float = 40.0  # seconds of silence after which a node counts as lost
 
     @property
     def volumes(self) -> Path:
-        """Where the volumes are that are made on this machine."""
+        """The directory of volumes that the host-path provisioner makes."""
         return self.data_dir.resolve() / "volumes"
 
     @property
     def driver_state(self) -> Path:
-        """Where the bundled driver keeps its volumes."""
+        """The state directory of the bundled driver."""
         return self.data_dir.resolve() / "driver"
 
     @property

@@ -17,7 +17,7 @@ _NO_ROOM = (ENOSPC, EDQUOT)
 
 
 def kubeconfig_for(data_dir: Path, role: str, server: str = "") -> Kubeconfig:
-    """A kubeconfig with the token of `role`; the server's URL is the one it last ran at.
+    """A kubeconfig with the token of `role`; `server` defaults to the server's last URL.
 
     A running server accepts the token of a new node at once. Raises UsageError.
     """
@@ -42,9 +42,9 @@ def write_kubeconfig(kubeconfig: Kubeconfig, path: Path) -> None:
 
 
 def keep_kubeconfig(kubeconfig: Kubeconfig, path: Path) -> None:
-    """The same, for a server that starts: written only if it is not there already.
+    """Write the kubeconfig at the start of a server, unless it is there already.
 
-    On a full disk that is told and left, for what is stored can be read all the same.
+    On a full disk that fails with a log line only, since stored objects can still be read.
     """
     try:
         if find_private(path) == kubeconfig.text().encode():

@@ -1,4 +1,4 @@
-"""A directory that may become, or is, a data directory: it will be closed to everybody else."""
+"""Checking the data directory, which is made private to its owner."""
 
 import os
 import stat
@@ -7,21 +7,21 @@ from pathlib import Path
 from mooring.errors import UsageError
 
 OURS = ("mooring.db", "mooring.db.lock", "tokens.json", "pki", "kubeconfig", "node")
-"""What a data directory holds, from its first start on or from what came before that."""
+"""Names by which a data directory is recognized, of this and earlier versions."""
 OTHERS_MAY = 0o077
 
 
 def check_data_dir(directory: Path) -> None:
-    """Before anything is written. Asks the disk.
+    """Refuse a directory with other content that other users may enter.
 
-    Refused is a directory of other things that others may enter: making it private would take
-    those away from them. Raises: UsageError.
+    Making it private would lock them out. Called before anything is written; reads the disk.
+    Raises: UsageError.
     """
     try:
         found = directory.stat()
         names = os.listdir(directory) if stat.S_ISDIR(found.st_mode) else []
     except OSError:
-        return  # it is made, or whoever opens it says what is wrong
+        return  # missing: it is created; unreadable: opening it raises the error
     if not names or any(name in OURS for name in names):
         return
     if found.st_mode & OTHERS_MAY or found.st_uid != os.geteuid():

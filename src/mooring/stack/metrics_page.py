@@ -1,7 +1,7 @@
-"""/metrics and /healthz of a role that runs alone, on an address of its own.
+"""/metrics and /healthz of a standalone role, on an address of its own.
 
-Plain HTTP without a password, as Prometheus likes it: whoever reaches the address may read. The
-API server needs none of this, it serves both itself.
+Plain HTTP without authentication, as Prometheus expects: every client that reaches the address may
+read. The API server serves both pages itself.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -20,14 +20,14 @@ Say = Callable[[str], None]
 async def metrics_served(
     address: str, registry: CollectorRegistry, say: Say
 ) -> AsyncIterator[None]:
-    """Serve them at `host:port` while the context is entered; `say` is told where.
+    """Serve them at `host:port` while the context is entered; `say` prints the URL.
 
     Raises: UsageError when there is no such address, or it is taken.
     """
     host, port = _parse(address)
 
     async def metrics(_: web.Request) -> web.Response:
-        # here and not in a thread: what is counted belongs to the event loop
+        # not in a thread: the collectors read data of the event loop
         body = generate_latest(registry)
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
 

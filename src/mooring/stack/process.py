@@ -1,4 +1,4 @@
-"""The process round its roles: when it stops, and what becomes of it when one of them dies."""
+"""Running the roles of a process: until a signal stops it, or until one of them dies."""
 
 import asyncio
 import gc
@@ -21,7 +21,7 @@ from mooring.reconcile.role import Role
 
 _log = log.get("mooring.stack")
 
-REST_SECONDS = 5.0  # for calls to the operating system; then they are left where they are
+REST_SECONDS = 5.0  # for calls to the operating system; then they are given up
 
 
 class RoleDied(MooringError):
@@ -29,7 +29,7 @@ class RoleDied(MooringError):
 
 
 def stop_asked() -> asyncio.Event:
-    """An event that SIGTERM and SIGINT set from now on; calls that do not return hold up nobody."""
+    """An event that SIGTERM and SIGINT set from now on; stuck system calls do not delay the end."""
     stop = asyncio.Event()
 
     def ask() -> None:
@@ -44,10 +44,9 @@ def stop_asked() -> asyncio.Event:
 async def run_until(
     stop: asyncio.Event, roles: Mapping[str, Callable[[], Awaitable[None]]]
 ) -> None:
-    """Run roles, by name, until `stop` is set; after: all of them have come to rest.
+    """Run roles, by name, until `stop` is set.
 
-    But for calls to the operating system that do not return, which are left behind.
-
+    After: all of them have ended, except for calls to the operating system that do not return.
     If one dies, the others are stopped too. Raises: RoleDied.
     """
     async with asyncio.TaskGroup() as tasks:
@@ -62,7 +61,7 @@ async def run_until(
 
 @asynccontextmanager
 async def sparing(roles: Sequence[Role]) -> AsyncIterator[None]:
-    """Run them in here: their caches, once they are full, are no business of the collector."""
+    """Run the roles inside: once synced, their caches are exempt from garbage collection."""
     async with asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(_spare(roles))
         yield
@@ -70,10 +69,10 @@ async def sparing(roles: Sequence[Role]) -> AsyncIterator[None]:
 
 
 async def _spare(roles: Sequence[Role]) -> None:
-    """Keep what is there when they are synced out of every later garbage collection.
+    """Freeze (`gc.freeze`) all objects that exist once the roles are synced.
 
-    Caches hold hundreds of thousands of objects that are never garbage in a cycle; looking at them
-    again and again is what the slowest bindings waited for. What earlier roles left is let go.
+    Caches hold hundreds of thousands of objects without cycles; scanning them again and again made
+    the slowest bindings slow. Objects frozen for earlier roles are released.
     """
     for role in roles:
         await role.synced()
@@ -85,7 +84,7 @@ async def _spare(roles: Sequence[Role]) -> None:
 async def _run(name: str, run: Callable[[], Awaitable[None]]) -> None:
     try:
         await run()
-    except Exception as error:  # whatever it is, the process ends and says why
+    except Exception as error:  # any error ends the process with its reason
         reasons = list(_reasons(error))
         if any(not isinstance(reason, MooringError) for reason in reasons):
             _log.exception("a role died", role=name)
@@ -95,7 +94,7 @@ async def _run(name: str, run: Callable[[], Awaitable[None]]) -> None:
 
 
 def _reasons(error: BaseException) -> Iterator[BaseException]:
-    """What a group of errors comes down to."""
+    """The single errors in a group."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
             yield from _reasons(inner)
@@ -104,6 +103,6 @@ def _reasons(error: BaseException) -> Iterator[BaseException]:
 
 
 def _told(reason: BaseException) -> str:
-    """On one line: what was raised on purpose in its own words, a bug with its kind."""
+    """On one line: a MooringError by its text, a bug with its class."""
     text = str(reason) if isinstance(reason, MooringError) else ""
     return " ".join((text or traceback.format_exception_only(reason)[-1]).split())

@@ -1,4 +1,4 @@
-"""A role in a process of its own, against any Kubernetes API server; of several, one leads."""
+"""A role in a process of its own, against any Kubernetes API server, with leader election."""
 
 import os
 import random
@@ -53,18 +53,18 @@ _log = log.get("mooring.stack")
 
 
 class Standalone(msgspec.Struct, frozen=True):
-    """What the command line asks for, whatever the role."""
+    """The options that all standalone roles share."""
 
     kubeconfig: Path | None = None
     leader_elect: bool = True
-    metrics_address: str = ""  # empty: nowhere
+    metrics_address: str = ""  # empty: no metrics page
 
 
 class StandaloneRole(msgspec.Struct, frozen=True):
-    """A role that may come to lead; its lease is `mooring-<name>`."""
+    """A role under leader election; its lease is `mooring-<name>`."""
 
     name: str
-    greeting: str  # what people are told when it leads
+    greeting: str  # printed when it leads
     build: Build
 
 
@@ -97,7 +97,7 @@ def run_controllers(
 
 
 def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
-    """The scheduler, of pods that ask for one of this name."""
+    """The scheduler of pods with this `schedulerName`."""
     from mooring.scheduling import role
 
     async def build(loops: Loops) -> Role:
@@ -109,7 +109,7 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
 def run_node(wanted: Standalone, say: Say, root_dir: Path | None, options: "NodeOptions") -> None:
     """This machine as a node, with its pods' volumes below `root_dir`.
 
-    None: where `mooring up` has them when it is not told of a data directory.
+    None: the root directory of `mooring up` with the default data directory.
     """
     from mooring.host.mount import Mounts
     from mooring.node import role
@@ -137,7 +137,7 @@ def run_sidecars(
     sidecars: Sequence[str],
     endpoints: Sequence[str],
 ) -> None:
-    """For the drivers at these sockets. Leases are per driver and sidecar, not per process."""
+    """The sidecars of the drivers at these sockets. Leases are per driver and sidecar."""
     from mooring.sidecars import role
 
     async def build(loops: Loops) -> Role:
@@ -152,9 +152,10 @@ def run_sidecars(
 
 
 def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> None:
-    """Offer the driver at `csi_address` to the node agent that watches `directory`.
+    """Register the driver at `csi_address` with the kubelet that watches `directory`.
 
-    `seen_as` is where that node agent finds the driver's socket. Raises: RoleDied when it refuses.
+    `seen_as` is the path of the driver's socket for the kubelet. Raises: RoleDied when the kubelet
+    refuses the registration.
     """
     from mooring.csi import registrar
     from mooring.csi.channel import Connection
@@ -202,7 +203,7 @@ def run_driver(settings: "DriverSettings", endpoint: str, say: Say) -> None:
 
 
 def run_standalone(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
-    """Run until SIGTERM or SIGINT; `say` is told when this process leads."""
+    """Run until SIGTERM or SIGINT; `say` prints the greeting when this process leads."""
     uvloop.run(_run(candidate, wanted, say))
 
 
@@ -238,15 +239,15 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
 
 
 def _leave(lease: Key) -> None:
-    """End at once: what does not come to rest would not be at rest after a farewell either, and
-    whoever started this process can start it anew. As upstream's components do."""
+    """Exit at once when the lease is lost, as upstream's components do: a role that does not stop
+    in time must not go on beside the new leader. The service manager starts the process again."""
     _log.warning("leaving: the lease was lost, and the work does not come to rest", lease=lease)
     os._exit(EXIT_LOST)
 
 
 @contextmanager
 def _counted(registry: CollectorRegistry, collectors: Iterable[Collector]) -> Iterator[None]:
-    """Show them while this process leads: who leads again counts anew."""
+    """Register the collectors while this process leads; a new leadership counts from zero."""
     shown = list(collectors)
     for collector in shown:
         registry.register(collector)

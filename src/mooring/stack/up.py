@@ -1,4 +1,4 @@
-"""The API server in this process, alone or with all other roles, from start to a clean stop."""
+"""`mooring apiserver` and `mooring up`: the API server, alone or with all other roles."""
 
 import asyncio
 import gc
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 
-SIDECAR_LEASES = "default"  # as of `mooring sidecar` outside of a pod
-MOST_OPEN_FILES = 1 << 16  # where the system sets no limit
+SIDECAR_LEASES = "default"  # the namespace, as for `mooring sidecar` outside of a pod
+MOST_OPEN_FILES = 1 << 16  # if the system sets no limit
 GARBAGE_THRESHOLDS = (20_000, 20, 50)  # Python's own are 700, 10, 10
 
 
 def run_apiserver(config: Config, say: Say) -> None:
-    """Run until SIGTERM or SIGINT; `say` is told one line when the server is ready."""
+    """Run until SIGTERM or SIGINT; `say` prints one line when the server is ready."""
     allow_many_connections()
     collect_garbage_seldom()
     uvloop.run(_apiserver(config, say))
 
 
 def run_everything(config: Config, say: Say) -> None:
-    """The same, and all other roles in the same process; they sync when the server is ready.
+    """Run the API server and all other roles; these sync once the server is ready.
 
     Raises: RoleDied when one of them ends by itself.
     """
@@ -63,7 +63,7 @@ def run_everything(config: Config, say: Say) -> None:
 
 
 def allow_many_connections() -> None:
-    """Each client costs an open file; the limit that programs start with is meant for few."""
+    """Raise the limit on open files: each client needs one, and the default is low."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else hard
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -71,8 +71,8 @@ def allow_many_connections() -> None:
 
 
 def collect_garbage_seldom() -> None:
-    """Requests leave hardly any cycles, but while they are served they hold thousands of objects,
-    which the collector would look at again and again: a tenth of what a create costs."""
+    """Raise the thresholds of the garbage collector. Requests leave few cycles but allocate
+    thousands of objects; at the default thresholds scanning them costs a tenth of a create."""
     gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
@@ -85,7 +85,7 @@ async def _apiserver(config: Config, say: Say) -> None:
 
 
 async def _everything(config: Config, say: Say) -> None:
-    """The roles come to rest before the server that they write to does."""
+    """The roles stop before the server that they write to."""
     stop = stop_asked()
     async with serving(config, say) as server:
         with ExitStack() as held:
@@ -111,7 +111,7 @@ async def _run_all(stop: asyncio.Event, roles: Sequence[Role]) -> None:
 
 @contextmanager
 def node_root(config: Config) -> "Iterator[NodeRoot | None]":
-    """The root directory of this process's node; None when there is to be none."""
+    """The root directory of this process's node; None without a node."""
     if not config.node_name:
         yield None
         return
@@ -126,7 +126,7 @@ def node_root(config: Config) -> "Iterator[NodeRoot | None]":
 
 @contextmanager
 def bundled(config: Config, root: "NodeRoot | None") -> "Iterator[Bundled | None]":
-    """The bundled driver; None where nothing can be mounted."""
+    """The bundled driver; None where this process cannot mount."""
     if root is None or root.cannot:
         yield None
         return
@@ -142,8 +142,8 @@ async def build_roles(
     root: "NodeRoot | None" = None,
     driver: "Bundled | None" = None,
 ) -> Sequence[Role]:
-    """All roles of one process. What somebody runs in another process waits here for its lease."""
-    # Not at the top: these take 0.2 s, and by now the server answers already.
+    """All roles of one process. A role that another process leads waits for its lease."""
+    # Not at the top: these imports take 0.2 s, and the server answers meanwhile.
     from mooring.controllers import role as controllers
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Options
@@ -217,14 +217,14 @@ async def _build_node(
 
 
 def _load_node() -> None:
-    """In a thread: it takes half a second, and the server answers requests meanwhile."""
+    """Import the node's modules, in a thread: it takes half a second, while the server answers."""
     import mooring.node.role  # noqa: F401
 
 
 def _identity(server: Running) -> str:
-    """The same in every life of a data directory, and of no other."""
+    """The leader-election identity: the same at every start with a data directory, and unique."""
     found = server.parts.backend.objects.find("namespaces", "", "kube-system")
-    uid = found["metadata"]["uid"] if found else uuid.uuid4()  # a disk that was never written to
+    uid = found["metadata"]["uid"] if found else uuid.uuid4()  # full disk, empty store
     return f"mooring-up_{uid}"
 
 
@@ -233,7 +233,7 @@ def _client_of(server: Running, user: User) -> LocalClient:
 
 
 def _client_of_node(server: Running, name: str) -> LocalClient:
-    """With no more rights than a node on another machine has."""
+    """A client with the rights of this node only, as of a node on another machine."""
     parts = server.parts
     access = parts.access
     api = InProcessApi(
@@ -244,7 +244,7 @@ def _client_of_node(server: Running, name: str) -> LocalClient:
 
 @asynccontextmanager
 async def serving(config: Config, say: Say) -> AsyncIterator[Running]:
-    """An API server that answers, and `say` was told."""
+    """A running API server, after `say` has printed its URL."""
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     async with running(config.data_dir, address, RealClock(), config.names) as server:
@@ -254,13 +254,13 @@ async def serving(config: Config, say: Say) -> AsyncIterator[Running]:
 
 
 def reachable(server: Running) -> Address:
-    """Where programs on this machine find it."""
+    """The server's address for clients on this machine."""
     unspecified = server.address.host in ("0.0.0.0", "::")  # noqa: S104  compared, not bound
     return Address(LOOPBACK if unspecified else server.address.host, server.address.port)
 
 
 def write_kubeconfigs(config: Config, server: Running) -> str:
-    """The admin's kubeconfig, in the data directory and wherever else it was asked for."""
+    """Write the admin's kubeconfig to the data directory and to `config.kubeconfig`."""
     kubeconfig = Kubeconfig(
         reachable(server).url,
         server.pki.ca_certificate,

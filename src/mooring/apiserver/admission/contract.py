@@ -24,7 +24,7 @@ class Operation(Enum):
 
 
 class AdmissionAttributes(msgspec.Struct, frozen=True):
-    """A write that somebody attempts."""
+    """A write before admission."""
 
     operation: Operation
     kind: Kind

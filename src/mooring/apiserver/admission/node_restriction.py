@@ -1,7 +1,7 @@
-"""Nodes write only what is theirs: their Node, CSINode and Lease, and about their own pods.
+"""NodeRestriction: a kubelet writes only its own Node, CSINode and Lease, and its own pods.
 
-What a node may read is the business of `auth/node_authorizer.py`. Here its writes are looked into:
-the names and contents that the URL does not tell.
+`auth/node_authorizer.py` decides what a node may read. This plugin checks its writes: the names and
+contents in the body, which the authorizer does not see.
 """
 
 from collections.abc import Iterable, Iterator

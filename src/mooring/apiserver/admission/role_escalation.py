@@ -1,6 +1,6 @@
-"""Nobody gives away rights through roles but those who have all of them.
+"""Privilege escalation: only a user with all rights may write roles and role bindings.
 
-Kubernetes also lets those give who have just the rights in question; here that is not worked out.
+Kubernetes also admits a user who has just the rights in question; that is not computed here.
 """
 
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects

@@ -1,6 +1,6 @@
-"""A request from end to end, whoever brings it.
+"""A request from end to end, over HTTP or in this process.
 
-Start at `api.py`: `Api.handle` answers requests that come over HTTP; `in_process.py` has the same
-verbs for callers in this process. `access.py` asks who it is and whether they may; `pages.py`
-serves what is no resource (health, metrics, discovery, OpenAPI).
+Start at `api.py`: `Api.handle` answers HTTP requests; `in_process.py` has the same verbs for
+callers in this process. `access.py` authenticates and authorizes; `pages.py` serves the
+non-resource paths (health, metrics, discovery, OpenAPI).
 """

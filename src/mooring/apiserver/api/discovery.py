@@ -1,7 +1,7 @@
 """Which groups, versions and resources there are: `/api`, `/apis` and what is below them.
 
 Each document exists in a plain form, one request per group-version, and `/api` and `/apis` also in
-an aggregated form, which tells everything at once.
+an aggregated form, which has everything in one document.
 """
 
 from collections.abc import Iterable

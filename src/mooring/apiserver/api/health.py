@@ -24,7 +24,7 @@ class Health:
         self._roles: dict[str, Told] = {}
 
     def add_role(self, name: str, told: Told) -> None:
-        """A role in the same process; what it tells does not make the server less ready."""
+        """Add a role in the same process; its state does not affect the server's readiness."""
         self._roles[name] = told
 
     def answer(self, path: str, query: Mapping[str, Sequence[str]]) -> tuple[int, str]:

@@ -1,9 +1,9 @@
 """The API for callers in this process: no sockets, no HTTP, and bytes from the store as they are.
 
-What `client/local.py` asks for, one method per verb. Writes pass the same admission and validation
-as those of any client. Objects come back as stored JSON, without `kind` and `apiVersion`, which
-the caller knows. Most callers are trusted: who they are matters to admission alone. With `check`
-they are asked for their rights too, as over HTTP.
+Implements the protocol of `client/local.py`, one method per verb. Writes pass the same admission
+and validation as those of any client. Objects are returned as stored JSON, without `kind` and
+`apiVersion`, which the caller knows. Most callers are trusted: only admission looks at their user.
+With `check` they are authorized too, as over HTTP.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -77,8 +77,8 @@ def writing(verb: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[None, None
 class InProcessApi:
     """The verbs, for one user. Refusals are raised as `ApiError`s.
 
-    `part_verbs` and `review_verbs` are those of `Access`: whoever asks for tokens, or about others,
-    needs them. `check` is its `check`: it raises what a user is told who may not; without it, the
+    `part_verbs` and `review_verbs` are those of `Access`, needed for token requests and reviews.
+    `check` is that of `Access`: it raises the refusal for a user without the right; without it, the
     user may do everything.
     """
 
@@ -222,7 +222,7 @@ class Cursor:
         self._chosen = chosen
 
     def poll(self, most: int) -> Sequence[tuple[str, bytes]]:
-        """The next changes that concern the watcher: their types and objects. None: all told.
+        """The types and objects of the next changes that the watcher sees; empty: none are left.
 
         Raises: Expired when the cursor fell behind.
         """

@@ -1,8 +1,8 @@
 """Metrics in Prometheus form, under the names that dashboards for Kubernetes know.
 
 Counting happens on every request, so it is plain arithmetic on values found in a dict; families,
-labels and text come into being only when somebody asks for `/metrics`. Everything here belongs to
-one event loop: there are no locks.
+labels and text are built only for a request of `/metrics`. Everything here belongs to one event
+loop: there are no locks.
 """
 
 from bisect import bisect_left
@@ -31,7 +31,7 @@ _BOUND_TEXTS = [*map(floatToGoString, _BOUNDS), "+Inf"]
 
 
 class Target(NamedTuple):
-    """What a request is about, as far as metrics tell requests apart."""
+    """The labels of a request in metrics."""
 
     verb: str
     group: str = ""

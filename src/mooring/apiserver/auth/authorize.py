@@ -1,7 +1,7 @@
-"""Who may do what.
+"""Authorization.
 
-Members of `system:masters` may do everything. Nodes are judged by what concerns them. For everyone
-the rules of their roles add up: the fixed ones first, then those that users wrote.
+Members of `system:masters` may do everything. Nodes go through the node authorizer. For every user
+the rules of their roles add up: the fixed ones first, then the RBAC objects.
 """
 
 from collections.abc import Iterator, Sequence
@@ -145,7 +145,7 @@ def _covers(rule: Rule, attributes: AccessAttributes) -> bool:
 
 
 def refusal(user: User, attributes: AccessAttributes, verdict: Verdict) -> Forbidden | Unauthorized:
-    """What to tell a user who may not: 403 with the reason; 401 to whoever showed no token."""
+    """The refusal: 403 with the reason; 401 for an anonymous request."""
     if user is ANONYMOUS:
         return Unauthorized("Unauthorized")
     attributes = with_name(attributes)

@@ -1,6 +1,6 @@
-"""Who the API server is when it calls a node: a certificate of the cluster's authority.
+"""The API server's client certificate for calls to kubelets, signed by the cluster's CA.
 
-It is made in memory, and anew long before it ends; a node trusts the authority, not one file.
+It is made in memory, and renewed long before it expires; a kubelet trusts the CA, not one file.
 """
 
 import os
@@ -25,8 +25,8 @@ _RENEWED_AFTER = timedelta(days=30)
 class NodeCallers:
     """The TLS settings for calls to nodes.
 
-    Whom a node is, its fingerprint tells: nobody's signature is asked for, so whoever uses this
-    has to compare it.
+    A node is identified by the fingerprint of its certificate, not by a signature: the caller must
+    compare the fingerprint.
     """
 
     def __init__(self, authority: Authority, now: Callable[[], datetime]) -> None:

@@ -1,4 +1,4 @@
-"""Kubeconfig files: how clients find the server and prove who they are."""
+"""Kubeconfig files: the server's address and a client's credentials."""
 
 import base64
 from pathlib import Path
@@ -50,7 +50,7 @@ class Kubeconfig(msgspec.Struct, frozen=True):
     def write(self, path: Path) -> None:
         """Replace the file at `path` (or what it links to); only its owner can read it.
 
-        Raises: OSError, also for a link that somebody else put there.
+        Raises: OSError, also for a link that belongs to another user.
         """
         check_link(path)
         target = path.resolve()

@@ -28,7 +28,7 @@ class Renewal:
         use: Callable[[ssl.SSLContext], None],
         clock: Clock,
     ) -> None:
-        """`reopen` issues what is needed, `use` shows it to whoever connects from then on."""
+        """`reopen` issues the certificates, `use` serves them on new connections."""
         self._certificate = _certificate_of(pki)
         self._reopen = reopen
         self._use = use

@@ -1,4 +1,4 @@
-"""Answers to the review kinds: who am I, may I, may they, is this token good.
+"""Answers to SelfSubjectReview, SelfSubjectAccessReview, SubjectAccessReview and TokenReview.
 
 Each takes the posted document and returns the one to answer with (201). Nothing is stored.
 """

@@ -1,6 +1,6 @@
-"""The fixed roles and who has them. Members of `system:masters` need none: they may do everything.
+"""The fixed roles and their bindings. Members of `system:masters` need none.
 
-What nodes may do beyond `NODE` depends on the object: see `node_authorizer.py`.
+The rights of nodes beyond `NODE` depend on the object: see `node_authorizer.py`.
 """
 
 from mooring.apiserver.auth import user
@@ -225,7 +225,7 @@ NODE = Role(
 EVERYTHING = Role(
     "everything", (Rule((EVERY,), (EVERY,), (EVERY,)), Rule((EVERY,), paths=(EVERY,)))
 )
-"""What members of `system:masters` may do, for those who ask; nobody is bound to it."""
+"""The rights of `system:masters`, for SelfSubjectRulesReview; not bound to any user."""
 
 FIXED_BINDINGS = (
     Binding(PUBLIC, groups=(user.AUTHENTICATED, user.UNAUTHENTICATED)),

@@ -28,7 +28,7 @@ class Role(msgspec.Struct, frozen=True):
 
 
 class Binding(msgspec.Struct, frozen=True):
-    """Who has a role: users by name, and everyone in a group."""
+    """The subjects of a role: users and groups by name."""
 
     role: Role
     users: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ class Subject(
     omit_defaults=True,
     rename={"service_account": "serviceaccount"},
 ):
-    """Whom a token speaks for, and what it is bound to. On the wire: claim `kubernetes.io`."""
+    """The service account of a token, and the object it is bound to (JWT claim `kubernetes.io`)."""
 
     namespace: str
     service_account: Named
@@ -104,7 +104,7 @@ class ServiceAccountTokens:
         try:
             if jwt.get_unverified_header(token).get("kid") != self._key_id:
                 return Refused("invalid signature, no keys found")
-            # Times and audiences are judged by `find_flaw`, which is told what time it is.
+            # Times and audiences are checked by `find_flaw`, which gets the time.
             options: Any = {"verify_signature": True} | dict.fromkeys(_NOT_HERE, False)
             payload = jwt.decode_complete(token, self._public_key, [_ALGORITHM], options)["payload"]
             claims = msgspec.convert(payload, Claims)

@@ -1,7 +1,7 @@
-"""Roles that users wrote: RBAC objects, read into rules by who has them.
+"""Stored RBAC objects, compiled into rules per subject.
 
-They add to the fixed roles. The objects are few and change seldom, so all of them are read again
-after a change, when somebody next asks.
+They add to the fixed roles. The objects are few and change seldom, so after a change all of them
+are read again at the next request.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from mooring.model.document import Doc
 from mooring.model.selector import from_document
 
 _ALWAYS_THERE: Mapping[str, Role] = {"cluster-admin": EVERYTHING, "view": READ_ONLY}
-"""Cluster roles that bindings may name without anybody having written them."""
+"""Built-in cluster roles that bindings may refer to though they are not stored."""
 
 
 class Documents(Protocol):

@@ -75,7 +75,7 @@ def grant(
 ) -> Doc:
     """The answer (201) to what `prepare` made: the request with its token.
 
-    `token_id` tells tokens apart; it must be new. Raises: NotFound, Conflict, BadRequest.
+    `token_id` is the token's id (JTI) and must be new. Raises: NotFound, Conflict, BadRequest.
     """
     spec = request["spec"] | {"audiences": request["spec"]["audiences"] or list(tokens.audiences)}
     lifetime = timedelta(seconds=spec["expirationSeconds"])

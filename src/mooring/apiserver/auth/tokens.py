@@ -110,7 +110,7 @@ class RoleTokens:
         return Token(self._tokens[role])
 
     def find_user(self, token: str) -> User | None:
-        """Whose token this is. The time it takes tells nothing about the tokens there are."""
+        """The user of a token. Its running time reveals nothing about the known tokens."""
         key = _digest(token)
         found = self._users.get(key)
         if found is None and self._seen != _look(self._path):

@@ -1,4 +1,4 @@
-"""Who is asking: users, and the names that every Kubernetes client knows."""
+"""Users, and the well-known user and group names of Kubernetes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,8 +32,8 @@ class User(msgspec.Struct, frozen=True):
 
 
 ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))
-"""Whoever shows no token. Compared by identity: a user who is *impersonated* under this name has
-shown one."""
+"""The user of a request without a token. Compared by identity: a user *impersonated* under this
+name has a token."""
 
 ADMIN = User("admin", groups=(MASTERS, AUTHENTICATED))
 CONTROLLERS = User("system:kube-controller-manager", groups=(AUTHENTICATED,))

@@ -33,7 +33,7 @@ from mooring.model.document import Doc
 from mooring.model.field_error import type_invalid
 
 _MOST_FINDINGS = 100
-LONGEST_PATH = 1024  # characters of a field's path that are told
+LONGEST_PATH = 1024  # characters of a field's path in an error
 _OPTIONS = "meta.v1.DeleteOptions"
 _PARSE_ERROR = "couldn't get version/kind; json parse error: "
 _NO_OBJECT = (
@@ -158,7 +158,7 @@ def _as_object(value: Any) -> Doc:
 
 
 def wrong_type(error: WrongType, doc: Doc, wanted: Identity) -> ApiError:
-    """How a value that does not fit is told of: in custom kinds, as a complaint about its field."""
+    """The error for a value of the wrong type: for custom kinds, a field error."""
     if not wanted.custom:
         return not_handled(wanted, str(error))
     detail = f'{error.path} in body must be of type {error.wanted}: "{error.found}"'

@@ -49,7 +49,7 @@ def read_tag(data: bytes, at: int, end: int) -> tuple[int, int, int]:
 
 
 def skip(data: bytes, at: int, end: int, wire: int) -> int:
-    """The place behind a value that nobody asked for. Groups are skipped whole."""
+    """Skip a value of an unknown field; returns the position after it. Groups are skipped whole."""
     depth = 0
     while True:
         match wire:

@@ -16,7 +16,7 @@ Kept = TypeVar("Kept")
 
 
 class Published(msgspec.Struct, frozen=True):
-    """A body that is the same for everyone who asks."""
+    """A body that is the same for every client."""
 
     body: bytes
     content_type: str

@@ -56,9 +56,9 @@ class Connection(asyncio.Protocol):
         self._sending: Sending | None = None
         self._stream: ChunkedWriter | None = None
         self._early: bytearray | None = None  # came behind a request for another protocol
-        self._tunnel: Tunnel | None = None  # who speaks that protocol
+        self._tunnel: Tunnel | None = None  # the handler of an upgraded connection
         self._outlet: TunnelOutlet | None = None
-        self.caller = ""  # who showed a good token first; empty: a stranger
+        self.caller = ""  # the first authenticated user; empty: a stranger
         self._shown: tuple[str, str] = ("", "")  # the last good header, and whose it is
         self._idle_since = owner.seconds()
         self._answer_by: float | None = None  # when the answer under way must have been taken
@@ -146,7 +146,7 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         receiving = self._receiving
-        if receiving.in_body:  # a trailer: nobody asked for one
+        if receiving.in_body:  # trailers are ignored
             receiving.header_bytes += len(name) + len(value)
             self._check_header()
         else:
@@ -215,7 +215,7 @@ class Connection(asyncio.Protocol):
             self._wake()
 
     def _caller(self, authorization: str | None) -> str:
-        """Who asks; the first one that it learns of is whose connection this is."""
+        """The user of a request; the first authenticated one owns the connection."""
         if authorization is None:
             return ""
         shown, caller = self._shown

@@ -1,6 +1,6 @@
-"""Who is connected: strangers and callers, how many of each, and what waits to be read by them.
+"""All open connections: of strangers and of callers, their numbers and their unsent bytes.
 
-Decides who has to give way; it closes nothing but handshakes and strangers itself.
+Decides which connections are closed at a limit; it closes only handshakes and strangers itself.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ class Crowd:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._shaking: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
-        self._strangers: dict[Connection, None] = {}  # first who did nothing for longest
+        self._strangers: dict[Connection, None] = {}  # the longest idle first
         self._callers = Allowance(limits.connections, limits.connections_each)
         self._counted: dict[Connection, str] = {}  # those that count for their caller
         self._large: dict[Connection, str] = {}  # and whose
@@ -91,8 +91,8 @@ class Crowd:
     # what is not read
 
     def held_up(self, connection: Connection, unsent: int) -> list[Connection]:
-        """So many bytes wait for its client. Who has to be given up now: those that wait longest,
-        of the same caller when that one has too much, of all when there is too much in all."""
+        """Record the unsent bytes of a connection; returns the connections to close: those that
+        wait longest, of the same caller if it exceeds its limit, of all at the total limit."""
         self.drained(connection)
         unsent += self._limits.unsent_beside
         caller = connection.caller

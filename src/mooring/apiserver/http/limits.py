@@ -19,7 +19,7 @@ MB = 1 << 20
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """A caller is whoever showed a good token, by name; a stranger has not shown one yet."""
+    """A caller is an authenticated user, by name; a stranger has not shown a valid token yet."""
 
     # how many
     connections: int = 10_000
@@ -35,7 +35,7 @@ class Limits(msgspec.Struct, frozen=True):
     # bytes of answers that wait for clients which do not read
     unsent: int = 48 * MB
     unsent_each: int = 16 * MB
-    unsent_beside: int = 64 * 1024  # of each such client, in buffers that tell nobody
+    unsent_beside: int = 64 * 1024  # of each such client, in buffers that are not counted
 
     # seconds
     stranger: float = 30.0  # without a whole request
@@ -62,7 +62,7 @@ def default_limits() -> Limits:
 
 
 class Allowance:
-    """A number of things of which everybody together, and each caller alone, may hold so many."""
+    """A limit on what all callers together, and each caller alone, may hold."""
 
     __slots__ = ("_each", "_held", "_left", "_most_each")
 

@@ -1,7 +1,7 @@
 """The request that is being received: its head, then as much of its body as may be kept.
 
-The body of a stranger is not kept: nobody who is not known may do anything that takes one. That of
-a caller is kept within the caller's allowance, and everybody's.
+The body of a stranger is not kept: anonymous requests have no use for one. That of a caller is kept
+within the allowance of the caller and that of all callers together.
 """
 
 from enum import Enum

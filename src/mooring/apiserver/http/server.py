@@ -82,7 +82,7 @@ class Server:
         self.port = self._sockets[0].getsockname()[1]
 
     def use(self, tls: ssl.SSLContext) -> None:
-        """Show other certificates to whoever connects from now on."""
+        """Use other certificates for new connections."""
         self._tls = tls
 
     async def run(self) -> None:
@@ -98,7 +98,7 @@ class Server:
             finally:
                 for task in doors:
                     task.cancel()
-                await asyncio.gather(*doors, return_exceptions=True)  # nobody waits at them
+                await asyncio.gather(*doors, return_exceptions=True)  # no longer accepting
                 for door in self._sockets:
                     door.close()
                 await self._drain()
@@ -139,7 +139,7 @@ class Server:
             pass  # the client's own doing: no key was agreed on
         except Exception:  # a bug met by one client must not end the server for all
             LOG.exception("handshake failed")
-        finally:  # the socket is closed by whoever failed at it
+        finally:  # a failed step has closed the socket itself
             if connection not in self.connections:  # also when it gave way to a newer one
                 self._crowd.left(connection)
 

@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Callable
 
 AFTER = 200  # connections that left since the last time
-SOON = 0.25  # seconds; those who leave together are dealt with together
+SOON = 0.25  # seconds; connections that close together are handled together
 
 try:
     _malloc_trim: Callable[[int], int] | None = ctypes.CDLL(None).malloc_trim
@@ -24,7 +24,7 @@ def trim() -> None:
 
 
 class Departures:
-    """Counts those who leave; has memory trimmed after many."""
+    """Counts closed connections; trims the heap after many."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, trim: Callable[[], None] = trim) -> None:
         self._loop = loop

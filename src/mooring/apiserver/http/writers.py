@@ -67,7 +67,7 @@ class ChunkedWriter:
 
     def cut(self) -> None:
         self._pending.clear()
-        self.ended.set()  # without the last chunk: whoever reads knows that there was more
+        self.ended.set()  # without the last chunk: the client sees that the body is incomplete
 
     def _flush_in_turn(self) -> None:
         """A thousand may have the same long frame to send: one at a time, a few slices each."""

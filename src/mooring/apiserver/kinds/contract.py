@@ -149,7 +149,7 @@ class Kind:
             "store_table": self.table or f"{in_group}{self.plural}",
         }
         for name, value in known.items():
-            object.__setattr__(self, name, value)  # frozen for everybody else
+            object.__setattr__(self, name, value)  # the Struct is frozen otherwise
 
     @property
     def singular(self) -> str:

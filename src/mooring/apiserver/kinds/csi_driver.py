@@ -1,4 +1,4 @@
-"""CSIDriver: what a driver can do and what it wants to be told."""
+"""CSIDriver: the capabilities of a driver, and how the cluster treats its volumes."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -52,7 +52,7 @@ def _validate_node_id(node_id: str, field: str) -> Iterable[FieldError]:
 
 
 def _validate_topology_keys(keys: Iterable[str], path: str) -> Iterable[FieldError]:
-    """Complaints about keys; they are told at the driver, without the key's own place."""
+    """Errors of topology keys; reported at the driver's path, without the key's index."""
     seen: set[str] = set()
     for key in keys:
         if not key:

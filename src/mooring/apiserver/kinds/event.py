@@ -44,7 +44,7 @@ COLUMNS = (
 
 
 def _defaults(doc: Doc) -> None:
-    """Times that are not known are shown as null, and who reported it always has a place."""
+    """Unknown times are shown as null, and `source` and `reportingComponent` always exist."""
     for field in ("involvedObject", "source"):
         doc.setdefault(field, {})
     for field in ("firstTimestamp", "lastTimestamp", "eventTime"):

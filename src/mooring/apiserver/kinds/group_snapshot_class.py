@@ -1,4 +1,4 @@
-"""VolumeGroupSnapshotClass: who takes group snapshots, and what becomes of them in the end."""
+"""VolumeGroupSnapshotClass: the driver of group snapshots, and their deletion policy."""
 
 from collections.abc import Iterable
 from dataclasses import replace

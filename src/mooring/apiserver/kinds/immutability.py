@@ -11,7 +11,7 @@ IMMUTABLE = "field is immutable"
 def same(new: Any, old: Any) -> bool:
     """Equal, where a field that is absent equals one that is empty, zero or false.
 
-    A typed server cannot tell these apart: who sends back `volumeName: ""` changed nothing.
+    A typed server cannot distinguish these: a client that sends `volumeName: ""` changes nothing.
     """
     if new == old:
         return True

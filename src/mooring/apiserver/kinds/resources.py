@@ -10,7 +10,7 @@ _FRACTION_SUFFIXES = ("m", "u", "n")
 
 
 def is_positive(amount: str) -> bool:
-    # A canonical amount has a whole mantissa, so its first digit tells without parsing.
+    # A canonical amount has a whole mantissa, so its first digit is enough, without parsing.
     return amount[:1] in _POSITIVE_DIGITS or parse(amount) > ZERO
 
 

@@ -1,4 +1,4 @@
-"""Reviews: questions to the server about who may do what. They are answered, never stored."""
+"""Reviews: TokenReview, SubjectAccessReview and the like. They are answered, never stored."""
 
 from mooring.apiserver.kinds.contract import Kind
 

@@ -1,4 +1,4 @@
-"""RoleBinding and ClusterRoleBinding: who has a role, in one namespace or everywhere."""
+"""RoleBinding and ClusterRoleBinding: the subjects of a role, in one namespace or all."""
 
 from collections.abc import Iterable
 

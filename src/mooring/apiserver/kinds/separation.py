@@ -1,6 +1,6 @@
 """Spec and status have different writers: the main path may not touch status, `/status` no more.
 
-What is kept is shared with the stored document, not copied: nobody changes either afterwards.
+The kept part is shared with the stored document, not copied: neither is changed afterwards.
 """
 
 from mooring.apiserver.kinds.contract import Context

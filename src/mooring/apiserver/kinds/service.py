@@ -1,7 +1,7 @@
-"""Service: a name for something that is served.
+"""Service: a name for a network service.
 
-Mooring runs no network of its own: services are kept and shown, and none gets an address that
-nobody would answer at.
+Mooring runs no network: services are stored and shown, and get no cluster IP, since no proxy would
+serve it.
 """
 
 from collections.abc import Iterable

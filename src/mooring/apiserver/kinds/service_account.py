@@ -1,4 +1,4 @@
-"""ServiceAccount: who a pod is; its tokens come from the `token` subresource."""
+"""ServiceAccount: the identity of a pod; its tokens come from the `token` subresource."""
 
 from mooring.apiserver.kinds.contract import Context, Kind, Subresource
 from mooring.model.document import Doc

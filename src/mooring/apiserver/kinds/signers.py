@@ -46,9 +46,9 @@ def _validate_parts(
 
 
 def bundle_name_problems(name: str, signer: str, *, is_prefix: bool = False) -> Iterable[str]:
-    """What is wrong with the name of a bundle of this signer; "": of nobody in particular.
+    """What is wrong with the name of a bundle of this signer ("": without a signer).
 
-    Of a prefix that the server completes only so much can be told.
+    A prefix (`generateName`) is checked only in part.
     """
     start = f"{signer.replace('/', ':')}:" if signer else ""
     if not signer and ":" in name:

@@ -1,4 +1,4 @@
-"""VolumeSnapshot: the wish for a picture of a claim, and what came of it."""
+"""VolumeSnapshot: the request for a snapshot of a claim, and its status."""
 
 import re
 from collections.abc import Iterable, Iterator

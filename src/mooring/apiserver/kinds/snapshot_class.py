@@ -1,4 +1,4 @@
-"""VolumeSnapshotClass: who takes snapshots, and what becomes of them in the end."""
+"""VolumeSnapshotClass: the driver of snapshots, and their deletion policy."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""StorageClass: a sort of storage one can ask for, and who makes it."""
+"""StorageClass: a class of storage, and its provisioner."""
 
 from collections.abc import Iterable
 from typing import Any

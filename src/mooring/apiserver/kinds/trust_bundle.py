@@ -1,6 +1,6 @@
-"""ClusterTrustBundle: certificates of authorities that pods may be given as a file.
+"""ClusterTrustBundle: CA certificates that pods may mount as a file.
 
-Who may write a bundle of a signer is not asked: whoever may write bundles may write all of them.
+There is no `attest` permission per signer: a user who may write bundles may write all of them.
 """
 
 from collections.abc import Iterable

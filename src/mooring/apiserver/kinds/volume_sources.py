@@ -1,7 +1,7 @@
-"""Where a volume's bytes are: the sources a PersistentVolume may name, and what each must say.
+"""The sources of a PersistentVolume, and their validation.
 
-A source's rules are one function, `(source, path, volume name) -> complaints`. Some complaints are
-told at a path other than the source's own, or twice; clients have come to expect it.
+A source's rules are one function, `(source, path, volume name) -> errors`. Some errors are
+reported at a path other than the source's own, or twice, as upstream does.
 """
 
 import re

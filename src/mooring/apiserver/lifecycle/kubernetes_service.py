@@ -37,7 +37,7 @@ def reachable_address(host: str) -> str:
 
 
 async def announce(backend: Backend, writer: InProcessWriter, host: str, port: int) -> None:
-    """Create the service, or tell it of a new address."""
+    """Create the service, or update its address."""
     kind = backend.kinds.find("", "v1", "services")
     if kind is None:
         raise LookupError("no kind services")

@@ -1,4 +1,4 @@
-"""Long work in slices: however many ask for a lot, everybody else waits for one slice at most.
+"""Long work in slices: however many large requests there are, others wait for one slice at most.
 
 A task that merely yields comes back in the next round of the event loop, and so does every other
 one like it: a hundred of them make each round a hundred slices long. Here one slice runs in a
@@ -12,12 +12,12 @@ from collections.abc import Callable, Generator
 
 from mooring.clock import Clock
 
-SLICE = 0.003  # seconds of work before the next in line, and everybody else, has its turn
+SLICE = 0.003  # seconds of work before the next large request, and all others, may run
 FIRST = 0.0005  # seconds of work that need no turn: many may ask in the same round
 
 
 class Turns:
-    """The line of those who have more to do than one slice."""
+    """The queue of requests that need more than one slice."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

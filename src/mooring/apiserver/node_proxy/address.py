@@ -28,7 +28,7 @@ class NodeAddress(msgspec.Struct, frozen=True):
 
 
 def address_of(node: Doc) -> NodeAddress:
-    """Raises: ServerError, Unavailable when the node does not tell."""
+    """Raises: ServerError, Unavailable when the Node object has no address."""
     name = node["metadata"]["name"]
     status = node.get("status", {})
     addresses = status.get("addresses", ())

@@ -21,7 +21,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Taker(Protocol):
-    """Who takes what comes behind the head."""
+    """The receiver of the bytes after the head."""
 
     def node_sent(self, data: bytes) -> None: ...
 
@@ -51,7 +51,7 @@ class NodeAnswer(asyncio.Protocol):
         self._is_full = False
         self._ended: bool | None = None  # whether all of it came; None: more may come
 
-    # who asks
+    # called by the proxy
 
     def send(self, data: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():

@@ -76,7 +76,7 @@ class _Text:
 
 
 async def read_refusal(node: NodeAnswer) -> bytes:
-    """The body of an answer, as far as it is told; after: the connection is closed."""
+    """The first bytes of a refusal's body. After: the connection is closed."""
     text = _Text()
     try:
         node.give_to(text)

@@ -20,7 +20,7 @@ SLOWEST_GOODBYE = 1.0
 
 
 class NotConnected(MooringError):
-    """The node cannot be reached, or is not who it should be; it has seen nothing of a request."""
+    """The node cannot be reached, or has the wrong certificate; no request was sent."""
 
 
 class NoAnswer(MooringError):

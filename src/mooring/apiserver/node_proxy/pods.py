@@ -21,7 +21,7 @@ from mooring.model.document import Doc
 LOG_TYPE = "text/plain"
 SWITCHING = 101
 
-# A client's words to the node. Never who the client is: the node knows the API server only.
+# Headers passed on to the kubelet. Never credentials: the kubelet knows only the API server.
 _PASSED_ON = frozenset({"upgrade", "user-agent", "origin", "x-stream-protocol-version"})
 _WEBSOCKET = "sec-websocket-"
 _TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."  # noqa: S105  its name, not a token

@@ -5,7 +5,7 @@ from mooring.apiserver.request.message import Outlet
 
 
 class Splice:
-    """Both sides of it: the client's tunnel, and who takes what the node sends.
+    """Joins the client's tunnel with the connection to the kubelet.
 
     Neither side is read faster than the other one reads.
     """

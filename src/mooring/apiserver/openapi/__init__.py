@@ -1,1 +1,1 @@
-"""What the API looks like, in OpenAPI: `v2.py` and `v3.py` tell it, `serving.py` hands it out."""
+"""The OpenAPI documents: `v2.py` and `v3.py` build them, `serving.py` serves them."""

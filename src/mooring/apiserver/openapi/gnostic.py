@@ -41,7 +41,7 @@ def _operation(operation: Doc) -> bytes:
     return b"".join(
         (
             *(_field(8, _query_parameter(parameter)) for parameter in queried),
-            _field(9, b""),  # responses: required, and read by nobody
+            _field(9, b""),  # responses: required, though no client reads them
             _extensions(13, operation),
         )
     )

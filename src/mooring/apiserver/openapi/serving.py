@@ -39,7 +39,7 @@ class OpenApi:
     def group_version(self, name: str) -> Published | None:
         """`/openapi/v3/<name>`, such as `api/v1`. None: there is no such group-version.
 
-        The index tells clients to ask with `?hash=<digest>`, so that they may keep it for ever.
+        The index refers to it with `?hash=<digest>`, so that clients may cache it for ever.
         """
         kinds = self._group_versions().get(name)
         return self._documents.get(name, lambda: self._make(name, kinds)) if kinds else None

@@ -1,4 +1,4 @@
-"""Patches: pure functions from documents to documents, and the record of who owns which field.
+"""Patches: pure functions from documents to documents, and the ownership of fields.
 
 `json_patch`, `merge` and `strategic` change a document by a patch of their media type; `apply` is
 server-side apply; `managed_fields` keeps the owners up to date on every other write. Nothing here

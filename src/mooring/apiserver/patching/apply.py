@@ -1,8 +1,8 @@
-"""Server-side apply: a client says what it wants of a document, and owns what it said.
+"""Server-side apply: a client applies a configuration, and owns the fields in it.
 
-`check_applied` refuses what cannot be applied; `apply` lays the configuration over the live
-document, takes out what the client no longer asks for, and moves the ownership. Whoever else owns a
-value that would change is a conflict, unless the client insists.
+`check_applied` refuses what cannot be applied; `apply` merges the configuration into the live
+document, removes the fields that the client no longer applies, and updates the ownership. Changing
+a value that another manager owns is a conflict, unless the client forces it.
 """
 
 import json
@@ -163,7 +163,7 @@ class _Run:
         return out
 
     def finish(self) -> Doc:
-        """The new document, with those who own it now."""
+        """The new document, with the new managedFields."""
         entries = moved(self._others, self._changes)
         own = field_set.ordered(field_set.stripped(self._own))
         if own:
@@ -179,7 +179,7 @@ class _Run:
         return self._last.time if self._last else ""  # as upstream: it changed nothing, ever
 
     def _pruned(self, merged: Doc) -> Doc:
-        """`merged` less what the client owned, no longer asks for, and nobody else owns."""
+        """`merged` without fields that only the client owned and no longer applies."""
         if self._last is None:
             return merged
         shape = self._shape
@@ -248,7 +248,7 @@ def _conflict_error(conflicts: _Conflicts) -> errors.Conflict:
 
 
 def _identity(owner: Owner) -> str:
-    """How conflicts are put in order: by the JSON of who they are with."""
+    """The sort key of conflicts: the JSON of the other manager."""
     parts = {
         "manager": owner.manager,
         "operation": owner.operation,

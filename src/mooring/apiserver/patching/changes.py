@@ -42,7 +42,7 @@ def reset_field(subresource: str) -> str:
 
 
 def ownable(doc: Doc, subresource: str) -> Doc:
-    """The document less what nobody owns and what this path cannot touch."""
+    """The document without fields that have no owner or that this subresource cannot change."""
     reset = reset_field(subresource)
     out = {k: v for k, v in doc.items() if k not in UNOWNED_ROOT and k != reset}
     metadata = out.get("metadata")

@@ -1,4 +1,4 @@
-"""Sets of fields: what somebody owns of a document.
+"""Sets of fields: the part of a document that a manager owns.
 
 A `FieldSet` is its own FieldsV1 JSON form: an object per level, whose members are named
 `f:<field>`, `k:<keys of a list item>` or `v:<item of a set>`. A member that is empty, or that has
@@ -103,7 +103,7 @@ def without(fields: FieldSet, name: str) -> FieldSet:
 
 
 def stripped(fields: FieldSet) -> FieldSet:
-    """The set less what nobody owns: identity and what only the server writes."""
+    """The set without fields that have no owner: identity and server-written fields."""
     out = {k: v for k, v in fields.items() if k[2:] not in UNOWNED_ROOT}
     metadata = out.pop("f:metadata", None)
     if metadata:

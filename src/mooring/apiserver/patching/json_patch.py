@@ -31,7 +31,7 @@ def json_patch(doc: Doc, operations: Any) -> Doc:
     """The document after all operations. Neither argument is changed or shared with the result.
 
     Raises: BadRequest when `operations` is no list of operations, TooLarge when there are too many,
-    Invalid when one of them fails; the text never tells which, as clients expect.
+    Invalid when one of them fails; the text does not say which, as upstream's does not.
     """
     steps = _decoded(operations)
     if len(steps) > MOST_OPERATIONS:

@@ -1,8 +1,8 @@
-"""`metadata.managedFields`: who owns which field, and how a write changes that.
+"""`metadata.managedFields`: the owners of fields, and how a write changes them.
 
-Entries of one document are told apart by manager, operation and subresource and, unless they come
-from server-side apply, by API version. Lists made here may share entries with the ones they were
-made from; nobody changes an entry in place.
+The identity of an entry is its manager, operation and subresource and, unless it comes from
+server-side apply, its API version. Lists made here may share entries with the ones they were made
+from; entries are never changed in place.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ ANCIENT = "ancient-changes"
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """Who an entry belongs to."""
+    """The identity of an entry."""
 
     manager: str
     operation: str
@@ -69,11 +69,11 @@ _encode = msgspec.json.Encoder().encode
 
 _MOST_SHARES = 256
 _LONGEST_KEY = 8192  # bytes
-_SHARES: dict[bytes, Shares] = {}  # by who owned what, what was changed, and by whom
+_SHARES: dict[bytes, Shares] = {}  # by old entries, changes and writer
 
 
 def manager_name(field_manager: str, user_agent: str) -> str:
-    """Who writes: as the request says or, when it does not, as the client calls itself."""
+    """The field manager: of the request or, without one, from the User-Agent."""
     if field_manager:
         return field_manager
     product = user_agent.partition("/")[0]
@@ -104,8 +104,8 @@ def after_update(  # noqa: PLR0913 -- each is a fact of the request, and said by
 ) -> list[Doc]:
     """The managedFields of `new`, which a create (no `old`), update or patch is about to store.
 
-    What the write changed belongs to the writer alone; what it removed, to nobody; the rest stays
-    as it was. Documents that nobody tracks stay so, until they are applied.
+    The fields that the write changed belong to the writer alone; removed ones have no owner; the
+    rest is unchanged. Documents without managedFields stay so, until they are applied.
     """
     shape = shape_of(message, schema)
     given = new["metadata"].get("managedFields")
@@ -133,9 +133,9 @@ def after_update(  # noqa: PLR0913 -- each is a fact of the request, and said by
 
 
 def _shares_after(entries: Entries, changes: Changes, owner: Owner) -> Shares:
-    """What everybody owns after `owner` wrote and removed these fields.
+    """What each manager owns after `owner` wrote and removed these fields.
 
-    The same writers change the same fields of object after object: what came of it is remembered.
+    Cached: the same writers change the same fields of object after object.
     """
     before = [(entry.owner, entry.fields) for entry in entries.values()]
     key = _encode((owner, changes.written, changes.removed, before))
@@ -154,7 +154,7 @@ def _shares_after(entries: Entries, changes: Changes, owner: Owner) -> Shares:
 
 
 def moved(entries: Entries, changes: Changes) -> Entries:
-    """The entries of everybody after somebody else wrote and removed these fields."""
+    """The entries of the other managers after a writer wrote and removed these fields."""
     out: Entries = {}
     for owner, entry in entries.items():
         lost = intersection(entry.fields, changes.written)
@@ -166,10 +166,10 @@ def moved(entries: Entries, changes: Changes) -> Entries:
 
 
 def _known_entries(stored: list[Doc], given: Any, subresource: str) -> Entries:
-    """What is known of the owners before the write: by the writer's account, or by the stored one.
+    """The entries before the write: those that the client sent, or the stored ones.
 
-    `[{}]` and `[]` forget them all. Clients that do not know managedFields cannot lose them, and
-    nobody can set them through a subresource.
+    `[{}]` and `[]` remove them all. Clients that do not know managedFields cannot lose them, and
+    no client can set them through a subresource.
     """
     if not subresource and given is not None and given != stored:
         if given in ([], [{}]):

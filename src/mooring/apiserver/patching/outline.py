@@ -1,7 +1,7 @@
-"""Which fields a document has, whatever is in them.
+"""The outline of a document: its field names, without their values.
 
-Clients make objects after templates: documents without number have the same outline, and whoever
-created one of them owns the same fields of it.
+Clients create objects from templates: many documents have the same outline, and their creators own
+the same fields.
 """
 
 from functools import lru_cache
@@ -19,13 +19,13 @@ class _Branch(NamedTuple):
     name: str
     shape: Shape
     is_leaf: bool  # and always there: counts when it is not empty
-    is_flat: bool  # a map whose names tell all
+    is_flat: bool  # a map that is described by its names alone
 
 
 def outline(doc: Doc, shape: Shape, less: str) -> Outline | None:
     """The names in a document, level by level, the field `less` not looked into.
 
-    None when names do not tell all: items of lists are known by their values.
+    None when names are not enough: items of lists are identified by their values.
     """
     found: list[tuple[str, ...] | bool] = []
     is_told = _trace(doc, shape, less, found)
@@ -38,7 +38,7 @@ def size_of(names: Outline) -> int:
 
 
 def _trace(value: Any, shape: Shape, less: str, found: list[tuple[str, ...] | bool]) -> bool:
-    """Add what stands in a message; whether its names tell all."""
+    """Add the names in a message; returns whether names are enough."""
     names = tuple(value)
     found.append(names)
     for name, branch, is_leaf, is_flat in _branches(shape, names, less):

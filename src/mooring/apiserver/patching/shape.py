@@ -12,7 +12,7 @@ from mooring.apiserver.schema.contract import Merge, Message, Scalar, Schema
 
 
 class OwnedAs(Enum):
-    """What a value is to those who own it."""
+    """How a value is owned: as a whole, by field, or by item."""
 
     LEAF = "leaf"  # one thing: a scalar, or a list, map or message that is replaced whole
     MESSAGE = "message"  # owned field by field

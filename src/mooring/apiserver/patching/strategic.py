@@ -247,7 +247,7 @@ def _places(items: list[Any], key_of: Callable[[Any], Any]) -> dict[Any, int]:
 
 
 def _key_of(patch_key: str) -> Callable[[Any], Any]:
-    """How items are told apart: by the value of the key or, without one, by their own."""
+    """The identity of items: the value of the key or, without one, the item itself."""
 
     def key(item: Any) -> Any:
         if not isinstance(item, dict):

@@ -67,9 +67,9 @@ Body = bytes | Joined | AsyncIterator[bytes]
 
 
 class Response(msgspec.Struct):
-    """An answer that ends. All but plain bytes is sent block by block, as the client reads.
+    """A response of finite length. All but plain bytes is sent block by block, as the client reads.
 
-    A body that is an iterator is made while it is sent, and its length is told by its end.
+    A body that is an iterator is made while it is sent, without a Content-Length.
     """
 
     status: int
@@ -143,7 +143,7 @@ class Outlet(Protocol):
 
 
 class Tunnel(Protocol):
-    """Who takes a connection over, to speak another protocol on it."""
+    """Takes over a connection after an upgrade to another protocol."""
 
     def start(self, client: Outlet) -> None:
         """Called once, when the head has been sent; before any byte of the client's."""

@@ -1,7 +1,7 @@
 """From an Accept header to the form of the answer.
 
-Clauses are tried from the most wished for to the least; the first one the server can serve wins.
-Every function here is asked once per request, so the answers are kept by header text.
+Clauses are tried by descending quality; the first one that the server can serve wins. Every
+function here is called once per request, so the results are cached by header text.
 """
 
 from collections.abc import Iterator

@@ -91,9 +91,9 @@ def invalid(kind: Kind, name: str, errors: Iterable[FieldError]) -> Invalid:
 
 
 def invalid_as(word: str, group: str, name: str, errors: Iterable[FieldError]) -> Invalid:
-    """422: equal errors are said once in the message, but each has its cause.
+    """422: equal errors appear once in the message, but each has its cause.
 
-    No more of them are told, or even looked for, than `budgets` allows.
+    No more of them are reported, or even looked for, than `budgets` allows.
     """
     told, are_all = _first(errors)
     texts = list(dict.fromkeys(str(error) for error in told))
@@ -108,7 +108,7 @@ def invalid_as(word: str, group: str, name: str, errors: Iterable[FieldError]) -
 
 
 def _first(errors: Iterable[FieldError]) -> tuple[list[FieldError], bool]:
-    """As many as are told, and whether there are no more."""
+    """The errors to report, and whether there are no more."""
     told: list[FieldError] = []
     size = 0
     for error in errors:

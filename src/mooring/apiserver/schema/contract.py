@@ -43,7 +43,7 @@ class Merge(Enum):
 
     ATOMIC = "atomic"  # replaced whole (default for lists of scalars and unkeyed lists)
     SET = "set"  # a list of scalars, each its own owner
-    KEYED = "keyed"  # a list of messages, told apart by `keys`
+    KEYED = "keyed"  # a list of messages, identified by `keys`
     GRANULAR = "granular"  # maps and messages: merged field by field (their default)
 
 

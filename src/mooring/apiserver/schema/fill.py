@@ -14,7 +14,7 @@ from mooring.model.document import Doc
 
 Fill = Callable[[Doc], None]
 
-METADATA = "meta.v1.ObjectMeta"  # filled in by those who write it; empty, it shows nothing
+METADATA = "meta.v1.ObjectMeta"  # filled in by its writers; not shown when empty
 
 _ZEROES: dict[Scalar, Any] = {
     Scalar.STRING: "",

@@ -149,13 +149,13 @@ def _drop_zero(doc: Doc, name: str) -> None:
 
 
 def _step(field: Field) -> Step | None:
-    """What is done to a value by whoever holds it."""
+    """The step that normalizes a value of this field, or None."""
     spell = _SPELLINGS.get(field.type) if isinstance(field.type, Scalar) else None
     return None if spell is None else _spelling(spell, field)
 
 
 def _below(field: Field) -> Callable[[Any], None] | None:
-    """What is done within a value: a message, or every one in a list or map."""
+    """The step for the messages in a value: the value itself, or each item of a list or map."""
     tidy = None if isinstance(field.type, Scalar) else _tidier(field.type)
     if tidy is None or field.shape is Shape.ONE:
         return tidy

@@ -99,7 +99,7 @@ class Database:
     def close(self) -> None:
         try:
             self._connection.close()
-            self._mark.remove()  # all of it is in one file now, which nobody loses a part of
+            self._mark.remove()  # all data is in one file now, which cannot lose a part
         finally:
             self._mark.close()
             self._lock.release()

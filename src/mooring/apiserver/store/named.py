@@ -1,7 +1,6 @@
-"""The newest entries of a table by name, put in order when somebody asks for an order.
+"""The newest entries of a table by name, sorted when a list is read.
 
-Writes come one by one and lists seldom: a name finds its place with all other new ones, in one
-go, when the next list is read.
+Writes come one by one and lists seldom: all new names are sorted in together at the next list.
 """
 
 from collections.abc import Iterator, Mapping

@@ -33,8 +33,8 @@ class RevisionMark:
             os.pwrite(self._descriptor, _spelled(revision), 0)
 
     def check_there(self) -> None:
-        """Raises: Removed when its directory was emptied: SQLite goes on writing to files that
-        nobody will find again."""
+        """Raises: Removed when its directory was emptied: SQLite would go on writing to deleted
+        files."""
         if not os.fstat(self._descriptor).st_nlink:
             raise Removed(self._path.parent)
 

@@ -2,10 +2,10 @@
 
 A write is decided at once, on top of writes that are still on their way to the disk, and appended
 to the open batch. One batch at a time is committed; when the disk has it, its changes enter the
-timeline, in order, and its writers hear of it. So nobody ever sees what a crash could take back.
+timeline, in order, and its writers return. So no client sees a change that a crash could undo.
 
-A disk that refuses a commit, for want of room say, fails those writes and nothing else. It is asked
-again every few seconds, so that who waits for this to be ready need not write to find out.
+A disk that refuses a commit (no room, say) fails only those writes. It is tried again every few
+seconds, so that readiness recovers without a client's write.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from mooring.log import get
 
 log = get("mooring.store")
 
-# A batch must not make those who come behind it wait for long.
+# A batch must not delay the writes behind it for long.
 _MOST_WRITES = 1024
 _MOST_BYTES = 2 << 20
 
@@ -51,7 +51,7 @@ class Transactions(Protocol):
 
 
 class _Write:
-    """A change on its way to the disk, and who wants to know when it is there."""
+    """A change on its way to the disk, and the future of its writer."""
 
     __slots__ = ("_waiting", "event", "key", "row")
 
@@ -133,7 +133,7 @@ class SqliteStore(Timeline):
             try:
                 change = decide(current)
             except Exception:
-                # The reason may be a version that nobody can read yet, or ever.
+                # The conflict may be with a version that is not committed yet, and may never be.
                 if pending is None or await pending.is_kept():
                     raise
                 continue

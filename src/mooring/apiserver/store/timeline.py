@@ -95,7 +95,7 @@ class Timeline:
         self._revision = self._oldest = revision
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Make the changes of one commit readable, and tell whoever waits for them."""
+        """Make the changes of one commit readable, and wake the watchers."""
         touched: dict[str, _Table] = {}
         size = 0
         for event in events:

@@ -3,7 +3,7 @@
 SQLite replays the log up to the first frame whose checksum is wrong. After a crash that is right:
 the last transaction may be torn. But a transaction is only begun when the one before is on disk, so
 frames of a later transaction behind the wrong frame mean that acknowledged writes are in there.
-Rot in the very last transaction cannot be told from a torn one, by anyone.
+Damage in the very last transaction cannot be distinguished from a torn one.
 Layout: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 """
 

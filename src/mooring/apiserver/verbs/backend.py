@@ -60,7 +60,7 @@ def _spelled(*moment: int) -> str:  # kept for its second: thousands of writes a
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One request on a resource, understood: who asks what of which kind."""
+    """One parsed request on a resource: its user, verb, kind and options."""
 
     request: Request
     route: Route

@@ -198,7 +198,7 @@ def prepare_change(
 
 
 def change_warnings(kind: Kind, new: Doc, old: Doc) -> Iterable[str]:
-    """What to tell the client of a change that was made as it asked."""
+    """The warnings for a change that is otherwise accepted."""
     return kind.update_warnings(new, old) if kind.update_warnings else kind.warnings(new)
 
 

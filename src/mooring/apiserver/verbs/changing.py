@@ -69,7 +69,7 @@ def stored_form(kind: Kind, doc: Doc) -> Put:
 
 
 def is_gone(kind: Kind, doc: Doc) -> bool:
-    """A deletion was asked for, its grace is over, and nobody holds the object any more."""
+    """Whether it is being deleted, its grace period is over, and it has no finalizers."""
     metadata = doc["metadata"]
     return (
         "deletionTimestamp" in metadata

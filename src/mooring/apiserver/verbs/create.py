@@ -29,7 +29,7 @@ async def create(backend: Backend, call: Call) -> Response:
     try:
         return await create_document(backend, call, doc, options, warnings)
     except ApiError as error:
-        error.warnings = tuple(warnings)  # told anyway
+        error.warnings = tuple(warnings)  # sent with the refusal too
         raise
 
 

@@ -17,8 +17,8 @@ def check_size(call: Call) -> None:
 
 
 def body_options(call: Call, word: str) -> WriteOptions:
-    """The options of a write that brings a document; what is wrong with the body's form or size
-    is told before what is wrong with them."""
+    """The options of a write with a body; errors of the body's form or size come before those of
+    the options."""
     accepted_media(call.request.header("content-type"), custom=call.kind.custom)
     check_size(call)
     return write_options(call.request.query, word)
@@ -44,7 +44,7 @@ def decode_body(
 
 @contextmanager
 def told_anyway(warnings: Sequence[str]) -> Iterator[None]:
-    """What is odd about a body is told even when the write is refused for another reason."""
+    """Send the warnings about a body even when the write is refused."""
     found = tuple(warnings)
     try:
         yield

@@ -98,7 +98,7 @@ def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> C
 
 
 def _own_policy(kind: Kind, metadata: Doc) -> str:
-    """What becomes of dependents when nobody says so, neither now nor by finalizers."""
+    """The propagation policy when neither the request nor finalizers give one."""
     said = {ORPHAN, FOREGROUND} & set(metadata.get("finalizers", ()))
     return "Orphan" if kind.orphans_by_default and not said else ""
 

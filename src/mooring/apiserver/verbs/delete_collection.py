@@ -26,7 +26,7 @@ async def delete_collection(backend: Backend, call: Call) -> Response:
         try:
             await delete_object(backend, msgspec.structs.replace(call, route=route), options)
         except NotFound:
-            return False  # somebody else was faster: the wished end
+            return False  # already deleted
         return True
 
     deleted: list[Entry] = []

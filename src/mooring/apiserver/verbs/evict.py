@@ -49,7 +49,7 @@ async def evict(backend: Backend, call: Call) -> Response:
 
 
 def _marking(backend: Backend, call: Call) -> Decide:
-    """Say in the pod's status why it goes, for whoever counts disruptions."""
+    """Set the DisruptionTarget condition in the pod's status."""
 
     def decide(entry: Entry | None) -> Change:
         if entry is None:

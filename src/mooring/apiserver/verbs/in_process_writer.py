@@ -50,7 +50,7 @@ class InProcessWriter:
         return Call(Request(method, "", "", _HEADERS, body), route, kind, self._user, JSON)
 
     async def create(self, kind: Kind, namespace: str, doc: Doc) -> Response:
-        """`doc` is the writer's from now on. Raises: AlreadyExists, and what a client is told."""
+        """Create `doc`, which the caller gives away. Raises: AlreadyExists, and other refusals."""
         call = self.call("POST", kind, namespace)
         return await create_document(self._backend, call, doc, NO_OPTIONS, [])
 

@@ -1,7 +1,7 @@
-"""Lists whose items have to be made: by slices, and no faster than the client takes them.
+"""Lists whose items have to be made: in slices, and no faster than the client reads them.
 
-What fits one slice is answered as one piece. Of more, the rest is made while it is sent: whoever
-asks for a hundred thousand rows and does not read them has a few made, and nobody waits for them.
+A list that fits one slice is answered in one piece. The rest of a longer one is made while it is
+sent: for a client that asks for a hundred thousand rows and does not read, only a few are made.
 """
 
 from collections.abc import AsyncIterator, Iterator

@@ -29,8 +29,8 @@ MOST_SHOWN = 4096  # characters of a document, in the refusal of a patch
 def merged(call: Call, old: Doc, change: Doc) -> Doc:
     """The document after the change (RFC 7386), conforming to its kind.
 
-    It is a new one two levels deep. Below that it shares with the old one what the change does not
-    touch: that is complete since it was stored, so nobody fills anything in there.
+    It is a new document two levels deep. Below that it shares unchanged parts with the old one:
+    they are complete since they were stored, so no defaults are filled in there.
     Raises: what is wrong with the change.
     """
     new = {name: dict(part) if type(part) is dict else part for name, part in old.items()}

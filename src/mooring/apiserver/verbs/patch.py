@@ -186,7 +186,7 @@ async def _apply(backend: Backend, call: Call, options: WriteOptions) -> Respons
         try:
             return await _apply_as_new(backend, call, options, applied, warnings)
         except AlreadyExists:
-            continue  # somebody created it in between: apply to that
+            continue  # created in between: apply to that object
     raise conflict(call.kind, call.name)
 
 
@@ -197,7 +197,7 @@ def _checked(backend: Backend, call: Call, options: WriteOptions, read: Read) ->
     check_applied(applied, manager=options.manager, api_version=kind.api_version, kind=kind.kind)
     check_declared(applied, kind.message, backend.schema)
     try:
-        conform(applied, kind.message, keep_empty=True)  # who applies a [] owns the field
+        conform(applied, kind.message, keep_empty=True)  # a manager that applies [] owns the field
     except WrongType as error:
         raise ServerError(f"failed to create typed patch object: {error}") from error
     metadata = applied.setdefault("metadata", {})

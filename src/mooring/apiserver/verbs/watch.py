@@ -1,8 +1,8 @@
 """GET of a collection with `watch`: every change, in order, none twice, none missed.
 
 A watcher is a cursor into the store's log, so a slow one costs no memory: while the client does not
-read, nothing is prepared for it, and when it falls behind what is retained it is told so (410) and
-ends. The lines of an event are encoded once and shared by all watchers that see it alike.
+read, nothing is prepared for it, and when it falls behind the retained log it gets 410 and ends.
+The lines of an event are encoded once and shared by all watchers that see it alike.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 async def watch(backend: Backend, call: Call) -> Answer:
     options = list_options(call.request.query)
-    if call.name:  # by the old /watch/ form: whoever may watch one object gets that one alone
+    if call.name:  # the deprecated /watch/ path of a single object
         fields = f"metadata.name={escape_field(call.name)}"
         fields = f"{options.fields},{fields}" if options.fields else fields
         options = msgspec.structs.replace(options, fields=fields)

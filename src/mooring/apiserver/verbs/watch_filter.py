@@ -31,7 +31,7 @@ def watched_changes(
 
 
 def event_type(event: Event) -> str:
-    """The type of a change that is sent to everybody."""
+    """The type of a change for a watcher without a selector."""
     if event.deleted:
         return "DELETED"
     return "ADDED" if event.previous is None else "MODIFIED"

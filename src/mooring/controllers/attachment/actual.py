@@ -38,7 +38,7 @@ class Act(Enum):
 
 
 class AttachmentAttempt(msgspec.Struct, frozen=True):
-    """Somebody was asked, and has not answered yet."""
+    """An attach or detach was requested, and has no result yet."""
 
     act: Act
     since: float  # monotonic
@@ -65,7 +65,7 @@ class Memory(msgspec.Struct, frozen=True):
 
     attempt: AttachmentAttempt | None = None
     failure: Failure | None = None
-    leaving_since: float | None = None  # monotonic: when nobody wanted it there any more
+    leaving_since: float | None = None  # monotonic: since when no pod wants it there
     is_withdrawn: bool = False  # it was taken off the node's list
     refused: RecordedEvents | None = None  # that another node has it
     waits: RecordedEvents | None = None  # for what
@@ -107,7 +107,7 @@ class Actual:
         return where
 
     def forget(self, where: VolumeOnNode) -> None:
-        """Nothing of it is left, and nobody wants it."""
+        """Forget a volume that is detached and not wanted."""
         name = self._names.pop(where, None)
         self.remember(where, BLANK)
         self._used.discard(where)

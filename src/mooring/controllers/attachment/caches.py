@@ -1,4 +1,4 @@
-"""What the AttachDetach controller watches; somebody else runs the informers."""
+"""The caches of the AttachDetach controller; the role runs the informers."""
 
 import msgspec
 

@@ -1,22 +1,22 @@
-"""What to do about one volume: take it from where nobody wants it, bring it to where somebody does.
+"""What to do about one volume: detach it from unwanted nodes, attach it to wanted ones.
 
 Always true of a plan:
 
 - An exclusive volume is attached to one node at most, and to none as long as there is an attachment
   for another, attached or not: until a detach has succeeded, the volume may be there.
 - Nothing is attached to a node that attaches for itself, nor reported to it as attached.
-- What is asked for is remembered before: Remember stands before Create, Withdraw and Delete.
-- Delete follows an answer of the node to Withdraw: it knows that it may not count on the volume any
-  more, and what it says since then of its use decides. (First the list, then the look, then the
-  detach: so a node never uses what is being taken away.)
+- A request is remembered before it is made: Remember stands before Create, Withdraw and Delete.
+- Delete follows the API server's answer to Withdraw (the volume is out of `volumesAttached`);
+  `volumesInUse` as it is after that decides. (First the list, then the look, then the detach: so a
+  node never uses a volume that is being detached.)
 - Delete is for an attachment that no pod wants and that is ours; others' attachments stay.
-- What a node says it uses is deleted by force alone: the node is out of service, or it is not ready
-  (or deleted) and the wait is over. Each time is counted.
-- An attach is not cut short: it has been answered, or is late, before the volume is taken away.
-- Report is for what is attached. What is not attached is taken off the node's list, unless nobody
-  wants it there and the node says that it uses it.
-- After a failure the same is not asked for again before its pause is over, which doubles each time.
-- Steps for nodes that nobody wants it on come first.
+- A volume in the node's `volumesInUse` is detached by force alone: the node is out of service, or
+  it is not ready (or deleted) and the wait is over. Each time is counted.
+- An attach is not cut short: it has a result, or is late, before the volume is detached.
+- Report is for attached volumes. A volume that is not attached is removed from the node's list,
+  unless no pod wants it there and the node says that it uses it.
+- After a failure the same request is not repeated before its back-off, which doubles each time.
+- Steps for nodes on which no pod wants the volume come first.
 """
 
 from typing import assert_never
@@ -164,7 +164,7 @@ def _await_end(view: VolumeView, on_node: VolumeOnNodeView, attachment: Attachme
         yield from decide_failure(view, on_node, Act.ATTACH, BEING_DELETED.message)
 
 
-# where nobody wants it
+# nodes on which no pod wants it
 
 
 def _decide_unwanted(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
@@ -248,7 +248,7 @@ def _hold(
 def _under_way(view: VolumeView, on_node: VolumeOnNodeView, attachment: Attachment) -> float:
     """Seconds for which an attempt that has begun is left alone.
 
-    An attach is not cut short: who asks for a detach in the middle of it may be answered first.
+    An attach is not cut short: a detach requested in the middle of it may be answered first.
     """
     attempt = on_node.memory.attempt
     if attempt is None:
@@ -262,7 +262,7 @@ def _under_way(view: VolumeView, on_node: VolumeOnNodeView, attachment: Attachme
 
 
 def _attempt(view: VolumeView, memory: Memory, act: Act) -> AttachmentAttempt:
-    """The one that is under way; or, of one that somebody else began, from when on we watch it."""
+    """The attempt in progress; if another controller began it, since we have seen it."""
     attempt = memory.attempt
     if attempt is not None and attempt.act is act:
         return attempt
@@ -317,7 +317,7 @@ def decide_failure(view: VolumeView, on_node: VolumeOnNodeView, act: Act, messag
 
 
 def _concerned(view: VolumeView) -> list[ApiObject]:
-    """Whom it matters to that a volume stays where it is: pods that want it, else itself."""
+    """The objects that get the event: pods that want the volume, else the volume itself."""
     pods = [pod for on_node in view.on_nodes for pod in on_node.pods]
     return [*pods] or ([] if view.volume is None else [view.volume])
 

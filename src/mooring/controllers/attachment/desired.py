@@ -1,8 +1,8 @@
 """What pods want: volumes, for each the nodes it has to be attached to, and there the pods.
 
 Every pod that is on a node and not over counts, whatever that node is: whether anything is attached
-there is for `decide` to say. A wish lasts as long as its pod, even when the claim behind it gets
-lost meanwhile; only a driver that attaches nothing ends it earlier.
+there is for `decide` to say. A pod wants its volume as long as it exists, even when the claim is
+lost meanwhile; only a driver that attaches nothing ends that earlier.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from mooring.controllers.attachment.resolve import CsiVolume, NotAttached, NotKn
 from mooring.model.pod import Pod
 
 Changed = Callable[[str], None]
-"""Called with the name of a volume that somebody wants otherwise than before."""
+"""Called with the name of a volume whose desired state has changed."""
 
 NOBODY: Mapping[str, Pod] = {}
 
@@ -80,7 +80,7 @@ class Desired:
                 yield self._volumes[volume], node
 
     def drivers_by_node(self) -> Iterator[tuple[str, str]]:
-        """Of every CSI volume of every pod: the node, and who serves it."""
+        """The node and the driver of every CSI volume of every pod."""
         for wishes in self._pods.values():
             for one in wishes.volumes.values():
                 if isinstance(one, CsiVolume):

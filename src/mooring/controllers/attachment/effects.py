@@ -95,7 +95,7 @@ class Effects:
         step: Remember | Forget | Report | Unreport | Ended | CountForced | Emit,
         view: VolumeView,
     ) -> None:
-        """Steps that ask nobody for anything."""
+        """Steps that change only memory, metrics or events."""
         match step:
             case Remember(where, memory):
                 self._actual.remember(where, memory)

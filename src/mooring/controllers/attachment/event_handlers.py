@@ -195,7 +195,7 @@ def _volume_of_attachment(attachment: Attachment) -> tuple[str, ...]:
 
 
 def _tells(before: Attachment | None, after: Attachment, memory: Memory) -> bool:
-    """Whether a change of an attachment is an answer; its own creation is none to who asked."""
+    """Whether a change of an attachment is news; our own creation of it is not."""
     if before is not None:
         return _answer(before) != _answer(after)
     attempt = memory.attempt

@@ -1,9 +1,9 @@
-"""Whether a volume that nobody wants on a node may be taken away from it.
+"""Whether a volume that no pod wants on a node may be detached from it.
 
-A node that says it uses the volume is waited for, as long as it is ready: without limit. One that
-is not ready loses it when the wait is over, and so does one whose Node was deleted: deleting the
-object does not stop the machine. A node loses at once what it said last that it does not use, and
-everything when somebody vouches by a taint that it is out of service.
+While the node is ready and reports the volume in use, the detach waits without limit. From a node
+that is not ready it is detached when the wait is over, and so from one whose Node was deleted:
+deleting the object does not stop the machine. A volume that the node last reported as not in use is
+detached at once, and every volume when the node has the out-of-service taint.
 """
 
 from enum import Enum

@@ -1,7 +1,6 @@
-"""A volume for one node at a time: who may have it, and which events the others get.
+"""A volume for one node at a time: which node gets it, and the events on the others' pods.
 
-An uncertain attachment counts as one: until a detach has succeeded, nobody knows that the volume
-is not there.
+An uncertain attachment counts as one: until a detach has succeeded, the volume may be there.
 """
 
 from collections.abc import Sequence
@@ -77,7 +76,7 @@ def refuse(
 
 
 def _is_worth_an_event(holder: VolumeOnNodeView) -> bool:
-    """A detach that goes its way is over before anybody reads of it."""
+    """No event for a detach in progress: it is over before a user reads the event."""
     return bool(holder.pods) or holder.state is State.ATTACHED
 
 

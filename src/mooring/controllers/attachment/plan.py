@@ -65,7 +65,7 @@ class Unreport(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """An attempt is over, for those who count."""
+    """An attempt is over; for the metrics."""
 
     act: Act
     seconds: float

@@ -39,7 +39,7 @@ class NotAttached(msgspec.Struct, frozen=True):
 
 
 class NotKnown(msgspec.Struct, frozen=True):
-    """Nobody knows, or not yet."""
+    """Unknown, at least for now."""
 
 
 class NoCsi(msgspec.Struct, frozen=True):

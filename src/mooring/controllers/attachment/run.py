@@ -36,7 +36,7 @@ from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict, serve
 
 COMPONENT: Final = "attachdetach-controller"
-"""Who its events come from."""
+"""The reporting component of its events."""
 
 WORKERS = 256  # as many share the writes about nodes
 NODE_WORKERS = 32

@@ -57,8 +57,8 @@ class NodeReports:
         return listed
 
     def serves(self, node: str) -> bool:
-        """Whether the node leaves attaching to us. Once it has said so, it does until it is gone:
-        a pod there counts on it, and nobody else would detach what is attached."""
+        """Whether the node leaves attaching to the controller. Once it has, that stays until the
+        Node is gone: its pods depend on it, and nothing else would detach the volumes."""
         return node in self._served
 
     def has(self, where: VolumeOnNode) -> bool:

@@ -52,12 +52,11 @@ class VolumeOnNodeView(msgspec.Struct, frozen=True):
 
     @property
     def is_in_use(self) -> bool:
-        """Whether the node says so, or said so before its Node was deleted.
+        """Whether the node reports it in use, or did so before its Node was deleted.
 
-        Of a deleted node whose last word nobody has heard it is assumed. A Node that came after a
-        deleted one is believed as soon as it is ready: an object made by hand need not know what is
-        mounted. One that is younger than the attachment has come after another, even if nobody here
-        has seen that.
+        For a deleted node whose last report was not seen it is assumed. The report of a recreated
+        Node counts once the node is ready: a Node made by hand does not know what is mounted. A
+        Node younger than the attachment counts as recreated, even if the deletion was not seen.
         """
         volume, node, departure = self.where.volume, self.node, self.departure
         if node is None:
@@ -80,7 +79,7 @@ def _is_younger(node: Node, attachment: Attachment) -> bool:
 class VolumeView(msgspec.Struct, frozen=True):
     name: str
     csi: CsiName
-    wanted: CsiVolume | None  # as the pods have it; None when nobody wants it
+    wanted: CsiVolume | None  # as the pods have it; None when no pod wants it
     volume: Volume | None  # the persistent volume, if there is one
     on_nodes: tuple[VolumeOnNodeView, ...]  # in the order of their nodes' names
     now: float  # monotonic

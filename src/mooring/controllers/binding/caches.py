@@ -21,7 +21,7 @@ from mooring.reconcile.pods_by_claim import pods_using
 
 
 class Informers(msgspec.Struct, frozen=True):
-    """Somebody else runs them; other controllers may share them."""
+    """The role runs them; other controllers may share them."""
 
     volumes: Informer[Volume]
     claims: Informer[Claim]
@@ -63,7 +63,7 @@ class Caches:
         return self.claims.all()
 
     def unit_of(self, volume: Volume) -> Key:
-        """With whom a volume is looked at: with the claim it belongs to, else by itself."""
+        """The queue key of a volume: that of its claim, else its own."""
         reference = volume.spec.claim_ref
         if reference is None:  # forgotten, perhaps: the claim that has it binds it again
             named_by = find_named_by(self.claims, volume)

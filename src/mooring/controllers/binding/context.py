@@ -82,14 +82,14 @@ class BinderContext:
             self.queue.add(key)
 
     def offer(self, volume: Volume) -> None:
-        """A volume that anybody may have wakes one claim that can use it."""
+        """Wake one waiting claim that fits a free volume."""
         if self.caches.index.is_offered(volume.name):
             claim = self.caches.waiting.offer(volume)
             if claim is not None:
                 self.wake(claim)
 
     def offer_again(self, names: Iterable[str]) -> None:
-        """These volumes woke a claim; those it did not take may be for somebody else."""
+        """Offer the volumes that woke a claim, and that it did not take, to other claims."""
         for name in names:
             volume = self.caches.volumes.get(Key("", name))
             if volume is not None:

@@ -37,7 +37,7 @@ class _Durations:
 
 
 class Census(Protocol):
-    """Where the volumes and claims are that are counted when somebody asks."""
+    """The caches whose volumes and claims are counted when the metrics are read."""
 
     def all_volumes(self) -> Iterable[Volume]: ...
 

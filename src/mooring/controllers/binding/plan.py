@@ -59,7 +59,7 @@ class AssignClass(msgspec.Struct, frozen=True):
 
 
 class Provision(msgspec.Struct, frozen=True):
-    """Start making a volume; `plugin` is empty when somebody outside does it."""
+    """Start provisioning; `plugin` is empty for an external provisioner."""
 
     claim: Key
     uid: str

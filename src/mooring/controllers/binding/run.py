@@ -41,7 +41,7 @@ from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict, lasting, work
 
 COMPONENT = "persistentvolume-controller"
-"""Whom events come from."""
+"""The reporting component of its events."""
 
 _BATCH = 100  # keys that a resync queues at once
 _MOST_PUT_OFF = 20
@@ -122,7 +122,7 @@ class Binder:
             )
 
     async def reconcile(self, key: Key) -> Verdict:
-        """Look once at a claim and the volumes that are its own, or at a volume of nobody."""
+        """Reconcile a claim with its volumes, or a volume without a claim."""
         if not key.namespace and self._can_wait(key):
             return Again(FRESH_SECONDS)
         without_cause = key in self._without_cause
@@ -205,7 +205,7 @@ class Binder:
             self._context.offer_again([name])
 
     def _can_wait(self, key: Key) -> bool:
-        """A new volume is looked at when nobody else wants a worker, or after a while anyway."""
+        """A new volume is reconciled when the queue is idle, or after a while anyway."""
         volume = self._caches.volumes.get(key)
         is_new = volume is not None and volume.status.phase is VolumePhase.PENDING
         put_off = self._put_off.pop(key, 0)

@@ -1,8 +1,8 @@
 """Free volumes that are alike in all that must be equal, smallest first.
 
-A selector is answered from an index of the label it asks for. Such an index is made when somebody
-first asks, then kept: labels that nobody asks for, and there may be one of its own on every volume,
-cost nothing.
+A selector is answered from an index of its label. Such an index is made for the first selector with
+that label, then kept: labels that no selector uses, of which every volume may have its own, cost
+nothing.
 """
 
 from bisect import bisect_left, insort
@@ -70,7 +70,7 @@ class VolumeBucket:
     def _find_chosen(
         self, requirement: Requirement, volumes: Mapping[str, Volume]
     ) -> list[list[Entry]] | None:
-        """The entries that meet this requirement, if the label's index can tell."""
+        """The entries that meet this requirement; None if the label's index cannot answer it."""
         match requirement.operator:
             case Operator.IN | Operator.EQUALS | Operator.DOUBLE_EQUALS:
                 by_value = self._index(requirement.key, volumes)

@@ -79,7 +79,7 @@ class VolumeIndex:
             del self._reserved[reservation]
 
     def take(self, name: str) -> None:
-        """Offer it to nobody else for now: a claim is about to be bound to it."""
+        """Take it out of the free volumes for now: a claim is about to be bound to it."""
         if name in self._taken:
             return
         volume = self._volumes.get(name)

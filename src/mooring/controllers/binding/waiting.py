@@ -1,4 +1,4 @@
-"""Claims that wait for something, so that what they wait for can wake them and nobody else.
+"""Claims that wait for a volume, so that a new one wakes only a claim that fits.
 
 A volume wakes one claim that it can serve, not all that might want it. The claim leaves the list
 when it is woken; its next pass puts it back if there still is nothing for it.

@@ -2,7 +2,7 @@
 
 Always true of a plan:
 
-- A claim is made only under a name that nobody has, and is owned by the pod.
+- A claim is made only under an unused name, and is owned by the pod.
 - A claim of that name that was not made for this pod is never used: the plan ends there, with an
   event and a later try. It may hold other data.
 - A pod that is being deleted gets no claims.

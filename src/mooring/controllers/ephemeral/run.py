@@ -20,7 +20,7 @@ from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, work
 
 COMPONENT: Final = "ephemeral_volume"
-"""Who its events come from."""
+"""The reporting component of its events."""
 
 WORKERS = 16
 
@@ -35,7 +35,7 @@ def build(loops: Loops, _: Options) -> None:
 
 
 class EphemeralVolumes:
-    """The informers are shared, and somebody else runs them."""
+    """The informers are shared, and run by the role."""
 
     queue_name: Final = "ephemeral_volume"
 

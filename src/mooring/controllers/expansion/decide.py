@@ -11,7 +11,7 @@ Always true of a plan:
 - A claim is finished only if no node has a file system to grow.
 - What is grown outside is left to others, and an event says so; a CSI driver that has taken over an
   in-tree plugin is named on the claim.
-- A size that a node works on, or that somebody works on in an unknown way, is left alone.
+- A size that a node works on, or whose resize status is unknown, is left alone.
 """
 
 from typing import assert_never

@@ -60,7 +60,7 @@ class Effects:
             try:
                 claim = await self._write(step, claim)
             except Conflict:
-                raise  # somebody wrote meanwhile: nothing to show, only to look again
+                raise  # written meanwhile: no event, only a retry
             except ApiError as error:
                 reason = EXTERNAL if isinstance(step, NameResizer) else FAILED
                 words = _failure(step, claim, error)

@@ -19,13 +19,13 @@ FAILED = "VolumeResizeFailed"
 
 
 class NameResizer(msgspec.Struct, frozen=True):
-    """Say in the claim's annotation who is to grow it."""
+    """Name the resizer in the claim's annotation."""
 
     resizer: str
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Record that growing to this size has begun, and by whom."""
+    """Record that expansion to this size has begun, with its resizer."""
 
     size: Quantity
     resizer: str

@@ -19,7 +19,7 @@ from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, work
 
 COMPONENT: Final = "volume_expand"
-"""Who its events come from."""
+"""The reporting component of its events."""
 
 WORKERS = 10
 
@@ -33,7 +33,7 @@ def build(loops: Loops, _: Options) -> None:
 
 
 class Expansion:
-    """The informers are shared, and somebody else runs them."""
+    """The informers are shared, and run by the role."""
 
     queue_name: Final = "volume_expand"
 

@@ -28,12 +28,12 @@ def is_bound_to(claim: Claim, volume: Volume) -> bool:
 
 
 def needs_file_system(volume: Volume) -> bool:
-    """Whether growing it is finished only on a node; a mode nobody knows may well need that."""
+    """Whether expansion ends only on the node; True for an unknown volume mode too."""
     return volume.spec.volume_mode is not VolumeMode.BLOCK
 
 
 def find_local_expander(volume: Volume) -> str | None:
-    """Who grows it without leaving this process: the node's own drivers, which need no back end."""
+    """The FlexVolume driver that expands it on the node, without a back end; None for others."""
     flex = volume.spec.flex_volume
     return None if flex is None else str(flex.get("driver", ""))
 

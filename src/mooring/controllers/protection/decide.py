@@ -7,7 +7,7 @@ Always true of a plan:
   holds no scheduled pod that uses it; a cache that holds none only leads to that question.
 - A finished pod uses its claims until it is gone; a pod without a node uses none.
 - A volume loses it only in a phase that is known, and not Bound.
-- A class loses it only if no volume and no claim refers to it: by wish, by status, or on the way.
+- A class loses it only if no volume and no claim refers to it: in spec, status or modification.
 - The pods that a deletion waits for are shown once, and again when they are others.
 """
 
@@ -113,9 +113,9 @@ def _is_made_for(claim: Claim, pod: Pod) -> bool:
 
 
 def _is_shut_down(pod: Pod) -> bool:
-    """Its node is done with it, or someone forced it away.
+    """Whether its node has finished it, or it was deleted by force.
 
-    It may still be there, held by a finalizer that waits for the claim to go: without this rule
+    It may still exist, held by a finalizer that waits for the claim's deletion: without this rule
     the two would wait for each other.
     """
     return pod.is_deleting and pod.metadata.deletion_grace_period_seconds == 0

@@ -1,4 +1,4 @@
-"""Carrying out what was decided: finalizers, and words to the people who wait."""
+"""Carrying out protection plans: finalizers, and events about waiting deletions."""
 
 from collections.abc import Iterable
 from typing import assert_never

@@ -1,7 +1,7 @@
-"""The pods that name a claim, asked of the server: the last look before a claim is let go.
+"""The pods that use a claim, listed from the API server before its finalizer is removed.
 
-A list of a namespace is a large thing, and claims are often deleted by the hundred. So all who
-ask share the next list that begins after the asking; one that had begun before proves nothing.
+A list of a namespace is large, and claims are often deleted by the hundred. So concurrent requests
+share the next list that begins after them; a list that began before proves nothing.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from mooring.model.pod import Pod
 
 
 class _Room:
-    """Those who wait for a list of one namespace."""
+    """The requests that wait for a list of one namespace."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -45,7 +45,7 @@ class LivePods:
         finally:
             room.askers -= 1
             if not room.askers:
-                del self._rooms[claim.namespace]  # pods are large: not kept for nobody
+                del self._rooms[claim.namespace]  # pods are large: dropped with the last request
 
     async def _list(self, namespace: str) -> Mapping[Key, Sequence[Pod]]:
         found: defaultdict[Key, list[Pod]] = defaultdict(list)

@@ -1,7 +1,6 @@
-"""The protection reconcilers at work: what wakes them, and what they look at.
+"""The protection reconcilers: their event handlers, queues and caches.
 
-Each takes informers that somebody else runs, as they are shared. Nothing is decided before all of
-them are synced.
+Each takes shared informers, which the role runs. Nothing is decided before all of them are synced.
 """
 
 from collections.abc import Iterable
@@ -42,7 +41,7 @@ from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict, work
 
 COMPONENT: Final = "persistentvolumeclaim-protection-controller"
-"""Who events about claims come from."""
+"""The reporting component of events about claims."""
 
 CLAIM_WORKERS = 64  # as many share one list of pods
 WORKERS = 8

@@ -1,5 +1,6 @@
 """Replication controllers: a number of pods of one template is kept running.
 
-Pods that fit the selector and belong to nobody are adopted, those that no longer fit are let go.
+Pods that match the selector and have no controller are adopted, those that no longer match are
+released.
 Start at `decide.py`.
 """

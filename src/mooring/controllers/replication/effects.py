@@ -89,7 +89,7 @@ class Effects:
                 self.doomed.discard(step.pod.uid)  # its end was seen before, and is not seen again
             return
         except ConnectionLost:
-            # Perhaps it happened. If not, the pod must count again, or nobody would ever end it.
+            # It may not have been deleted. Then it must count again, to be deleted later.
             self.doomed.discard(step.pod.uid)
             raise
         except ApiError as error:

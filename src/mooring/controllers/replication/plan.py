@@ -22,7 +22,7 @@ class SaveStatus(msgspec.Struct, frozen=True):
 
 
 class Adopt(msgspec.Struct, frozen=True):
-    """Make a pod that is nobody's one of the controller's own."""
+    """Adopt a pod without a controller."""
 
     controller: ReplicationController
     pod: Pod

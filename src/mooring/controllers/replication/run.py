@@ -18,7 +18,7 @@ from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict, work
 
 COMPONENT: Final = "replication-controller"
-"""Who its events come from."""
+"""The reporting component of its events."""
 
 WORKERS = 4
 _OWNED = "replication: pods by owner"
@@ -35,7 +35,7 @@ def build(loops: Loops, _: Options) -> None:
 
 
 class Replication:
-    """The informers are shared, and somebody else runs them."""
+    """The informers are shared, and run by the role."""
 
     queue_name: Final = "replicationmanager"
 

@@ -12,7 +12,7 @@ from mooring.model.replication_controller import ReplicationController
 
 class ControllerView(msgspec.Struct, frozen=True):
     controller: ReplicationController
-    pods: tuple[Pod, ...]  # of its namespace: its own, and those that fit and are nobody's
+    pods: tuple[Pod, ...]  # its own, and matching ones without a controller
     now: datetime
 
 

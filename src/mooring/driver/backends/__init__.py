@@ -1,1 +1,1 @@
-"""What touches the machine for the driver: image files, loop devices, file systems on them."""
+"""The driver's access to the machine: image files, loop devices, file systems on them."""

@@ -1,7 +1,7 @@
-"""Bringing a copy of an image up to date: what has changed since is found by comparing.
+"""Bringing a copy of an image up to date: changed blocks are found by comparing.
 
-Nothing tells which blocks of an image were written to since it was copied. To compare takes
-reading, which memory serves; to copy takes writing, which waits for the disk.
+The kernel does not record which blocks of an image were written since it was copied. Comparing only
+reads, mostly from the page cache, and is faster than copying all again, which waits for the disk.
 """
 
 import ctypes
@@ -18,10 +18,10 @@ _fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_l
 
 
 def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
-    """Make the bytes of `target`, as far as `source` goes, those of `source`.
+    """Copy the differing blocks of `source` to `target`, up to the size of `source`.
 
     Both are open files. Holes stay holes, on both sides. `go_on` is called now and then, and may
-    raise. Returns how many bytes were different, rounded up to blocks. Raises: OSError.
+    raise to stop. Returns how many bytes differed, rounded up to blocks. Raises: OSError.
     """
     different = 0
     size = os.fstat(source).st_size
@@ -31,7 +31,7 @@ def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
         length = end - begin
         _read(source, here, begin, length)
         _read(target, there, begin, length)
-        # Whole ones as they are: a slice is a copy, and takes as long as the comparison.
+        # Compare whole buffers without slicing: a slice copies, and takes as long as comparing.
         is_same = here == there if length == _PIECE else here[:length] == there[:length]
         if not is_same:
             different += _rewrite(target, begin, here[:length], there)
@@ -39,7 +39,7 @@ def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
 
 
 def _pieces(source: int, target: int, size: int) -> Iterator[tuple[int, int]]:
-    """Where either has data, a piece at a time."""
+    """The ranges where either file has data, a piece at a time."""
     position = 0
     while position < size:
         found = [_find(file, position, os.SEEK_DATA) for file in (source, target)]
@@ -56,13 +56,13 @@ def _find(file: int, position: int, what: int) -> int | None:
     try:
         return os.lseek(file, position, what)
     except OSError as error:
-        if error.errno != errno.ENXIO:  # none from here on
+        if error.errno != errno.ENXIO:  # no data after this position
             raise
         return None
 
 
 def _read(file: int, into: bytearray, begin: int, length: int) -> None:
-    """Beyond the end of a file there are zeros."""
+    """Read a range; bytes beyond the end of the file are zeros."""
     view, done = memoryview(into), 0
     while done < length:
         some = os.preadv(file, [view[done:length]], begin + done)
@@ -85,7 +85,7 @@ def _rewrite(target: int, begin: int, wanted: bytearray, there: bytearray) -> in
 
 
 def _punch(target: int, begin: int, length: int) -> bool:
-    """Whether the file system can make a hole there, and did."""
+    """Make a hole; False when the file system does not support it."""
     return not _fallocate(target, _PUNCH_HOLE, begin, length)
 
 

@@ -1,10 +1,9 @@
 """The loop devices of an image: found again after a restart, and never two of them mounted.
 
-A device that is let go stays as long as somebody has it mounted: a container that is just being
-started takes a copy of all mounts with it. Two devices for one image would be two file systems on
-the same blocks, so as long as the old one is there it is taken again. An image that somebody has
-open for writing without a device that can be found (the device has no node in this container's
-/dev, say) gets none.
+A detached device stays as long as it is mounted anywhere: a container that is just being started
+has a copy of all mounts. Two devices for one image would be two file systems on the same blocks, so
+while the old device exists it is used again. An image that is open for writing without a device
+that can be found (its device has no node in this container's /dev, say) gets no device.
 """
 
 import errno
@@ -23,7 +22,7 @@ PAUSE_SECONDS = 0.05
 
 
 def find(image: Path, access: Access = Access.READ_WRITE) -> Path | None:
-    """The device of `image` that can be used so, or None. Raises: HostError."""
+    """The device of `image` with this access, or None. Raises: HostError."""
     is_read_only = access is Access.READ_ONLY
     for device in loop_device.find_all(image):
         if not loop_device.is_going(device) and block_device.is_read_only(device) == is_read_only:
@@ -32,9 +31,9 @@ def find(image: Path, access: Access = Access.READ_WRITE) -> Path | None:
 
 
 def find_or_attach(image: Path, access: Access = Access.READ_WRITE) -> Path:
-    """The device of `image`, made if there is none.
+    """The device of `image`, attached if there is none.
 
-    Raises: HostError; CallRefused when somebody who cannot be found writes to the image.
+    Raises: HostError; CallRefused when an unknown process has the image open for writing.
     """
     found = find(image, access)
     if found is not None:
@@ -51,7 +50,7 @@ def find_or_attach(image: Path, access: Access = Access.READ_WRITE) -> Path:
 
 
 def detach_all(image: Path) -> None:
-    """Let all devices of `image` go; having none is success. Raises: HostError."""
+    """Detach all devices of `image`; having none is success. Raises: HostError."""
     for device in loop_device.find_all(image):
         loop_device.detach(device)
 
@@ -70,16 +69,17 @@ def is_open(image: Path) -> bool:
 
 
 def comes_to_rest(*images: Path) -> bool:
-    """Whether no device of these is mounted, now or in a moment. Raises: HostError.
+    """Whether no device of these images is mounted, now or within five seconds.
 
-    A container that starts has copies of all mounts for a while. Nobody is told when they go, so
-    it is asked again, for five seconds.
+    A container that starts has copies of all mounts for a while. The kernel does not report when
+    they are gone, so this polls.
+    Raises: HostError.
     """
     return _comes_true(lambda: not any(map(is_in_use, images)))
 
 
 def is_soon_closed(image: Path) -> bool:
-    """Whether nothing has `image` open, now or in a moment. Raises: HostError."""
+    """Whether `image` is not open, now or within five seconds. Raises: HostError."""
     return _comes_true(lambda: not is_open(image))
 
 
@@ -93,7 +93,7 @@ def _comes_true(is_so: Callable[[], bool]) -> bool:
 
 
 def number_of(path: Path) -> int | None:
-    """The device number of what is at `path`; None when it is missing."""
+    """The device number of the file at `path`; None when it is missing."""
     try:
         return path.stat().st_rdev
     except (FileNotFoundError, NotADirectoryError):
@@ -104,6 +104,6 @@ def _is_busy(device: Path) -> bool:
     try:
         return block_device.is_busy(device)
     except KernelRefused as refused:
-        if refused.errno in (errno.ENXIO, errno.ENOENT, errno.ENODEV):  # it went just now
+        if refused.errno in (errno.ENXIO, errno.ENOENT, errno.ENODEV):  # it was freed just now
             return False
         raise

@@ -1,7 +1,7 @@
-"""The file system of a volume: made once, grown when its image was, and mounted.
+"""The file system of a volume: made once, grown with its image, and mounted.
 
-Whether to make one is decided by the driver's record alone. What the device holds is a second
-opinion: `format_and_mount` of the host still refuses to write over anything that blkid knows.
+Only the driver's record decides whether to format. As a second check, the host's
+`format_and_mount` refuses to write over anything that blkid recognizes.
 """
 
 import re
@@ -14,19 +14,19 @@ from mooring.host import command, filesystem, resize
 from mooring.host.contract import MountOps
 from mooring.host.probe import Holds, describe, probe
 
-# No discard: an image is zeros already, and one that was allocated shall stay so.
+# No discard: an image is zeros already, and an allocated one must keep its blocks.
 _FORMAT_OPTIONS = {"xfs": ("-q", "-K"), "btrfs": ("-q", "-K")}
-_EXT4_OPTIONS = ("-q", "-e", "remount-ro")  # after an error, nothing more is written
+_EXT4_OPTIONS = ("-q", "-e", "remount-ro")  # read-only after an error
 _EXT4_LAZY = "nodiscard,lazy_itable_init=1,lazy_journal_init=1"
 _PREZEROED_SINCE = (1, 47)  # e2fsprogs; tables of zeros stay holes in the image
-_MOUNT_OPTIONS = {"xfs": ("nouuid",)}  # a copy has the identity of its source
-_CORRECTED = 1  # the exit code of e2fsck that says so
-_SYS_RESOURCE = 24  # the capability that growing a mounted ext4 takes
+_MOUNT_OPTIONS = {"xfs": ("nouuid",)}  # a copy has the UUID of its source
+_CORRECTED = 1  # e2fsck's exit code for corrected errors
+_SYS_RESOURCE = 24  # CAP_SYS_RESOURCE, needed to grow a mounted ext4
 STATUS = Path("/proc/self/status")
 
 
 class NotThere(HostError):
-    """The device does not hold the file system that was made on it. It was left alone."""
+    """The device does not hold the recorded file system. It was left alone."""
 
 
 class Mounting:
@@ -39,9 +39,9 @@ class Mounting:
         self._fs_type = fs_type
 
     def format_and_mount(self, flags: Sequence[str]) -> None:
-        """Make the file system and mount it; what is there must never have been anybody's.
+        """Make the file system and mount it. Before: the device holds no user's data.
 
-        Raises: HostError, also when the device holds anything that is known.
+        Raises: HostError, also when blkid recognizes anything on the device.
         """
         filesystem.format_and_mount(
             self._mounts,
@@ -54,7 +54,7 @@ class Mounting:
         )
 
     def check(self) -> None:
-        """Make sure that the file system is there, and whole.
+        """Check that the file system is there, and repair it if needed.
 
         Raises: NotThere; HostError when it cannot be repaired.
         """
@@ -65,7 +65,7 @@ class Mounting:
         filesystem.check_and_repair(self._device)
 
     def mount(self, *, is_read_only: bool, flags: Sequence[str]) -> None:
-        """Mount it; `flags` are not told to anybody. Raises: HostError."""
+        """Mount it; `flags` do not appear in errors or logs. Raises: HostError."""
         options = (*_MOUNT_OPTIONS.get(self._fs_type, ()), *(("ro",) if is_read_only else ()))
         self._mounts.mount(str(self._device), self._target, self._fs_type, options, sensitive=flags)
 
@@ -73,13 +73,12 @@ class Mounting:
         self._mounts.unmount(self._target)
 
     def grow(self) -> None:
-        """Let it fill its device, mounted (for writing) as it is. Raises: HostError."""
+        """Grow the mounted, writable file system to its device. Raises: HostError."""
         resize.resize(self._device, self._target)
 
     def grow_unmounted(self) -> None:
-        """Let it fill its device; for ext4, which needs more rights to grow when it is mounted.
-
-        Raises: HostError.
+        """Grow the unmounted file system to its device; for ext4, which needs CAP_SYS_RESOURCE to
+        grow while mounted. Raises: HostError.
         """
         ended = command.run(["e2fsck", "-f", "-p", str(self._device)], seconds=None)
         if ended.code not in (0, _CORRECTED):
@@ -88,7 +87,7 @@ class Mounting:
 
 
 def format_options(fs_type: str) -> tuple[str, ...]:
-    """What mkfs is told, for an image of zeros."""
+    """The options of mkfs for an image of zeros."""
     if fs_type != "ext4":
         return _FORMAT_OPTIONS[fs_type]
     prezeroed = ",assume_storage_prezeroed=1" if _e2fsprogs() >= _PREZEROED_SINCE else ""
@@ -104,7 +103,7 @@ def grows_mounted(fs_type: str) -> bool:
 
 
 def parse_version(output: str) -> tuple[int, int]:
-    """Of what `mke2fs -V` prints; 0.0 when it is not there."""
+    """The version in the output of `mke2fs -V`; 0.0 when there is none."""
     numbers = re.search(r"mke2fs (\d+)\.(\d+)", output)
     return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 

@@ -1,7 +1,7 @@
-"""Freezing a mounted file system, so that its image is whole while it is copied.
+"""Freezing a mounted file system, so that its image is consistent while it is copied.
 
-The freezing is done by a process of its own (`host/freezer.py`), which thaws when this one is
-killed or when the time is over, whatever keeps us.
+A separate process freezes it (`host/freezer.py`), and thaws it when this process is killed or when
+the time is over, even if this process hangs.
 """
 
 import os
@@ -21,15 +21,15 @@ from mooring.processes import STARTING
 
 
 class NotStill(HostError):
-    """It did not stand still until the end: what was copied meanwhile is worth nothing."""
+    """The file system was thawed too early: the copy is not consistent."""
 
 
 @contextmanager
 def frozen(mount: MountEntry, seconds: float) -> Iterator[None]:
-    """All that was written is in the image, and writers wait, until the end of the block.
+    """Inside the block all earlier writes are in the image, and writers wait.
 
     They wait for `seconds` at most, and no longer than this process lives.
-    Raises: NotStill when they went on before the end of the block; HostError.
+    Raises: NotStill when it was thawed before the end of the block; HostError.
     """
     with _directory_of(mount, "freeze") as directory:
         helper = _Freezer(mount, directory, seconds)
@@ -37,20 +37,20 @@ def frozen(mount: MountEntry, seconds: float) -> Iterator[None]:
             helper.freeze()
             yield
         except BaseException:
-            with suppress(NotStill):  # what is raised already says more
+            with suppress(NotStill):  # the block's own error says more
                 helper.thaw()
             raise
         helper.thaw()
 
 
 def thaw(mount: MountEntry) -> None:
-    """Let writers go on; not frozen is success. Raises: HostError."""
+    """Thaw the file system; not frozen is success. Raises: HostError."""
     with _directory_of(mount, "thaw") as directory, refusals(f"thaw {mount.at}"):
         freezer.thaw(directory)
 
 
 def flush(device: Path) -> None:
-    """Bring what was written to a device to its image. Raises: HostError."""
+    """Flush the writes to a device to its image. Raises: HostError."""
     with refusals(f"flush {device}"):
         descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -60,14 +60,14 @@ def flush(device: Path) -> None:
 
 
 class _Freezer:
-    """The process that freezes and thaws, seen from the one that waits for it."""
+    """The parent's side of the freezer process."""
 
     def __init__(self, mount: MountEntry, directory: int, seconds: float) -> None:
         self._mount = mount
         self._directory = directory
         self._seconds = seconds
-        self._may_be_frozen = True  # until it says that it is not
-        # By its path, not as a part of the package: it needs nothing of it, and starts at once.
+        self._may_be_frozen = True  # until the process reports that it is not
+        # By its path, not as a module: without importing the package it starts at once.
         argv = [sys.executable, "-I", "-S", freezer.__file__, str(directory), str(seconds)]
         with refusals(f"freeze {mount.at}"), STARTING:
             self._process = subprocess.Popen(  # noqa: S603  our own module, and numbers
@@ -79,7 +79,7 @@ class _Freezer:
             )
 
     def freeze(self) -> None:
-        """Raises: HostError; then nothing is frozen."""
+        """Freeze the file system. Raises: HostError; then it is not frozen."""
         said, _, code = self._listen().partition(" ")
         if said == freezer.REFUSED:
             self._may_be_frozen = False
@@ -89,7 +89,7 @@ class _Freezer:
             raise HostError(f"freeze {self._mount.at}: the process that should do it has died")
 
     def thaw(self) -> None:
-        """After: writers go on, and the process has ended. Raises: NotStill, HostError."""
+        """After: it is thawed, and the process has ended. Raises: NotStill, HostError."""
         assert self._process.stdin is not None  # noqa: S101  for the type: a pipe was asked for
         with suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -112,12 +112,12 @@ class _Freezer:
 
 @contextmanager
 def _directory_of(mount: MountEntry, verb: str) -> Iterator[int]:
-    """The root of a mount, held open."""
+    """A descriptor of the root of a mount."""
     with refusals(f"{verb} {mount.at}"):
         directory = os.open(mount.at, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with refusals(f"{verb} {mount.at}"):
-            # Unmounted meanwhile, it would be the file system beneath: the machine's own.
+            # If it was unmounted meanwhile, this would freeze the machine's own file system.
             if mount_of(directory) != mount.id:
                 raise HostError(f"{verb} {mount.at}: another file system is there")
         yield directory

@@ -23,7 +23,7 @@ _fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_l
 
 
 def create(path: Path, size: int) -> None:
-    """A new image of zeros that takes no room. Raises: HostError."""
+    """Create a sparse image of zeros. Raises: HostError."""
     with refusals(f"make an image of {size} bytes"):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
         try:
@@ -33,10 +33,10 @@ def create(path: Path, size: int) -> None:
 
 
 class Copy:
-    """A new image that gets the bytes of another one, and zeros up to a size; sparse where that is.
+    """A new image with the bytes of another one, and zeros up to `size`; holes stay holes.
 
-    Where the file system can, the two share their blocks until one of them is written to; elsewhere
-    all are copied. Used under `with`; all of it raises HostError.
+    Where the file system supports reflinks, the two share their blocks until one of them is written
+    to; elsewhere all data is copied. Used in a `with`; every method raises HostError.
     """
 
     def __init__(self, source: Path, target: Path, size: int) -> None:
@@ -70,7 +70,7 @@ class Copy:
             os.ftruncate(self._written, self._size)
 
     def catch_up(self, go_on: Callable[[], None]) -> None:
-        """Bring what `make` made up to date; `go_on` is called now and then, and may raise."""
+        """Copy what changed since `make`; `go_on` is called now and then, and may raise."""
         with refusals(f"copy {self._source}"):
             if not self._is_shared or not _share(self._read, self._written):
                 catching_up.catch_up(self._read, self._written, go_on)
@@ -78,12 +78,12 @@ class Copy:
 
     @property
     def shared_bytes(self) -> int:
-        """How many bytes the two share from now on."""
+        """How many bytes the two images share."""
         return allocated_bytes(self._target) if self._is_shared else 0
 
 
 def copy(source: Path, target: Path, size: int) -> int:
-    """`Copy` of an image that nobody writes to; returns how many bytes the two share."""
+    """Copy an image that is not being written to; returns how many bytes the two share."""
     with Copy(source, target, size) as made:
         made.make()
         return made.shared_bytes
@@ -102,15 +102,15 @@ def grow(path: Path, size: int) -> None:
 
 
 def allocate(path: Path) -> None:
-    """Give an image all its blocks now. Raises: HostError when there are not enough."""
+    """Allocate all blocks of an image. Raises: HostError when there are not enough."""
     with refusals(f"allocate {path}"):
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
             size = os.fstat(descriptor).st_size
-            # The kernel would take all there are before it says that they are not enough.
+            # Check first: the kernel would fill the disk before it fails.
             if size - allocated_bytes(path) > _free_bytes(descriptor):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-            # Not Python's: where a file system cannot, that one writes under the user's feet.
+            # Not posix_fallocate: without file system support it rewrites data that is in use.
             if _fallocate(descriptor, 0, 0, size):
                 code = ctypes.get_errno()
                 raise OSError(code, os.strerror(code), str(path))
@@ -119,7 +119,7 @@ def allocate(path: Path) -> None:
 
 
 def blank(path: Path, size: int) -> None:
-    """Put a new image of zeros in the place of one, at once. Only for what nobody was ever given.
+    """Atomically replace an image by one of zeros. Only for an image that was never staged.
 
     Raises: HostError.
     """
@@ -131,9 +131,9 @@ def blank(path: Path, size: int) -> None:
 
 
 def give_own_identity(path: Path) -> None:
-    """Let a copied btrfs be told apart from the one it was copied from; anything else is left.
+    """Give a copied btrfs a new UUID; other file systems are left alone.
 
-    To the kernel two btrfs with one identity are parts of one file system. (xfs is mounted without
+    To the kernel two btrfs with one UUID are parts of one file system. (xfs is mounted without
     that check, and ext4 has none.)
     Raises: HostError.
     """
@@ -171,7 +171,7 @@ def _find_data(source: int, position: int) -> int | None:
     try:
         return os.lseek(source, position, os.SEEK_DATA)
     except OSError as error:
-        if error.errno != errno.ENXIO:  # none from here on
+        if error.errno != errno.ENXIO:  # no data after this position
             raise
         return None
 

@@ -23,11 +23,12 @@ _log = log.get("mooring.node.effects")
 
 
 async def verify_attached(context: NodeContext, wanted: WantedVolume) -> None:
-    """Believe that the volume is here once the node's status says so. Tells nobody.
+    """Record the volume as attached once it is in the node's status. Records no event.
 
-    This node has said that it uses the volume, and looks only then; a controller that detaches
-    takes it from the status first, then looks whether it is used. So one of the two sees the other.
-    Raises: NotStarted when it is not here yet; ApiError, ConnectionLost.
+    The node reports the volume in `volumesInUse` before it reads `volumesAttached`; the
+    attach/detach controller removes it from `volumesAttached` before it reads `volumesInUse`. So
+    one of the two sees the other.
+    Raises: NotStarted when it is not attached yet; ApiError, ConnectionLost.
     """
     if not wanted.is_attachable:
         size = await _claimed_size(context, wanted.use)
@@ -49,7 +50,10 @@ async def verify_attached(context: NodeContext, wanted: WantedVolume) -> None:
 
 
 async def wait_for_device(attempt: MountAttempt, reason: str, what: str) -> str:
-    """The device of an attached volume; "" when it has none. Raises: MooringError, told."""
+    """The device of an attached volume; "" when it has none.
+
+    Raises: MooringError, after an event.
+    """
     here = attempt.get_here()
     with attempt.recorded(reason, what):
         attachable = attempt.context.registry.find_attachable(attempt.use)
@@ -60,7 +64,7 @@ async def wait_for_device(attempt: MountAttempt, reason: str, what: str) -> str:
 
 
 async def attach(context: NodeContext, wanted: WantedVolume) -> None:
-    """Attach it from here. Raises: MooringError; all pods that want it are told."""
+    """Attach it from this node. Raises: MooringError, after an event on all pods that want it."""
     record = _pods_recorder(context, wanted)
     size = await _claimed_size(context, wanted.use)
     is_new = context.actual.find(wanted.name) is None

@@ -1,6 +1,6 @@
-"""Taking down what was mounted once for all pods, after the last of them has left.
+"""Unmounting the device mount, shared by all pods, after the last of them.
 
-Nobody is told of failures but the log: no pod waits for it any more.
+Failures are only logged: no pod is left for an event.
 """
 
 from pathlib import Path
@@ -50,9 +50,9 @@ async def unmap_device(context: NodeContext, here: ActualVolume) -> None:
 
 
 async def _find_target(mounter: DeviceMounter, here: ActualVolume) -> Path:
-    """Where it is mounted; where it was mounted, if the plugin can no longer say.
+    """The device mount path, or the recorded one if the plugin can no longer say.
 
-    Raises: VolumeError when nobody knows.
+    Raises: VolumeError when it is unknown.
     """
     try:
         target = await in_thread(mounter.device_mount_path, here.use)
@@ -65,9 +65,9 @@ async def _find_target(mounter: DeviceMounter, here: ActualVolume) -> Path:
 
 
 def _check_references(mounts: MountOps, layout: Layout, target: Path) -> None:
-    """Raises: VolumeError when the device's mount is bound elsewhere: somebody uses it.
+    """Raises: VolumeError when the device mount is bound elsewhere, so it is still in use.
 
-    What lies outside the node's directory is not ours, and will not be unmounted anyway.
+    Binds outside the node's directory are not ours, and are ignored.
     """
     if not target.is_relative_to(layout.plugins):
         return
@@ -89,7 +89,7 @@ def _check_references(mounts: MountOps, layout: Layout, target: Path) -> None:
 
 
 async def _check_free(device: str) -> None:
-    """Raises: Uncertain when the kernel says that somebody still has the device."""
+    """Raises: Uncertain when the device is still in use, according to the kernel."""
     path = Path(device)
     if not device or not await in_thread(block_device.is_block_device, path):
         return

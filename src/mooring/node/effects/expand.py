@@ -1,6 +1,6 @@
-"""Making a volume as large on this node as its back end has become.
+"""The node's part of volume expansion, after the back end has grown.
 
-Who does what, and how it is recorded in the claim, is decided in `mooring.model.expansion`.
+The state machine, and its record in the claim, is in `mooring.model.expansion`.
 """
 
 from pathlib import Path
@@ -61,7 +61,7 @@ async def grow_while_mounting(attempt: MountAttempt, reach: Reach) -> None:
 async def grow_in_use(context: NodeContext, wanted: WantedVolume, here: ActualVolume) -> None:
     """Grow a volume under the pods that use it.
 
-    Raises: MooringError, told; NotStarted, told to nobody, when it is not this node's turn.
+    Raises: MooringError, after an event; NotStarted, without one, when it is not the node's turn.
     """
     by, reach = _find_writer(wanted, here)
     attempt = MountAttempt.of(context, wanted, by)
@@ -142,7 +142,7 @@ class _Growth:
             raise NotStarted(text) from error
 
     def _refuse_reader(self, claim: Claim) -> None:
-        """Who only reads cannot make a file system larger, and gets it as it is."""
+        """A read-only volume cannot be grown; it is used at its present size."""
         if claim.capacity < self._volume.size:
             what = "MountVolume.NodeExpandVolume failed"
             self._tell_both(
@@ -156,7 +156,7 @@ class _Growth:
             raise
         except (VolumeError, HostError) as error:
             if isinstance(error, NotSupported) and move is not NodeMove.EXPAND:
-                # It is as large as it will be: nobody asked for the node's part in this.
+                # The controller has finished: no expansion on the node is required.
                 self._context.actual.grew(self._here.name, target.bytes_ceil())
                 return
             if move is NodeMove.EXPAND:

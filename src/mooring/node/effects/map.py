@@ -22,9 +22,9 @@ SUCCESSFUL = "SuccessfulMountVolume"
 
 
 async def map_volume(context: NodeContext, wanted: WantedVolume, by: WantedBy) -> None:
-    """Before: the volume is in the actual picture.
+    """Map the volume as a block device for the pod. Before: it is in the actual picture.
 
-    Raises: MooringError, after an event that says what failed; the picture tells what is left.
+    Raises: MooringError, after an event; the actual picture has what is left of the attempt.
     """
     attempt = MountAttempt.of(context, wanted, by)
     mapper = _prepare(attempt)
@@ -89,7 +89,7 @@ async def _map_pod_device(
 
 
 async def _map_again(attempt: MountAttempt, mapper: BlockMapper) -> None:
-    """For a driver that asks to be told again. Whatever comes of that, the pod has the device."""
+    """Republish, for a driver with `requiresRepublish`. A failure leaves the pod its device."""
     with attempt.recorded(FAILED_MAP, "MapVolume.MapPodDevice failed"):
         await mapper.map_pod_device()
 

@@ -18,10 +18,10 @@ from mooring.plugins.contract import DeviceRequest, Mounter, VolumeError
 
 
 async def mount(context: NodeContext, wanted: WantedVolume, by: WantedBy) -> None:
-    """Let the pod have the volume; if it has it, bring its content up to date.
+    """Mount the volume for the pod; if it is mounted, update its content.
 
     Before: the volume is in the actual picture.
-    Raises: MooringError, after an event that says what failed; the picture tells what is left.
+    Raises: MooringError, after an event; the actual picture has what is left of the attempt.
     """
     attempt = MountAttempt.of(context, wanted, by)
     mounter = await _prepare(attempt)

@@ -1,4 +1,4 @@
-"""From an operation to the one who does it."""
+"""Dispatches each operation to the module that carries it out."""
 
 from typing import assert_never
 
@@ -35,9 +35,9 @@ class Effects:
         self._context = context
 
     async def run(self, operation: Operation) -> None:
-        """Do it, as the pictures are now: what has vanished meanwhile needs nothing done.
+        """Run the operation against the current pictures; vanished pods and volumes are skipped.
 
-        Raises: MooringError, told to whom it concerns.
+        Raises: MooringError, after an event on the pods concerned.
         """
         wanted = self._context.desired.find(operation.volume)
         here = self._context.actual.find(operation.volume)

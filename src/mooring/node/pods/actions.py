@@ -27,14 +27,14 @@ Headers = list[tuple[str, str]]
 
 
 class Unclear(MooringError):
-    """Whether it went well cannot be told; the text says why."""
+    """The result of a probe or hook is unknown; the text says why."""
 
 
 class Result(msgspec.Struct, frozen=True):
     is_ok: bool
     output: str = ""
     is_warning: bool = False  # it went well, but
-    is_answered: bool = True  # somebody was there; of programs that means nothing
+    is_answered: bool = True  # the server answered; without meaning for exec
 
 
 class Actions:
@@ -63,7 +63,7 @@ class Actions:
     async def get_page(
         self, action: HttpGetAction, container: Container, seconds: float, purpose: str
     ) -> Result:
-        """Raises: Unclear when nobody knows whom to ask."""
+        """Raises: Unclear when the address is unknown."""
         port = resolve_port(action.port, container)
         scheme = (action.scheme or "HTTP").lower()
         path = action.path if action.path.startswith("/") else f"/{action.path}"
@@ -138,7 +138,7 @@ def _headers(action: HttpGetAction, purpose: str) -> Headers:
 
 
 def _session() -> aiohttp.ClientSession:
-    """The server may have any certificate: it is asked whether it lives, not who it is."""
+    """Certificates are not verified: a probe checks that the server lives, not its identity."""
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=False, force_close=True))
 
 

@@ -7,8 +7,8 @@ from mooring.node.pods.environment import expand_all
 from mooring.node.pods.waiting_reason import CREATE, CannotStart
 from mooring.oci.contract import StoredImage
 
-# Somebody who holds a place must still go when asked to: as first process of its container, a plain
-# `sleep` would never see SIGTERM.
+# The placeholder must end on SIGTERM: a plain `sleep` as the container's first process would ignore
+# it.
 SLEEP_FOREVER = ("/bin/sh", "-c", 'trap "exit 0" TERM INT; sleep 2147483647 & wait')
 
 

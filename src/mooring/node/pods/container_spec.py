@@ -1,4 +1,4 @@
-"""A container as the runtime is told of it: everything that the pod, its image and the node say."""
+"""The runtime's specification of a container, from the pod, its image and the node."""
 
 import posixpath
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     services: Mapping[str, str] = {}  # see `environment.api_server_variables`
     pids: int | None = DEFAULT_PIDS
     can_be_read_only_below: bool = False  # the runtime knows recursive read-only mounts
-    seccomp_default: bool = False  # who asks for no profile gets the default one
+    seccomp_default: bool = False  # containers without a profile get RuntimeDefault
 
 
 class StartWish(msgspec.Struct, frozen=True):

@@ -107,7 +107,7 @@ def _status(
 
 
 def terminated(found: Found, termination_messages: Mapping[str, str]) -> Terminated:
-    """How a container that has ended is told of."""
+    """The `terminated` state of a container that has ended."""
     if found.is_lost:
         reason, message = UNKNOWN, LOST_TEXT
     elif found.is_oom_killed:

@@ -211,7 +211,7 @@ def _is_running(found: Found | None) -> bool:
 
 
 def _grace(view: View, container: Container, failed: Failed | None = None) -> int:
-    """Seconds between the wish that a container ends and its being killed."""
+    """The grace period: seconds between SIGTERM and SIGKILL."""
     if view.has_vanished:
         return 0
     pod = view.pod
@@ -248,7 +248,7 @@ def _end(view: View, because: str) -> Plan:
 
 
 def _before(view: View, container: Container) -> Iterator[str]:
-    """Who has to end before a sidecar does: all who are none, and those that started after it."""
+    """The containers that must end before a sidecar: the others, and sidecars started later."""
     spec = view.pod.spec
     names = [each.name for each in spec.init_containers]
     if not container.is_sidecar or container.name not in names:
@@ -269,7 +269,7 @@ def _get(view: View, name: str) -> Container:
 
 
 def _outdated(view: View) -> Iterator[Discard]:
-    """Older attempts than anybody asks for."""
+    """Older attempts that are no longer needed."""
     for name, group in view.found.items():
         if name not in view.busy:
             yield from (Discard(one) for one in group[KEPT:] if one.state is State.EXITED)

@@ -48,7 +48,7 @@ class Effects:
         self._events = events
         self._clock = clock
         self._host_rootfs = host_rootfs
-        self._on_host_root: set[str] = set()  # uids of pods whose owners have been told
+        self._on_host_root: set[str] = set()  # uids of pods with the event recorded
 
     async def start(self, wish: StartWish, leftovers: Iterable[str]) -> None:
         """Make the container and run it.
@@ -92,9 +92,9 @@ class Effects:
             raise CannotStart(POST_START, str(error)) from error
 
     async def kill(self, pod: Pod, kill: Kill, grace: Grace, runs: Callable[[str], bool]) -> None:
-        """Returns when the container has ended. `runs` tells whether a neighbour still does.
+        """Returns when the container has ended. `runs` says whether another container runs.
 
-        What fails is tried again: a container that has to go is not left alone.
+        A failed kill is retried until the container has ended.
         """
         container, id = kill.container, kill.found.id
         self._events.normal(pod, container, "Killing", kill.message)

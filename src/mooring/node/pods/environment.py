@@ -17,7 +17,7 @@ from mooring.model.secret import Secret
 from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.plugins.downward_values import field_value, resource_value
 
-# `$$` stands for `$`; a reference to what nobody knows, and an odd `$`, for themselves.
+# `$$` stands for `$`; a reference to an unknown variable, and a single `$`, stay as they are.
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 MOST_PUT_IN = 128 * 1024  # characters that references may add to one text; execve takes no more
@@ -35,7 +35,7 @@ class Objects(Protocol):
 
 
 class EnvironmentSources(msgspec.Struct, frozen=True):
-    """What variables may tell beside the pod itself."""
+    """The sources of environment variables beside the pod itself."""
 
     objects: Objects
     address: str = ""  # of the node, and so of its pods

@@ -9,7 +9,7 @@ from mooring.reconcile.deadline import within
 
 
 class Grace:
-    """May become shorter while somebody waits."""
+    """A grace period that may be shortened while it runs."""
 
     def __init__(self, clock: Clock, seconds: float = 0.0) -> None:
         self._clock = clock
@@ -32,7 +32,7 @@ class Grace:
         self._until = max(self._until, self._clock.monotonic() + seconds)
 
     def stir(self) -> None:
-        """Something has changed: those who wait look again."""
+        """Wake the waiting tasks after a change."""
         self._stirred.set()
 
     async def until(self, is_so: Callable[[], bool]) -> bool:

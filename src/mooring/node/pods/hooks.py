@@ -7,11 +7,11 @@ from mooring.model.pod import Pod
 from mooring.node.pods.actions import Actions, Unclear
 from mooring.node.pods.security import pod_id
 
-HTTP_SECONDS = 600.0  # nobody else limits how long a server may take to answer a hook
+HTTP_SECONDS = 600.0  # the only limit on the response to an HTTP hook
 
 
 class HookFailed(MooringError):
-    """In the words of Kubernetes; events do not tell it, since programs print secrets."""
+    """With upstream's text; not used in events, since a program's output may hold secrets."""
 
 
 class Hooks:

@@ -1,4 +1,4 @@
-"""A node that cannot run containers: pods get their volumes, and are told why they wait."""
+"""A node without a container runtime: pods get their volumes, and an event says why they wait."""
 
 from collections.abc import Callable, Collection
 

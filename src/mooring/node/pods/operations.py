@@ -46,7 +46,7 @@ class Operations:
         rng: Random,
         changed: Callable[[PodRun], None],
     ) -> None:
-        """`changed` is told whenever a step has been done, or has failed."""
+        """`changed` is called whenever a step has succeeded or failed."""
         self._containers = containers
         self._effects = effects
         self._events = events

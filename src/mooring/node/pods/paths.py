@@ -55,7 +55,7 @@ class PodPaths(msgspec.Struct, frozen=True):
         }
 
     def remove_logs(self, pod_uid: str) -> None:
-        """Of a pod that nobody knows any more. Repeated: nothing. Raises: HostError."""
+        """Remove the logs of a pod that is gone. Repeated: nothing. Raises: HostError."""
         for name in _names(self.logs):
             if name.endswith(f"_{pod_uid}"):
                 tree.remove_path(self.logs / name)

@@ -1,8 +1,7 @@
-"""What is remembered of one pod while its containers are looked after.
+"""The in-memory state of one pod while its containers run.
 
-Containers themselves are the runtime's to know; here is the rest: who is busy with what, why
-something waits, what probes say. After a restart it is found again as far as the pod's status and
-the runtime can tell.
+The runtime knows the containers themselves; here is the rest: running operations, waiting reasons,
+probe results. After a restart it is restored from the pod's status and the runtime.
 """
 
 import asyncio
@@ -64,8 +63,8 @@ class PodRun:
         self._clock = clock
 
     def adopt(self, found: Iterable[Found]) -> None:
-        """Take over what was there before a restart; what the status told, but is not there, has
-        ended unseen."""
+        """Adopt the containers found after a restart; those in the status that were not found have
+        ended meanwhile."""
         known = sorted(found, key=lambda one: one.owner.attempt)
         self.ids.update(one.id for one in known)
         there = {one.owner.container: one for one in known}
@@ -105,7 +104,7 @@ class PodRun:
         )
 
     def note_end(self, found: Found) -> None:
-        """It has ended, just now or before anybody here was looking."""
+        """Record the end of a container, also one from before a restart."""
         if found.id not in self.ended:
             age = 0.0
             if found.finished_at is not None:
@@ -149,7 +148,7 @@ class PodRun:
 
 
 def _ghosts(pod: Pod, status: ContainerStatus) -> Iterator[Found]:
-    """A container that the status tells of, and nobody else."""
+    """The containers in the status that the runtime does not have."""
     ended = status.state.terminated
     if ended is None and status.state.running is None:
         ended = status.last_state.terminated

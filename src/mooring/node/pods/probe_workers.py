@@ -1,4 +1,4 @@
-"""Who is probed: every container that runs and has probes, from its start to its end."""
+"""Probe workers: one per probe of every running container, from its start to its end."""
 
 import asyncio
 from collections.abc import Callable

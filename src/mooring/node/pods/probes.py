@@ -36,7 +36,7 @@ class ProbedContainer(msgspec.Struct, frozen=True):
     pod: Pod
     container: Container
     found: Found
-    is_old: bool = False  # it ran before this node was started: nobody probes all of them at once
+    is_old: bool = False  # it ran before this node was started: its first probe is spread out
 
 
 def has_probes(container: Container) -> bool:
@@ -122,7 +122,7 @@ class Probes:
     async def try_once(
         self, kind: ProbeType, probe: Probe, subject: ProbedContainer
     ) -> bool | None:
-        """Whether it went well; None when that cannot be told. What goes wrong becomes an event."""
+        """Whether the probe succeeded; None when that is unknown. A failure becomes an event."""
         trouble: Exception | None = None
         pod, container = subject.pod, subject.container
         for _ in range(TRIES):

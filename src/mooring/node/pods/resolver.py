@@ -1,7 +1,6 @@
 """The `/etc/resolv.conf` of a pod: the host's, with what the pod says, or the pod's alone. Pure.
 
-There is no DNS server of the cluster, so `ClusterFirst` is the host's, as with a kubelet that was
-told of none.
+There is no cluster DNS, so `ClusterFirst` is the host's, as with a kubelet without `clusterDNS`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +22,7 @@ class _Resolver(msgspec.Struct):
 
 
 def resolver(pod: Pod, of_host: str) -> str:
-    """The text of the pod's file; without wishes of its own it is the host's, to the letter."""
+    """The text of the pod's file; without a dnsConfig it is a copy of the host's."""
     config = pod.spec.dns_config
     if pod.spec.dns_policy != _NONE and config is None:
         return of_host

@@ -1,9 +1,9 @@
-"""The containers of this node's pods: started, looked after, ended, told of in the pods' status.
+"""The containers of this node's pods: started, probed, ended, and reported in the pods' status.
 
-Nothing here ticks, but probes and the logs of what runs. A pod that changed, a container that
-ended, an operation that is done, a pause that is over: each puts the pod's uid into a queue,
-where it is decided anew. Status is written by a queue of its own, so that an API server that
-is away keeps no container waiting.
+Nothing here runs periodically, except for probes and log rotation. A pod that changed, a container
+that ended, an operation that is done, a back-off that is over: each puts the pod's uid into a
+queue, and the pod is reconciled. Status is written from a queue of its own, so that no container
+waits for an API server that is away.
 """
 
 import asyncio
@@ -181,9 +181,9 @@ class PodRuns:
         await in_thread(self._paths.remove_logs, pod.uid)
 
     async def keep_only(self, pod_uids: Collection[str]) -> None:
-        """Remove all that is left of other pods, which vanished while nobody was looking.
+        """Remove the containers of all other pods, which were deleted while the node was down.
 
-        Returns once nothing is: what they had mounted must not be taken away under them.
+        Returns once they are gone: their volumes must not be unmounted before.
         """
         left = await in_thread(self._paths.list_pods)
         left |= {one.owner.pod_uid for one in self._containers.list()}
@@ -193,7 +193,7 @@ class PodRuns:
                 tasks.create_task(lasting("gone pods", self._clock, see_off, pod_uid))
 
     def images_changed(self) -> None:
-        """There are other images than before: who waits for one need not wait any longer."""
+        """Images were imported or removed: pods that wait for one are reconciled."""
         for run in self._runs.values():
             waiting = [name for name, why in run.waiting_reasons.items() if why.reason in OF_IMAGES]
             for name in waiting:
@@ -230,7 +230,7 @@ class PodRuns:
         if run is None or run.has_vanished:
             return Settled()
         if (run.pod.is_deleting or run.is_ending) and not run.operations:
-            return Settled()  # it is about to end, and `stop` tells the end
+            return Settled()  # it is about to end, and `stop` reports the end
         seconds = self._status.hold(run)
         if seconds > 0:
             return Again(seconds)
@@ -261,7 +261,7 @@ class PodRuns:
             self._look_at(run)
 
     async def _see_off(self, pod_uid: str) -> None:
-        """Nobody knows the pod any more."""
+        """Clean up after a pod that is gone."""
         failures = 0
         while True:
             try:
@@ -277,7 +277,7 @@ class PodRuns:
 
 
 def _asks_otherwise(before: Pod, after: Pod) -> bool:
-    """Whether there is something to do, or something else to tell."""
+    """Whether the change needs a reconcile or a status update."""
     gates = {gate.condition_type for gate in after.spec.readiness_gates}
     then = [one for one in before.status.conditions if one.type in gates]
     now = [one for one in after.status.conditions if one.type in gates]

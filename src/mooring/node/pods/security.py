@@ -1,4 +1,4 @@
-"""As whom a container runs, and what it may do and use. Pure."""
+"""The user, capabilities and confinement of a container. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -96,10 +96,10 @@ def _capability(name: str) -> str:
 def confinement(
     pod: Pod, container: Container, *, seccomp_default: bool, first_host_id: int | None
 ) -> Confinement:
-    """What keeps the container apart, of what a pod may ask for.
+    """The confinement of a container, as its pod and security context ask for.
 
-    Before: the pod was admitted, so its settings of the kernel are there to be had.
-    Raises: Misconfigured; of containers that joined the pod later nobody was asked yet.
+    Before: the pod was admitted, so its sysctls are allowed.
+    Raises: Misconfigured; ephemeral containers were not checked at admission.
     """
     own = container.security_context or _NO_SECURITY
     if own.proc_mount == _UNMASKED and first_host_id is None:

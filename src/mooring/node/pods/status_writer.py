@@ -51,7 +51,7 @@ class StatusWriter:
         return max(0.0, run.held_since + HOLD_SECONDS - now)
 
     async def write(self, run: PodRun) -> None:
-        """Tell what is new, if anything is. Raises: ApiError, ConnectionLost."""
+        """Write the status if it has changed. Raises: ApiError, ConnectionLost."""
         async with run.writing:
             await self._listen(run)
             run.held_since = None
@@ -75,7 +75,7 @@ class StatusWriter:
                 handler(written)
 
     async def _listen(self, run: PodRun) -> None:
-        """Read what containers that have ended leave to be told."""
+        """Read the termination messages of containers that have ended."""
         containers = {each.name: each for each in run.pod.spec.all_containers}
         for group in self._look(run).found.values():
             for one in group:

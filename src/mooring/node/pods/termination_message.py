@@ -14,7 +14,7 @@ _FALL_BACK = "FallbackToLogsOnError"
 
 
 def read_termination_message(found: Found, container: Container, path: Path) -> str:
-    """Of a container that has ended; blocks. What cannot be read is not told."""
+    """The termination message of a container that has ended, empty if unreadable; blocks."""
     data = b""
     if container.termination_message_path:
         data = _tail(path, MOST_BYTES)

@@ -1,7 +1,7 @@
-"""Drivers make themselves known: a socket appears, the node asks who is there, and tells the API.
+"""Plugin registration: a socket appears, the node asks for its CSI driver, and writes the CSINode.
 
-Start at `run.py`. `sockets.py` sees sockets come and go, `decide.py` says what that means,
-`handshake.py` talks to what is behind one, `announce.py` writes the Node and its CSINode, whose
-words are in `documents.py`; `limits.py` asks drivers now and then how many volumes they take.
-The drivers that can be used are in `mooring.plugins.csi.drivers`.
+Start at `run.py`. `sockets.py` watches the directory of sockets, `decide.py` decides what to do,
+`handshake.py` speaks the registration API, `announce.py` writes the Node and its CSINode with the
+documents of `documents.py`; `limits.py` asks drivers periodically for their volume limits.
+Registered drivers are in `mooring.plugins.csi.drivers`.
 """

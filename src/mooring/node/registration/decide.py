@@ -1,4 +1,4 @@
-"""What the coming and going of a socket means, and whether what is behind it may register. Pure.
+"""Which sockets to register or unregister, and whether a driver may register. Pure.
 
 What is always true:
 
@@ -6,7 +6,7 @@ What is always true:
   is unregistered; and nothing follows from a socket that is as it was.
 - Only CSI drivers get through, with a name that can be part of a path, and a version we speak.
 - A name belongs to one socket: another gets it only with a higher version than the first has.
-- A rejection tells the socket why, in the kubelet's form.
+- A rejection carries the reason, in the kubelet's words.
 """
 
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    text: str  # as a node tells it to the socket
+    text: str  # sent to the socket
 
 
 def judge(plugin: Plugin, socket: Path, others: Iterable[Registered]) -> Accepted | Rejected:

@@ -58,14 +58,14 @@ def node_removal(node: Node, driver: str) -> Doc:
 
 
 def status_change(node: Node, driver: str) -> Doc:
-    """Older kubelets told a driver's limit here."""
+    """Remove a driver's limit, which older kubelets wrote into the Node's status."""
     key = limit_key(driver)
     there = {"capacity": node.status.capacity, "allocatable": node.status.allocatable}
     return {field: {key: None} for field, amounts in there.items() if key in amounts}
 
 
 def node_ids(node: Node) -> Mapping[str, str]:
-    """By driver. Raises: Contradiction when nobody can tell what is written there."""
+    """The node ids by driver. Raises: Contradiction when the annotation cannot be parsed."""
     written = node.metadata.annotations.get(Annotation.NODE_ID, "")
     try:
         return msgspec.json.decode(written or "{}", type=dict[str, str] | None) or {}

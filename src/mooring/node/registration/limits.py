@@ -33,7 +33,7 @@ class VolumeLimits:
         self._objects = objects
         self._announcer = announcer
         self._clock = clock
-        self._asked: dict[str, float] = {}  # when a driver told its limit last
+        self._asked: dict[str, float] = {}  # when each driver was last asked
         self._doubted: set[str] = set()
         self._news = asyncio.Event()
         drivers.on_come(self._came)

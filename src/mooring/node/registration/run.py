@@ -39,7 +39,7 @@ _log = log.get("mooring.node.registration")
 
 
 class RegistrationRefused(MooringError):
-    """Told to the socket."""
+    """The registration was refused; the reason is sent to the socket."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -113,7 +113,7 @@ class Registrations:
                 return
 
     async def _follow_node(self) -> None:
-        """A Node that was made anew knows of no driver: each is asked and told of again."""
+        """Announce all drivers again when the Node object was recreated."""
         while True:
             await self._prepare()
             for socket, entry in self._registered.items():
@@ -150,7 +150,7 @@ class Registrations:
         return Settled()
 
     async def _register(self, step: Register) -> None:
-        """Raises: MooringError, after the socket was told; tried again while it is there."""
+        """Raises: MooringError, after the socket got it; retried while the socket exists."""
         async with shaking_hands(step.socket, self._connect) as handshake:
             try:
                 await self._admit(step, await handshake.get_info())
@@ -163,7 +163,7 @@ class Registrations:
             await _accept(handshake)
 
     async def _admit(self, step: Register, plugin: Plugin) -> None:
-        """Raises: Refusal, and nobody uses or knows the driver."""
+        """Raises: Refusal; then the driver is not usable, nor in the CSINode."""
         self._check(step.socket, plugin)
         connection = self._connect(plugin.endpoint_at(str(step.socket)), plugin.name)
         try:
@@ -212,12 +212,12 @@ class Registrations:
                 yield entry
 
     async def _unregister(self, socket: Path) -> None:
-        """Raises: NotAnnounced; nobody uses the driver all the same."""
+        """Raises: NotAnnounced; the driver is not usable all the same."""
         await self._drop(socket)
         await self._settle(socket)
 
     async def _drop(self, socket: Path) -> None:
-        """Nobody uses its driver any more; the API hears of it later."""
+        """Make its driver unusable at once; the CSINode is written later."""
         entry = self._registered.pop(socket, None)
         if entry is None:
             return

@@ -60,7 +60,7 @@ def _below(top: Path) -> Iterator[Path]:
 
 
 class SocketWatch:
-    """`run` tells which sockets there are, first of all and whenever that may have changed."""
+    """`run` reports the existing sockets, at first and whenever they may have changed."""
 
     def __init__(
         self, directory: Path, clock: Clock, tell: Callable[[Mapping[Path, SocketId]], None]

@@ -1,6 +1,6 @@
-"""What a node serves over HTTPS, for the API server to pass on: logs, exec, attach.
+"""The node's HTTPS server, called by the API server's proxy: logs, exec, attach.
 
-Start at `paths.py` (what is served where) or `serving.py` (the server's life). Who is let in is in
-`access.py`; exec and attach are conversations (`conversation.py`), over WebSockets (`channels.py`)
-or SPDY (`spdy/`).
+Start at `paths.py` (the routes) or `serving.py` (the server). Authentication and authorization are
+in `access.py`; exec and attach are conversations (`conversation.py`), over WebSockets
+(`channels.py`) or SPDY (`spdy/`).
 """

@@ -1,8 +1,7 @@
-"""Who may come in: client certificates of the cluster's authority, or tokens that the API knows.
+"""Authentication by client certificates of the cluster's CA or by tokens; authorization.
 
-As kubelet does it: what is asked becomes a verb on a subresource of the node (`nodes/proxy`, ...),
-and the API server says whether the user has that right. `system:masters` have every right, also
-while the API server is away.
+As in the kubelet: a request becomes a verb on a subresource of the node (`nodes/proxy`, ...), and a
+SubjectAccessReview decides. `system:masters` have every right, also while the API server is away.
 """
 
 import hashlib
@@ -62,7 +61,7 @@ class Visit(msgspec.Struct, frozen=True):
     method: str
     path: str
     authorization: str = ""  # the header
-    certificate: Mapping[str, Any] | None = None  # verified; as `ssl` tells it
+    certificate: Mapping[str, Any] | None = None  # verified; from `getpeercert`
 
 
 class Access:
@@ -134,7 +133,7 @@ def request_attributes(method: str, path: str) -> Iterator[RequestAttributes]:
 
 
 def find_certified(certificate: Mapping[str, Any] | None) -> UserInfo | None:
-    """Whom a verified certificate names: the common name, with its organizations for groups."""
+    """The user of a verified certificate: its common name, with its organizations as groups."""
     if not certificate:
         return None
     names = [pair for part in certificate.get("subject", ()) for pair in part]

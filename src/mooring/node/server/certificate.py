@@ -1,7 +1,7 @@
-"""What the node shows of itself: a certificate that it signed itself, new at every start.
+"""The node's serving certificate: self-signed, new at every start.
 
-Nobody could have vouched for it, so its fingerprint is told in the Node object, which only this
-node and the administrators can write.
+No CA has signed it, so its fingerprint is in the Node object, which only this node and the
+administrators can write.
 """
 
 import hashlib

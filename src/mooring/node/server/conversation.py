@@ -67,8 +67,8 @@ async def _speak(client: StreamClient, session: Session) -> int:
 
 
 async def _probe(client: StreamClient, clock: Clock) -> None:
-    """While a process does not read, nobody reads from its client either, and so nobody would see
-    that it is gone; writing to it shows that."""
+    """Ping the client: while the process does not read its input, the client is not read either,
+    so a lost connection would go unnoticed."""
     while True:
         await clock.sleep(PROBED_EVERY)
         await client.probe()

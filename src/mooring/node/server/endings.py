@@ -8,7 +8,7 @@ from mooring.oci.contract import Containers, Found, State
 
 
 class Endings:
-    """A request that waits is told once; the runtime knows only this one listener."""
+    """Wakes each waiting request once; it is the runtime's only listener."""
 
     def __init__(self, containers: Containers) -> None:
         self._containers = containers

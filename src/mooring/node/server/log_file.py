@@ -49,7 +49,7 @@ class LogReader:
         self._bounds: dict[int, int] | None = None  # how far to read which file; None: all there is
 
     def open(self) -> None:
-        """The file in which the wished part begins, at that place. Raises: OSError."""
+        """Open the file in which the requested part begins, at that position. Raises: OSError."""
         for _ in range(MOST_TRIES):
             files = _files(self._path)
             if not self._options.follow:

@@ -35,7 +35,7 @@ def exited(code: int, command: Sequence[str]) -> Outcome:
 
 
 def failed(why: str) -> Outcome:
-    """It never ran, or nobody could talk to it."""
+    """The process never ran, or its connection failed."""
     return _failure(
         {
             "reason": "InternalError",

@@ -85,7 +85,7 @@ class Paths:
         self, request: web.Request, streams: Streams, conversation: Conversation
     ) -> web.StreamResponse:
         client = await _open(request, streams)
-        with suppress(ConnectionError):  # the client has left: there is nobody to tell
+        with suppress(ConnectionError):  # the client has disconnected
             await conversation.serve(client, streams, self._clock)
         return client.response
 

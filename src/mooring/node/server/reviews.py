@@ -1,4 +1,4 @@
-"""Asking the API server who somebody is, and what they may do with this node."""
+"""TokenReviews and SubjectAccessReviews for requests to this node."""
 
 from mooring.client.contract import Client
 from mooring.model.document import Doc

@@ -26,7 +26,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class ServingOptions(msgspec.Struct, frozen=True):
-    """Where the server listens, and whom it shows and believes there."""
+    """The server's address, its certificate and its trusted CA."""
 
     host: str
     port: int  # 0: any that is free
@@ -59,7 +59,7 @@ class NodeServer:
         return self._options.certificate.fingerprint
 
     def listen(self) -> None:
-        """Take the port; who connects is served once `run` runs. Raises: UsageError."""
+        """Bind the port; connections are served once `run` runs. Raises: UsageError."""
         host, port = self._options.host, self._options.port
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
@@ -110,7 +110,7 @@ class NodeServer:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Everything comes by here: who may not is told so, whatever was asked for."""
+        """Authorize every request, also those of unknown paths."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  a handler is run by one
         self._under_way.add(task)

@@ -1,5 +1,5 @@
-"""What a node tells the API about itself: that it is there, what it has, how it is.
+"""The node's own objects: the Node with its capacity and conditions, and its Lease.
 
-`hardware.py` asks the machine, `document.py` words the answers, `report.py` keeps the Node object
-up to date, `heartbeat.py` the Lease.
+`hardware.py` reads the machine's data, `document.py` builds the Node's status, `report.py` keeps
+the Node up to date, `heartbeat.py` the Lease.
 """

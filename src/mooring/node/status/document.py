@@ -1,7 +1,6 @@
-"""How a node words what it tells of itself, and what of that is new. Pure.
+"""The Node object that a node writes, and what of it has changed. Pure.
 
-What others have written into the Node stays: labels, annotations, taints, further resources and
-conditions.
+Fields of other writers stay: labels, annotations, taints, further resources and conditions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +19,7 @@ MOST_PODS = 110
 SPARE_MEMORY = 100 * 1024 * KIBI  # pods do not get the last of it
 SPARE_STORAGE_PERCENT = 10
 SPARE_INODES_PERCENT = 5
-PRESSURE_SECONDS = 300.0  # a pressure that was felt is told for so long
+PRESSURE_SECONDS = 300.0  # how long a pressure condition stays after the pressure
 
 
 # In the words that Kubernetes' users know.
@@ -109,7 +108,7 @@ def annotations(identity: Identity) -> Mapping[str, str]:
 
 
 def creation(name: str, identity: Identity, status: Doc) -> Doc:
-    """A Node that nobody knew."""
+    """A new Node object."""
     metadata = {
         "name": name,
         "labels": dict(labels(name, identity)),
@@ -230,7 +229,7 @@ def _is_told(conditions: tuple[Condition, ...], wanted: Condition) -> bool:
 
 
 def _of_others(node: Node, told: Told) -> Mapping[str, str]:
-    """Resources that somebody else has declared: pods may have all of them."""
+    """Extended resources of other writers: all of their capacity is allocatable."""
     return {
         name: amount
         for name, amount in node.status.capacity.items()

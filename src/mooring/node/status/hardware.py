@@ -1,5 +1,4 @@
-"""What this machine is and has, read where the kernel tells it. Nothing here raises: a machine that
-hides something has less to tell."""
+"""This machine's data, read from the kernel. Nothing here raises: unreadable data is left out."""
 
 import os
 import re
@@ -22,7 +21,7 @@ _ARCHITECTURES = {
     "s390x": "s390x",
     "riscv64": "riscv64",
 }
-_ELSEWHERE = "192.0.2.1"  # an address of nobody: only the way there is asked for
+_ELSEWHERE = "192.0.2.1"  # TEST-NET-1: only the route to it is looked up
 _ELSEWHERE_6 = "2001:db8::1"
 
 

@@ -24,7 +24,7 @@ _log = log.get("mooring.node.status")
 
 
 class Heartbeat:
-    """`run` renews the lease until cancelled; nobody else writes it, so it is rarely read."""
+    """`run` renews the lease until cancelled; it is the only writer, so it rarely reads it."""
 
     def __init__(self, client: Client, clock: Clock, rng: Random, own_node: WatchedNode) -> None:
         self._client = client

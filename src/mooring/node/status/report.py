@@ -1,9 +1,9 @@
-"""Keeps the Node object of this machine true: registers it, and tells what changes.
+"""Keeps the Node object of this machine up to date: registers it, and reports changes.
 
-A volume that comes into use is told at once, for nobody may use it before the API has acknowledged
-that; one that is no longer in use as well, for somebody may wait to detach it. Everything else is
-looked at every ten seconds, told when it is new, and told anyway every few minutes. A Node that
-somebody deleted is registered again.
+A volume that comes into use is reported at once, for no pod may use it before the API server has
+acknowledged that; one that is no longer in use as well, for the attach/detach controller may wait
+to detach it. Everything else is checked every ten seconds, reported when it has changed, and
+anyway every few minutes. A Node that was deleted is registered again.
 """
 
 import asyncio
@@ -100,11 +100,11 @@ class Report:
                 await self._next()
 
     def volumes_synced(self) -> None:
-        """What is on disk is known: from now on volumes in use are told."""
+        """Reconstruction is done: from now on volumes in use are reported."""
         self._news.set()
 
     def tell_stuck(self, text: Callable[[], str]) -> Callable[[], None]:
-        """From now on tell which calls do not return; to be called when `text` has changed."""
+        """Report stuck calls from now on; call the returned function when `text` has changed."""
         self._stuck = text
         return self._news.set
 
@@ -117,7 +117,7 @@ class Report:
             await self._own_node.read()
 
     async def _next(self) -> None:
-        """Return when there may be something to tell."""
+        """Return when there may be something to report."""
         pause = min(self._look_due, self._tell_due) - self._clock.monotonic()
         with suppress(TimeoutError):
             async with within(self._clock, max(pause, 0.0)):
@@ -199,7 +199,7 @@ class Report:
 
 
 class _Pressure:
-    """Once felt, it is told for a while: who makes room should not be misled by a moment's luck."""
+    """A pressure condition stays for a while after the pressure, so that it does not flap."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -25,9 +25,9 @@ class CsiAttacher(CsiDeviceMounter):
         return {use.name: await self._is_attached(use, node) for use in uses}
 
     async def wait_for_attach(self, use: VolumeUse, device: str, pod: Pod) -> str:
-        """The name of the attachment: what the device is, only the driver knows.
+        """The name of the attachment: only the driver knows the device.
 
-        Raises: NotStarted until it is attached; who waits is told what the attacher says.
+        Raises: NotStarted until it is attached, with the attacher's error if there is one.
         """
         source = persistent(use)
         handle = source.volume_handle

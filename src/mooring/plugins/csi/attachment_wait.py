@@ -1,6 +1,6 @@
-"""What a VolumeAttachment tells the controller and the node: done, failed, or not yet.
+"""The status of a VolumeAttachment, for the controller and the node: done, failed, or not yet.
 
-The texts are those that Kubernetes' users know.
+The texts are upstream's.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class NotYet(msgspec.Struct, frozen=True):
-    """Nothing is decided; the next change of the object may tell."""
+    """Neither attached nor failed; wait for the next change of the object."""
 
 
 class Failed(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Block volumes: a device staged once, published as a file to each pod, and bound from there.
 
-The file onto which a pod's device will be bound is made before the driver is asked for the device:
-so a restart finds whom it may have been published for.
+The file onto which a pod's device will be bound is made before the driver is called: so a restart
+finds the pods that it may have been published to.
 """
 
 import os
@@ -95,7 +95,7 @@ class CsiBlockMapper(_CsiBlock):
         capabilities = await services.capabilities(node, budget, asked)
         wanted = await self._publish_request(capabilities)
         await services.records.begin(self._record, self._data())
-        services.records.settle(self._record)  # it tells of the staged device from now on
+        services.records.settle(self._record)  # it records the staged device from now on
         await services.records.mark(self._bound)
         await self._publish_device(node, wanted, budget)
         return str(self._publish)
@@ -191,7 +191,7 @@ class CsiBlockMapper(_CsiBlock):
 
 
 class CsiBlockUnmapper(_CsiBlock):
-    """Knows from the data file what to ask of whom."""
+    """Takes the driver and the volume handle from the data file."""
 
     def global_map_path(self, use: VolumeUse) -> Path:
         return self._map

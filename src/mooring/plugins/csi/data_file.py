@@ -24,7 +24,7 @@ _MODE: Final = 0o644
 
 
 class VolumeData(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Staged volumes tell their driver and handle only; `selinux_label` is another's to write."""
+    """Staged volumes have only driver and handle; `selinux_label` is written by kubelets only."""
 
     driver: str = msgspec.field(name="driverName")
     handle: str = msgspec.field(name="volumeHandle")
@@ -40,9 +40,9 @@ class VolumeData(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def find(directory: Path) -> VolumeData | None:
-    """What the file in `directory` says; None when there is none.
+    """The data file in `directory`; None when there is none.
 
-    Raises: VolumeError when nobody can tell what it says.
+    Raises: VolumeError when it cannot be read.
     """
     path = directory / NAME
     try:

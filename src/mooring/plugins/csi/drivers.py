@@ -48,15 +48,15 @@ class Drivers:
         return iter(tuple(self._by_name.values()))
 
     def on_come(self, handler: Callable[[str], None]) -> None:
-        """`handler` is told the name of a driver that can be used now."""
+        """Call `handler` with the name of a driver that has registered."""
         self._came.append(handler)
 
     def on_go(self, handler: Callable[[str], None]) -> None:
-        """`handler` is told the name of a driver that has deregistered."""
+        """Call `handler` with the name of a driver that has deregistered."""
         self._gone.append(handler)
 
     def on_full(self, handler: Callable[[str], None]) -> None:
-        """`handler` is told the name of a driver that takes fewer volumes than it said."""
+        """Call `handler` with the name of a driver that is full below its reported limit."""
         self._full.append(handler)
 
     def found_full(self, name: str) -> None:

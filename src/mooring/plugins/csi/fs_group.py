@@ -1,4 +1,4 @@
-"""Whether the node gives a volume's files to the pod's group, or its driver, or nobody. Pure."""
+"""Whether the kubelet, the driver or neither applies the pod's fsGroup to a volume. Pure."""
 
 from mooring.csi.capability import NodeCapability
 from mooring.model.csi_driver import FsGroupPolicy

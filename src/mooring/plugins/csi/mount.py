@@ -69,7 +69,7 @@ class CsiMounter:
         capabilities: frozenset[NodeCapability],
         request: MountRequest,
     ) -> PublishVolume:
-        """Asks the API for all that the driver has to be told. Raises: NotStarted."""
+        """Read the objects for the driver's request from the API. Raises: NotStarted."""
         services, volume, use = self._services, self._volume, self._use
         spec = UNDEFINED if definition is None else definition.spec
         staging, context = "", {}
@@ -130,7 +130,7 @@ class CsiMounter:
 
 
 class CsiUnmounter:
-    """Knows from the data file what to ask of whom."""
+    """Takes the driver and the volume handle from the data file."""
 
     def __init__(self, services: Services, name: str, pod_uid: str) -> None:
         self.path: Path = services.paths.target(pod_uid, name)

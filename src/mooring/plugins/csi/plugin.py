@@ -50,7 +50,7 @@ class CsiPlugin:
         return f"{source.driver}{SEPARATOR}{source.volume_handle}"
 
     def wants_remount(self, use: VolumeUse) -> bool:
-        """False while nobody knows: it is asked again."""
+        """False while the CSIDriver is unknown; the caller asks again."""
         driver = find_driver_name(use)
         try:
             return driver is not None and self._services.spec(driver).requires_republish
@@ -80,7 +80,7 @@ class CsiPlugin:
         return not is_inline(use)
 
     def can_attach(self, use: VolumeUse) -> bool:
-        """Raises: NotStarted while nobody knows: a wrong answer would be waited upon for ever."""
+        """Raises: NotStarted while the CSIDriver is unknown: a wrong True would wait for ever."""
         return not is_inline(use) and self._services.spec(persistent(use).driver).attach_required
 
     def attacher(self) -> CsiAttacher:

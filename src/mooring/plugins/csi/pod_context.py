@@ -1,4 +1,4 @@
-"""What a driver is told about the pod that a volume is for, if its CSIDriver asks for it."""
+"""The pod's information in the volume context, for drivers with `podInfoOnMount`."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

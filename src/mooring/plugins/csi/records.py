@@ -1,7 +1,7 @@
-"""Which data files tell of something that is there, and which only of a try.
+"""Which data files are of a staged or published volume, and which only of an attempt.
 
-What a driver certainly refused left nothing, and its data file may go; unless the file is older
-than this process, or the driver has done it before: then something is there that must be undone.
+A call that the driver certainly refused left nothing, and its data file may be removed; unless the
+file is older than this process, or an earlier call succeeded: then there is something to undo.
 """
 
 import os
@@ -35,7 +35,7 @@ class Records:
             self._tries.add(directory)
 
     async def mark(self, file: Path) -> None:
-        """The same, where the name of an empty file tells all. Raises: HostError."""
+        """The same for an empty file, whose name is the record. Raises: HostError."""
         if await in_thread(_touch, file):
             self._tries.add(file)
 
@@ -75,9 +75,9 @@ class Records:
         self.settle(place.parent)
 
     async def clear(self, place: Path) -> None:
-        """No data file: at most empty directories are there, from before one was written.
+        """Clean up without a data file: at most empty directories from before it was written.
 
-        Raises: VolumeError when something is mounted that nobody can tell the driver of; HostError.
+        Raises: VolumeError when something is mounted there, whose driver is unknown; HostError.
         """
         if not await in_thread(remove_place, self._mounts, place):
             path = place.parent / data_file.NAME
@@ -88,7 +88,7 @@ class Records:
 def remove_place(mounts: MountOps, place: Path) -> bool:
     """Remove an empty mount point, its data file and their directory; False: it is in use.
 
-    Never more than that: below a mount that only seems to be gone lies somebody's data. Blocks.
+    Never more than that: below a mount that only seems to be gone is a user's data. Blocks.
     """
     if mounts.is_mount_point(place):
         _log.warning("a mount point is left as it is", path=place)

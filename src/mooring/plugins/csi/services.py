@@ -102,7 +102,7 @@ class Services:
         return await self._client.get(Attachment, Key("", name))
 
     async def publish_context(self, source: CsiSource, during: str) -> Mapping[str, str]:
-        """What the driver's controller has to tell its node. Raises: NotStarted."""
+        """The publish context of the attachment. Raises: NotStarted."""
         try:
             if not self.spec(source.driver).attach_required:
                 return {}

@@ -1,4 +1,4 @@
-"""How full a volume is, and how well, as its driver tells."""
+"""Usage and health of a volume, from NodeGetVolumeStats."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from mooring.plugins.csi.services import Services
 
 
 async def measure(services: Services, driver: str, handle: str, path: Path) -> Usage | None:
-    """None when the driver does not tell. Raises: VolumeError."""
+    """None when the driver does not report usage. Raises: VolumeError."""
     node, budget = services.node(driver, "failed to get CSI client"), services.budget()
     told = "failed to check whether GET_VOLUME_STATS is set"
     if NodeCapability.GET_VOLUME_STATS not in await services.capabilities(node, budget, told):
@@ -38,7 +38,7 @@ def _usage(stats: VolumeStats) -> Usage:
 
 
 def _trouble(stats: VolumeStats) -> str | None:
-    """None when the driver does not tell."""
+    """None when the driver does not report health."""
     condition = stats.condition
     if condition is None:
         return None

@@ -1,4 +1,4 @@
-"""Who makes and deletes the hostPath volumes of a process."""
+"""The provisioner and deleter of a process's hostPath volumes."""
 
 from collections.abc import Sequence
 from pathlib import Path, PurePath

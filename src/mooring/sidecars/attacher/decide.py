@@ -98,7 +98,7 @@ def _decide_attach(view: AttachmentView) -> Plan:
     has = attachment.metadata.annotations
     is_held = has_finalizer(attachment, finalizer_of(view.driver))
     if is_held and _is_known_otherwise(has, notes):
-        # It may be attached as on record: nobody would undo that once the record is another.
+        # It may be attached as recorded: a changed record would leave that attachment behind.
         handle = has.get(Annotation.HANDLE_AT_ATTACH, request.volume_id)
         former = has.get(Annotation.NODE_ID_AT_ATTACH, request.node_id)
         is_same = handle == source.volume_handle

@@ -1,4 +1,4 @@
-"""Carrying out what was decided: records, calls to the driver, and the status that tells."""
+"""Carrying out the attacher's plans: records, calls to the driver, and the status."""
 
 from contextlib import suppress
 from typing import Any, NoReturn, assert_never
@@ -68,7 +68,7 @@ class Effects:
 
     async def perform(self, plan: Plan) -> Verdict:
         """Raises: ApiError, ConnectionLost, NotNow."""
-        with suppress(NotFound):  # the object is gone: nobody asks for it any more
+        with suppress(NotFound):  # the object is gone, and the request with it
             for step in plan.steps:
                 await self._perform(step)
         return Settled()
@@ -151,7 +151,7 @@ class Effects:
                     await self._fails(attachment, "detachError", {"message": outcome.text})
                 _log.info("volume detached", attachment=attachment.name, node=step.node_id)
         written = await patch_newest(self._client, attachment, self._without_finalizer)
-        if written is not None and written.metadata.finalizers:  # others hold it: tell them
+        if written is not None and written.metadata.finalizers:  # others hold it
             self._attachments.fold(written)
             gone = {"attached": False, "attachmentMetadata": None, "detachError": None}
             await self._say(written, gone)
@@ -205,14 +205,14 @@ class Effects:
             raise NotNow(message) from error
 
     async def _fails(self, attachment: Attachment, field: str, error: dict[str, Any]) -> NoReturn:
-        """Tell in the status why, and try again later. Raises: NotNow."""
+        """Write the error into the status, and retry later. Raises: NotNow."""
         told = {"message": None, "errorCode": None, **error, "time": to_seconds(self._clock.now())}
         await self._say(attachment, {field: told})
         raise NotNow(error["message"])
 
     async def _say(self, attachment: Attachment, status: Doc) -> None:
         """An attachment that is deleted meanwhile hears of it all the same: it is to be undone."""
-        # "attached" is a required field: also when only an error is told.
+        # "attached" is a required field, also in a status with an error.
         change = {"status": {"attached": attachment.is_attached, **status}}
         written = await patch_newest(self._client, attachment, lambda _: change, Part.STATUS)
         if written is not None:

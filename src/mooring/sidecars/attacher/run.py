@@ -158,7 +158,7 @@ class Attacher:
         )
 
     async def _compare_for_ever(self) -> None:
-        """Nobody tells us when a volume is detached behind our back: this is the one to poll."""
+        """Compare with the driver's list periodically: CSI does not report a foreign detach."""
         while True:
             await self._clock.sleep(COMPARE_SECONDS)
             await self.compare()

@@ -25,7 +25,7 @@ class VolumeView(msgspec.Struct, frozen=True):
 
 
 def wakes(before: Attachment | None, after: Attachment) -> bool:
-    """Whether a change is one to look at; errors that we tell ourselves are none."""
+    """Whether a change needs a reconcile; errors that the attacher writes itself do not."""
     return before is None or _told(before) != _told(after)
 
 

@@ -1,7 +1,7 @@
-"""The provisioner: claims of a driver's classes get volumes, and volumes nobody needs go.
+"""The provisioner: creates volumes for claims of a driver's classes, and deletes released ones.
 
-`decide/claim.py` and `decide/volume.py` say what is to be done; a draft of the request comes from
-`draft.py` with `parameters`, `secret_templates`, `topology` and `sources`. `capacity/` tells how
-much room there is. A claim for which a volume may exist that no object speaks of carries the
-finalizer `plan.INTENT`: it is written before the driver is asked, so that no crash loses a volume.
+`decide/claim.py` and `decide/volume.py` decide what to do; a draft of the request comes from
+`draft.py` with `parameters`, `secret_templates`, `topology` and `sources`. `capacity/` publishes
+CSIStorageCapacity objects. A claim for which a volume may exist without a PersistentVolume has the
+finalizer `plan.INTENT`: it is written before CreateVolume, so that no crash loses a volume.
 """

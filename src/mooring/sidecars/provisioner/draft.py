@@ -1,4 +1,4 @@
-"""The request for a claim's volume, put together without asking anybody."""
+"""The CreateVolume request for a claim, built without API or driver calls."""
 
 from collections.abc import Mapping
 

@@ -14,7 +14,7 @@ INFEASIBLE_SECONDS = 300.0
 
 
 class Unsaved(msgspec.Struct, frozen=True):
-    """A volume that exists, and of which the API has not been told yet."""
+    """A volume that exists, and has no PersistentVolume yet."""
 
     volume_id: str
     document: Mapping[str, Any]
@@ -28,7 +28,7 @@ class _Pause(msgspec.Struct, frozen=True):
 class Memory:
     def __init__(self, clock: Clock) -> None:
         self.open: dict[str, Claim] = {}  # by uid: the driver was asked, and nothing is settled
-        self.classes: dict[str, StorageClass] = {}  # by the claim's uid: what the wish came from
+        self.classes: dict[str, StorageClass] = {}  # by the claim's uid: the class of its request
         self.unsaved: dict[str, Unsaved] = {}  # by the claim's uid
         self.waiting: set[str] = set()  # uids of claims that wait for other objects
         self._topologies: dict[str, TopologyRequirement | None] = {}
@@ -36,7 +36,7 @@ class Memory:
         self._clock = clock
 
     def topology_sent(self, uid: str) -> tuple[TopologyRequirement | None] | None:
-        """What the driver was told about places: a repetition must use the same words."""
+        """The topology requirement that was sent: a repetition must send the same one."""
         return (self._topologies[uid],) if uid in self._topologies else None
 
     def remember_topology(self, uid: str, topology: TopologyRequirement | None) -> None:
@@ -46,7 +46,7 @@ class Memory:
         self._paused[uid] = _Pause(self._clock.monotonic() + INFEASIBLE_SECONDS, class_uid)
 
     def paused_seconds(self, uid: str, class_uid: str) -> float:
-        """How long to leave it alone; another class of the name is another wish."""
+        """The remaining back-off; a recreated class starts anew."""
         pause = self._paused.get(uid)
         if pause is None or pause.class_uid != class_uid:
             return 0.0

@@ -6,8 +6,8 @@ import msgspec
 class ProvisionerOptions(msgspec.Struct, frozen=True):
     call_seconds: float = 10.0  # how long a driver may take for a call
     strict_topology: bool = False  # late binding: the chosen node's place and no other
-    immediate_topology: bool = True  # else: tell drivers every place there is
-    extra_create_metadata: bool = False  # tell drivers the names of claim and volume
+    immediate_topology: bool = True  # False: send all topology segments
+    extra_create_metadata: bool = False  # send the names of claim and volume
     default_fs_type: str = ""
     controller_publish_readonly: bool = False  # volumes for ReadOnlyMany alone are attached so
 

@@ -13,10 +13,9 @@ from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
 
 INTENT: Final = Finalizer.VOLUME_MAY_EXIST
-"""A finalizer of claims, and a record: the driver was, or is being, asked for a volume, and no
-PersistentVolume tells of it yet. It is written before the driver is asked. A claim that is deleted
-meanwhile stays until the driver has been asked again and what it made is deleted. `record.py` has
-what is written beside it."""
+"""A finalizer of claims: CreateVolume was, or is being, called, and its result has no
+PersistentVolume yet. It is written before the call. A claim that is deleted meanwhile stays until
+the call was repeated and its volume deleted. `record.py` has the annotation that goes with it."""
 
 PROVISIONING: Final = "Provisioning"
 SUCCEEDED: Final = "ProvisioningSucceeded"
@@ -32,7 +31,7 @@ class Provision(msgspec.Struct, frozen=True):
 
 
 class Settle(msgspec.Struct, frozen=True):
-    """A volume may exist that nobody wants any more: ask the driver, and delete what it has."""
+    """An unwanted volume may exist: repeat CreateVolume, and delete its result."""
 
     claim: Claim
     storage_class: StorageClass | None  # None: it is gone, or another driver's by now
@@ -81,7 +80,7 @@ class DeleteBehind(msgspec.Struct, frozen=True):
 
 
 class DeleteObject(msgspec.Struct, frozen=True):
-    """The volume is gone: so shall the object that tells of it."""
+    """The driver has deleted the volume: delete its PersistentVolume."""
 
     volume: Volume
 

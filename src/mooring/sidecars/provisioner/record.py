@@ -1,8 +1,8 @@
-"""What a driver was asked for, written on the claim beside the finalizer that says so.
+"""The record of a CreateVolume request, an annotation of the claim beside the finalizer.
 
-It is what can be lost before the question is settled: the class may be made anew for another
-driver, the chosen node may go, and so may the secret. Every user who may write the claim may
-write this too. So nothing in it is believed that would give its owner more than a claim does:
+It holds what can be lost before the request is settled: the class may be recreated for another
+driver, the chosen node may be deleted, and so may the secret. Every user who may write the claim
+may write this too. So it is not trusted with anything that exceeds the rights of a claim's owner:
 parameters are not in it, and a secret counts only if a class or a volume of the driver names it.
 """
 

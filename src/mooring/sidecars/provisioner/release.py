@@ -19,17 +19,17 @@ Say = Callable[[str], None]
 
 class Release(msgspec.Struct, frozen=True):
     driver: str = ""  # empty: of every driver
-    is_dry: bool = False  # only tell
+    is_dry: bool = False  # only print
     abandons: bool = False  # also what may leave a volume behind
 
 
 async def release(client: Client, wanted: Release, say: Say) -> None:
-    """Take the finalizer off claims that need none, and tell what each of the others stands for.
+    """Remove the finalizer from claims that do not need it, and print why the others do.
 
-    Repeated: what was let go of is not there any more.
+    Repeated: released claims are not listed any more.
     """
     claims = (await client.list(Claim)).items
-    volumes = (await client.list(Volume)).items  # after the claims: a volume told of is not missed
+    volumes = (await client.list(Volume)).items  # after the claims, so that no volume is missed
     verdicts = decide_release(claims, volumes, wanted.driver)
     held = 0
     for verdict in verdicts:

@@ -87,7 +87,7 @@ class Provisioner:
         self._memory = Memory(clock)
         self._outruns = Outruns()
         self._cluster: ClusterTopology | None = None
-        self._changed = changed  # told when volumes came or went: capacity is another now
+        self._changed = changed  # called when volumes were created or deleted
         started = round(clock.now().timestamp() * 1000)
         context = ProvisionerContext(
             client=loops.client,

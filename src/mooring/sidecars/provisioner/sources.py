@@ -110,7 +110,7 @@ def from_snapshot(
 
 
 def _check_mode(claim: Claim, content: SnapshotContent) -> None:
-    """Reading a block device as a file system, or the reverse, takes somebody's permission."""
+    """Converting between Block and Filesystem needs the snapshot content's permission."""
     mode = content.spec.source_volume_mode
     if mode is None or mode == claim.spec.volume_mode:
         return

@@ -77,7 +77,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 def requirement(wish: Wish, cluster: ClusterTopology) -> TopologyRequirement | None:
-    """None: the driver is told nothing. Raises: WaitingReason."""
+    """None: no topology is sent. Raises: WaitingReason."""
     try:
         return _requirement(wish, cluster)
     except WaitingReason as error:

@@ -1,4 +1,4 @@
-"""What the provisioner looks at: a claim with its class, or a volume with who still uses it."""
+"""The provisioner's views: a claim with its class, or a volume with its attachments."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ class ClaimView(msgspec.Struct, frozen=True):
     has_volume: bool  # the PersistentVolume that is made for it exists
     is_known_open: bool  # this process has asked the driver and knows of no end
     is_source: bool  # another claim is still being cloned from it
-    paused_seconds: float = 0.0  # how long not to bother the driver, who found the wish impossible
+    paused_seconds: float = 0.0  # the back-off after the driver found the request impossible
 
     @property
     def is_ours(self) -> bool:
@@ -46,12 +46,12 @@ class ClaimView(msgspec.Struct, frozen=True):
 
     @property
     def is_open(self) -> bool:
-        """A volume may exist that no object tells of."""
+        """A volume may exist without a PersistentVolume."""
         return self.is_known_open or has_finalizer(self.claim, INTENT)
 
     @property
     def is_unwanted(self) -> bool:
-        """Nobody wants a volume for it any more, or it has another."""
+        """It needs no volume any more, or it has another one."""
         return self.is_gone or self.claim.is_deleting or bool(self.claim.spec.volume_name)
 
 

@@ -1,4 +1,4 @@
-"""The PersistentVolume that tells of a volume which a driver has made."""
+"""The PersistentVolume of a provisioned volume."""
 
 import msgspec
 

@@ -84,7 +84,7 @@ def _default_container(container: Doc) -> None:
 
 
 def _default_requests(container: Doc) -> None:
-    """Who names only a limit asks for as much."""
+    """A resource with only a limit gets a request of the same amount."""
     resources = container["resources"]
     if limits := resources.get("limits"):
         resources["requests"] = {**limits, **resources.get("requests", {})}

@@ -108,7 +108,7 @@ def _validate_token(projection: Doc, path: str, volume_path: str) -> Iterable[Fi
         yield invalid(field, seconds, "may not specify a duration less than 10 minutes")
     if seconds > _MOST_TOKEN_SECONDS:
         yield invalid(field, seconds, "may not specify a duration larger than 2^32 seconds")
-    # Told at the volume, not at the source: clients have come to expect it.
+    # Reported at the volume's path, not at the source's, as upstream does.
     if not projection.get("path"):
         yield required(f"{volume_path}.path")
     yield from validate_file_path(projection.get("path", ""), f"{volume_path}.path")

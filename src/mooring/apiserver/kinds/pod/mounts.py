@@ -18,9 +18,9 @@ _RECURSIVE = ("Disabled", "Enabled", "IfPossible")
 
 
 def validate_mounts(container: Doc, volumes: Mapping[str, Doc], path: str) -> Iterable[FieldError]:
-    """Complaints about `volumeMounts`; `volumes` are the pod's, by name.
+    """Errors of `volumeMounts`; `volumes` are the pod's, by name.
 
-    Some are told without the mount's index: clients have come to expect it.
+    Some are reported without the mount's index, as upstream does.
     """
     mounts = container.get("volumeMounts")
     if not mounts:

@@ -108,7 +108,7 @@ def _validate_node_rules(rules: Doc, path: str) -> Iterable[FieldError]:
 
 
 def _renamed(errors: Iterable[FieldError], before: str, after: str) -> Iterable[FieldError]:
-    """The same complaints, told at the path where a pod keeps what a volume keeps elsewhere."""
+    """The same errors with the pod's field path in place of the volume's."""
     for error in errors:
         field = after + error.field.removeprefix(before)
         yield FieldError(field, error.reason, error.text)

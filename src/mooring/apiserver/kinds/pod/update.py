@@ -20,7 +20,7 @@ _REQUIREMENTS = ("matchExpressions", "matchFields")
 _STATUSES = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
 
 
-_FIXED_ANNOTATIONS = {  # by prefix: who a pod is to its node, and what confines it
+_FIXED_ANNOTATIONS = {  # by prefix: mirror pods and AppArmor
     "kubernetes.io/config.mirror": "mirror pod annotation",
     "container.apparmor.security.beta.kubernetes.io/": "AppArmor annotations",
 }

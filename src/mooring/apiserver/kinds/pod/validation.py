@@ -156,7 +156,7 @@ def _validate_seconds(spec: Doc) -> Iterable[FieldError]:
 
 
 def _validate_no_tokens(spec: Doc) -> Iterable[FieldError]:
-    """Without an account there is nobody to issue a token for."""
+    """A pod without a service account cannot have projected tokens."""
     for index, volume in enumerate(spec.get("volumes", ())):
         for position, source in enumerate(volume.get("projected", {}).get("sources", ())):
             if "serviceAccountToken" in source:

@@ -81,7 +81,7 @@ class Namespaces:
             try:
                 await self._writer.create(kind, name, {**doc, "metadata": dict(doc["metadata"])})
             except (AlreadyExists, NotFound, Forbidden):
-                continue  # somebody was faster, or the namespace went meanwhile
+                continue  # written by another client, or the namespace is gone
 
     async def _empty(self, name: str) -> None:
         kinds = [k for k in self._backend.kinds.all() if k.namespaced and k.from_stored is None]

@@ -1,7 +1,7 @@
 """Binding and unbinding: what both sides look like afterwards, and the order of the writes.
 
-The volume comes first. Cut off after it, there is a reservation that the next pass finishes; the
-other way round there would be a claim that points at a volume anybody may take.
+The volume is written first. A crash after it leaves a reservation that the next pass finishes; the
+other way round, a claim would point at a volume that another claim may take.
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ from mooring.model.selector import EVERYTHING, LabelSelector
 from mooring.model.volume import Volume, VolumePhase
 
 FREE_PHASES = frozenset((VolumePhase.AVAILABLE, VolumePhase.PENDING))
-"""Pending is a volume nobody has looked at yet: taking it at once saves writing Available."""
+"""Pending is a new volume: binding it at once saves writing Available."""
 
 
 def is_reserved_for(volume: Volume, claim: Claim) -> bool:

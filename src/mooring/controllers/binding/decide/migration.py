@@ -61,7 +61,7 @@ def _finalizers(volume: Volume, provisioner: str) -> tuple[str, ...]:
     if not provisioner.startswith(Plugin.PREFIX):
         return has
     if not volume.spec.reclaim_policy.is_known:
-        return has  # somebody else knows what is to become of it
+        return has  # unknown policy: change nothing
     kept = tuple(name for name in has if name != theirs)
     if volume.spec.reclaim_policy is not ReclaimPolicy.DELETE:
         return tuple(name for name in kept if name != ours)

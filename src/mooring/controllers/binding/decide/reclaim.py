@@ -37,11 +37,11 @@ class InTree(msgspec.Struct, frozen=True):
 
 
 class External(msgspec.Struct, frozen=True):
-    """Somebody else sees that the volume is released, and does it."""
+    """An external provisioner sees that the volume is released, and deletes it."""
 
 
 class Nobody(msgspec.Struct, frozen=True):
-    """Nobody can do it, and this is why."""
+    """No plugin can delete it, for this reason."""
 
     message: str
 
@@ -89,9 +89,9 @@ def is_released(volume: Volume, claim: Claim | None) -> bool:
 def find_holder(volume: Volume, named_by: Claim | None) -> Claim | None:
     """The claim that stands between a volume and a policy that destroys data.
 
-    It has the volume, as far as it knows, though the volume names another: somebody wrote nonsense
-    into the volume. Only a claim of the namespace that the volume names counts: nobody else can
-    keep a volume from being reclaimed.
+    The claim is bound to the volume, though the volume's claimRef names another: the claimRef was
+    overwritten. Only a claim in the namespace of the claimRef counts: claims of other namespaces
+    cannot keep a volume from being reclaimed.
     """
     reference = volume.spec.claim_ref
     if reference is None or named_by is None or named_by.namespace != reference.namespace:
@@ -100,7 +100,7 @@ def find_holder(volume: Volume, named_by: Claim | None) -> Claim | None:
 
 
 def find_deleter(volume: Volume, plugins: Plugins) -> Deleter:
-    """Who deletes what the volume stands for."""
+    """The plugin or external provisioner that deletes the volume."""
     if provisioner := volume.provisioned_by:
         return _deleter_by_name(provisioner, plugins)
     if Annotation.MIGRATED_TO in volume.metadata.annotations or volume.spec.csi is not None:

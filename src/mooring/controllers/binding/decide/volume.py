@@ -7,7 +7,7 @@ Always true of a plan:
 - Delete and Recycle begin only when Released or Failed is written, and only if the reclaim policy
   says so; a policy that is not known destroys nothing.
 - A claim that was bound to the volume, and names it still, keeps it from being destroyed, even if
-  the volume names somebody else.
+  the volume's claimRef names another claim.
 - What an external provisioner or a CSI driver has made is deleted by them (`Delete.is_external`).
 - A volume that is reserved by name alone keeps its reservation, and is Available.
 - A volume whose claim does not point back yet is left to the claim's own pass.
@@ -84,7 +84,7 @@ def _decide_half_bound(seen: Volume, volume: Volume, claim: Claim) -> Plan:
 
 
 def _decide_left(view: VolumeView, volume: Volume, because: str) -> Plan:
-    """Its policy comes into force, unless that could destroy what somebody uses."""
+    """Apply its reclaim policy, unless that could destroy data in use."""
     seen, holder = view.volume, find_holder(volume, view.named_by)
     if holder is None:
         return plan(because, *release(seen, volume, view.plugins))

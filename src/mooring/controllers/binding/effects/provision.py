@@ -1,4 +1,4 @@
-"""Making a volume for a claim: by a plugin of this process, or by asking somebody outside."""
+"""Provisioning a volume for a claim: by a plugin of this process, or an external provisioner."""
 
 from typing import Any, NoReturn
 
@@ -143,7 +143,7 @@ class ProvisionOperation:
         return made
 
     async def _create(self, volume: Doc) -> ApiError | ConnectionLost | None:
-        """Tell the API of the volume; returns the last refusal if it will not take it."""
+        """Create the PersistentVolume; returns the last refusal if that fails."""
         refusal: ApiError | ConnectionLost | None = None
         for _ in range(TRIES):
             try:
@@ -193,7 +193,7 @@ class ProvisionOperation:
         self._context.record(claim, EventType.WARNING, Reason.PROVISIONING_CLEANUP_FAILED, message)
 
     async def _ask(self, provisioner: str, claim: Claim, writes: Writes) -> Claim:
-        """Say on the claim who is to make its volume."""
+        """Name the external provisioner in the claim's annotation."""
         if claim.metadata.annotations.get(Annotation.PROVISIONER) == provisioner:
             return claim
         names = (Annotation.PROVISIONER, Annotation.PROVISIONER_BETA)

@@ -69,7 +69,7 @@ class PodRecycler:
             raise PluginError(f"unexpected error creating recycler pod:  {error}") from error
 
     async def _delete_old(self, key: Key) -> None:
-        """It may be a recycler of ours, or a pod that somebody made to bar the way: either goes."""
+        """Delete a pod of that name, whether an old recycler or one made to block it."""
         try:
             await self._client.delete(await self._client.get(Pod, key))
         except NotFound:

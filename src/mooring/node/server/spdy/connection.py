@@ -1,6 +1,6 @@
-"""One SPDY connection of a client: its streams, and what is held back for whom.
+"""One SPDY connection of a client: its streams, and their buffered data.
 
-The HTTP server that took the connection goes on reading from it, and passes on what comes in.
+The HTTP server that accepted the connection goes on reading from it, and passes the data on.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from mooring.node.server.spdy.frames import (
     Reset,
 )
 
-MOST_HELD = 256 << 10  # bytes that came in and nobody has taken yet; then the client must wait
+MOST_HELD = 256 << 10  # received bytes that are not read yet; then the client must wait
 MOST_UNSENT = 1 << 20  # bytes of answers for a client that does not read
 MOST_STREAMS = 256  # open at a time
 PIECE = 32 << 10  # bytes in a data frame; others get their turn in between
@@ -62,7 +62,7 @@ class SpdyStream:
         return piece
 
     def ignore(self) -> None:
-        """Nobody will read it."""
+        """Discard the data of this stream."""
         self._is_ignored = True
         while self._pieces:
             self._connection.took(len(self._pieces.popleft()))
@@ -87,7 +87,7 @@ class SpdyStream:
         await self._connection.send(frames.reset(self.id, _CANCEL))
         self._connection.forget_done(self)
 
-    # what the connection tells
+    # called by the connection
 
     def arrived(self, piece: bytes) -> int:
         """How many bytes are kept."""
@@ -153,7 +153,7 @@ class SpdyConnection:
             except ConnectionError:
                 self._leave()
 
-    # what streams tell
+    # called by streams
 
     def took(self, count: int) -> None:
         self._held -= count
@@ -166,7 +166,7 @@ class SpdyConnection:
         if stream.is_done:
             self._streams.pop(stream.id, None)
 
-    # what the HTTP server tells
+    # called by the HTTP server
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
         """Whether this was the end, and what of the data was not used."""

@@ -1,7 +1,7 @@
 """Frames of SPDY/3.1: bytes to events, and events to bytes.
 
-What clients of a node have no use for (settings, windows: nobody holds data back by them) is read
-and forgotten. Data is passed on as it comes, so that no frame is ever held as a whole.
+Frames that are not needed here (settings, and window updates, since no peer limits its data by
+them) are read and ignored. Data is passed on as it comes: no frame is ever buffered as a whole.
 """
 
 import struct

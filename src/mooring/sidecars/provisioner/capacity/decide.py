@@ -1,9 +1,9 @@
-"""Which CSIStorageCapacity objects there are to be for one class in one place.
+"""Which CSIStorageCapacity objects should exist for one class in one topology segment.
 
 Always true of a plan:
-- Afterwards there is one object for the pair, with the room that the driver told; none if nobody
-  wants to know.
-- An object that says so already is not written. Of several, the first stays and the others go.
+- Afterwards there is one object for the pair, with the capacity that the driver reported; none if
+  it is not wanted any more.
+- An object that is right already is not written. Of several, the first stays, others are deleted.
 """
 
 from mooring.model import quantity

@@ -90,7 +90,7 @@ class Effects:
                 Label.CAPACITY_MANAGED_BY: MANAGER,
             },
         }
-        if owner is not None:  # what it tells goes with the driver, also when we are gone
+        if owner is not None:  # deleted with the driver's pod, also when this sidecar is gone
             kind = CsiDriver.resource
             reference = OwnerReference(kind.api_version, kind.kind, owner.name, owner.uid)
             metadata["ownerReferences"] = [msgspec.to_builtins(reference)]

@@ -13,8 +13,8 @@ from mooring.sidecars.provisioner.topology import ClusterTopology
 
 class CapacityView(msgspec.Struct, frozen=True):
     pair: Pair
-    known: tuple[StorageCapacity, ...]  # that tell of it; more than one: somebody told twice
-    room: Room | None  # None: nobody wants to know any more
+    known: tuple[StorageCapacity, ...]  # the objects for the pair; more than one: duplicates
+    room: Room | None  # None: the capacity is not wanted any more
 
 
 def pair_of(known: StorageCapacity) -> Pair:

@@ -1,13 +1,14 @@
 """What is to be done about a claim.
 
 Always true of a plan:
-- It has one step or none; two where an event goes before the failure that it tells of.
-- A claim that another driver has on record is not touched: only its provisioner knows the rest.
-- `Provision`: the claim wants a volume, none is told of, its class is this driver's, the scheduler
-  has chosen a node if the class waits for one, and the driver has not just found it impossible.
-- An open claim (a volume may exist that no object tells of) is closed only when its volume has, or
-  had, an object. Else it is settled: the driver is asked again, and what it made is deleted.
-- `Settle` is of an open claim that nobody wants a volume for, or whose class is another driver's.
+- It has one step or none; two where an event is recorded before a failure.
+- A claim with another driver's record is not touched: only that provisioner can settle it.
+- `Provision`: the claim wants a volume and has no PersistentVolume, its class is this driver's, the
+  scheduler has chosen a node if the class waits for one, and the driver has not just found it
+  impossible.
+- An open claim (a volume may exist without a PersistentVolume) is closed only when its volume has,
+  or had, a PersistentVolume. Else it is settled: CreateVolume is repeated, and its volume deleted.
+- `Settle` is of an open claim that needs no volume any more, or whose class is another driver's.
 - `ReleaseSource` is of a claim that is being deleted, is not open, and is no clone's source.
 """
 

@@ -19,14 +19,14 @@ from mooring.sidecars.provisioner.record import find_request, is_open
 
 
 class Needless(msgspec.Struct, frozen=True):
-    """An object tells of all there is: the finalizer may go."""
+    """The volume has a PersistentVolume: the finalizer may be removed."""
 
     claim: Claim
     because: str
 
 
 class MayLeave(msgspec.Struct, frozen=True):
-    """Without the finalizer nobody would know of a volume that may exist."""
+    """Without the finalizer a volume that may exist would be lost."""
 
     claim: Claim
     left: str

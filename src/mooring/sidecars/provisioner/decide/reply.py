@@ -3,8 +3,8 @@
 Always true of a reply:
 - That nothing exists (`Never`, `NotNow`, `Elsewhere`) follows from a refusal alone. An unclear
   answer, and ALREADY_EXISTS, is `Maybe`.
-- After an unclear answer, only a refusal of the wish itself, or want of room, ends the doubt; while
-  settling, only one of the wish in the words of the first time.
+- After an unclear answer, only a refusal of the request itself, or lack of capacity, ends the
+  doubt; while settling, only a refusal of the very request that was sent first.
 - `Good` is at least as large as asked for, and filled from a source if one was asked for.
 - `Elsewhere` only if the claim may be rescheduled.
 """
@@ -62,7 +62,7 @@ Reply = Good | Unfit | Never | NotNow | Elsewhere | Maybe
 
 
 _ABOUT_THE_WISH = frozenset((Code.INVALID_ARGUMENT, Code.OUT_OF_RANGE))
-"""Refusals of what is asked for. Who has made the volume before does not find it impossible now."""
+"""Refusals of the request itself. A driver that has made the volume does not refuse it so now."""
 
 _CERTAIN_AFTER_DOUBT = _ABOUT_THE_WISH | {Code.RESOURCE_EXHAUSTED}
 """No room is said of a volume that is not there; as upstream, or no other node is ever tried."""
@@ -71,8 +71,8 @@ _CERTAIN_AFTER_DOUBT = _ABOUT_THE_WISH | {Code.RESOURCE_EXHAUSTED}
 def judge_reply(
     draft: Draft, outcome: Outcome[Made], *, may_reschedule: bool, after_doubt: bool = False
 ) -> Reply:
-    """`after_doubt`: an earlier question had no clear answer. Then a refusal tells of this question
-    alone: that the secrets do not do, or something broke, is no proof that nothing was made."""
+    """`after_doubt`: an earlier call had no clear answer. Then a refusal is about this call alone:
+    wrong secrets, or an internal error, do not prove that no volume was made."""
     match outcome:
         case Done(made):
             return _judge_made(draft, made)
@@ -96,8 +96,8 @@ def judge_reply(
 def judge_settling(
     draft: Draft, outcome: Outcome[Made], *, is_as_before: bool
 ) -> Good | Unfit | Maybe | Never:
-    """While it is found out whether a volume exists: certainly none, only if the wish itself, in
-    the words of the first time (`is_as_before`), is refused. A wrong "none" leaks a volume."""
+    """While settling: there is certainly no volume only if the very request that was sent first
+    (`is_as_before`) is refused. A wrong "none" leaks a volume."""
     match outcome:
         case Done(made):
             return _judge_made(draft, made)

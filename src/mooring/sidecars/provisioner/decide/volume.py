@@ -4,10 +4,11 @@ Always true of a plan:
 - A volume of another driver, or of an unknown policy, is left alone.
 - `DeleteBehind` is of a volume that is Released, with policy Delete, attached nowhere, and not one
   whose object was deleted while we did not hold it.
-- The object goes (`DeleteObject`, `Unprotect`) only after what is behind it: later in the plan, or
-  when this process saw the driver delete it. But what a policy keeps loses our finalizer.
+- The object is removed (`DeleteObject`, `Unprotect`) only after the driver's volume: later in the
+  plan, or when this process saw the driver delete it. A volume that the policy retains loses our
+  finalizer.
 - `Protect` is of a bound volume that is not being deleted.
-- A failure is told in an event, and nothing else is done.
+- A failure is recorded as an event, and nothing else is done.
 """
 
 from mooring.model.csi_translation import translate

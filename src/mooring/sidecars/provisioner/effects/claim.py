@@ -1,4 +1,4 @@
-"""Claims get volumes: recorded, asked for, told of; in this order, whatever happens between."""
+"""Provisioning, in this order: record the intent, CreateVolume, create the PersistentVolume."""
 
 from collections.abc import Callable
 from typing import assert_never
@@ -169,12 +169,12 @@ class ClaimEffects:
         raise NotNow(str(error))
 
     async def _save(self, claim: Claim, unsaved: Unsaved) -> None:
-        """Tell of the volume. It exists: until that succeeds, nothing else is tried."""
+        """Create the PersistentVolume of a volume that exists; until then nothing else is tried."""
         try:
             written = await self._client.create(Volume, dict(unsaved.document))
             self._caches.volumes.fold(written)
         except AlreadyExists:
-            pass  # told before; the answer to that got lost
+            pass  # created before; the response was lost
         self._memory.unsaved.pop(claim.uid, None)
         name = volume_name(claim)
         self._emit(claim, EventType.NORMAL, SUCCEEDED, f"Successfully provisioned volume {name}")
@@ -205,7 +205,7 @@ class ClaimEffects:
         return {**held, "annotations": {Annotation.VOLUME_REQUEST: encode(request)}}
 
     async def _close(self, claim: Claim, annotations: Doc | None = None) -> None:
-        """No volume exists that objects do not tell of."""
+        """Remove the finalizer and the record: no volume without a PersistentVolume exists."""
         await self._sources.let_go(claim)
 
         def change(newest: Claim) -> Doc:

@@ -34,7 +34,7 @@ from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 
 class Populated(WaitingReason):
-    """Somebody else fills and makes this volume; not ours to do anything."""
+    """A volume populator makes and fills this volume; the provisioner does nothing."""
 
 
 class SecretGone(WaitingReason):
@@ -42,7 +42,7 @@ class SecretGone(WaitingReason):
 
 
 class Remade(msgspec.Struct, frozen=True):
-    """A request made once more; `gaps` tell what of the first one could not be found again."""
+    """A request built again; `gaps` are the parts of the first one that could not be found."""
 
     draft: Draft
     gaps: tuple[str, ...] = ()
@@ -112,8 +112,8 @@ class Preparing:
         return Remade(whole, tuple(gaps))
 
     def _vouched_secret(self, claim: Claim, begun: Draft) -> SecretReference | None:
-        """The secret on record, if somebody who may decide about secrets names it too: a class or a
-        volume of the driver. The owner of a claim writes what is on record."""
+        """The recorded secret, if a class or a volume of the driver names it too: the record can be
+        written by the owner of the claim, who may not choose secrets."""
         request = find_request(claim)
         reference = request.secret if request else None
         if reference is None:

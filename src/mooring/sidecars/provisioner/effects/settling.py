@@ -1,8 +1,8 @@
-"""Volumes that may exist and that nobody wants: found out about, and deleted if nobody keeps them.
+"""Settling: unwanted volumes that may exist are found, and deleted unless an object uses them.
 
-The driver is asked for the volume once more, as nearly in the same words as can be, to learn what
-it is called. What those words were made of may be gone by now: the class, the node, the secret, the
-source. Then the rest is asked with; whatever such a question makes is deleted like what it finds.
+CreateVolume is repeated, as nearly as possible with the same request, to learn the volume's handle.
+Parts of that request may be gone by now: the class, the node, the secret, the source. Then it is
+sent without them; a volume that such a call creates is deleted like one that it finds.
 """
 
 from mooring import log
@@ -37,7 +37,7 @@ class Settling:
         self._preparing = preparing
 
     async def settle(self, claim: Claim, storage_class: StorageClass | None) -> None:
-        """After: no volume exists that was made for the claim and that no object tells of.
+        """After: no volume was left behind for the claim without a PersistentVolume.
 
         Raises: NotNow when that is not certain; ConnectionLost.
         """

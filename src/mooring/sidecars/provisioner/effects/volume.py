@@ -1,4 +1,4 @@
-"""Volumes that nobody needs go: behind first, then the object, the finalizer last."""
+"""Deleting released volumes: the driver's volume first, then the object, the finalizer last."""
 
 from contextlib import suppress
 from typing import assert_never
@@ -50,7 +50,7 @@ class VolumeEffects:
 
     async def perform(self, plan: VolumePlan) -> Verdict:
         """Raises: ApiError, ConnectionLost, NotNow."""
-        with suppress(NotFound):  # somebody else was faster: the object is gone
+        with suppress(NotFound):  # the object is gone already
             for step in plan.steps:
                 await self._perform(step)
         return Settled()
