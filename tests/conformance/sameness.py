@@ -68,7 +68,7 @@ class Blurred(msgspec.Struct):
         """Where versions are quoted, too."""
         text = self.text(text)
         for version, word in self.versions.items():
-            text = re.sub(rf"(?<![\w.-]){version}(?![\w.])", word, text)
+            text = re.sub(rf"(?<![\w.-])(?<!RFC ){version}(?![\w.])", word, text)
         return text
 
     def _uid(self, uid: str) -> str:

@@ -16,7 +16,14 @@ class Kept(Enum):
     NEVER_SMALLER = "a volume is never said to be smaller than it is"
     TEMPORARY = "only what lies below the temporary directory is temporary"
     DELETION_BLOCKED = "a claim that cannot go says which pods hold it"
+    NEVER_THROUGH_MOUNTS = "what is mounted inside a volume is not wiped with it"
 
 
 OURS_ALONE: Mapping[str, Kept] = {"DeletionBlocked": Kept.DELETION_BLOCKED}
 """Reasons of events that Kubernetes does not have; they are not compared."""
+
+THEIR_SCRUB = (
+    'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1'
+)
+SCRUBS: Mapping[str, Kept] = {THEIR_SCRUB: Kept.NEVER_THROUGH_MOUNTS}
+"""What Kubernetes' recycler pods run; ours run another script, and both are shown as one."""

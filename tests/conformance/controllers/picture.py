@@ -10,7 +10,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from tests.conformance.controllers.differences import OURS_ALONE
+from mooring.controllers.binding.effects.recycler_template import SCRUB
+from tests.conformance.controllers.differences import OURS_ALONE, THEIR_SCRUB
 from tests.conformance.controllers.materials import BOUND_BY_CONTROLLER, PRE_RESIZE
 from tests.conformance.controllers.stage import Stage
 from tests.conformance.controllers.story import Doc, Told
@@ -130,7 +131,10 @@ def _shown(kind: str, doc: Doc) -> Doc:
             "seconds": spec["activeDeadlineSeconds"],
             "restarts": spec["restartPolicy"],
             "volume": spec["volumes"][0],
-            "container": [container[key] for key in ("name", "image", "command", "args")],
+            "container": [container[key] for key in ("name", "image", "command")],
+            "args": [
+                "<scrub>" if arg in (SCRUB, THEIR_SCRUB) else arg for arg in container["args"]
+            ],
         }
     return shown
 
