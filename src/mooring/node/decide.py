@@ -1,20 +1,20 @@
-"""What to do next about one volume: take away, then bring, then clear up.
+"""What to do next about one volume: unmount from pods, then mount, then unmount the device, detach.
 
 Each pass starts what can start now; the end of an operation is another pass. What is always true of
 a plan:
 
-- Before both pictures are whole (`may_destroy`) it takes nothing away, and forgets nothing.
-- It takes nothing from a pod that wants the volume as it is mounted, nor from one that may want
+- Before both pictures are complete (`may_destroy`) it unmounts nothing, and forgets nothing.
+- It unmounts nothing from a pod that wants the volume as it is mounted, nor from one that may want
   more than is known (`unsure`).
 - A device is unmounted only when no pod has the volume, or may have it, and none wants it with the
   SELinux label it is mounted with. It is unmounted before the volume is detached or forgotten.
-- It brings nothing under another SELinux label than that of a mount that is there.
-- What must be attached by a controller is waited for: the API knows that it is used here, then the
-  node's status lists it. Attach and Detach are only in plans of a node that attaches itself.
-- What is uncertain counts as there when it is taken away, and as missing when it is brought.
-- A volume grows only when no pod waits to be given it, and never after its plugin refused.
+- It mounts nothing under another SELinux label than that of an existing mount.
+- A volume that a controller attaches is waited for: it is in the node's `volumesInUse`, then in its
+  `volumesAttached`. Attach and Detach are only in plans of a node that attaches itself.
+- An uncertain mount counts as mounted when it is to be unmounted, and as missing when it is wanted.
+- A volume is expanded only when no pod waits for its mount, and never after its plugin refused.
 - While an operation on the whole volume runs the plan is empty; while one for a pod runs it holds
-  only what takes the volume away from other pods.
+  only unmounts from other pods.
 - When every pod that wants it certainly has it, up to date and large enough, and no other pod has
   it, the plan is empty.
 """

@@ -1,8 +1,8 @@
 """The volumes and pods of a node, in the order in which they start.
 
-The containers from before are found, then the disk is read: what is there must not be taken for
-what is not. Then pods are watched and served. Nothing is taken away before every pod was looked
-at, and the API was asked about what was found.
+The containers from before a restart are found, then the mounts on the disk are reconstructed. Then
+pods are watched and served. Nothing is unmounted before every pod was populated, and the API server
+was asked about the reconstructed volumes.
 """
 
 import asyncio

@@ -135,7 +135,7 @@ class Orphans:
             try:
                 with within_own(place_of(trace.pod_uid)):
                     if not await in_thread(_is_left, self._context.host.layout, trace):
-                        break  # its pod has set it up anew, and had it taken away
+                        break  # its pod has mounted it again, and unmounted it
                     await self._take(trace)
                 self._context.metrics.force_cleaned(ok=True)
                 break
@@ -156,7 +156,7 @@ class Orphans:
             await self._see_off(trace.pod_uid)
 
     async def _take(self, trace: Trace) -> None:
-        """Have it taken away, as one that was perhaps set up. Raises: MooringError."""
+        """Tear it down as a volume that may be mounted. Raises: MooringError."""
         if trace.kind is TraceKind.PARTS:
             host = self._context.host
             pod = host.layout.pod(trace.pod_uid)

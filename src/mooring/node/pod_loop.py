@@ -1,7 +1,7 @@
-"""The loop over pods: each is populated, which says which volumes it wants.
+"""The loop over pods: each is populated, which finds the volumes that it wants.
 
-A pod is looked at when it comes or changes, and again once a minute if its volumes follow the API
-or its claims; what could not be found out is tried again sooner.
+A pod is populated when it is added or changes, and again once a minute if its volumes depend on API
+objects or claims; a failed lookup is retried sooner.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
-"""One worker per pod on this node: when the pod gets what, and in which order it all goes again.
+"""One worker per pod on this node: the order of its set-up and of its tear-down.
 
-A pod comes: its directory is made, its volumes are brought, then its containers may start. It ends
-or is deleted: its containers stop, its volumes are taken away, its directory goes, and last of all,
-if it is being deleted, its object. A pod that vanished from the API goes the same way, unannounced.
+A new pod: its directory is made, its volumes are mounted, then its containers may start. A finished
+or deleted pod: its containers are stopped, its volumes unmounted, its directory removed, and last
+of all, if it is being deleted, its object. A pod that vanished from the API is torn down the same
+way.
 """
 
 import asyncio

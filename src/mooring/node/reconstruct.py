@@ -82,8 +82,8 @@ async def reconstruct(context: NodeContext) -> Reconstructed:
 async def confirm(context: NodeContext, reconstructed: Reconstructed) -> None:
     """Ask the node's status which of the volumes are attached, and by which device.
 
-    Returns once the API has answered; nothing may be taken away before.
-    A node that attaches volumes itself finds out by doing it.
+    Returns once the API server has answered; nothing may be unmounted before.
+    A node that attaches volumes itself finds out by attaching.
     """
     if context.attaches_itself or not any(
         here.attachability is Attachability.UNCERTAIN for here in _known(context, reconstructed)
@@ -129,7 +129,7 @@ async def _look(context: NodeContext) -> tuple[_Found | Senseless, ...]:
 
 
 async def _make_sense(context: NodeContext, traces: Sequence[Trace]) -> list[_Found | Senseless]:
-    """All that can be had at once in one thread; what hangs there is looked at one by one."""
+    """Reconstruct all volumes in one thread; if that hangs, each in a thread of its own."""
     try:
         with within_volume(AT_START), taking(LOOK_SECONDS):
             return await in_thread(lambda: [_sense_of(context.registry, one) for one in traces])

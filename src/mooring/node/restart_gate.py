@@ -1,7 +1,7 @@
-"""When volumes may be taken away after a restart: once both pictures of them are whole.
+"""When volumes may be unmounted after a restart: once both pictures of them are complete.
 
-The actual one when the disk has been read back, and the API asked about what was found; the desired
-one when every pod that was here at the start has been populated, or released.
+The actual picture is complete when the disk was reconstructed, and the API server asked about the
+volumes found; the desired one when every pod that was here at the start is populated or released.
 """
 
 import asyncio

@@ -107,7 +107,7 @@ def _add_status(
 
 
 class NodeRole:
-    """`Role`, `Troubled`. Nothing that is mounted is taken away when it stops."""
+    """`Role`, `Troubled`. Volumes stay mounted when it stops."""
 
     name: Final = NAME
 

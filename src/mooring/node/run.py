@@ -1,7 +1,7 @@
-"""The node's volumes: brought when a pod wants them, taken away when none does.
+"""The node's volumes: mounted when a pod wants them, unmounted when none does.
 
-Two loops feed one another: `pod_loop.py` finds out what pods want, `volume_loop.py` sees to it, and
-`restart_gate.py` says from when on anything may be taken away.
+Two loops feed one another: `pod_loop.py` finds the volumes that pods want, `volume_loop.py` mounts
+and unmounts them, and `restart_gate.py` decides from when on anything may be unmounted.
 """
 
 import asyncio
@@ -95,7 +95,7 @@ class NodeVolumes:
         await self._waits.all_unmounted(pod_uids)
 
     async def gone(self, pod_uid: str) -> None:
-        """Returns once nothing of the pod's volumes is left, not even in doubt or on its way."""
+        """Returns once none of the pod's volumes is mounted, uncertain or being mounted."""
         await self._gate.until_synced()  # before, the pods of this node are unknown
         await self._waits.gone(pod_uid)
 
@@ -159,11 +159,11 @@ class NodeVolumes:
         self._gate.reconstructed()
 
     def first_picture(self, pod_uids: Iterable[str]) -> None:
-        """These pods were here at the start: until each is populated, nothing is taken away."""
+        """These pods were here at the start: until each is populated, nothing is unmounted."""
         self._gate.first_picture(pod_uids)
 
     async def complete(self) -> None:
-        """Returns once both pictures are whole: from now on things are taken away."""
+        """Returns once both pictures are complete: from now on volumes are unmounted."""
         await self._gate.until_open()
 
     @property

@@ -29,7 +29,7 @@ _log = log.get("mooring.node")
 
 
 class VolumeLoop:
-    """`run` runs it until cancelled. What it may take away, `gate` says."""
+    """`run` runs it until cancelled. `gate` decides what it may unmount."""
 
     def __init__(self, context: NodeContext, waits: Waits, gate: RestartGate) -> None:
         self.queue: KeyedQueue[str] = KeyedQueue(context.clock)

@@ -26,7 +26,7 @@ class Missing(msgspec.Struct, frozen=True):
     unmounted: frozenset[str]
     unattached: tuple[WantedVolume, ...]
     unattached_names: frozenset[str]
-    unknown: frozenset[str]  # not even found out what they stand for
+    unknown: frozenset[str]  # not resolved to a volume yet
 
     def __str__(self) -> str:
         return (
@@ -127,7 +127,7 @@ class Waits:
             raise StillMounted(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
 
     async def gone(self, pod_uid: str, and_so: Callable[[], bool] = lambda: True) -> None:
-        """Returns once nothing of the pod's volumes is here, not even in doubt or on its way."""
+        """Returns once none of the pod's volumes is mounted, uncertain or being mounted."""
         await self._until(pod_uid, lambda: not self._has_traces(pod_uid) and and_so())
 
     def _has_traces(self, pod_uid: str) -> bool:

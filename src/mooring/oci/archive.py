@@ -43,7 +43,7 @@ class Files(Protocol):
 
 
 class DirectoryFiles:
-    """Files below an open directory; a link is told, and never followed by the kernel."""
+    """Files below an open directory; a link is returned as such, and never followed."""
 
     def __init__(self, root: int) -> None:
         self._root = root

@@ -14,7 +14,7 @@ from mooring.oci import conmon, process
 from mooring.oci.contract import RuntimeRefused, Size
 
 _PACKET = 8192  # bytes that the shim surely takes in one piece; a longer one may be cut
-_STREAMS = {2: 1, 3: 2}  # as the shim counts them -> as everybody does
+_STREAMS = {2: 1, 3: 2}  # the shim's stream number -> the file descriptor
 
 
 class AttachSession:
@@ -73,7 +73,7 @@ class AttachSession:
 
 
 def connect(place: Path, ended: Callable[[], Awaitable[int]]) -> AttachSession:
-    """Raises: RuntimeRefused when nobody listens."""
+    """Raises: RuntimeRefused when the shim does not listen."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         connection.setblocking(False)  # noqa: FBT003  as the standard library has it

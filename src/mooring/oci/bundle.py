@@ -1,6 +1,6 @@
-"""The document that tells an OCI runtime how to run a container: its `config.json`.
+"""The OCI bundle's `config.json` of a container.
 
-Pure: whatever has to be asked of the machine (users, device numbers) comes in `BundleContext`.
+Pure: data of the machine (users, device numbers) comes in `BundleContext`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -117,7 +117,7 @@ def _process(spec: ContainerSpec, around: BundleContext) -> Doc:
 
 
 def _environment(spec: ContainerSpec) -> list[str]:
-    """Ours first, and only what nobody else says; of two with one name the later counts."""
+    """Our defaults first, unless the spec sets them; of two with one name the later counts."""
     usual = [PATH, f"HOSTNAME={spec.hostname}", *([TERMINAL] if spec.has_tty else [])]
     chosen = {entry.partition("=")[0]: entry for entry in (*usual, *spec.environment)}
     return list(chosen.values())

@@ -19,7 +19,7 @@ NAMES = (
     *("WAKE_ALARM", "BLOCK_SUSPEND", "AUDIT_READ", "PERFMON", "BPF", "CHECKPOINT_RESTORE"),
 )
 
-# What containerd and Docker give to everybody.
+# The default capabilities of containerd and Docker.
 USUAL = (
     *("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID"),
     *("SETFCAP", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT", "KILL", "AUDIT_WRITE"),
@@ -42,7 +42,7 @@ def choose(privileges: Privileges, available: Sequence[str]) -> tuple[str, ...]:
 
 
 def available(status: Path = Path("/proc/self/status")) -> tuple[str, ...]:
-    """Those of this process: nobody can give what it does not have. Raises: HostError."""
+    """The capabilities of this process, which bound those of containers. Raises: HostError."""
     with refusals(f"read {status}"):
         found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE)
     bits = int(found[1], 16) if found else 0

@@ -1,4 +1,4 @@
-"""The control groups of containers: where they are, who is in them, and taking them away.
+"""The cgroups of containers: their paths, their processes, and their removal.
 
 The runtime makes them; this looks into them, in version 1 (one tree per controller, with or
 without a version 2 tree beside them) and in version 2 (one tree).
@@ -22,7 +22,7 @@ _SWEEPS = 100  # a fork bomb may be faster than one sweep; each sweep leaves it 
 
 
 def inner_path(pod_uid: str, id: str) -> str:
-    """What the runtime is told: the path below the root of every tree."""
+    """The runtime's `cgroupsPath`: the path below the root of every tree."""
     return f"/{TOP}/pod{pod_uid}/{id}"
 
 
@@ -62,7 +62,7 @@ def kill_all(inner: str, root: Path = ROOT) -> None:
 
 
 def find(id: str, root: Path = ROOT) -> frozenset[str]:
-    """The groups of a container whose pod nobody remembers."""
+    """The cgroups of a container whose pod is unknown."""
     places = (place for tree in _trees(root) for place in (tree / TOP).glob(f"pod*/{id}"))
     return frozenset(f"/{TOP}/{place.parent.name}/{id}" for place in places)
 

@@ -59,7 +59,7 @@ def argv(
 
 
 def exec_argv(program: RuntimeProgram, runc: Runc, id: str, place: Path) -> list[str]:
-    """For another process with a terminal: the shim stays our child, and tells the exit code."""
+    """For an exec with a terminal: the shim stays our child, and reports the exit code."""
     words = _usual(program, runc, id, place)
     words += ["--exec", "--exec-attach", "--exec-process-spec", str(place / PROCESS)]
     words += ["--container-pidfile", str(place / "pid"), "--log-path", "off"]
@@ -149,13 +149,13 @@ async def _read_to_end(fd: int, end: bytes = b"") -> bytes:
 
 
 def resize(place: Path, size: Size) -> None:
-    """Tell the shim the size of the terminal; one that is gone does not mind."""
+    """Send the size of the terminal to the shim; ignored if the shim is gone."""
     with suppress(HostError):
         _control(place, f"{_RESIZE} {size.rows} {size.columns}\n")
 
 
 def reopen_log(place: Path) -> None:
-    """Raises: HostError when there is no shim to be told."""
+    """Raises: HostError when the shim is gone."""
     _control(place, f"{_REOPEN} 0 0\n")
 
 

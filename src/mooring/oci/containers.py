@@ -242,7 +242,7 @@ class OciContainers:
             await self._take_away(id, entry.place, (entry.group,))
         except HostError as error:
             logger.warning("something is left of a container", id=id, error=error)
-            return  # `list` tells it, `remove` tries again
+            return  # `list` still has it, `remove` tries again
         self._drop(entry)
 
     async def _end(self, entry: KnownContainer) -> None:
@@ -267,7 +267,7 @@ class OciContainers:
         self._drop_group(entry.record.owner.pod_uid)
 
     def _drop_group(self, uid: str) -> None:
-        """A pod without containers. On the loop: nobody begins another one of it meanwhile."""
+        """Remove the cgroup of a pod without containers; on the loop, so none starts meanwhile."""
         if not any(other.record.owner.pod_uid == uid for other in self._entries.values()):
             cgroups.remove_pod(uid)
 
@@ -287,7 +287,7 @@ class OciContainers:
     # Noticing.
 
     def _watch(self, entry: KnownContainer, pid: int) -> None:
-        """Have the end of the shim `pid` reported; one that is gone already is told at once."""
+        """Watch for the end of the shim `pid`; if it has ended already, it is reported at once."""
         id = entry.record.id
         entry.shim = pid
         try:
@@ -311,7 +311,7 @@ class OciContainers:
             entry.pidfd = -1
 
     async def _settle(self, id: str) -> None:
-        """A shim has ended: find out how its container did, and tell."""
+        """A shim has ended: find the exit status of its container, and report it."""
         entry = self._entries.get(id)
         if entry is None or entry.ended.is_set():
             return
@@ -355,7 +355,7 @@ class OciContainers:
             return await self._runc.list()
         except HostError as error:
             logger.warning("the runtime does not tell what it runs", error=error)
-            return {}  # the records and the shims tell most of it
+            return {}  # most of it is known from records and shims
 
     async def _resume(self, entry: KnownContainer) -> None:
         record = entry.record
@@ -370,7 +370,7 @@ class OciContainers:
         entry.ended.set()
 
     async def _purge(self, id: str, place: ContainerDirectory) -> None:
-        """Nobody was ever told of it, or nobody remembers: there is nothing to be asked."""
+        """Remove a container that was never reported, or has no readable record."""
         logger.warning("taking away what is left of a container", id=id)
         try:
             await in_thread(leftovers.kill_about, id)

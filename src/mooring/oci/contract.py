@@ -61,7 +61,7 @@ class Images(Protocol):
 
 
 class UserWish(msgspec.Struct, frozen=True):
-    """As whom a container runs; names are looked up in its own /etc/passwd and /etc/group."""
+    """The user of a container; names are looked up in its own /etc/passwd and /etc/group."""
 
     image_user: str = ""  # what the image says; the numbers below win over it
     uid: int | None = None
@@ -187,7 +187,7 @@ class Found(msgspec.Struct, frozen=True):
     finished_at: datetime | None = None
     exit_code: int = 0  # 128 + n for signal n
     is_oom_killed: bool = False
-    is_lost: bool = False  # nobody saw it end: its shim was killed, or the machine restarted
+    is_lost: bool = False  # its end was not seen: the shim was killed, or the machine restarted
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -198,7 +198,7 @@ class Size(msgspec.Struct, frozen=True):
 
 
 class Session(Protocol):
-    """A process in a container, or a container itself, that somebody talks to."""
+    """A connection to a process in a container, or to the container itself."""
 
     def output(self) -> AsyncIterator[tuple[int, bytes]]:
         """What comes out, until the end: (1, bytes) is stdout, (2, bytes) stderr."""
@@ -236,10 +236,10 @@ class Containers(Protocol):
     async def create(self, spec: ContainerSpec) -> None:
         """Make a container that does not run yet.
 
-        After: it is there, recorded on disk, and `find` tells it; its output will go to `log_path`
-        in the format of the CRI.
+        After: it exists, is recorded on disk, and `find` returns it; its output will go to
+        `log_path` in the CRI's log format.
         Raises: RuntimeRefused when nothing is left of it (a missing program, a bad user name).
-        Cancelled: `list` may tell it; `remove` it.
+        Cancelled: `list` may return it; `remove` it.
         """
         ...
 

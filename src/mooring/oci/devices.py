@@ -40,7 +40,7 @@ def look_up(device: Device) -> DeviceNode:
 
 
 def of_host(dev: Path = DEV) -> tuple[DeviceNode, ...]:
-    """Every device of this machine, for those who may use all of them."""
+    """Every device of this machine, for privileged containers."""
     return tuple(sorted(_walk(dev, "/dev"), key=lambda node: node.path))
 
 

@@ -1,4 +1,4 @@
-"""A directory of this machine as the entries of a layer: somebody's root file system."""
+"""A directory of this machine as the entries of a layer: a root file system to import."""
 
 import errno
 import hashlib
@@ -144,7 +144,7 @@ def _pieces(file: int, size: int) -> Body:
         while offset < hole:
             piece = os.pread(file, min(PIECE, hole - offset), offset)
             if not piece:
-                return  # cut short by somebody just now
+                return  # truncated meanwhile
             yield offset, piece
             offset += len(piece)
 

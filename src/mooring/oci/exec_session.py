@@ -1,6 +1,6 @@
 """A further process in a container: `runc exec` as a child, with pipes between.
 
-Output is read when somebody asks for it, and no sooner: a slow reader slows the process down.
+Output is read only when the client reads: a slow client slows the process down.
 """
 
 import os

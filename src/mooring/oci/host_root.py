@@ -6,9 +6,9 @@
                         links into it, each an overlay that shows what everybody may read
 
 Containers lay their own layers over both. Nothing of the host is beneath that is not offered: there
-is no cover to be taken away. A view is mounted by a thread that owns no file, and the kernel asks
-of it for every file whether its mounter may read it: so what is not for everybody is for no
-container either, be its user root, and also if it came or changed after the view was made.
+is no cover to be removed. A view is mounted by a thread that owns no file, and the kernel checks
+for every file whether the mounter may read it: so a file that is not world-readable is not readable
+in a container either, even as root, and even if it came or changed after the view was made.
 """
 
 import os
@@ -71,13 +71,13 @@ class HostRoot:
     def __init__(
         self, mounts: MountOps, directory: Path, own_paths: Sequence[Path], host: Path = HOST
     ) -> None:
-        """`own_paths` are never shown, even if anybody may read them."""
+        """`own_paths` are never shown, even if they are world-readable."""
         self._mounts = mounts
         self._directory = directory
         self._own_paths = tuple(Path(os.path.realpath(path)) for path in own_paths)
         self._host = host
         self._turn = threading.Condition()
-        self._users = 0  # who are just mounting it, and must not lose it before they have
+        self._users = 0  # containers that are being mounted on it: it must stay meanwhile
         self._made: dict[tuple[int, ...], Shown] = {}  # the one that is there, if there is one
 
     def prepare(self) -> None:
@@ -87,7 +87,7 @@ class HostRoot:
 
     @contextmanager
     def shown(self) -> Iterator[Shown]:
-        """It stays while the context is entered; who has mounted it by then keeps it.
+        """It stays while the context is entered; containers mounted by then keep it.
 
         Raises: HostError.
         """
@@ -131,14 +131,14 @@ class HostRoot:
             raise
 
     def _view(self, name: str) -> ProgramDirectory:
-        """Mount what everybody may read of one directory."""
+        """Mount the world-readable part of one directory."""
         masks, views = self._directory / "masks" / name, self._directory / "view"
         with refusals(f"write below {self._directory}"):
             masks.mkdir(0o755, parents=True)
             (views / name).mkdir(0o755, parents=True)
             self._mask(masks, self._host / name)
         with ExitStack() as stack:
-            # By descriptors: as nobody, the way there is closed.
+            # By descriptors: the nobody user cannot traverse the path.
             lower = ":".join(
                 opened(path, stack) for path in (masks, Path(os.path.realpath(self._host / name)))
             )
@@ -174,7 +174,7 @@ def put_away(mounts: MountOps, directory: Path) -> None:
 
 
 def opened(path: Path, stack: ExitStack) -> str:
-    """A name for `path` that is short, without commas and colons, and the same for everybody."""
+    """A short name for `path`, without commas and colons, valid for every user."""
     with refusals(f"open {path}"):
         descriptor = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     stack.callback(os.close, descriptor)

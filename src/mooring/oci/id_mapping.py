@@ -1,16 +1,16 @@
-"""What a container with users of its own is shown of the host's files, while it is being made.
+"""Id-mapped binds of layers and volumes, for a container with a user namespace, during creation.
 
-Files keep the ids that they have on the disk: what belongs to 0 there belongs to the container's
-root, though that is nobody on the host. So layers and volumes are bound once more with their ids
-mapped, and the container is made on these binds. Afterwards it has its own, and ours are taken away
-at once: they would keep a volume's device busy.
+Files keep their ids on the disk: files of 0 there belong to the container's root, which is an
+unused id on the host. So layers and volumes are bound once more with their ids mapped, and the
+container is created on these binds. Afterwards it has its own, and ours are unmounted at once: they
+would keep a volume's device busy.
 
     <open>                bound onto itself, and unbindable: a volume that shows a directory above
                           it, be it `/`, does not show the binds of other containers
-    <open>/<id>           the container's root's on the host, and closed to everybody else
+    <open>/<id>           owned by the container's root on the host, and closed to other users
     <open>/<id>/mapped/n  layers, and volumes
-    <open>/<id>/rootfs    the container's root, for the runtime's first process: that is nobody on
-                          the host, and may not pass through the containers' own directories
+    <open>/<id>/rootfs    the container's root, for the runtime's first process: its id on the host
+                          may not pass through the containers' own directories
 """
 
 import os

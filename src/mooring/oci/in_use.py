@@ -16,7 +16,7 @@ def images_in_use(
     """The ids of those of `images` whose layers must stay.
 
     `containers` is where containers keep their records. An image that is a volume has no record,
-    but the kernel tells the directories of its layers, which are called by their digests.
+    but the mount table has the directories of its layers, which are named by their digests.
     """
     ids = frozenset(_recorded(containers)) if containers else frozenset()
     mounts = b"\n".join(_mount_tables(proc))

@@ -27,7 +27,7 @@ class BlobLayer(msgspec.Struct, frozen=True):
     """A layer of an image."""
 
     blob: Blob
-    blob_digest: str  # as it is stored; empty: not told
+    blob_digest: str  # as it is stored; empty: unknown
     digest: str  # decompressed
 
 

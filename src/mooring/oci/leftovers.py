@@ -26,7 +26,7 @@ def kill_about(id: str, processes: Path = PROCESSES) -> None:
 
 
 def end_sessions(state: Path, processes: Path = PROCESSES) -> None:
-    """End what was started by `exec` for somebody who is gone, and remove its files.
+    """End the exec processes of an earlier node process, and remove their files.
 
     Raises: HostError.
     """

@@ -1,8 +1,8 @@
 """Which OCI runtime works on this machine: tried, not guessed.
 
 A runtime may be installed and yet not work: crun refuses some mixtures of cgroup versions, and
-inside another container the one or the other system call may not be permitted. So each is told to
-make a container, with limits and all, which is never started.
+inside another container some system calls may not be permitted. So each creates a test container,
+with limits, which is never started.
 """
 
 import re
@@ -33,7 +33,7 @@ CONMON_ELSEWHERE = (
     "/usr/libexec/crio/conmon",
 )
 _FILTERS = re.compile(rb"^libseccomp:|\+SECCOMP", re.MULTILINE)
-TRIAL = "trial"  # an executable file; nobody runs it
+TRIAL = "trial"  # an executable file that is never run
 
 
 class NoRuntime(msgspec.Struct, frozen=True):
@@ -157,7 +157,7 @@ def _find_conmon() -> Path | None:
 
 
 async def _check_age(conmon: Path) -> None:
-    """Raises: HostError for one that does not know what it will be told."""
+    """Raises: HostError for a conmon that is too old for our options."""
     printed = (await process.check([str(conmon), "--version"])).decode(errors="replace")
     found = re.search(r"version (\d+)\.(\d+)", printed)
     if found and (int(found[1]), int(found[2])) < OLDEST_CONMON:

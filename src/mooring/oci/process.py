@@ -21,7 +21,7 @@ from mooring.host.refusal import refusals
 SIGNAL_BASE = 128  # what shells add to the number of the signal that ended a program
 _CHUNK = 65536
 _MOMENT = 100  # milliseconds
-_SWEEPS = 20  # who starts others while it is being killed is met again
+_SWEEPS = 20  # processes started by those being killed are killed in the next sweep
 
 R = TypeVar("R")
 
@@ -84,8 +84,8 @@ def start(
 ) -> Child:
     """Start a program in a session of its own. `kept` descriptors keep their numbers in it.
 
-    On the loop's thread: a spawn holds the interpreter's lock anyway, and so nobody can be
-    cancelled between a program's start and the news of it.
+    On the loop's thread: a spawn holds the interpreter lock anyway, and so no caller can be
+    cancelled between the program's start and the return of its process.
     Raises: HostError.
     """
     with refusals(f"run {argv[0]}"):
@@ -181,16 +181,16 @@ class Readiness:
         return await self._await(_Wait(readers=fds))
 
     async def writable(self, fd: int) -> None:
-        """Until something can be written, nobody reads any more, or `wake` was called."""
+        """Wait until `fd` is writable, its reader has closed it, or `wake` was called."""
         await self._await(_Wait(writers=(fd,)))
 
     def wake(self) -> None:
-        """Let those who wait look again at what they wait for."""
+        """Wake the waiting tasks, which check their condition again."""
         for wait in self._waits:
             wait.wake()
 
     def stop(self) -> None:
-        """Nothing is waited for any more; who waits is woken."""
+        """Stop waiting; the waiting tasks are woken."""
         self._is_stopped = True
         for wait in self._waits:
             wait.leave()
@@ -243,14 +243,14 @@ class _Wait:
 
 
 async def finished(work: Coroutine[None, None, R]) -> R:
-    """What `work` returns or raises; who is cancelled meanwhile is so only after its end."""
+    """What `work` returns or raises; a cancelled caller is cancelled only after its end."""
     running = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         await asyncio.wait([running])
         if not running.cancelled():
-            running.exception()  # seen: the one who cancelled has no use for it
+            running.exception()  # retrieved: a cancelled caller does not need it
         raise
 
 

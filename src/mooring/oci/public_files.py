@@ -1,4 +1,4 @@
-"""What of the host's /etc is for every program, and holds no secret: read as nobody reads it."""
+"""The public, world-readable files of the host's /etc, read as the nobody user."""
 
 import os
 import stat
@@ -30,7 +30,7 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """One file, directory or link; exactly one of the last three is told, a directory has none."""
+    """One file, directory or link; exactly one of the last three is set, none for a directory."""
 
     path: str  # below /etc
     content: bytes | None = None
@@ -76,7 +76,7 @@ def _walk(kept: tuple[str, ...], etc: Path) -> Iterator[Piece]:
 def _matching(etc: Path, pattern: str) -> list[Path]:
     try:
         return sorted(etc.glob(pattern))
-    except OSError:  # on this machine it is not for everybody
+    except OSError:  # not world-readable on this machine
         return []
 
 
@@ -92,7 +92,7 @@ def _pieces(name: str, path: Path, kept: tuple[str, ...], etc: Path, depth: int)
         else:
             yield from _file(name, path)
     except OSError:
-        return  # it is not for everybody, or has just gone
+        return  # not world-readable, or just removed
 
 
 def _stays(link: Path, kept: tuple[str, ...], etc: Path) -> bool:

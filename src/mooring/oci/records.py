@@ -1,14 +1,13 @@
-"""What is kept on disk of a container, so that it is found again after a restart.
+"""The files of a container on disk, by which it is found again after a restart.
 
-    <containers>/<id>/record.json   who it belongs to, and how it ended
+    <containers>/<id>/record.json   its pod, and how it ended
                       config.json   the bundle's document, for the runtime
                       rootfs        where its root file system is mounted
                       upper, work   what it wrote there
                       exit          its exit code, written by the shim
                       conmon.pid, pid, attach, ctl, winsz   the shim's
 
-A record is replaced in one step, and not flushed: after a power cut there are no containers that
-it could tell of.
+A record is replaced atomically, and not flushed: after a power cut there are no containers to find.
 """
 
 import os
@@ -114,7 +113,7 @@ def new_record(spec: ContainerSpec, created_at: datetime) -> Record:
 
 
 def found(record: Record) -> Found:
-    """What others are told of it."""
+    """The container as the runtime's callers see it."""
     state = State.RUNNING if record.started_at else State.CREATED
     ended = record.ended
     return Found(

@@ -49,7 +49,7 @@ def mount(
 def mount_host(
     mounts: MountOps, place: ContainerDirectory, host: HostRoot, mapping: IdMapping | None = None
 ) -> tuple[str, ...]:
-    """The same, of what the host offers; its parts that are mounts of their own are told.
+    """The same for a root of the host's programs; returns its parts that are separate mounts.
 
     Raises: HostError; what is mounted by then is left.
     """
@@ -59,7 +59,7 @@ def mount_host(
         for part in shown.parts:
             if mapping is None:
                 _lay_part(mounts, place, part)
-            else:  # an overlay cannot be mapped: programs are everybody's to read, and nobody's
+            else:  # an overlay cannot be id-mapped: its programs are world-readable anyway
                 _show_part(mounts, place, part)
         return tuple(f"/{part.name}" for part in shown.parts)
 
@@ -80,7 +80,7 @@ def _lay_part(mounts: MountOps, place: ContainerDirectory, part: ProgramDirector
 def _show_part(mounts: MountOps, place: ContainerDirectory, part: ProgramDirectory) -> None:
     upper = _upper(place, part)
     with refusals(f"mkdir {upper}"):
-        upper.mkdir(exist_ok=True)  # it tells that something is mounted
+        upper.mkdir(exist_ok=True)  # marks that something is mounted
     mounts.bind(part.layer, place.rootfs / part.name, ("ro",))
 
 

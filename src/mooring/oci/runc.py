@@ -99,7 +99,7 @@ class Runc:
 
 
 def refusal(complaint: str) -> RuntimeRefused:
-    """What the runtime complained of, in as few words as tell it."""
+    """The runtime's error, shortened to its message."""
     text = explain(complaint)
     return RuntimeRefused(text, exit_code=exit_code_for(text))
 

@@ -30,7 +30,7 @@ from mooring.oci.refused import ImageRefused, shown
 from mooring.oci.stream import compression
 
 _MOST_NESTED = 4  # indexes in indexes
-_MAGIC = 8  # bytes that tell how a file is compressed
+_MAGIC = 8  # bytes that identify the compression of a file
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class Wish(msgspec.Struct, frozen=True):
     name: Reference
     architecture: str  # of this machine, in the words of images
     scratch: Path  # an empty directory, for what has to be unpacked to be looked at
-    wrote: Callable[[int], None]  # told how many bytes were just unpacked
+    wrote: Callable[[int], None]  # called with the number of unpacked bytes
 
 
 class ImportSource(msgspec.Struct, frozen=True):

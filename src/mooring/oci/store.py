@@ -5,8 +5,8 @@
     tmp/               what is being made
     lock               held while any of it is changed
 
-An image is there from the moment that `images.json` names it, and all of it is on disk before. Who
-is killed before that leaves rubbish in `tmp` and `layers`, which the next change sweeps away.
+An image exists from the moment that `images.json` names it, and all of it is on disk before. An
+import that is killed before that leaves files in `tmp` and `layers`, which the next change removes.
 An image that containers still use loses its names, but stays until they use it no more.
 """
 
@@ -135,7 +135,7 @@ class ImageStore:
 
     @contextmanager
     def _changing(self, say: Say, failing: str) -> Iterator[None]:
-        """Standalone with the store. What goes wrong is told after `failing`."""
+        """Hold the store's lock. Errors are raised with the prefix `failing`."""
         try:
             for directory in (*reversed(self._root.parents), self._root, self._layers, self._tmp):
                 directory.mkdir(_PRIVATE, exist_ok=True)  # keys may come to lie beside it
@@ -207,7 +207,7 @@ class ImageStore:
         return directory
 
     def _replace(self, index: Index) -> Index:
-        """Write the index, without what nobody needs; as it is then."""
+        """Write the index, without unneeded images, and return it."""
         kept = index.without_rubbish(images_in_use(index.images, self._containers))
         index_file.write(self._index, kept, self._tmp / _DRAFT)
         return kept
@@ -216,11 +216,11 @@ class ImageStore:
         """Remove what the index does not name."""
         for found in self._layers.iterdir():
             if found.name not in index.layers:
-                found.rename(self._tmp / found.name)  # at once: nobody finds half of it
+                found.rename(self._tmp / found.name)  # atomically: never half of it
         for found in self._tmp.iterdir():
             try:
                 tree.remove_path(found)
-            except HostError as error:  # it is nobody's any more: the next sweep tries again
+            except HostError as error:  # unused by now: the next sweep tries again
                 _log.warning("rubbish among the images stays", path=found, because=error)
 
     def _sync(self) -> None:

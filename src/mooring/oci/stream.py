@@ -271,7 +271,7 @@ def ahead(chunks: Iterable[bytes]) -> Iterator[Iterator[bytes]]:
                 made.put(chunk)
                 if enough.is_set():
                     break
-        except BaseException as error:  # noqa: BLE001  told to the one who reads
+        except BaseException as error:  # noqa: BLE001  raised in the reader
             end = _End(error)
         made.put(end)
 

@@ -29,7 +29,7 @@ _EMPTY = bytes(BLOCK)
 _KINDS = {
     b"0": EntryType.FILE,
     b"\0": EntryType.FILE,
-    b"7": EntryType.FILE,  # contiguous: a wish that nobody grants
+    b"7": EntryType.FILE,  # contiguous files are treated as plain ones
     b"S": EntryType.FILE,  # sparse, as old GNU tar has it
     b"1": EntryType.HARDLINK,
     b"2": EntryType.SYMLINK,
@@ -67,7 +67,7 @@ class _Special(msgspec.Struct):
 
 
 class _Data:
-    """The bytes of an entry, and how many of them nobody has read yet."""
+    """The bytes of an entry, and the number of unread ones."""
 
     def __init__(self, reader: Reader, size: int) -> None:
         self._reader = reader

@@ -49,10 +49,10 @@ class Unpacked(msgspec.Struct, frozen=True):
 def unpack(
     entries: Iterable[LayerEntry], directory: Path, wrote: Callable[[int], None]
 ) -> Unpacked:
-    """Make what `entries` say in `directory`, in their order; `wrote` is told every few bytes.
+    """Unpack `entries` in `directory`, in their order; `wrote` is called every few bytes.
 
-    Before: `directory` is empty, and nobody else's.
-    Raises: ImageRefused; what is there then is good for nothing.
+    Before: `directory` is empty, and not used by others.
+    Raises: ImageRefused; the directory's content is then unusable.
     """
     root = os.open(directory, no_follow.DIRECTORY)
     making = _Making(root, wrote)

@@ -1,4 +1,4 @@
-"""As whom a container runs: numbers, and names of its own /etc/passwd and /etc/group."""
+"""The user and groups of a container: numbers, or names in its own /etc/passwd and /etc/group."""
 
 import os
 import stat
@@ -40,9 +40,9 @@ class _Group(msgspec.Struct, frozen=True):
 
 
 def refuse_root(wish: UserWish, owner: Owner) -> None:
-    """Hold a container to `runAsNonRoot`, in the words of the kubelet.
+    """Enforce `runAsNonRoot`, with the kubelet's text.
 
-    Raises: RuntimeRefused for root, and for a name, of which nobody knows whom it stands for.
+    Raises: RuntimeRefused for root, and for a user name, which may stand for root.
     """
     if not wish.must_not_be_root:
         return

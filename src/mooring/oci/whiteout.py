@@ -1,4 +1,4 @@
-"""What an image layer says of the layers below it, told by odd names in its archive.
+"""Whiteouts: how an image layer hides files of the layers below it, by special names.
 
 `.wh.x` hides `x`, and `.wh..wh..opq` hides all that is in its directory. Only layers have these: in
 a plain root file system such a name is a file like any other.

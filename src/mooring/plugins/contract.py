@@ -349,7 +349,7 @@ class Provisioner(Protocol):
         ...
 
     async def provision(self, order: Order) -> Doc:
-        """Make what the volume stands for; returns the volume, without claim, class and marks.
+        """Make the storage; returns its PersistentVolume, without claim, class and annotations.
 
         Repeated: the same order again gives the same volume. Raises: PluginError.
         """
@@ -358,7 +358,7 @@ class Provisioner(Protocol):
 
 class Deleter(Protocol):
     async def delete(self, volume: Volume) -> None:
-        """Delete what the volume stands for; what is gone already is no mistake.
+        """Delete the volume's storage. Repeated: success.
 
         Raises: VolumeInUse, PluginError.
         """

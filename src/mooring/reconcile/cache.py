@@ -24,7 +24,7 @@ from mooring.reconcile.poison import shielded
 _log = log.get("mooring.cache")
 
 Handler = Callable[[T | None, T | None], None]
-"""Told (before, after): None before for a new object, None after for a deleted one."""
+"""Called with (before, after): None before for a new object, None after for a deleted one."""
 
 
 class Cache(Generic[T]):
@@ -73,7 +73,7 @@ class Cache(Generic[T]):
         del self._indexes[name]
 
     def on_change(self, handler: Handler[T]) -> None:
-        """Tell `handler` of every change, in order, beginning with all that is here already.
+        """Call `handler` for every change, in order, beginning with all objects in the cache.
 
         It is called when cache and indexes show the change, must be quick, must not raise, and
         must not call `fold`. If it does raise, it misses that change.

@@ -1,8 +1,8 @@
 """A role in the process of the API server that runs while this process has the role's lease.
 
-So a role that somebody runs in a process of its own is not run twice. The holder of the lease
-is named after the data directory, which one process has at a time: what an earlier process of it
-held is ours.
+So a role that also runs in a process of its own is active only once. The holder of the lease is
+named after the data directory, which one process has at a time: a lease of an earlier process with
+the same data directory is ours.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ def tell_of_leader(role: str, lease: Key, holder: str) -> None:
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """Who stands for election, how it writes, and what it looks at when it leads."""
+    """A candidate's identity and client, and its informers when it leads."""
 
     client: Client
     clock: Clock

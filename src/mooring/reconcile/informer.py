@@ -1,7 +1,7 @@
-"""What a loop sees of one kind: its objects, indexes over them, and every change of them.
+"""The informer protocol: the objects of one kind, indexes over them, and every change of them.
 
-`Reflector` is an informer of one role's own, which somebody has to run; `SharedInformer` is one
-role's share of a reflector that several roles of a process look at.
+`Reflector` is an informer of a single role, which must be run; `SharedInformer` is one role's view
+of a reflector that several roles of a process share.
 """
 
 import asyncio

@@ -22,7 +22,7 @@ class NotLeading(MooringError):
 
 
 class Leadership:
-    """Whether nobody else can lead yet; by this process's own clock."""
+    """Whether no other candidate can lead yet, by this process's own clock."""
 
     def __init__(self, clock: Clock, lease: Key) -> None:
         self._clock = clock

@@ -1,6 +1,6 @@
 """Leader election on a Lease: of several candidates at most one leads, at any time.
 
-How this stays true although nobody's clock can be trusted, and although answers get lost:
+How this stays true although no clock can be trusted, and although responses get lost:
 
 - Every write is conditional on the version last seen; of two candidates, one is too late.
 - Others wait a whole lease, by their own clocks, from the moment they last *saw* the record
@@ -11,7 +11,7 @@ How this stays true although nobody's clock can be trusted, and although answers
   rates that differ by less than the two periods do.
 - A write whose answer was lost counts as failed for leading. If it did happen, others wait longer.
 
-Deleting the Lease by hand frees it at once, even if somebody still leads.
+Deleting the Lease by hand frees it at once, even if its holder still leads.
 """
 
 import asyncio
@@ -60,14 +60,14 @@ class Terms(msgspec.Struct, frozen=True):
 TERMS = Terms()
 
 BESIDE_THE_SERVER = Terms(lease=60, renew_deadline=40.0, retry=2.0, renew=15.0)
-"""Of leaders in the process of the API server: when that dies there is nothing to take over, so
-nobody is in a hurry, and each renewal is a write to its disk."""
+"""For leaders in the process of the API server: when that dies there is nothing to take over, so a
+long lease does no harm, and each renewal is a write to its disk."""
 
 
 class LeaderCallbacks(msgspec.Struct, frozen=True):
     """Called in the course of an election."""
 
-    waiting: Callable[[str], None] = lambda _: None  # who leads instead of us, each holder once
+    waiting: Callable[[str], None] = lambda _: None  # called once with each other holder
     overdue: Callable[[], None] = lambda: None  # `lead` is not at rest in the time that it has
 
 
@@ -141,7 +141,7 @@ class LeaderElection:
         return not keeping.cancelled()
 
     async def _watch_rest(self, leading: asyncio.Task[None], keeping: asyncio.Task[None]) -> None:
-        """Tell of a leader that is none any more and acts on."""
+        """Log when the work goes on after the leadership has ended."""
         await asyncio.wait({keeping})
         left = max(0.0, self.leadership.left)
         await self._clock.sleep(left)

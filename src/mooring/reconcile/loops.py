@@ -91,7 +91,7 @@ class Loops:
         return made
 
     def part(self, client: Client) -> "Loops":
-        """Loops that come and go while the role runs, on its informers; who asks runs them."""
+        """Loops that start and stop while the role runs, on its informers; the caller runs them."""
         part = Loops(self.name, client, self.clock, self.rng, self._informers)
         part._whole = self
         return part

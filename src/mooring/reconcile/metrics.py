@@ -1,8 +1,8 @@
 """What loops count, and the Prometheus families that show it.
 
-Counting is plain arithmetic beside the work; families come into being only when somebody reads
-them. Queues go by the `workqueue_*` names that dashboards for Kubernetes know. Register one
-`LoopMetrics` with a `CollectorRegistry`.
+Counting is plain arithmetic; families are built only when the metrics are read. Queues have the
+`workqueue_*` names that dashboards for Kubernetes use. Register one `LoopMetrics` with a
+`CollectorRegistry`.
 """
 
 from bisect import bisect_left

@@ -1,9 +1,9 @@
 """Slow operations, each under a key: one at a time per key, any number of keys at once.
 
-What fails is kept from starting again for half a second, then for twice as long each time, up to
-two minutes. A bug met by one operation counts as a failure of that one, and ends nothing else.
+A failed operation may not start again for half a second, then for twice as long each time, up to
+two minutes. A bug in one operation counts as its failure, and ends nothing else.
 
-`PendingOperations` knows which operations run and which must wait; who uses it owns the tasks.
+`PendingOperations` knows which operations run and which must wait; its user owns the tasks.
 `Operations` owns its tasks too, and says when an operation may be asked for again.
 """
 
@@ -55,7 +55,7 @@ class PendingOperations(Generic[K]):
     def __init__(self, loop: str, clock: Clock, keep_seconds: float = inf) -> None:
         """`loop`: what poisoned operations are counted under.
 
-        `keep_seconds`: what nobody has asked for again for so long after it was due begins anew.
+        `keep_seconds`: a back-off that was not used for so long after it was due is forgotten.
         """
         self._loop = loop
         self._clock = clock
@@ -64,7 +64,7 @@ class PendingOperations(Generic[K]):
         self._failures: dict[K, Failures] = {}
 
     def begin(self, key: K, label: str = "") -> Started | Busy | PutOff:
-        """Started: `carry_out` must follow. `label` tells apart what is done under one key."""
+        """Started: `carry_out` must follow. `label` names the operation under this key."""
         if key in self._running:
             return Busy()
         failed = self._failures.get(key)

@@ -1,11 +1,11 @@
-"""What nobody foresaw, set aside: logged with its key, counted by loop, not the end of the process.
+"""Unforeseen exceptions: logged with their key, counted by loop; they do not end the process.
 
-Everything that Mooring raises on purpose is a `MooringError`, caught where there is a remedy.
-Any other exception is a bug, met with one key: an object with a value that nobody thought of, say.
-It is logged here, the key is tried again later, and all other keys are served meanwhile.
+Everything that Mooring raises on purpose is a `MooringError`, caught where there is a remedy. Any
+other exception is a bug that one key has met, such as an object with an unexpected value. It is
+logged here, the key is tried again later, and all other keys are served meanwhile.
 
-The counts are those of the process, like its memory and its open files, so that what is met deep
-below a role needs no way up to it. Needs nothing of a client: the API server sets aside here too.
+The counts are those of the process, like its memory and its open files, so that code deep below a
+role needs no reference to it. Needs no client: the API server uses it too.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ POISONED = Poisoned()
 
 
 def set_aside(loop: str, key: object) -> None:
-    """Tell of the exception that is being handled, which is a bug met with `key`."""
+    """Log and count the exception that is being handled, a bug met with `key`."""
     POISONED.add(loop)
     _log.exception("set aside", loop=loop, key=str(key)[:LONGEST_KEY])
 

@@ -1,4 +1,4 @@
-"""A queue of keys for workers: each key has one worker at a time, and no wish is lost.
+"""A queue of keys for workers: each key has one worker at a time, and no `add` is lost.
 
 Keys say that something may have changed, not what; so a key that is added twice before a worker
 takes it is served once, and a key that is added while a worker has it returns afterwards. Nothing
@@ -25,7 +25,7 @@ K = TypeVar("K", bound=Hashable)
 RETRY = Backoff(first=0.005, cap=1000.0)
 """The pauses of a key that keeps failing."""
 
-PATIENCE = 6  # failures in a row after which nobody's wish cuts a pause short at once,
+PATIENCE = 6  # failures in a row after which an `add` does not cut a pause short at once,
 RESPITE_SECONDS = 1.0  # but only to this
 
 

@@ -67,7 +67,7 @@ class Recorder:
         self._last_stamp = 0
 
     def record(self, reference: ObjectReference, type: str, reason: str, message: str) -> None:
-        """Tell that something happened just now; `type` is Normal or Warning."""
+        """Record an event, with the present time; `type` is Normal or Warning."""
         try:
             self._waiting.put_nowait(
                 Occurrence(reference, type, reason, message, self._clock.now())

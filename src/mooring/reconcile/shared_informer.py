@@ -151,10 +151,10 @@ class SelectedInformer(Generic[T]):
 
 
 class SharedInformers:
-    """`Role`: the informers of a process, or of one role that shares them with nobody.
+    """`Role`: the informers of a process, or of a single role.
 
-    `whole_kinds`: several roles look at a kind, so all of it is watched once, and what a role
-    selects is selected here; else the server does, and less is sent.
+    `whole_kinds`: several roles use a kind, so all of it is watched once, and each role's selector
+    is applied here; else the server applies it, and sends less.
     """
 
     name: Final = "informers"

@@ -59,7 +59,7 @@ class Synced(Protocol):
 async def work(
     informers: Sequence[Synced], queue: KeyedQueue[K], reconcile: Reconcile[K], workers: int
 ) -> None:
-    """Serve the queue with so many workers; somebody else runs the informers."""
+    """Serve the queue with so many workers; the role runs the informers."""
     for informer in informers:
         await informer.synced.wait()  # no decision on half a picture
     async with asyncio.TaskGroup() as tasks:
@@ -100,8 +100,8 @@ async def lasting(
 ) -> None:
     """`run`, a loop without a queue, until it returns or this is cancelled.
 
-    What it raises is logged, and it is run anew after a pause: so it keeps what it must not forget
-    outside of `run`. A UsageError is passed on: only who started the process knows a remedy.
+    What it raises is logged, and it is run again after a pause: so its state must be kept outside
+    of `run`. A UsageError is passed on: only the user who started the process can fix it.
     """
     failures = 0
     while True:

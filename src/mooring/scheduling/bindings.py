@@ -38,7 +38,7 @@ PATIENCE_SECONDS = 600.0  # for claims to be bound
 RETRIES = Backoff(first=0.1, cap=10.0)
 
 _UNCERTAIN = (ConnectionLost, ServerError, ServerTimeout, TooManyRequests)
-"""Nobody knows whether it was done: ask again, change nothing."""
+"""It is unknown whether it was done: ask again, change nothing."""
 
 
 class Outcome(Protocol):
@@ -53,7 +53,7 @@ class Outcome(Protocol):
         ...
 
     def left(self, pod: Pod) -> None:
-        """It is gone, or somebody else has put it somewhere."""
+        """The pod is gone, or another scheduler has placed it."""
         ...
 
 
@@ -89,7 +89,7 @@ class Bindings:
         self._by_claim: defaultdict[Key, set[Key]] = defaultdict(set)
 
     def start(self, pod: Pod, assignment: Assignment) -> None:
-        """Take it on; from now on nobody else gets its volumes."""
+        """Start the binding; from now on no other pod gets its volumes."""
         placement = self._placements[pod.key] = _Placement(pod, assignment)
         for each in assignment.volumes.reservations:
             self._caches.assume_volume(pointed_at(each.volume, each.claim))

@@ -1,4 +1,4 @@
-"""What the scheduler knows of the cluster, with all that it has decided and nobody wrote yet."""
+"""The scheduler's view of the cluster, including its own decisions that are not written yet."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -49,7 +49,7 @@ CLASS = "class"  # storage capacities, by class
 
 
 class Informers(msgspec.Struct, frozen=True):
-    """Somebody else runs them; that of pods follows `ALIVE` ones."""
+    """The role runs them; the pod informer selects `ALIVE` ones."""
 
     pods: Informer[Pod]
     nodes: Informer[Node]
@@ -86,7 +86,7 @@ class Caches:
         return Picture(pod, self.ledger.nodes(), self)
 
     def seen(self, node: str) -> Seen:
-        """The API as it is, for those who wait for others to act."""
+        """The stored objects, without own decisions, to wait for other controllers."""
         return Seen(
             self._informers.nodes.get(Key("", node)),
             self._informers.csi_nodes.get(Key("", node)),

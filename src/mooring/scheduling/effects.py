@@ -19,7 +19,7 @@ class Assigned(Enum):
     """What became of a pod that was to be put on a node."""
 
     HERE = "here"
-    NOT_OURS = "not ours"  # it is gone, or somebody else put it elsewhere
+    NOT_OURS = "not ours"  # it is gone, or on another node
 
 
 async def reserve(client: Client, seen: Volume, claim: Claim) -> Volume:
@@ -41,8 +41,8 @@ async def select_node(client: Client, seen: Claim, node: str) -> Claim:
 async def assign(client: Client, pod: Pod, node: str) -> Assigned:
     """Put the pod on the node.
 
-    Repeated, it finds that it has been done. Raises: ApiError when it was refused, ConnectionLost
-    when nobody knows.
+    Repeated: success. Raises: ApiError when it was refused, ConnectionLost when the outcome is
+    unknown.
     """
     doc: Doc = {"metadata": {"uid": pod.uid}, "target": {"kind": "Node", "name": node}}
     try:

@@ -1,4 +1,4 @@
-"""The volumes that nobody has, by class and in order of size."""
+"""The unclaimed volumes, by class and in order of size."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator

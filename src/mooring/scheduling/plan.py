@@ -40,7 +40,7 @@ class Unschedulable(msgspec.Struct, frozen=True):
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """Nobody knows: try again after a while."""
+    """The outcome is unknown: try again after a while."""
 
     message: str
 

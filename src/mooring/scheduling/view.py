@@ -100,7 +100,7 @@ class Storage(Protocol):
         ...
 
     def free_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
-        """Available volumes of a class that nobody has, no smaller than that; smallest first."""
+        """Available, unclaimed volumes of a class, at least of that size; smallest first."""
         ...
 
     def is_claim_used(self, claim: Key) -> bool:

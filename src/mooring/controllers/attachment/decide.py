@@ -146,7 +146,7 @@ def _await_attach(view: VolumeView, on_node: VolumeOnNodeView, attachment: Attac
 
 
 def _await_end(view: VolumeView, on_node: VolumeOnNodeView, attachment: Attachment) -> Steps:
-    """It is wanted again while it is being taken away: there is no way back but through the end."""
+    """It is wanted again while it is being detached: wait for the end of the detach."""
     if on_node.is_reported:
         yield Unreport(on_node.where)
     memory = on_node.memory
@@ -191,7 +191,7 @@ def _clear_up(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
 
 
 def _await_detach(view: VolumeView, on_node: VolumeOnNodeView, attachment: Attachment) -> Steps:
-    """Its object is on its way out."""
+    """Its VolumeAttachment is being deleted."""
     memory = on_node.memory
     if on_node.is_reported:
         yield Unreport(on_node.where)

@@ -120,7 +120,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 def find_wait(view: VolumeView, holder: VolumeOnNodeView) -> Wait | None:
-    """What keeps the volume where it is, and until when; None when it is on its way."""
+    """What keeps the volume on its node, and until when; None when it is being detached."""
     node = holder.where.node
     opening = f'Waiting for volume "{view.label}" to be detached from node "{node}"'
     if holder.pods:

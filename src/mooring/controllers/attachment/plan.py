@@ -73,7 +73,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class CountForced(msgspec.Struct, frozen=True):
-    """A volume is taken away from a node that says it uses it."""
+    """A volume is detached from a node that reports it in use."""
 
     where: VolumeOnNode
     force: Force

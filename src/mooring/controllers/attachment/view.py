@@ -16,7 +16,7 @@ MAX_WAIT_SECONDS = 360.0
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """When a volume is taken away from a node that has not let go of it."""
+    """When a volume is detached by force from a node that still reports it in use."""
 
     max_wait: float = MAX_WAIT_SECONDS  # seconds; of a node that is not ready
     forces_on_timeout: bool = True

@@ -35,9 +35,8 @@ class OperationKey(msgspec.Struct, frozen=True):
 class BinderContext:
     """The API to write to, the caches to fold into, the queue to wake, the operations to start.
 
-    The queue holds keys of claims, and of volumes that belong to no claim; a volume that belongs to
-    one is looked at together with it, so that one pair has one worker. Keys of volumes have no
-    namespace.
+    The queue holds keys of claims, and of volumes without a claim; a volume with a claim is
+    reconciled together with it, so that one pair has one worker. Keys of volumes have no namespace.
     """
 
     def __init__(

@@ -69,9 +69,9 @@ class Provision(msgspec.Struct, frozen=True):
 
 
 class Delete(msgspec.Struct, frozen=True):
-    """Start deleting what the volume stands for, then the volume.
+    """Start deleting the volume's storage, then the volume.
 
-    What an external provisioner has made it deletes too, when it sees that it is released.
+    An external provisioner deletes its own volumes, when it sees that they are released.
     """
 
     volume: str

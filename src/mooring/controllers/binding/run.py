@@ -50,7 +50,7 @@ _MOST_PUT_OFF = 20
 class BinderSettings(msgspec.Struct, frozen=True):
     provisioning: Provisioning = Provisioning.ON
     workers: int = 32
-    resync_seconds: float = 600.0  # in which everything is looked at once, without cause
+    resync_seconds: float = 600.0  # in which everything is reconciled once
 
 
 def build(loops: Loops, options: Options) -> None:

@@ -1,5 +1,5 @@
-"""Protection: a claim in use, a bound volume, a class that is referred to are not let go.
+"""Protection finalizers: on claims in use, bound volumes, and classes that are referred to.
 
-Each carries a finalizer that is put back when missing and taken off when the object is to be
-deleted and nothing needs it. Start at `decide.py`.
+A finalizer is added when it is missing, and removed when the object is being deleted and is not in
+use. Start at `decide.py`.
 """

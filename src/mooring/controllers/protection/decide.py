@@ -96,7 +96,7 @@ def blocked_by(users: tuple[Pod, ...]) -> str:
 
 
 def _decide_alive(protected: ApiObject, finalizer: str) -> Plan | None:
-    """What to do unless it is ours to let go; that is None."""
+    """The plan for an object that is not being deleted, or without the finalizer; else None."""
     has_finalizer = finalizer in protected.metadata.finalizers
     if not protected.is_deleting:
         return (

@@ -109,9 +109,9 @@ class ClaimProtection:
             self._recorded.pop(before.uid, None)
 
     def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
-        """Any change may add or end a use; it matters only to claims that wait to go.
+        """Any change may add or end a use; it matters only to claims that are being deleted.
 
-        A claim that is not known to be deleting yet is looked at when that news comes.
+        A claim not yet seen as deleting is reconciled when the watch delivers that.
         """
         for key in {key for pod in (before, after) if pod for key in pod.claim_keys()}:
             claim = self._claims.get(key)

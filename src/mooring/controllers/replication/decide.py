@@ -24,7 +24,7 @@ from mooring.model.pod import Pod, PodPhase
 from mooring.model.replication_controller import ReplicationControllerStatus
 from mooring.model.steps import plan
 
-MOST_AT_ONCE = 500  # pods made or deleted before the world is looked at again
+MOST_AT_ONCE = 500  # pods created or deleted in one pass
 
 
 def decide(view: ControllerView) -> Plan:

@@ -1,4 +1,4 @@
-"""Carrying out what was decided: pods made, deleted, adopted, let go; and the events about it."""
+"""Carrying out plans: pods are created, deleted, adopted, released; with events."""
 
 from typing import Final, assert_never
 

@@ -1,4 +1,4 @@
-"""What is looked at for one replication controller: its pods, those it may adopt, and the time."""
+"""The view of one replication controller: its pods, those it may adopt, and the time."""
 
 from collections.abc import Iterable
 from datetime import datetime

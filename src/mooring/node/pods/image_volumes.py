@@ -1,6 +1,6 @@
 """Volumes that are images: their layers, put together read-only below the pod's directory.
 
-They are mounted once per pod and volume, when the first container wants them, and taken away when
+They are mounted once per pod and volume, when the first container wants them, and unmounted when
 none is left.
 """
 

@@ -64,9 +64,9 @@ class Records:
         return VolumeError(text)
 
     async def undone(self, place: Path) -> None:
-        """The driver says that nothing is left at `place`: take away what was ours.
+        """After the driver's success at `place`: remove our record and directories.
 
-        Raises: VolumeError when it is mistaken; HostError.
+        Raises: VolumeError when something is still mounted there; HostError.
         """
         if not await in_thread(remove_place, self._mounts, place):
             raise VolumeError(

@@ -163,7 +163,7 @@ def is_woken(pod: Pod, change: Change) -> bool:
             return before.migrated_plugins != after.migrated_plugins
         case Change(CsiDriver() as before, CsiDriver() as after):
             return before.spec.storage_capacity and not after.spec.storage_capacity
-        case Change(CsiDriver() as before, None):  # of whom nobody asks how much room there is
+        case Change(CsiDriver() as before, None):  # its capacity is not checked any more
             return before.spec.storage_capacity
         case Change(StorageCapacity() as before, StorageCapacity() as after):
             return has_grown(before, after)

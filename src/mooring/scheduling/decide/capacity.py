@@ -11,7 +11,7 @@ from mooring.scheduling.view import NodeView, Storage
 
 
 def has_room(storage: Storage, claim: Claim, storage_class: StorageClass, node: NodeView) -> bool:
-    """Each claim is asked for alone: nobody adds up what several of a pod need."""
+    """Each claim is checked alone: the claims of a pod are not added up, as upstream."""
     if STORAGE not in claim.spec.resources.requests:
         return True
     driver = storage.find_driver(storage_class.provisioner)

@@ -65,7 +65,7 @@ def _is_owner(pod: Pod, claim: Claim) -> bool:
 
 
 def _waits(storage: Storage, claim: Claim) -> bool:
-    """Nobody chose its volume yet, and its class leaves that to the scheduler."""
+    """Whether it is unbound, and its class leaves the choice to the scheduler."""
     name = claim.storage_class
     storage_class = storage.find_class(name) if name else None
     return (

@@ -1,4 +1,4 @@
-"""What a pod demands of its node that nobody here looks at: an event says so."""
+"""The pod's scheduling requirements that Mooring ignores: an event lists them."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -28,8 +28,8 @@ MANY_ZONES: Final = "__"  # between the zones in a label
 
 class InTree(msgspec.Struct, frozen=True):
     plugin: str
-    handle_field: str  # of the source: what tells volumes apart
-    zone_label: str = ""  # by which the driver tells zones apart; empty: it tells none
+    handle_field: str  # of the source: identifies the volume
+    zone_label: str = ""  # the driver's topology key for zones; empty: none
 
     @property
     def driver(self) -> str:
@@ -62,7 +62,7 @@ _BY_PLUGIN = {known.plugin: known for known in _BY_SOURCE.values()}
 
 
 def disks_of(pod: Pod) -> Iterator[PodVolume]:
-    """The volumes in a pod that somebody attaches to its node, without a claim in between."""
+    """The inline volumes of a pod that are attached to its node."""
     for volume in pod.spec.volumes:
         if pod.find_claim_name(volume) is None:
             found = volume.find_source()

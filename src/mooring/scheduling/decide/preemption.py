@@ -1,7 +1,7 @@
-"""What is said of preemption at the end of a refusal.
+"""The text about preemption at the end of a FailedScheduling event.
 
-Mooring's scheduler never makes room by evicting pods. Where upstream would find nothing to evict,
-the words are upstream's; where it would evict, ours say that nobody does (docs/decisions/0010).
+Mooring's scheduler never preempts pods. Where upstream would find nothing to preempt, the text is
+upstream's; where it would preempt, ours says that Mooring does not (docs/decisions/0010).
 """
 
 from collections import Counter

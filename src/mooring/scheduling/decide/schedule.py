@@ -106,7 +106,7 @@ def _gather(picture: Picture) -> _Opinions | Unschedulable | Trouble:
 
 
 def _judge(opinions: _Opinions, node: NodeView) -> tuple[str, Refused] | None:
-    """Who refuses the node, and why; the first to do so ends it."""
+    """The first rule that refuses the node, with its reason."""
     if opinions.among is not None and node.name not in opinions.among:
         rule = opinions.narrowed_by
         return rule, Refused((f"node(s) didn't satisfy plugin(s) [{rule}]",))

@@ -32,7 +32,7 @@ def pointed_at(volume: Volume, claim: Claim) -> Volume:
 
 
 def meant_for(claim: Claim, node: str) -> Claim:
-    """Whoever provisions makes a volume that the node can reach."""
+    """The claim with the selected node, for which the provisioner makes the volume."""
     if claim.selected_node == node:
         return claim
     return _annotated(claim, Annotation.SELECTED_NODE, node)

@@ -37,7 +37,7 @@ def bind(seen: Volume, seen_claim: Claim, claim: Claim) -> tuple[Write, ...]:
 
 
 def unbind(seen: Volume, volume: Volume) -> tuple[Write, ...]:
-    """Let go of the claim: entirely if the binder chose it, else the user's reservation stays."""
+    """Remove the claimRef if the binder chose the claim, else only its uid (a reservation)."""
     return save_volume(seen, with_phase(unpointed(volume), VolumePhase.AVAILABLE))
 
 

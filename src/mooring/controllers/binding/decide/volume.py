@@ -1,4 +1,4 @@
-"""What to do about a volume: offer it, finish its binding, let go of it, or have it reclaimed.
+"""What to do about a volume: make it available, finish its binding, release or reclaim it.
 
 Always true of a plan:
 

@@ -160,7 +160,7 @@ class ProvisionOperation:
     async def _give_up(
         self, volume: Doc, plugin: str, claim: Claim, refusal: ApiError | ConnectionLost
     ) -> None:
-        """Delete what was made, unless a volume stands for it."""
+        """Delete the provisioned volume, unless a PersistentVolume refers to it."""
         if await self._find_volume(volume["metadata"]["name"]) is not None:
             return
         about = f"for claim {claim.key}: {refusal}. Deleting the volume."

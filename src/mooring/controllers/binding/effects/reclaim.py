@@ -122,7 +122,7 @@ class ReclaimOperations:
         self._metrics.called(plugin, "volume_delete", self._clock.monotonic() - began, ok=True)
 
     async def _delete_volume(self, volume: Volume) -> None:
-        """Nothing stands behind it any more. Cut off here, the asset is deleted again: harmless."""
+        """Delete the object after its storage. After a crash here the storage is deleted again."""
         ours = Finalizer.IN_TREE_PROVISIONER
         try:
             if ours in volume.metadata.finalizers:
@@ -152,7 +152,7 @@ class ReclaimOperations:
         try:
             await self._write(fail(volume, volume, reason, message), "reclaiming failed")
         except MooringError:
-            return  # it has changed meanwhile, so it is looked at again anyway
+            return  # it has changed meanwhile, so it is reconciled again anyway
 
     async def _write(self, steps: Iterable[Write], because: str) -> None:
         writes = Writes(self._context)

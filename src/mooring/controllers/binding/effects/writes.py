@@ -15,7 +15,7 @@ _log = log.get("mooring.binding")
 
 
 class Writes:
-    """Those made for `writer` do not wake it again: it has just been looked at."""
+    """Writes that do not wake `writer` again: it has just been reconciled."""
 
     def __init__(self, context: BinderContext, writer: Key | None = None) -> None:
         self._context = context
