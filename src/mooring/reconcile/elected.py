@@ -66,6 +66,7 @@ class ElectedRole:
         self._candidate = candidate
         self._role: Role | None = None
         self._is_decided = asyncio.Event()  # whether this process leads, or another does
+        self._may_be_behind = False  # another process may have led since the informers started
         self._election = LeaderElection(
             candidate.client,
             candidate.clock,
@@ -100,6 +101,9 @@ class ElectedRole:
     async def _lead(self) -> None:
         me = self._candidate
         client = FencedClient(me.client, self._election.leadership)
+        if me.informers is not None and self._may_be_behind:
+            await me.informers.relist()  # the last writes of that process may still be on their way
+        self._may_be_behind = True
         loops = Loops(self.name, client, me.clock, me.rng, me.informers)
         try:
             self._role = self._build(loops)
@@ -111,6 +115,7 @@ class ElectedRole:
 
     def _wait(self, holder: str) -> None:
         tell_of_leader(self.name, self._lease, holder)
+        self._may_be_behind = True
         self._is_decided.set()
 
 

@@ -19,7 +19,7 @@ from mooring import log
 from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.model.backoff import OPERATION_BACKOFF
-from mooring.reconcile.poison import set_aside
+from mooring.reconcile.poison import set_aside, shielded
 from mooring.reconcile.queue import K
 
 _log = log.get("mooring.operations")
@@ -147,9 +147,9 @@ class Operations(Generic[K]):
         try:
             pause = await self._pending.carry_out(key, partial(_logged, key, work))
             if pause is not None:
-                self._again(key, pause)
+                shielded(key, self._again, key, pause)
             elif key in self._missed:
-                self._again(key, 0.0)
+                shielded(key, self._again, key, 0.0)
         finally:
             self._missed.discard(key)
 

@@ -59,6 +59,10 @@ class Reflector(Cache[T]):
         self._rng = rng
         self._resync_seconds = resync_seconds
         self._is_listed = False  # False: the next thing to do is a list
+        self._begun = 0  # lists, by number
+        self._told = 0  # the newest of them that handlers were told of
+        self._wanted = 0  # lists before this one are not enough
+        self._list_told = asyncio.Event()
         self._stream: asyncio.Timeout | None = None  # the open watch, and the means to cut it
 
     async def run(self) -> None:
@@ -70,6 +74,14 @@ class Reflector(Cache[T]):
                 resync = partial(self._resync, self._resync_seconds)
                 tasks.create_task(lasting(f"resync of {name}", self._clock, resync))
 
+    async def relist(self) -> None:
+        """List everything anew; returns when handlers know what was there when this was called."""
+        self._wanted = wanted = self._begun + 1
+        self._distrust()
+        while self._told < wanted:
+            self._list_told.clear()
+            await self._list_told.wait()
+
     async def _follow(self) -> None:
         failures = 0
         self._is_listed = False
@@ -77,10 +89,12 @@ class Reflector(Cache[T]):
             began, start, resumed = self._clock.monotonic(), self._seen, self._is_listed
             trouble: MooringError | None = None
             try:
-                if not self._is_listed:
+                while not self._is_listed:
                     await self._list()
                     start = self._seen
                 await self._watch()
+                if not self._is_listed:
+                    continue  # cut on purpose, to list again
             except Expired as error:
                 self._is_listed = False
                 if resumed:
@@ -113,10 +127,13 @@ class Reflector(Cache[T]):
             await self._clock.sleep(seconds)
 
     async def _list(self) -> None:
+        self._begun = number = self._begun + 1
         listing = await self._client.list(self.kind, self._scope)
         self.counts.lists += 1
-        self._is_listed = True
+        self._is_listed = number >= self._wanted
         self.replace(listing)
+        self._told = number
+        self._list_told.set()
         self.synced.set()
 
     async def _watch(self) -> None:

@@ -192,6 +192,12 @@ class SharedInformers:
             finally:
                 self._tasks = None
 
+    async def relist(self) -> None:
+        """List every kind anew, for a role that must not miss what others have just written."""
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors.values():
+                tasks.create_task(reflector.relist())
+
     async def synced(self) -> None:
         for reflector in list(self._reflectors.values()):
             await reflector.synced.wait()

@@ -101,6 +101,7 @@ class SidecarsRole:
     def remove(self, driver: str) -> None:
         """Serve it no longer; what was begun is finished by the next process that serves it."""
         self._endpoints.pop(driver, None)
+        self._names.pop(driver, None)
         task = self._serving.pop(driver, None)
         if task is not None:
             task.cancel()
@@ -117,9 +118,12 @@ class SidecarsRole:
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            for key in self._endpoints:
-                self._begin(tasks, key)
-            tasks.create_task(asyncio.Event().wait())  # there may be no driver yet
+            try:
+                for key in self._endpoints:
+                    self._begin(tasks, key)
+                await asyncio.Event().wait()  # there may be no driver yet
+            finally:
+                self._tasks = None
 
     # one driver
 

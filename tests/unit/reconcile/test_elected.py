@@ -19,6 +19,7 @@ from mooring.reconcile.elected import Candidate, ElectedRole
 from mooring.reconcile.leadership import NotLeading
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.role import Role
+from mooring.reconcile.shared_informer import SharedInformers
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.fake_server import FakeServer
@@ -167,3 +168,42 @@ async def test_a_role_that_dies_is_made_anew() -> None:
         assert not world.server.get(Lease, LEASE).is_held
         await world.clock.advance(1)
         assert world.roles[1].is_running
+
+
+class Looking(Probe):
+    """A role that knows config maps by a shared informer."""
+
+    def __init__(self, loops: Loops) -> None:
+        super().__init__(loops.client)
+        self.seen: list[str] = []
+        loops.informer(ConfigMap).on_change(
+            lambda _, after: self.seen.append(after.name if after else "")
+        )
+
+
+async def test_what_another_leader_wrote_last_is_known_before_the_role_is_built() -> None:
+    """The watch of the shared informers is behind, and says nothing of that."""
+    world = World()
+    world.held_by("somebody")
+    eyes = FakeClient(world.server, world.clock)
+    rng = Random(1)  # noqa: S311 - repeatable, not secret
+    informers = SharedInformers(eyes, world.clock, rng)
+    informers.share(ConfigMap)
+    built: list[Looking] = []
+
+    def build(loops: Loops) -> Role:
+        built.append(Looking(loops))
+        return built[-1]
+
+    client = FakeClient(world.server, world.clock)
+    candidate = Candidate(client, world.clock, rng, "mooring-up_1", informers)
+    watching = asyncio.create_task(informers.run())
+    async with running(ElectedRole("tester", candidate, build)):
+        eyes.is_held = True
+        world.server.create(ConfigMap, {"metadata": {"namespace": "ns", "name": "last"}})
+        lease = world.server.get(Lease, LEASE)
+        world.server.patch(lease, {"spec": {"holderIdentity": ""}}, {})
+        await world.clock.advance(5)
+        assert built[0].seen == ["last"]
+    watching.cancel()
+    await asyncio.wait({watching})

@@ -212,3 +212,19 @@ async def test_cancelled_it_neither_runs_nor_counts_as_failed(
     task.cancel()
     await asyncio.wait({task})
     assert pending.begin("a") == Started()
+
+
+@pytest.mark.poisons
+async def test_a_bug_in_being_asked_again_ends_no_other_operation() -> None:
+    async with running() as bench:
+
+        def again(name: str, seconds: float) -> None:
+            raise KeyError(name)
+
+        bench.operations._again = again
+        bench.failures = 1
+        bench.start()
+        await settle()
+        bench.start("b")
+        await settle()
+        assert len(bench.tries) == 2

@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import pytest
@@ -47,6 +48,35 @@ async def test_changes_are_told_as_they_happen(world: World) -> None:
         await settle()
     assert world.told == [("a", "x"), ("a", "y"), ("a", None)]
     assert world.verbs() == ["list", "watch"]
+
+
+async def test_a_list_on_request_brings_what_the_watch_has_not(world: World) -> None:
+    async with world.running():
+        world.client.is_held = True
+        world.create("a")
+        await settle()
+        assert world.told == []
+        await world.informer.relist()
+        assert world.told == [("a", "x")]
+        assert world.verbs().count("list") == 2
+        world.client.go_on()
+        world.create("b")
+        await settle()
+        assert world.told == [("a", "x"), ("b", "x")]
+
+
+async def test_a_list_that_had_begun_before_the_request_is_not_enough(world: World) -> None:
+    world.client.latency = lambda: (0.0, 1.0)  # the answer is under way for a second
+    async with world.running():
+        world.create("late")  # the first list has been answered without it
+        asked = asyncio.create_task(world.informer.relist())
+        await world.clock.advance(1)
+        assert world.informer.synced.is_set()
+        assert not asked.done()
+        assert world.told == []
+        await world.clock.advance(1)
+        await asked
+        assert world.told == [("late", "x")]
 
 
 async def test_only_its_scope() -> None:
