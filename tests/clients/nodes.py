@@ -76,7 +76,6 @@ def server_with_node(data_dir: Path, *flags: str) -> Iterator[ServerWithNode]:
         with nothing_left_after(server.node_root):
             try:
                 server.start()
-                wait_for_node(server)
                 yield server
             finally:
                 server.kill()

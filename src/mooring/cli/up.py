@@ -50,7 +50,8 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 ) -> None:
     """Run Mooring here: API server with embedded database, volume controllers, scheduler, node.
 
-    Prints one line with the URL and the kubeconfig when it is ready; Ctrl-C or SIGTERM stops it.
+    Prints a short block when all of it is ready: URL and kubeconfig, node, default class, and what
+    will not work here, with the reason and a remedy. Ctrl-C or SIGTERM stops it.
     All state is in the data directory: a restart finds everything again. Claims of a class with
     the provisioner kubernetes.io/host-path get their volumes there too, in `volumes`. The volumes
     of this machine's pods are mounted elsewhere, for which root is needed: `node` is a link to

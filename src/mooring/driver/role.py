@@ -82,14 +82,22 @@ class Bundled(msgspec.Struct, frozen=True):
     registrations: Path
 
 
+class NoDriver(msgspec.Struct, frozen=True):
+    """Why there can be none here, and what would help; one line."""
+
+    because: str
+
+
 @contextmanager
-def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundled | None]:
-    """None, and a line that says why, when there can be none here. Raises: UsageError."""
+def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundled | NoDriver]:
+    """Raises: UsageError."""
     socket = layout.plugin(NAME) / "csi.sock"
     longest = max(socket, registration_socket(layout.registrations, NAME), key=_length)
     if _length(longest) > LONGEST_PATH:
-        _log.warning("no bundled driver: choose a shorter --root-dir", too_long=longest)
-        yield None
+        yield NoDriver(
+            f"the path of its socket is longer than {LONGEST_PATH} bytes, {longest}; "
+            "choose a shorter --root-dir"
+        )
         return
     with driver_of(DriverSettings(node_id=node, state_dir=state_dir)) as core:
         yield Bundled(core, socket, layout.registrations)
@@ -100,7 +108,7 @@ def _length(path: Path) -> int:
 
 
 class DriverRole:
-    """`run` serves it until cancelled; volumes that are published stay."""
+    """`Role`, `Settling`. `run` serves it until cancelled; volumes that are published stay."""
 
     name: Final = "driver"
 
@@ -108,6 +116,8 @@ class DriverRole:
         self._client = client
         self._clock = clock
         self._bundled = bundled
+        self._is_introduced = asyncio.Event()
+        self._is_registered = asyncio.Event()
 
     async def run(self) -> None:
         bundled = self._bundled
@@ -115,10 +125,16 @@ class DriverRole:
         async with serving(bundled.core, endpoint), asyncio.TaskGroup() as tasks:
             tasks.create_task(lasting("introduction", self._clock, self._introduce))
             offer = registrar.Offer(NAME, str(bundled.socket), bundled.registrations)
-            tasks.create_task(lasting("offer", self._clock, partial(registrar.run, offer)))
+            offered = partial(registrar.run, offer, self._is_registered.set)
+            tasks.create_task(lasting("offer", self._clock, offered))
 
     async def synced(self) -> None:
         """It has no caches."""
+
+    async def ready(self) -> None:
+        """Return when the node knows it, and claims can name its class."""
+        await self._is_introduced.wait()
+        await self._is_registered.wait()
 
     def collectors(self) -> Iterable[Collector]:
         return ()
@@ -129,6 +145,7 @@ class DriverRole:
         while True:
             try:
                 await self._make_objects()
+                self._is_introduced.set()
                 return
             except (ApiError, ConnectionLost) as error:
                 failures += 1

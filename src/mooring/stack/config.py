@@ -39,6 +39,11 @@ class Config(msgspec.Struct, frozen=True):
     def own_kubeconfig(self) -> Path:
         return self.data_dir / "kubeconfig"
 
+    @property
+    def told_kubeconfig(self) -> Path:
+        """The one that users are told of."""
+        return self.kubeconfig or self.own_kubeconfig
+
 
 def default_data_dir() -> Path:
     """/var/lib/mooring for root, the user's own data directory for everyone else."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import random
 import resource
 import tempfile
@@ -11,6 +12,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import uvloop
 
 from mooring.apiserver.api.in_process import InProcessApi
@@ -25,15 +27,17 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.host.private_file import make_private_directory
+from mooring.model.storage_class import StorageClass
 from mooring.reconcile.merged_metrics import MergedMetrics
-from mooring.reconcile.role import Role, Troubled
+from mooring.reconcile.role import Role
 from mooring.stack.config import LOOPBACK, Config
 from mooring.stack.credentials import keep_kubeconfig
 from mooring.stack.data_directory import check_data_dir
 from mooring.stack.process import run_until, sparing, stop_asked
+from mooring.stack.readiness import Block, Readiness, not_ready_line, ready_block, ready_line
 
 if TYPE_CHECKING:
-    from mooring.driver.role import Bundled
+    from mooring.driver.role import Bundled, NoDriver
     from mooring.node.role import NodeRole
     from mooring.node.root import NodeRoot
     from mooring.reconcile.elected import Build
@@ -53,7 +57,7 @@ def run_apiserver(config: Config, say: Say) -> None:
 
 
 def run_everything(config: Config, say: Say) -> None:
-    """The same, and all other roles in the same process; they sync when the server is ready.
+    """The same, and all other roles in the same process; `say` is told when all are ready.
 
     Raises: RoleDied when one of them ends by itself.
     """
@@ -78,7 +82,8 @@ def collect_garbage_seldom() -> None:
 
 async def _apiserver(config: Config, say: Say) -> None:
     stop = stop_asked()
-    async with serving(config, say) as server:
+    async with serving(config) as server:
+        say(ready_line(server.address.url, str(config.told_kubeconfig)))
         with LoopWatch() as watch:
             server.parts.metrics.add(watch)
             await stop.wait()
@@ -87,26 +92,47 @@ async def _apiserver(config: Config, say: Say) -> None:
 async def _everything(config: Config, say: Say) -> None:
     """The roles come to rest before the server that they write to does."""
     stop = stop_asked()
-    async with serving(config, say) as server:
+    async with serving(config) as server:
+        readiness = Readiness(server.parts.health, RealClock())
         with ExitStack() as held:
             root = await in_thread(held.enter_context, node_root(config))
             driver = await in_thread(held.enter_context, bundled(config, root))
-            await _run_roles(stop, server, await build_roles(config, server, root, driver))
+            built = await build_roles(config, server, root, driver)
+            readiness.expect(built.roles)
+            async with _telling(config, server, built, readiness, say):
+                await _run_roles(stop, server, built.roles)
 
 
 async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
     counted = [collector for role in roles for collector in role.collectors()]
-    for role in roles:
-        told = role.troubles if isinstance(role, Troubled) else str
-        server.parts.health.add_role(role.name, told)
     with LoopWatch() as watch:
         server.parts.metrics.add(MergedMetrics([*counted, BulkheadMetrics(bulkheads()), watch]))
-        await _run_all(stop, roles)
+        async with sparing(roles):
+            await run_until(stop, {role.name: role.run for role in roles})
 
 
-async def _run_all(stop: asyncio.Event, roles: Sequence[Role]) -> None:
-    async with sparing(roles):
-        await run_until(stop, {role.name: role.run for role in roles})
+@asynccontextmanager
+async def _telling(
+    config: Config, server: Running, built: "Built", readiness: Readiness, say: Say
+) -> AsyncIterator[None]:
+    """Run the roles in here: `say` is told when they are ready, or keep the user waiting."""
+    url, kubeconfig = server.address.url, str(config.told_kubeconfig)
+
+    def say_waiting() -> None:
+        trouble = server.parts.backend.store.trouble
+        say(not_ready_line(url, kubeconfig, readiness.waiting_for(), trouble))
+
+    async def say_ready() -> None:
+        from mooring.controllers.binding.decide.claim import choose_default
+
+        classes = await _client_of(server, CONTROLLERS).list(StorageClass)
+        default = choose_default(classes.readable)
+        say(ready_block(Block(url, kubeconfig, config.node_name, default, built.limits)))
+
+    async with asyncio.TaskGroup() as tasks:
+        telling = tasks.create_task(readiness.tell(built.roles, say_waiting, say_ready))
+        yield
+        telling.cancel()
 
 
 @contextmanager
@@ -125,8 +151,8 @@ def node_root(config: Config) -> "Iterator[NodeRoot | None]":
 
 
 @contextmanager
-def bundled(config: Config, root: "NodeRoot | None") -> "Iterator[Bundled | None]":
-    """The bundled driver; None where nothing can be mounted."""
+def bundled(config: Config, root: "NodeRoot | None") -> "Iterator[Bundled | NoDriver | None]":
+    """The bundled driver; None where there is no node, or nothing can be mounted."""
     if root is None or root.cannot:
         yield None
         return
@@ -136,12 +162,17 @@ def bundled(config: Config, root: "NodeRoot | None") -> "Iterator[Bundled | None
         yield driver
 
 
+class Built(msgspec.Struct, frozen=True):
+    roles: Sequence[Role]
+    limits: tuple[str, ...]  # what will not work here, each with its reason and remedy
+
+
 async def build_roles(
     config: Config,
     server: Running,
     root: "NodeRoot | None" = None,
-    driver: "Bundled | None" = None,
-) -> Sequence[Role]:
+    driver: "Bundled | NoDriver | None" = None,
+) -> Built:
     """All roles of one process. What somebody runs in another process waits here for its lease."""
     # Not at the top: these take 0.2 s, and by now the server answers already.
     from mooring.controllers import role as controllers
@@ -172,13 +203,15 @@ async def build_roles(
         elected(controllers.NAME, CONTROLLERS, lambda loops: controllers.build(loops, options)),
         elected(scheduling.NAME, SCHEDULER, scheduling.build),
     ]
+    limits: tuple[str, ...] = ()
     if root is not None:
         from mooring.reconcile.lease import BESIDE_THE_SERVER
         from mooring.reconcile.loops import Loops
         from mooring.sidecars.options import SidecarOptions
         from mooring.sidecars.role import Leases, SidecarsRole
+        from mooring.stack.limits import driver_limits
 
-        node = await _build_node(config, server, root, ours)
+        node, limits = await _build_node(config, server, root, ours)
         client = _client_of(server, SIDECARS)
         loops = Loops(SidecarsRole.name, client, clock, rng, informers)
         leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER)
@@ -186,20 +219,30 @@ async def build_roles(
         node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
         node.drivers.on_go(sidecars.remove)
         roles += (node, sidecars)
-    if driver is not None:
-        from mooring.driver.role import DriverRole
+        roles.append(_build_storage(config, server, driver))
+        limits += await in_thread(driver_limits, driver)
+    return Built(roles, limits)
 
-        roles.append(DriverRole(_client_of(server, SIDECARS), clock, driver))
-    return roles
+
+def _build_storage(config: Config, server: Running, driver: "Bundled | NoDriver | None") -> Role:
+    """The volumes of a claim that names no class."""
+    from mooring.driver.role import Bundled, DriverRole
+    from mooring.stack.default_class import DefaultClassRole
+
+    if isinstance(driver, Bundled):
+        return DriverRole(_client_of(server, SIDECARS), RealClock(), driver)
+    return DefaultClassRole(_client_of(server, CONTROLLERS), RealClock(), config.volumes)
 
 
 async def _build_node(
     config: Config, server: Running, root: "NodeRoot", hidden: tuple[Path, ...]
-) -> "NodeRole":
+) -> tuple["NodeRole", tuple[str, ...]]:
+    """And what will not work on it."""
     await in_thread(_load_node)
     from mooring.node import role
     from mooring.node.options import NodeOptions
     from mooring.reconcile.loops import Loops
+    from mooring.stack.limits import node_limits
 
     options = NodeOptions(
         config.node_name,
@@ -212,7 +255,9 @@ async def _build_node(
     )
     client = _client_of_node(server, config.node_name)
     loops = Loops(role.NAME, client, RealClock(), random.SystemRandom())
-    return role.build(loops, root, options, await role.read_machine(root))
+    machine = await role.read_machine(root)
+    limits = node_limits(root.cannot, machine.runtime, is_root=os.geteuid() == 0)
+    return role.build(loops, root, options, machine), limits
 
 
 def _load_node() -> None:
@@ -242,13 +287,12 @@ def _client_of_node(server: Running, name: str) -> LocalClient:
 
 
 @asynccontextmanager
-async def serving(config: Config, say: Say) -> AsyncIterator[Running]:
-    """An API server that answers, and `say` was told."""
+async def serving(config: Config) -> AsyncIterator[Running]:
+    """An API server that answers, and whose kubeconfig is written."""
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     async with running(config.data_dir, address, RealClock(), config.names) as server:
-        written = write_kubeconfigs(config, server)
-        say(f"mooring is ready at {server.address.url} (kubectl --kubeconfig {written})")
+        write_kubeconfigs(config, server)
         yield server
 
 
@@ -258,16 +302,12 @@ def reachable(server: Running) -> Address:
     return Address(LOOPBACK if unspecified else server.address.host, server.address.port)
 
 
-def write_kubeconfigs(config: Config, server: Running) -> str:
+def write_kubeconfigs(config: Config, server: Running) -> None:
     """The admin's kubeconfig, in the data directory and wherever else it was asked for."""
     kubeconfig = Kubeconfig(
         reachable(server).url,
         server.pki.ca_certificate,
         server.tokens.token(ADMIN),
     )
-    paths = [config.own_kubeconfig]
-    if config.kubeconfig is not None:
-        paths.append(config.kubeconfig)
-    for path in paths:
+    for path in dict.fromkeys((config.own_kubeconfig, config.told_kubeconfig)):
         keep_kubeconfig(kubeconfig, path)
-    return str(paths[-1])

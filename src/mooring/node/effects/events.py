@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EPERM
 
 from mooring import log
-from mooring.errors import MooringError, WrongFilesystem
+from mooring.errors import KernelRefused, MooringError, WrongFilesystem
 from mooring.model.event import EventType
 from mooring.model.reference import ObjectReference
 from mooring.model.volume_use import VolumeUse
@@ -16,6 +17,10 @@ FAILED_MOUNT = "FailedMount"
 FAILED_MAP = "FailedMapVolume"
 FAILED_UNMOUNT = "FailedUnmount"  # Mooring's own: upstream says nothing, and pods hang
 FAILED_ON_MISMATCH = "FailedMountOnFilesystemMismatch"
+
+MAY_NOT_MOUNT = (
+    "this pod has volumes that have to be mounted, which this node may not do: run mooring as root"
+)
 
 _log = log.get("mooring.node.effects")
 
@@ -36,19 +41,29 @@ def failures_logged(what: str, volume: str) -> Iterator[None]:
     try:
         yield
     except MooringError as error:
-        _log.warning("volume operation failed", what=what, volume=volume, error=error)
+        told = MAY_NOT_MOUNT if _may_not(error) else error
+        _log.warning("volume operation failed", what=what, volume=volume, error=told)
         raise
 
 
 @contextmanager
 def failures_recorded(record: Tell, reason: str, what: str, volume: str) -> Iterator[None]:
-    """A failed step is an event that says what failed, of which volume; the failure goes on."""
+    """A failed step is an event that says what failed, of which volume; the failure goes on.
+
+    That nothing can be mounted here is said in the same words of all volumes: one event of the pod.
+    """
     with failures_logged(what, volume):
         try:
             yield
         except MooringError as error:
-            record(EventType.WARNING, reason, f'{what} for volume "{volume}" : {error}')
+            told = MAY_NOT_MOUNT if _may_not(error) else f'{what} for volume "{volume}" : {error}'
+            record(EventType.WARNING, reason, told)
             raise
+
+
+def _may_not(error: MooringError) -> bool:
+    """Whether the kernel lets this process mount nothing at all."""
+    return isinstance(error, KernelRefused) and error.errno == EPERM
 
 
 @contextmanager
