@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -21,6 +22,7 @@ from mooring import __version__
 from tests.fakes.objects import a_config_map
 from tests.fakes.real_server import READY, ApiServer, RealServer, command
 
+LOG_LINE = re.compile(r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info at=mooring\.")
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -368,7 +370,17 @@ def test_the_api_server_alone(tmp_path: Path) -> None:
     assert server.ask("GET", "/readyz").body == b"ok"
     assert server.stop() == 0
     for line in server.log.read_text().splitlines():
-        assert line.startswith("level=info at=mooring."), line
+        assert LOG_LINE.match(line), line
+
+
+def test_log_lines_are_json_if_so_asked(tmp_path: Path) -> None:
+    server = ApiServer(tmp_path / "data", "--log-format", "json", "--log-level", "debug").start()
+    assert server.ask("GET", "/api").code == 200
+    assert server.stop() == 0
+    lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+    assert lines
+    for line in lines:
+        assert {"time", "level", "logger", "msg"} <= line.keys()
 
 
 def test_names_go_into_the_certificate(tmp_path: Path) -> None:

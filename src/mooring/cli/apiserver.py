@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import HOST, PORT, DataDir, Host, Level, LogLevel, Names, Port
+from mooring.cli.flags import (
+    HOST,
+    PORT,
+    DataDir,
+    Format,
+    Host,
+    Level,
+    LogFormat,
+    LogLevel,
+    Names,
+    Port,
+)
 from mooring.cli.say import say
 
 
@@ -18,6 +29,7 @@ def apiserver(
         Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
     ] = None,
     log_level: LogLevel = Level.INFO,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Run the Kubernetes-compatible API server on its embedded SQLite database.
 
@@ -27,5 +39,5 @@ def apiserver(
     from mooring.stack.config import Config
     from mooring.stack.up import run_apiserver
 
-    log.to_stderr(log_level)
+    log.to_stderr(log_level, log_format)
     run_apiserver(Config(data_dir, host, port, tuple(names), kubeconfig), say)

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
+from mooring.cli.flags import (
+    Format,
+    Kubeconfig,
+    LeaderElect,
+    Level,
+    LogFormat,
+    LogLevel,
+    MetricsAddress,
+)
 from mooring.cli.say import say
 
 HostPathProvisioner = Annotated[
@@ -67,6 +75,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     disable_force_detach: DisableForceDetach = False,  # noqa: FBT002  likewise
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Bind, release, attach, protect and expand volumes on any Kubernetes API server.
 
@@ -84,7 +93,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.controllers.options import Recycling
     from mooring.stack.standalone import Standalone, run_controllers
 
-    log.to_stderr(log_level)
+    log.to_stderr(log_level, log_format)
     recycling = Recycling(
         Deadline(nfs_minimum, nfs_increment),
         Deadline(host_path_minimum, host_path_increment),

@@ -10,9 +10,11 @@ from mooring.cli.flags import (
     PORT,
     AllowedUnsafeSysctls,
     DataDir,
+    Format,
     Host,
     HostRootfs,
     Level,
+    LogFormat,
     LogLevel,
     Names,
     NodeName,
@@ -47,6 +49,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     log_level: LogLevel = Level.WARNING,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Run Mooring here: API server with embedded database, volume controllers, scheduler, node.
 
@@ -64,7 +67,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.stack.config import Config, get_node_name
     from mooring.stack.up import run_everything
 
-    log.to_stderr(log_level)
+    log.to_stderr(log_level, log_format)
     node = "" if no_node else get_node_name(node_name)
     config = Config(
         data_dir,
