@@ -22,7 +22,7 @@ from mooring.cli.say import say
 
 def apiserver(
     data_dir: DataDir,
-    names: Names,
+    name: Names,
     port: Port = PORT,
     host: Host = HOST,
     kubeconfig: Annotated[
@@ -40,4 +40,4 @@ def apiserver(
     from mooring.stack.up import run_apiserver
 
     log.to_stderr(log_level, log_format)
-    run_apiserver(Config(data_dir, host, port, tuple(names), kubeconfig), say)
+    run_apiserver(Config(data_dir, host, port, tuple(name), kubeconfig), say)

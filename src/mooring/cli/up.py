@@ -27,7 +27,7 @@ from mooring.cli.say import say
 
 def up(  # noqa: PLR0913, PLR0917  one argument per flag
     data_dir: DataDir,
-    names: Names,
+    name: Names,
     port: Port = PORT,
     host: Host = HOST,
     kubeconfig: Annotated[
@@ -73,7 +73,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         data_dir,
         host,
         port,
-        tuple(names),
+        tuple(name),
         kubeconfig,
         node,
         host_rootfs,

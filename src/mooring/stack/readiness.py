@@ -32,6 +32,10 @@ def ready_line(url: str, kubeconfig: str) -> str:
     return f"mooring is ready at {url} (kubectl --kubeconfig {kubeconfig})"
 
 
+def warning_line(warning: str) -> str:
+    return f"  warning: {warning}"
+
+
 def ready_block(block: Block) -> str:
     """Its first line is what scripts wait for."""
     if block.default_class is None:
@@ -43,7 +47,7 @@ def ready_block(block: Block) -> str:
         f"  node: {block.node or 'none (--no-node)'}",
         f"  default class: {default}",
         *(f"  will not work: {limit}" for limit in block.limits),
-        *([f"  warning: {block.warning}"] if block.warning else []),
+        *([warning_line(block.warning)] if block.warning else []),
     ]
     return "\n".join(lines)
 

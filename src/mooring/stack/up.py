@@ -33,8 +33,16 @@ from mooring.reconcile.role import Role
 from mooring.stack.config import LOOPBACK, Config
 from mooring.stack.credentials import keep_kubeconfig
 from mooring.stack.data_directory import check_data_dir
+from mooring.stack.listening import UNSPECIFIED, Reach, find_reach, is_local
 from mooring.stack.process import run_until, sparing, stop_asked
-from mooring.stack.readiness import Block, Readiness, not_ready_line, ready_block, ready_line
+from mooring.stack.readiness import (
+    Block,
+    Readiness,
+    not_ready_line,
+    ready_block,
+    ready_line,
+    warning_line,
+)
 
 if TYPE_CHECKING:
     from mooring.driver.role import Bundled, NoDriver
@@ -82,8 +90,11 @@ def collect_garbage_seldom() -> None:
 
 async def _apiserver(config: Config, say: Say) -> None:
     stop = stop_asked()
-    async with serving(config) as server:
-        say(ready_line(server.address.url, str(config.told_kubeconfig)))
+    async with serving(config) as served:
+        server, reach = served.server, served.reach
+        say(ready_line(served.url, str(config.told_kubeconfig)))
+        if reach.warning:
+            say(warning_line(reach.warning))
         with LoopWatch() as watch:
             server.parts.metrics.add(watch)
             await stop.wait()
@@ -92,14 +103,15 @@ async def _apiserver(config: Config, say: Say) -> None:
 async def _everything(config: Config, say: Say) -> None:
     """The roles come to rest before the server that they write to does."""
     stop = stop_asked()
-    async with serving(config) as server:
+    async with serving(config) as served:
+        server = served.server
         readiness = Readiness(server.parts.health, RealClock())
         with ExitStack() as held:
             root = await in_thread(held.enter_context, node_root(config))
             driver = await in_thread(held.enter_context, bundled(config, root))
             built = await build_roles(config, server, root, driver)
             readiness.expect(built.roles)
-            async with _telling(config, server, built, readiness, say):
+            async with _telling(config, served, built, readiness, say):
                 await _run_roles(stop, server, built.roles)
 
 
@@ -113,10 +125,10 @@ async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]
 
 @asynccontextmanager
 async def _telling(
-    config: Config, server: Running, built: "Built", readiness: Readiness, say: Say
+    config: Config, served: "Served", built: "Built", readiness: Readiness, say: Say
 ) -> AsyncIterator[None]:
     """Run the roles in here: `say` is told when they are ready, or keep the user waiting."""
-    url, kubeconfig = server.address.url, str(config.told_kubeconfig)
+    server, url, kubeconfig = served.server, served.url, str(config.told_kubeconfig)
 
     def say_waiting() -> None:
         trouble = server.parts.backend.store.trouble
@@ -127,7 +139,9 @@ async def _telling(
 
         classes = await _client_of(server, CONTROLLERS).list(StorageClass)
         default = choose_default(classes.readable)
-        say(ready_block(Block(url, kubeconfig, config.node_name, default, built.limits)))
+        warning = served.reach.warning
+        block = Block(url, kubeconfig, config.node_name, default, built.limits, warning)
+        say(ready_block(block))
 
     async with asyncio.TaskGroup() as tasks:
         telling = tasks.create_task(readiness.tell(built.roles, say_waiting, say_ready))
@@ -286,20 +300,40 @@ def _client_of_node(server: Running, name: str) -> LocalClient:
     return LocalClient(api)
 
 
+class Served(msgspec.Struct, frozen=True):
+    server: Running
+    reach: Reach
+
+    @property
+    def url(self) -> str:
+        """That clients can use, those on other machines too if they may."""
+        return Address(self.reach.host, self.server.address.port).url
+
+
 @asynccontextmanager
-async def serving(config: Config) -> AsyncIterator[Running]:
+async def serving(config: Config) -> AsyncIterator[Served]:
     """An API server that answers, and whose kubeconfig is written."""
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
-    async with running(config.data_dir, address, RealClock(), config.names) as server:
+    reach = find_reach(config.host, config.names, _addresses(config.host))
+    async with running(config.data_dir, address, RealClock(), reach.names) as server:
         write_kubeconfigs(config, server)
-        yield server
+        yield Served(server, reach)
+
+
+def _addresses(host: str) -> tuple[str, ...]:
+    """Of this machine, when they matter."""
+    if is_local(host):
+        return ()
+    from mooring.node.status.hardware import own_addresses
+
+    return own_addresses()
 
 
 def reachable(server: Running) -> Address:
     """Where programs on this machine find it."""
-    unspecified = server.address.host in ("0.0.0.0", "::")  # noqa: S104  compared, not bound
-    return Address(LOOPBACK if unspecified else server.address.host, server.address.port)
+    host = server.address.host
+    return Address(LOOPBACK if host in UNSPECIFIED else host, server.address.port)
 
 
 def write_kubeconfigs(config: Config, server: Running) -> None:
