@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from mooring import __version__
+from mooring.apiserver.auth.tokens import FIXED_ROLES
 from mooring.node.status.hardware import own_addresses
 from tests.fakes.objects import a_config_map
 from tests.fakes.real_server import READY, ApiServer, RealServer, command
@@ -70,7 +71,10 @@ HELP = {
         ("--data-dir", "--port", "--kubeconfig", "--node-name", "--root-dir", "Example"),
     ),
     "mooring apiserver": (("apiserver",), ("--data-dir", "--port", "--host", "--name")),
-    "mooring kubeconfig": (("kubeconfig",), ("--role", "--server", "--output", "node:<name>")),
+    "mooring kubeconfig": (
+        ("kubeconfig",),
+        ("--role", "--server", "--output", "node:<name>", *FIXED_ROLES),
+    ),
     "mooring controllers": (("controllers",), ("--leader-elect", "--metrics-address", "Example")),
     "mooring scheduler": (("scheduler",), ("--leader-elect", "--metrics-address", "Example")),
     "mooring node": (("node",), ("--node-name", "--root-dir", "--kubeconfig", "Example")),

@@ -105,3 +105,23 @@ async def test_without_root_claims_get_directories_and_pods_are_told_why_they_wa
     (event,) = events()
     assert event["message"].endswith("run mooring as root")
     assert "Mounting command" not in event["message"]
+
+
+def test_under_another_name_the_old_node_goes_and_the_new_one_stays(
+    node_server: ServerWithNode, kubectl: Kubectl
+) -> None:
+    mine = kubectl_of(node_server, kubectl)
+    assert mine("get", "nodes", "-o", "name") == f"node/{NODE}"
+    assert node_server.stop() == 0
+
+    node_server.own_flags = ("--node-name", "another")
+    node_server.start()
+    assert mine("get", "nodes", "-o", "name") == "node/another"
+    assert f"Node {NODE} is removed" in mine.event(NODE, "RemovingNode")
+    assert "its old Node is deleted" in node_server.log.read_text()
+    assert node_server.stop() == 0
+
+    node_server.own_flags = ()
+    node_server.start()
+    assert mine("get", "nodes", "-o", "name") == "node/another"
+    assert node_server.next_line() == "  node: another"

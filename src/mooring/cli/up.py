@@ -17,7 +17,6 @@ from mooring.cli.flags import (
     LogFormat,
     LogLevel,
     Names,
-    NodeName,
     Port,
     SeccompDefault,
     sysctls_of,
@@ -33,7 +32,14 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     kubeconfig: Annotated[
         Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
     ] = None,
-    node_name: NodeName = "",
+    node_name: Annotated[
+        str,
+        typer.Option(
+            help="Name of this machine as a node. The data directory keeps it; under another one, "
+            "the Node of the old name is deleted.",
+            show_default="as before; at first the host name",
+        ),
+    ] = "",
     no_node: Annotated[  # noqa: FBT002  a flag of the command line
         bool, typer.Option("--no-node", help="Do not run a node on this machine.")
     ] = False,
@@ -65,10 +71,11 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     """
     from mooring import log
     from mooring.stack.config import Config, get_node_name
+    from mooring.stack.node_name import find_node_name
     from mooring.stack.up import run_everything
 
     log.to_stderr(log_level, log_format)
-    node = "" if no_node else get_node_name(node_name)
+    node = "" if no_node else get_node_name(node_name, find_node_name(data_dir))
     config = Config(
         data_dir,
         host,

@@ -53,12 +53,12 @@ def default_data_dir() -> Path:
     return Path(home) / "mooring"
 
 
-def get_node_name(wanted: str) -> str:
-    """`wanted`, or else the name of this machine.
+def get_node_name(wanted: str, before: str = "") -> str:
+    """`wanted`, or else the name that the node had `before`, or that of this machine.
 
     Raises: UsageError when a node cannot have that name.
     """
-    name = wanted or socket.gethostname().lower()
+    name = wanted or before or socket.gethostname().lower()
     problem = next(iter((*dns_subdomain(name), *label_value(name))), "")
     if problem:
         raise UsageError(

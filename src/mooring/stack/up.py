@@ -34,6 +34,7 @@ from mooring.stack.config import LOOPBACK, Config
 from mooring.stack.credentials import keep_kubeconfig
 from mooring.stack.data_directory import check_data_dir
 from mooring.stack.listening import UNSPECIFIED, Reach, find_reach, is_local
+from mooring.stack.node_name import settle_node_name
 from mooring.stack.process import run_until, sparing, stop_asked
 from mooring.stack.readiness import (
     Block,
@@ -106,6 +107,9 @@ async def _everything(config: Config, say: Say) -> None:
     async with serving(config) as served:
         server = served.server
         readiness = Readiness(server.parts.health, RealClock())
+        if config.node_name:
+            client = _client_of(server, CONTROLLERS)
+            await settle_node_name(client, RealClock(), config.data_dir, config.node_name)
         with ExitStack() as held:
             root = await in_thread(held.enter_context, node_root(config))
             driver = await in_thread(held.enter_context, bundled(config, root))
