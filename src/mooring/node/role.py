@@ -52,9 +52,11 @@ class MachineInfo(msgspec.Struct, frozen=True):
         return next(iter(self.identity.addresses), "")
 
 
-async def read_machine(root: NodeRoot) -> MachineInfo:
+async def read_machine(root: NodeRoot, runtime: Probed | None = None) -> MachineInfo:
+    """`runtime`: if it was looked for already."""
     identity = await in_thread(read_identity)
-    return MachineInfo(identity, await in_thread(read_amounts, root.layout.root), await probe())
+    amounts = await in_thread(read_amounts, root.layout.root)
+    return MachineInfo(identity, amounts, runtime or await probe())
 
 
 def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineInfo) -> "NodeRole":

@@ -12,7 +12,8 @@ from mooring.model.storage_class import StorageClass
 from mooring.reconcile.role import Role, Settling, Troubled
 
 STARTUP: Final = "startup"
-PATIENCE_SECONDS = 5.0  # then it is said what is waited for
+TROUBLE_SECONDS = 1.0  # then it is said what is waited for, if there is trouble
+PATIENCE_SECONDS = 10.0  # then in any case
 
 Say = Callable[[str], None]
 
@@ -78,13 +79,14 @@ class Readiness:
     async def tell(
         self,
         roles: Sequence[Role],
+        has_trouble: Callable[[], bool],
         say_waiting: Callable[[], None],
         say_ready: Callable[[], Awaitable[None]],
     ) -> None:
         """While `roles` run: `say_waiting` once if that takes long, then `say_ready` once."""
         async with asyncio.TaskGroup() as tasks:
             following = [tasks.create_task(self._follow(role)) for role in roles]
-            patience = tasks.create_task(self._lose_patience(say_waiting))
+            patience = tasks.create_task(self._lose_patience(has_trouble, say_waiting))
             await asyncio.wait(following)
             patience.cancel()
         self._ready[STARTUP] = True
@@ -96,8 +98,12 @@ class Readiness:
             await role.ready()
         self._ready[role.name] = True
 
-    async def _lose_patience(self, say_waiting: Callable[[], None]) -> None:
-        await self._clock.sleep(PATIENCE_SECONDS)
+    async def _lose_patience(
+        self, has_trouble: Callable[[], bool], say_waiting: Callable[[], None]
+    ) -> None:
+        await self._clock.sleep(TROUBLE_SECONDS)
+        if not has_trouble():
+            await self._clock.sleep(PATIENCE_SECONDS - TROUBLE_SECONDS)
         say_waiting()
 
     def _add(self, name: str, told: Callable[[], str]) -> None:

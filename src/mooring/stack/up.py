@@ -134,9 +134,13 @@ async def _telling(
     """Run the roles in here: `say` is told when they are ready, or keep the user waiting."""
     server, url, kubeconfig = served.server, served.url, str(config.told_kubeconfig)
 
+    store = server.parts.backend.store
+
+    def has_trouble() -> bool:
+        return store.trouble is not None
+
     def say_waiting() -> None:
-        trouble = server.parts.backend.store.trouble
-        say(not_ready_line(url, kubeconfig, readiness.waiting_for(), trouble))
+        say(not_ready_line(url, kubeconfig, readiness.waiting_for(), store.trouble))
 
     async def say_ready() -> None:
         from mooring.controllers.binding.decide.claim import choose_default
@@ -148,7 +152,8 @@ async def _telling(
         say(ready_block(block))
 
     async with asyncio.TaskGroup() as tasks:
-        telling = tasks.create_task(readiness.tell(built.roles, say_waiting, say_ready))
+        told = readiness.tell(built.roles, has_trouble, say_waiting, say_ready)
+        telling = tasks.create_task(told)
         yield
         telling.cancel()
 
@@ -256,7 +261,11 @@ async def _build_node(
     config: Config, server: Running, root: "NodeRoot", hidden: tuple[Path, ...]
 ) -> tuple["NodeRole", tuple[str, ...]]:
     """And what will not work on it."""
-    await in_thread(_load_node)
+    from mooring.oci.probe import probe
+
+    async with asyncio.TaskGroup() as tasks:  # each takes a moment, the one here, the other outside
+        probing = tasks.create_task(probe())
+        tasks.create_task(in_thread(_load_node))
     from mooring.node import role
     from mooring.node.options import NodeOptions
     from mooring.reconcile.loops import Loops
@@ -273,7 +282,7 @@ async def _build_node(
     )
     client = _client_of_node(server, config.node_name)
     loops = Loops(role.NAME, client, RealClock(), random.SystemRandom())
-    machine = await role.read_machine(root)
+    machine = await role.read_machine(root, probing.result())
     limits = node_limits(root.cannot, machine.runtime, is_root=os.geteuid() == 0)
     return role.build(loops, root, options, machine), limits
 

@@ -12,6 +12,7 @@ from mooring.model.meta import ObjectMeta
 from mooring.model.storage_class import StorageClass
 from mooring.stack.readiness import (
     PATIENCE_SECONDS,
+    TROUBLE_SECONDS,
     Block,
     Readiness,
     not_ready_line,
@@ -94,6 +95,7 @@ class Slower(Slow):
 class World:
     def __init__(self) -> None:
         self.said: list[str] = []
+        self.has_trouble = False
         self.health = Health(live={}, ready={})
         self.clock = VirtualClock()
         self.readiness = Readiness(self.health, self.clock)
@@ -107,7 +109,9 @@ class World:
     @asynccontextmanager
     async def telling(self, *roles: Slow) -> AsyncIterator[None]:
         self.readiness.expect(roles)
-        told = self.readiness.tell(roles, self.say_waiting, self.say_ready)
+        told = self.readiness.tell(
+            roles, lambda: self.has_trouble, self.say_waiting, self.say_ready
+        )
         task = asyncio.create_task(told)
         await settle()
         yield
@@ -136,6 +140,16 @@ async def test_ready_is_said_once_when_all_roles_are() -> None:
         assert "[+]node ok (stuck: pv-1)" in world.health.answer("/readyz", {"verbose": [""]})[1]
         await world.clock.advance(PATIENCE_SECONDS * 2)
         assert world.said == ["ready"]
+
+
+async def test_who_has_trouble_says_soon_what_is_waited_for() -> None:
+    world, node = World(), Slower("node")
+    world.has_trouble = True
+    async with world.telling(node):
+        await world.clock.advance(TROUBLE_SECONDS)
+        assert world.said == ["waiting for ['node']"]
+        await world.clock.advance(PATIENCE_SECONDS)
+        assert world.said == ["waiting for ['node']"]
 
 
 async def test_what_takes_long_is_told_once_and_ready_all_the_same() -> None:
