@@ -35,6 +35,9 @@ def apiserver(
 
     Other roles reach it with a kubeconfig of their own: see `mooring kubeconfig --help`.
     """
+    from mooring.stack.garbage import collect_garbage_seldom
+
+    collect_garbage_seldom()
     from mooring import log
     from mooring.stack.config import Config
     from mooring.stack.up import run_apiserver

@@ -69,6 +69,9 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
+    from mooring.stack.garbage import collect_garbage_seldom
+
+    collect_garbage_seldom()
     from mooring import log
     from mooring.stack.config import Config, get_node_name
     from mooring.stack.node_name import find_node_name

@@ -15,7 +15,7 @@ from mooring.model.node import Node
 from mooring.model.reference import ObjectReference
 from mooring.model.timestamp import to_seconds
 
-FILE = "node-name"
+FILE = "own-node-name"
 COMPONENT = "mooring-up"
 REMOVING = "RemovingNode"  # as upstream's node lifecycle controller calls it
 

@@ -1,7 +1,6 @@
 """The API server in this process, alone or with all other roles, from start to a clean stop."""
 
 import asyncio
-import gc
 import os
 import random
 import resource
@@ -55,13 +54,11 @@ Say = Callable[[str], None]
 
 SIDECAR_LEASES = "default"  # as of `mooring sidecar` outside of a pod
 MOST_OPEN_FILES = 1 << 16  # where the system sets no limit
-GARBAGE_THRESHOLDS = (20_000, 20, 50)  # Python's own are 700, 10, 10
 
 
 def run_apiserver(config: Config, say: Say) -> None:
     """Run until SIGTERM or SIGINT; `say` is told one line when the server is ready."""
     allow_many_connections()
-    collect_garbage_seldom()
     uvloop.run(_apiserver(config, say))
 
 
@@ -71,7 +68,6 @@ def run_everything(config: Config, say: Say) -> None:
     Raises: RoleDied when one of them ends by itself.
     """
     allow_many_connections()
-    collect_garbage_seldom()
     uvloop.run(_everything(config, say))
 
 
@@ -81,12 +77,6 @@ def allow_many_connections() -> None:
     most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else hard
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
-def collect_garbage_seldom() -> None:
-    """Requests leave hardly any cycles, but while they are served they hold thousands of objects,
-    which the collector would look at again and again: a tenth of what a create costs."""
-    gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
 async def _apiserver(config: Config, say: Say) -> None:
