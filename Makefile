@@ -14,18 +14,22 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
 
+# Runs a command line while no other make here does: of two first ones, the second waits, and finds all done.
+ALONE = $(PYTHON) -c 'import fcntl, subprocess, sys; lock = open("Makefile"); fcntl.flock(lock, fcntl.LOCK_EX); sys.exit(subprocess.call(sys.argv[1], shell=True))'
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Mooring needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@echo "creating $(VENV)"
+	@$(ALONE) "[ -x $@ ] || { $(PYTHON) -m venv $(VENV) && $(PIP_INSTALL) --upgrade 'pip>=25.1'; }"
 
 $(STAMP): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	@touch $@
+	@echo "installing mooring into $(VENV)"
+	@$(ALONE) "[ $@ -nt $< ] || { $(PIP_INSTALL) --editable . && touch $@; }"
 
 $(DEV_STAMP): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --group peers
-	@touch $@
+	@echo "installing what the tests need into $(VENV)"
+	@$(ALONE) "[ $@ -nt $< ] || { $(PIP_INSTALL) --group dev --group peers && touch $@; }"
 
 # What tests of real volumes and images use beyond what every Debian has; without it they are skipped.
 TEST_TOOLS := xfsprogs btrfs-progs busybox-static

@@ -4,7 +4,7 @@ import importlib
 import sys
 
 NAMES = (
-    *("api", "store", "binding", "scale", "ownership", "node", "pods", "attachment"),
+    *("start", "api", "store", "binding", "scale", "ownership", "node", "pods", "attachment"),
     *("lost_node", "csi"),
 )
 

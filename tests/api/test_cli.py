@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,9 +20,12 @@ import pytest
 import yaml
 
 from mooring import __version__
+from mooring.apiserver.auth.tokens import FIXED_ROLES
+from mooring.node.status.hardware import own_addresses
 from tests.fakes.objects import a_config_map
 from tests.fakes.real_server import READY, ApiServer, RealServer, command
 
+LOG_LINE = re.compile(r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info at=mooring\.")
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -66,7 +71,10 @@ HELP = {
         ("--data-dir", "--port", "--kubeconfig", "--node-name", "--root-dir", "Example"),
     ),
     "mooring apiserver": (("apiserver",), ("--data-dir", "--port", "--host", "--name")),
-    "mooring kubeconfig": (("kubeconfig",), ("--role", "--server", "--output", "node:<name>")),
+    "mooring kubeconfig": (
+        ("kubeconfig",),
+        ("--role", "--server", "--output", "node:<name>", *FIXED_ROLES),
+    ),
     "mooring controllers": (("controllers",), ("--leader-elect", "--metrics-address", "Example")),
     "mooring scheduler": (("scheduler",), ("--leader-elect", "--metrics-address", "Example")),
     "mooring node": (("node",), ("--node-name", "--root-dir", "--kubeconfig", "Example")),
@@ -368,7 +376,17 @@ def test_the_api_server_alone(tmp_path: Path) -> None:
     assert server.ask("GET", "/readyz").body == b"ok"
     assert server.stop() == 0
     for line in server.log.read_text().splitlines():
-        assert line.startswith("level=info at=mooring."), line
+        assert LOG_LINE.match(line), line
+
+
+def test_log_lines_are_json_if_so_asked(tmp_path: Path) -> None:
+    server = ApiServer(tmp_path / "data", "--log-format", "json", "--log-level", "debug").start()
+    assert server.ask("GET", "/api").code == 200
+    assert server.stop() == 0
+    lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+    assert lines
+    for line in lines:
+        assert {"time", "level", "logger", "msg"} <= line.keys()
 
 
 def test_names_go_into_the_certificate(tmp_path: Path) -> None:
@@ -383,6 +401,51 @@ def test_names_go_into_the_certificate(tmp_path: Path) -> None:
         assert ("IP Address", "10.1.2.3") in names["subjectAltName"]
     finally:
         assert server.stop() == 0
+
+
+@pytest.mark.parametrize("kind", [ApiServer, RealServer], ids=["apiserver", "up"])
+def test_a_server_for_other_machines_says_where_and_warns(
+    tmp_path: Path, kind: type[RealServer]
+) -> None:
+    own = own_addresses()
+    if not own or ":" in own[0]:
+        pytest.skip("this machine has no address for others")
+    server = kind(tmp_path / "data", "--host", "0.0.0.0").start()  # noqa: S104  on purpose
+    try:
+        assert server.host == own[0]
+        assert server.ask("GET", "/version").code == 200, "its certificate has that name"
+        lines = [server.next_line() for _ in range(1 if kind is ApiServer else 3)]
+        assert lines[-1].startswith("  warning: other machines reach it at every address")
+        kubeconfig = yaml.safe_load(server.kubeconfig.read_text())
+        (cluster,) = kubeconfig["clusters"]
+        assert cluster["cluster"]["server"] == f"https://127.0.0.1:{server.port}"
+    finally:
+        assert server.stop() == 0
+
+
+def test_python_runs_it_and_says_its_version() -> None:
+    assert run("--version") == run("version")
+
+
+def test_flags_come_from_the_environment_and_a_file(tmp_path: Path) -> None:
+    (tmp_path / "flags.yaml").write_text("role: read-only\n")
+    variables = {
+        "MOORING_KUBECONFIG_CONFIG": str(tmp_path / "flags.yaml"),
+        "MOORING_KUBECONFIG_DATA_DIR": str(tmp_path / "from-the-environment"),
+    }
+    ran = run("kubeconfig", seconds=30.0, **variables)
+    check_refused(ran, str(tmp_path / "from-the-environment"))
+    (tmp_path / "flags.yaml").write_text("colour: red\n")
+    check_refused(run("kubeconfig", seconds=30.0, **variables), "there is no flag --colour")
+
+
+def test_shells_are_taught_its_commands() -> None:
+    program = Path(sys.executable).with_name("mooring")  # what a shell completes is its name
+    asked = {"_MOORING_COMPLETE": "complete_bash", "COMP_WORDS": "mooring kube", "COMP_CWORD": "1"}
+    done = subprocess.run(  # noqa: S603  our own program
+        [program], capture_output=True, text=True, check=False, env=os.environ | asked
+    )
+    assert done.stdout.split() == ["kubeconfig"]
 
 
 def test_no_secret_is_ever_logged(tmp_path: Path) -> None:

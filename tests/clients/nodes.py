@@ -52,7 +52,7 @@ class PodDirectory:
 class ServerWithNode(RealServer):
     """`mooring up` with a node, whose root directory goes with the test's other files."""
 
-    own_flags = ("--node-name", NODE)
+    own_flags: tuple[str, ...] = ("--node-name", NODE)
 
     def __init__(self, data_dir: Path, *flags: str) -> None:
         self.node_root = root_beside(data_dir)
@@ -76,7 +76,6 @@ def server_with_node(data_dir: Path, *flags: str) -> Iterator[ServerWithNode]:
         with nothing_left_after(server.node_root):
             try:
                 server.start()
-                wait_for_node(server)
                 yield server
             finally:
                 server.kill()

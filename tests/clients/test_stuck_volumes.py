@@ -100,6 +100,7 @@ def test_a_process_that_the_kernel_cannot_end_gives_way_to_the_next(
         with server_with_node(server.data_dir) as next_one:
             assert is_healthy(next_one)
             assert server.is_running  # its thread waits in the kernel, and holds nothing else
+            disk.let_go()  # by now a thread of the next one may wait there too
     assert server.wait() == 0
 
 

@@ -26,6 +26,9 @@ import pytest
 Doc = dict[str, Any]
 
 READY = re.compile(r"^mooring is ready at https://([^:/]+):(\d+) \(kubectl --kubeconfig (.+)\)$")
+ANSWERS = re.compile(  # said after a while, when something keeps the other roles from being ready
+    r"^mooring answers at https://([^:/]+):(\d+) \(kubectl --kubeconfig (.+)\) but is not ready: "
+)
 START_SECONDS = 30.0
 STOP_SECONDS = 20.0
 
@@ -75,14 +78,20 @@ class RealServer:
         return self._process
 
     def start(self) -> "RealServer":
-        """After: it said that it is ready."""
+        """After: it said that it is ready, or that it answers and what it waits for."""
         line = self._first_line(self.launch())
-        found = READY.match(line)
+        found = READY.match(line) or ANSWERS.match(line)
         if found is None:
             self.kill()
             pytest.fail(f"no ready line but {line!r}; it wrote: {self.log.read_text()}")
         self.host, self.port = found[1], int(found[2])
         return self
+
+    def next_line(self) -> str:
+        """What it said next; waits for it."""
+        process = self._running()
+        assert process.stdout is not None
+        return process.stdout.readline().rstrip("\n")
 
     def kill(self) -> None:
         """`kill -9`; after: the process is gone."""

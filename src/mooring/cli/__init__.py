@@ -4,7 +4,7 @@ A command imports what it runs when it runs, so that `--help` is instant.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import typer
 
@@ -20,25 +20,30 @@ from mooring.cli import (
     up,
     version,
 )
+from mooring.cli.config_file import configurable
 from mooring.errors import MooringError
 
 app = typer.Typer(
     name="mooring",
-    help="The Kubernetes storage stack in one process: volumes, claims, classes, CSI.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"auto_envvar_prefix": "MOORING"},
 )
-app.command("up")(up.up)
-app.command("apiserver")(apiserver.apiserver)
-app.command("controllers")(controllers.controllers)
-app.command("scheduler")(scheduler.scheduler)
-app.command("node")(node.node)
-app.command("driver")(driver.driver)
-app.command("sidecar")(sidecar.sidecar)
+app.callback()(version.mooring)
+_commands: dict[str, Callable[..., None]] = {
+    "up": up.up,
+    "apiserver": apiserver.apiserver,
+    "controllers": controllers.controllers,
+    "scheduler": scheduler.scheduler,
+    "node": node.node,
+    "driver": driver.driver,
+    "sidecar": sidecar.sidecar,
+    "kubeconfig": kubeconfig.kubeconfig,
+}
+for _name, _command in _commands.items():
+    app.command(_name)(configurable(_command))
 app.add_typer(image.app, name="image")
-app.command("kubeconfig")(kubeconfig.kubeconfig)
 app.command("version")(version.version)
 
 

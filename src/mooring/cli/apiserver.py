@@ -5,27 +5,42 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import HOST, PORT, DataDir, Host, Level, LogLevel, Names, Port
+from mooring.cli.flags import (
+    HOST,
+    PORT,
+    DataDir,
+    Format,
+    Host,
+    Level,
+    LogFormat,
+    LogLevel,
+    Names,
+    Port,
+)
 from mooring.cli.say import say
 
 
 def apiserver(
     data_dir: DataDir,
-    names: Names,
+    name: Names,
     port: Port = PORT,
     host: Host = HOST,
     kubeconfig: Annotated[
         Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
     ] = None,
     log_level: LogLevel = Level.INFO,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Run the Kubernetes-compatible API server on its embedded SQLite database.
 
     Other roles reach it with a kubeconfig of their own: see `mooring kubeconfig --help`.
     """
+    from mooring.stack.garbage import collect_garbage_seldom
+
+    collect_garbage_seldom()
     from mooring import log
     from mooring.stack.config import Config
     from mooring.stack.up import run_apiserver
 
-    log.to_stderr(log_level)
-    run_apiserver(Config(data_dir, host, port, tuple(names), kubeconfig), say)
+    log.to_stderr(log_level, log_format)
+    run_apiserver(Config(data_dir, host, port, tuple(name), kubeconfig), say)

@@ -7,9 +7,11 @@ import typer
 
 from mooring.cli.flags import (
     NODE_MONITOR_GRACE,
+    Format,
     Kubeconfig,
     LeaderElect,
     Level,
+    LogFormat,
     LogLevel,
     MetricsAddress,
     NodeMonitorGrace,
@@ -75,17 +77,18 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     kubeconfig: Kubeconfig = None,
     leader_elect: LeaderElect = True,  # noqa: FBT002  a flag of the command line
     enable_hostpath_provisioner: HostPathProvisioner = False,  # noqa: FBT002  likewise
-    nfs_template: NfsTemplate = None,
-    nfs_minimum: NfsMinimum = 300,
-    nfs_increment: NfsIncrement = 30,
-    host_path_template: HostPathTemplate = None,
-    host_path_minimum: HostPathMinimum = 60,
-    host_path_increment: HostPathIncrement = 30,
-    disable_force_detach: DisableForceDetach = False,  # noqa: FBT002  likewise
-    chosen: Chosen = "*",
-    monitor_grace: NodeMonitorGrace = NODE_MONITOR_GRACE,
+    pv_recycler_pod_template_filepath_nfs: NfsTemplate = None,
+    pv_recycler_minimum_timeout_nfs: NfsMinimum = 300,
+    pv_recycler_increment_timeout_nfs: NfsIncrement = 30,
+    pv_recycler_pod_template_filepath_hostpath: HostPathTemplate = None,
+    pv_recycler_minimum_timeout_hostpath: HostPathMinimum = 60,
+    pv_recycler_timeout_increment_hostpath: HostPathIncrement = 30,
+    disable_force_detach_on_timeout: DisableForceDetach = False,  # noqa: FBT002  likewise
+    controllers: Chosen = "*",
+    node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Bind, release, attach, protect and expand volumes on any Kubernetes API server.
 
@@ -107,18 +110,22 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.controllers.role import choose
     from mooring.stack.standalone import Cluster, Standalone, run_controllers
 
-    log.to_stderr(log_level)
+    log.to_stderr(log_level, log_format)
     recycling = Recycling(
-        Deadline(nfs_minimum, nfs_increment),
-        Deadline(host_path_minimum, host_path_increment),
-        load_template(nfs_template) if nfs_template else DEFAULT_TEMPLATE,
-        load_template(host_path_template) if host_path_template else DEFAULT_TEMPLATE,
+        Deadline(pv_recycler_minimum_timeout_nfs, pv_recycler_increment_timeout_nfs),
+        Deadline(pv_recycler_minimum_timeout_hostpath, pv_recycler_timeout_increment_hostpath),
+        load_template(pv_recycler_pod_template_filepath_nfs)
+        if pv_recycler_pod_template_filepath_nfs
+        else DEFAULT_TEMPLATE,
+        load_template(pv_recycler_pod_template_filepath_hostpath)
+        if pv_recycler_pod_template_filepath_hostpath
+        else DEFAULT_TEMPLATE,
     )
     wanted = Standalone(kubeconfig, leader_elect, metrics_address)
     cluster = Cluster(
-        choose(chosen),
+        choose(controllers),
         recycling,
-        Policy(forces_on_timeout=not disable_force_detach),
-        Monitoring(grace=monitor_grace),
+        Policy(forces_on_timeout=not disable_force_detach_on_timeout),
+        Monitoring(grace=node_monitor_grace_period),
     )
     run_controllers(wanted, say, cluster, makes_host_paths=enable_hostpath_provisioner)

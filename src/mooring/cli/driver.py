@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import Level, LogLevel
+from mooring.cli.flags import Format, Level, LogFormat, LogLevel
 from mooring.cli.say import say
 
 
-def driver(
+def driver(  # noqa: PLR0913, PLR0917  one argument per flag
     endpoint: Annotated[
         str, typer.Option(help="Socket to serve CSI at: unix:///run/mooring/csi.sock.")
     ],
@@ -28,6 +28,7 @@ def driver(
         typer.Option(help="How long writers of a mounted volume may wait while it is copied."),
     ] = 10.0,
     log_level: LogLevel = Level.INFO,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Run the bundled CSI driver, loop.csi.mooring.dev: volumes are files behind loop devices.
 
@@ -46,6 +47,6 @@ def driver(
     from mooring.driver.settings import DriverSettings
     from mooring.stack.standalone import run_driver
 
-    log.to_stderr(log_level)
+    log.to_stderr(log_level, log_format)
     settings = DriverSettings(node_id, state_dir, max_volumes, overcommit, freeze_seconds)
     run_driver(settings, endpoint, say)

@@ -16,6 +16,11 @@ class Level(StrEnum):
     ERROR = "error"
 
 
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
 DataDir = Annotated[
     Path,
     typer.Option(
@@ -90,6 +95,9 @@ MetricsAddress = Annotated[
     ),
 ]
 LogLevel = Annotated[Level, typer.Option(help="How much to tell.", case_sensitive=False)]
+LogFormat = Annotated[
+    Format, typer.Option(help="How log lines on standard error look.", case_sensitive=False)
+]
 
 
 def sysctls_of(listed: str) -> tuple[str, ...]:

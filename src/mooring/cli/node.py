@@ -7,9 +7,11 @@ import typer
 
 from mooring.cli.flags import (
     AllowedUnsafeSysctls,
+    Format,
     HostRootfs,
     Kubeconfig,
     Level,
+    LogFormat,
     LogLevel,
     MetricsAddress,
     NodeName,
@@ -44,6 +46,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Join a Mooring API server as a node: run the pods that are bound to it, with their volumes.
 
@@ -61,7 +64,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.stack.config import get_node_name
     from mooring.stack.standalone import Standalone, run_node
 
-    log.to_stderr(log_level)
+    log.to_stderr(log_level, log_format)
     wanted = Standalone(kubeconfig, leader_elect=False, metrics_address=metrics_address)
     options = NodeOptions(
         get_node_name(node_name),

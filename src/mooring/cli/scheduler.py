@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
+from mooring.cli.flags import (
+    Format,
+    Kubeconfig,
+    LeaderElect,
+    Level,
+    LogFormat,
+    LogLevel,
+    MetricsAddress,
+)
 from mooring.cli.say import say
 
 
@@ -16,6 +24,7 @@ def scheduler(
     ] = "default-scheduler",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Place pods on nodes with regard to their volumes, on a Kubernetes API server.
 
@@ -27,6 +36,6 @@ def scheduler(
     from mooring import log
     from mooring.stack.standalone import Standalone, run_scheduler
 
-    log.to_stderr(log_level)
+    log.to_stderr(log_level, log_format)
     wanted = Standalone(kubeconfig, leader_elect, metrics_address)
     run_scheduler(wanted, say, scheduler_name)

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.flags import Kubeconfig, LeaderElect, Level, LogLevel, MetricsAddress
+from mooring.cli.flags import (
+    Format,
+    Kubeconfig,
+    LeaderElect,
+    Level,
+    LogFormat,
+    LogLevel,
+    MetricsAddress,
+)
 from mooring.cli.say import say
 from mooring.errors import UsageError
 
@@ -84,6 +92,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     abandon: Abandon = False,  # noqa: FBT002  likewise
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Serve CSI drivers: make and delete their volumes, attach them, offer them to a node.
 
@@ -106,7 +115,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.stack.standalone import Standalone, run_registrar, run_release, run_sidecars
 
     _check(roles, csi_address)
-    log.to_stderr(log_level)
+    log.to_stderr(log_level, log_format)
     if roles == [RELEASE]:
         run_release(kubeconfig, Release(driver, dry_run, abandon), typer.echo)
         return

@@ -11,13 +11,14 @@ from mooring.cli.flags import (
     PORT,
     AllowedUnsafeSysctls,
     DataDir,
+    Format,
     Host,
     HostRootfs,
     Level,
+    LogFormat,
     LogLevel,
     Names,
     NodeMonitorGrace,
-    NodeName,
     Port,
     SeccompDefault,
     sysctls_of,
@@ -27,13 +28,20 @@ from mooring.cli.say import say
 
 def up(  # noqa: PLR0913, PLR0917  one argument per flag
     data_dir: DataDir,
-    names: Names,
+    name: Names,
     port: Port = PORT,
     host: Host = HOST,
     kubeconfig: Annotated[
         Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
     ] = None,
-    node_name: NodeName = "",
+    node_name: Annotated[
+        str,
+        typer.Option(
+            help="Name of this machine as a node. The data directory keeps it; under another one, "
+            "the Node of the old name is deleted.",
+            show_default="as before; at first the host name",
+        ),
+    ] = "",
     no_node: Annotated[  # noqa: FBT002  a flag of the command line
         bool, typer.Option("--no-node", help="Do not run a node on this machine.")
     ] = False,
@@ -48,12 +56,14 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     host_rootfs: HostRootfs = True,  # noqa: FBT002  a flag of the command line
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
-    node_monitor_grace: NodeMonitorGrace = NODE_MONITOR_GRACE,
+    node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
     log_level: LogLevel = Level.WARNING,
+    log_format: LogFormat = Format.TEXT,
 ) -> None:
     """Run Mooring here: API server with embedded database, volume controllers, scheduler, node.
 
-    Prints one line with the URL and the kubeconfig when it is ready; Ctrl-C or SIGTERM stops it.
+    Prints a short block when all of it is ready: URL and kubeconfig, node, default class, and what
+    will not work here, with the reason and a remedy. Ctrl-C or SIGTERM stops it.
     All state is in the data directory: a restart finds everything again. Claims of a class with
     the provisioner kubernetes.io/host-path get their volumes there too, in `volumes`. The volumes
     of this machine's pods are mounted elsewhere, for which root is needed: `node` is a link to
@@ -62,23 +72,27 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
+    from mooring.stack.garbage import collect_garbage_seldom
+
+    collect_garbage_seldom()
     from mooring import log
     from mooring.stack.config import Config, get_node_name
+    from mooring.stack.node_name import find_node_name
     from mooring.stack.up import run_everything
 
-    log.to_stderr(log_level)
-    node = "" if no_node else get_node_name(node_name)
+    log.to_stderr(log_level, log_format)
+    node = "" if no_node else get_node_name(node_name, find_node_name(data_dir))
     config = Config(
         data_dir,
         host,
         port,
-        tuple(names),
+        tuple(name),
         kubeconfig,
         node,
         host_rootfs,
         root_dir,
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
-        node_monitor_grace=node_monitor_grace,
+        node_monitor_grace=node_monitor_grace_period,
     )
     run_everything(config, say)

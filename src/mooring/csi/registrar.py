@@ -1,6 +1,7 @@
 """Serving the registration socket of a driver for as long as the node agent wants it."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -23,13 +24,18 @@ class Offer(msgspec.Struct, frozen=True):
     directory: Path  # that the node agent watches
 
 
-async def run(offer: Offer) -> None:
+def _unheard() -> None:
+    """Told to nobody."""
+
+
+async def run(offer: Offer, on_registered: Callable[[], None] = _unheard) -> None:
     """Serve until cancelled, and take the socket away then. Raises: NotRegistered, UsageError."""
     refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def told(status: RegistrationStatus) -> None:
         if status.registered:
             _log.info("driver registered", driver=offer.driver)
+            on_registered()
         elif not refused.done():
             refused.set_result(status.error)
 

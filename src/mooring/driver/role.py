@@ -79,14 +79,22 @@ class Bundled(msgspec.Struct, frozen=True):
     registrations: Path
 
 
+class NoDriver(msgspec.Struct, frozen=True):
+    """Why there can be none here, and what would help; one line."""
+
+    because: str
+
+
 @contextmanager
-def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundled | None]:
-    """The bundled driver; None, and a log line, when it cannot run here. Raises: UsageError."""
+def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundled | NoDriver]:
+    """The bundled driver, or why it cannot run here. Raises: UsageError."""
     socket = layout.plugin(NAME) / "csi.sock"
     longest = max(socket, registration_socket(layout.registrations, NAME), key=_length)
     if _length(longest) > LONGEST_PATH:
-        _log.warning("no bundled driver: choose a shorter --root-dir", too_long=longest)
-        yield None
+        yield NoDriver(
+            f"the path of its socket is longer than {LONGEST_PATH} bytes, {longest}; "
+            "choose a shorter --root-dir"
+        )
         return
     with driver_of(DriverSettings(node_id=node, state_dir=state_dir)) as core:
         yield Bundled(core, socket, layout.registrations)
@@ -97,7 +105,7 @@ def _length(path: Path) -> int:
 
 
 class DriverRole:
-    """`run` serves the driver until cancelled; published volumes stay mounted."""
+    """`Role`, `Settling`. `run` serves the driver; published volumes stay mounted."""
 
     name: Final = "driver"
 
@@ -105,6 +113,8 @@ class DriverRole:
         self._client = client
         self._clock = clock
         self._bundled = bundled
+        self._is_introduced = asyncio.Event()
+        self._is_registered = asyncio.Event()
 
     async def run(self) -> None:
         bundled = self._bundled
@@ -112,10 +122,16 @@ class DriverRole:
         async with serving(bundled.core, endpoint), asyncio.TaskGroup() as tasks:
             tasks.create_task(lasting("introduction", self._clock, self._introduce))
             offer = registrar.Offer(NAME, str(bundled.socket), bundled.registrations)
-            tasks.create_task(lasting("offer", self._clock, partial(registrar.run, offer)))
+            offered = partial(registrar.run, offer, self._is_registered.set)
+            tasks.create_task(lasting("offer", self._clock, offered))
 
     async def synced(self) -> None:
         """Returns at once: the driver has no caches."""
+
+    async def ready(self) -> None:
+        """Return when the node knows it, and claims can name its class."""
+        await self._is_introduced.wait()
+        await self._is_registered.wait()
 
     def collectors(self) -> Iterable[Collector]:
         return ()
@@ -126,6 +142,7 @@ class DriverRole:
         while True:
             try:
                 await self._make_objects()
+                self._is_introduced.set()
                 return
             except (ApiError, ConnectionLost) as error:
                 failures += 1

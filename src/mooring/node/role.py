@@ -1,5 +1,6 @@
 """The role `node`: this machine's pods and their volumes, its status, and its server."""
 
+import asyncio
 from collections.abc import Iterable
 from functools import partial
 from typing import Final
@@ -8,6 +9,8 @@ import msgspec
 from prometheus_client.registry import Collector
 
 from mooring.host.blocking import bulkheads, in_thread
+from mooring.model.condition import is_condition_true
+from mooring.model.node import Node
 from mooring.node.admission.host import look
 from mooring.node.csi import NodeCsi
 from mooring.node.eviction import Evictions
@@ -49,9 +52,11 @@ class MachineInfo(msgspec.Struct, frozen=True):
         return next(iter(self.identity.addresses), "")
 
 
-async def read_machine(root: NodeRoot) -> MachineInfo:
+async def read_machine(root: NodeRoot, runtime: Probed | None = None) -> MachineInfo:
+    """`runtime`: if it was looked for already."""
     identity = await in_thread(read_identity)
-    return MachineInfo(identity, await in_thread(read_amounts, root.layout.root), await probe())
+    amounts = await in_thread(read_amounts, root.layout.root)
+    return MachineInfo(identity, amounts, runtime or await probe())
 
 
 def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineInfo) -> "NodeRole":
@@ -107,7 +112,7 @@ def _add_status(
 
 
 class NodeRole:
-    """`Role`, `Troubled`. Volumes stay mounted when it stops."""
+    """`Role`, `Settling`, `Troubled`. Volumes stay mounted when it stops."""
 
     name: Final = NAME
 
@@ -124,6 +129,10 @@ class NodeRole:
         self._own_node = environment.own_node
         self._workers = kubelet.workers
         self._stuck = stuck
+        self._knows_volumes = asyncio.Event()  # that an earlier process has left here
+        self._is_registered = asyncio.Event()  # as a Node that is Ready
+        kubelet.on_synced(self._knows_volumes.set)
+        self._own_node.informer.on_change(self._node_changed)
 
     async def run(self) -> None:
         await self._loops.run()
@@ -131,6 +140,15 @@ class NodeRole:
     async def synced(self) -> None:
         await self._own_node.informer.synced.wait()
         await self._workers.informer.synced.wait()
+
+    async def ready(self) -> None:
+        """Return when its Node is Ready, and by this process's word."""
+        await self._knows_volumes.wait()
+        await self._is_registered.wait()
+
+    def _node_changed(self, _: Node | None, after: Node | None) -> None:
+        if after is not None and is_condition_true(after.status.conditions, "Ready"):
+            self._is_registered.set()
 
     def troubles(self) -> str:
         """The stuck calls, without paths, for /healthz; empty if there are none."""

@@ -24,6 +24,15 @@ class Role(Protocol):
 
 
 @runtime_checkable
+class Settling(Protocol):
+    """A role that is of use only some time after its caches are full."""
+
+    async def ready(self) -> None:
+        """Return when its users can count on it."""
+        ...
+
+
+@runtime_checkable
 class Troubled(Protocol):
     """A role that knows of troubles, for the health check."""
 

@@ -40,6 +40,11 @@ class Config(msgspec.Struct, frozen=True):
     def own_kubeconfig(self) -> Path:
         return self.data_dir / "kubeconfig"
 
+    @property
+    def told_kubeconfig(self) -> Path:
+        """The one that users are told of."""
+        return self.kubeconfig or self.own_kubeconfig
+
 
 def default_data_dir() -> Path:
     """/var/lib/mooring for root, the user's own data directory for everyone else."""
@@ -49,12 +54,12 @@ def default_data_dir() -> Path:
     return Path(home) / "mooring"
 
 
-def get_node_name(wanted: str) -> str:
-    """`wanted`, or else the name of this machine.
+def get_node_name(wanted: str, before: str = "") -> str:
+    """`wanted`, or else the name that the node had `before`, or that of this machine.
 
     Raises: UsageError when a node cannot have that name.
     """
-    name = wanted or socket.gethostname().lower()
+    name = wanted or before or socket.gethostname().lower()
     problem = next(iter((*dns_subdomain(name), *label_value(name))), "")
     if problem:
         raise UsageError(

@@ -1,7 +1,7 @@
 """`mooring apiserver` and `mooring up`: the API server, alone or with all other roles."""
 
 import asyncio
-import gc
+import os
 import random
 import resource
 import tempfile
@@ -11,6 +11,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import uvloop
 
 from mooring.apiserver.api.in_process import InProcessApi
@@ -25,15 +26,26 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.host.private_file import make_private_directory
+from mooring.model.storage_class import StorageClass
 from mooring.reconcile.merged_metrics import MergedMetrics
-from mooring.reconcile.role import Role, Troubled
+from mooring.reconcile.role import Role
 from mooring.stack.config import LOOPBACK, Config
 from mooring.stack.credentials import keep_kubeconfig
 from mooring.stack.data_directory import check_data_dir
+from mooring.stack.listening import UNSPECIFIED, Reach, find_reach, is_local
+from mooring.stack.node_name import settle_node_name
 from mooring.stack.process import run_until, sparing, stop_asked
+from mooring.stack.readiness import (
+    Block,
+    Readiness,
+    not_ready_line,
+    ready_block,
+    ready_line,
+    warning_line,
+)
 
 if TYPE_CHECKING:
-    from mooring.driver.role import Bundled
+    from mooring.driver.role import Bundled, NoDriver
     from mooring.node.role import NodeRole
     from mooring.node.root import NodeRoot
     from mooring.reconcile.elected import Build
@@ -42,23 +54,20 @@ Say = Callable[[str], None]
 
 SIDECAR_LEASES = "default"  # the namespace, as for `mooring sidecar` outside of a pod
 MOST_OPEN_FILES = 1 << 16  # if the system sets no limit
-GARBAGE_THRESHOLDS = (20_000, 20, 50)  # Python's own are 700, 10, 10
 
 
 def run_apiserver(config: Config, say: Say) -> None:
     """Run until SIGTERM or SIGINT; `say` prints one line when the server is ready."""
     allow_many_connections()
-    collect_garbage_seldom()
     uvloop.run(_apiserver(config, say))
 
 
 def run_everything(config: Config, say: Say) -> None:
-    """Run the API server and all other roles; these sync once the server is ready.
+    """Run the API server and all other roles; `say` prints the block when all are ready.
 
     Raises: RoleDied when one of them ends by itself.
     """
     allow_many_connections()
-    collect_garbage_seldom()
     uvloop.run(_everything(config, say))
 
 
@@ -70,15 +79,13 @@ def allow_many_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def collect_garbage_seldom() -> None:
-    """Raise the thresholds of the garbage collector. Requests leave few cycles but allocate
-    thousands of objects; at the default thresholds scanning them costs a tenth of a create."""
-    gc.set_threshold(*GARBAGE_THRESHOLDS)
-
-
 async def _apiserver(config: Config, say: Say) -> None:
     stop = stop_asked()
-    async with serving(config, say) as server:
+    async with serving(config) as served:
+        server, reach = served.server, served.reach
+        say(ready_line(served.url, str(config.told_kubeconfig)))
+        if reach.warning:
+            say(warning_line(reach.warning))
         with LoopWatch() as watch:
             server.parts.metrics.add(watch)
             await stop.wait()
@@ -87,26 +94,58 @@ async def _apiserver(config: Config, say: Say) -> None:
 async def _everything(config: Config, say: Say) -> None:
     """The roles stop before the server that they write to."""
     stop = stop_asked()
-    async with serving(config, say) as server:
+    async with serving(config) as served:
+        server = served.server
+        readiness = Readiness(server.parts.health, RealClock())
+        if config.node_name:
+            client = _client_of(server, CONTROLLERS)
+            await settle_node_name(client, RealClock(), config.data_dir, config.node_name)
         with ExitStack() as held:
             root = await in_thread(held.enter_context, node_root(config))
             driver = await in_thread(held.enter_context, bundled(config, root))
-            await _run_roles(stop, server, await build_roles(config, server, root, driver))
+            built = await build_roles(config, server, root, driver)
+            readiness.expect(built.roles)
+            async with _telling(config, served, built, readiness, say):
+                await _run_roles(stop, server, built.roles)
 
 
 async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
     counted = [collector for role in roles for collector in role.collectors()]
-    for role in roles:
-        told = role.troubles if isinstance(role, Troubled) else str
-        server.parts.health.add_role(role.name, told)
     with LoopWatch() as watch:
         server.parts.metrics.add(MergedMetrics([*counted, BulkheadMetrics(bulkheads()), watch]))
-        await _run_all(stop, roles)
+        async with sparing(roles):
+            await run_until(stop, {role.name: role.run for role in roles})
 
 
-async def _run_all(stop: asyncio.Event, roles: Sequence[Role]) -> None:
-    async with sparing(roles):
-        await run_until(stop, {role.name: role.run for role in roles})
+@asynccontextmanager
+async def _telling(
+    config: Config, served: "Served", built: "Built", readiness: Readiness, say: Say
+) -> AsyncIterator[None]:
+    """Run the roles in here: `say` is told when they are ready, or keep the user waiting."""
+    server, url, kubeconfig = served.server, served.url, str(config.told_kubeconfig)
+
+    store = server.parts.backend.store
+
+    def has_trouble() -> bool:
+        return store.trouble is not None
+
+    def say_waiting() -> None:
+        say(not_ready_line(url, kubeconfig, readiness.waiting_for(), store.trouble))
+
+    async def say_ready() -> None:
+        from mooring.controllers.binding.decide.claim import choose_default
+
+        classes = await _client_of(server, CONTROLLERS).list(StorageClass)
+        default = choose_default(classes.readable)
+        warning = served.reach.warning
+        block = Block(url, kubeconfig, config.node_name, default, built.limits, warning)
+        say(ready_block(block))
+
+    async with asyncio.TaskGroup() as tasks:
+        told = readiness.tell(built.roles, has_trouble, say_waiting, say_ready)
+        telling = tasks.create_task(told)
+        yield
+        telling.cancel()
 
 
 @contextmanager
@@ -125,8 +164,8 @@ def node_root(config: Config) -> "Iterator[NodeRoot | None]":
 
 
 @contextmanager
-def bundled(config: Config, root: "NodeRoot | None") -> "Iterator[Bundled | None]":
-    """The bundled driver; None where this process cannot mount."""
+def bundled(config: Config, root: "NodeRoot | None") -> "Iterator[Bundled | NoDriver | None]":
+    """The bundled driver; None where there is no node, or this process cannot mount."""
     if root is None or root.cannot:
         yield None
         return
@@ -136,12 +175,17 @@ def bundled(config: Config, root: "NodeRoot | None") -> "Iterator[Bundled | None
         yield driver
 
 
+class Built(msgspec.Struct, frozen=True):
+    roles: Sequence[Role]
+    limits: tuple[str, ...]  # what will not work here, each with its reason and remedy
+
+
 async def build_roles(
     config: Config,
     server: Running,
     root: "NodeRoot | None" = None,
-    driver: "Bundled | None" = None,
-) -> Sequence[Role]:
+    driver: "Bundled | NoDriver | None" = None,
+) -> Built:
     """All roles of one process. A role that another process leads waits for its lease."""
     # Not at the top: these imports take 0.2 s, and the server answers meanwhile.
     from mooring.controllers import role as controllers
@@ -173,13 +217,15 @@ async def build_roles(
         elected(controllers.NAME, CONTROLLERS, lambda loops: controllers.build(loops, options)),
         elected(scheduling.NAME, SCHEDULER, scheduling.build),
     ]
+    limits: tuple[str, ...] = ()
     if root is not None:
         from mooring.reconcile.lease import BESIDE_THE_SERVER
         from mooring.reconcile.loops import Loops
         from mooring.sidecars.options import SidecarOptions
         from mooring.sidecars.role import Leases, SidecarsRole
+        from mooring.stack.limits import driver_limits
 
-        node = await _build_node(config, server, root, ours)
+        node, limits = await _build_node(config, server, root, ours)
         client = _client_of(server, SIDECARS)
         loops = Loops(SidecarsRole.name, client, clock, rng, informers)
         leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER)
@@ -187,20 +233,34 @@ async def build_roles(
         node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
         node.drivers.on_go(sidecars.remove)
         roles += (node, sidecars)
-    if driver is not None:
-        from mooring.driver.role import DriverRole
+        roles.append(_build_storage(config, server, driver))
+        limits += await in_thread(driver_limits, driver)
+    return Built(roles, limits)
 
-        roles.append(DriverRole(_client_of(server, SIDECARS), clock, driver))
-    return roles
+
+def _build_storage(config: Config, server: Running, driver: "Bundled | NoDriver | None") -> Role:
+    """The volumes of a claim that names no class."""
+    from mooring.driver.role import Bundled, DriverRole
+    from mooring.stack.default_class import DefaultClassRole
+
+    if isinstance(driver, Bundled):
+        return DriverRole(_client_of(server, SIDECARS), RealClock(), driver)
+    return DefaultClassRole(_client_of(server, CONTROLLERS), RealClock(), config.volumes)
 
 
 async def _build_node(
     config: Config, server: Running, root: "NodeRoot", hidden: tuple[Path, ...]
-) -> "NodeRole":
-    await in_thread(_load_node)
+) -> tuple["NodeRole", tuple[str, ...]]:
+    """And what will not work on it."""
+    from mooring.oci.probe import probe
+
+    async with asyncio.TaskGroup() as tasks:  # each takes a moment, the one here, the other outside
+        probing = tasks.create_task(probe())
+        tasks.create_task(in_thread(_load_node))
     from mooring.node import role
     from mooring.node.options import NodeOptions
     from mooring.reconcile.loops import Loops
+    from mooring.stack.limits import node_limits
 
     options = NodeOptions(
         config.node_name,
@@ -213,7 +273,9 @@ async def _build_node(
     )
     client = _client_of_node(server, config.node_name)
     loops = Loops(role.NAME, client, RealClock(), random.SystemRandom())
-    return role.build(loops, root, options, await role.read_machine(root))
+    machine = await role.read_machine(root, probing.result())
+    limits = node_limits(root.cannot, machine.runtime, is_root=os.geteuid() == 0)
+    return role.build(loops, root, options, machine), limits
 
 
 def _load_node() -> None:
@@ -242,33 +304,48 @@ def _client_of_node(server: Running, name: str) -> LocalClient:
     return LocalClient(api)
 
 
+class Served(msgspec.Struct, frozen=True):
+    server: Running
+    reach: Reach
+
+    @property
+    def url(self) -> str:
+        """That clients can use, those on other machines too if they may."""
+        return Address(self.reach.host, self.server.address.port).url
+
+
 @asynccontextmanager
-async def serving(config: Config, say: Say) -> AsyncIterator[Running]:
-    """A running API server, after `say` has printed its URL."""
+async def serving(config: Config) -> AsyncIterator[Served]:
+    """A running API server, whose kubeconfig is written."""
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
-    async with running(config.data_dir, address, RealClock(), config.names) as server:
-        written = write_kubeconfigs(config, server)
-        say(f"mooring is ready at {server.address.url} (kubectl --kubeconfig {written})")
-        yield server
+    reach = find_reach(config.host, config.names, _addresses(config.host))
+    async with running(config.data_dir, address, RealClock(), reach.names) as server:
+        write_kubeconfigs(config, server)
+        yield Served(server, reach)
+
+
+def _addresses(host: str) -> tuple[str, ...]:
+    """Of this machine, when they matter."""
+    if is_local(host):
+        return ()
+    from mooring.node.status.hardware import own_addresses
+
+    return own_addresses()
 
 
 def reachable(server: Running) -> Address:
     """The server's address for clients on this machine."""
-    unspecified = server.address.host in ("0.0.0.0", "::")  # noqa: S104  compared, not bound
-    return Address(LOOPBACK if unspecified else server.address.host, server.address.port)
+    host = server.address.host
+    return Address(LOOPBACK if host in UNSPECIFIED else host, server.address.port)
 
 
-def write_kubeconfigs(config: Config, server: Running) -> str:
+def write_kubeconfigs(config: Config, server: Running) -> None:
     """Write the admin's kubeconfig to the data directory and to `config.kubeconfig`."""
     kubeconfig = Kubeconfig(
         reachable(server).url,
         server.pki.ca_certificate,
         server.tokens.token(ADMIN),
     )
-    paths = [config.own_kubeconfig]
-    if config.kubeconfig is not None:
-        paths.append(config.kubeconfig)
-    for path in paths:
+    for path in dict.fromkeys((config.own_kubeconfig, config.told_kubeconfig)):
         keep_kubeconfig(kubeconfig, path)
-    return str(paths[-1])

@@ -15,7 +15,7 @@ from mooring.client.local import LocalClient
 from mooring.csi.channel import Connection
 from mooring.csi.node import Node
 from mooring.driver.core import new_core
-from mooring.driver.role import CLASS, Bundled, DriverRole, bundled_driver
+from mooring.driver.role import CLASS, Bundled, DriverRole, NoDriver, bundled_driver
 from mooring.driver.settings import NAME, DriverSettings
 from mooring.driver.state import open_state
 from mooring.plugins.csi.drivers import Driver, Drivers
@@ -88,7 +88,9 @@ async def test_a_class_that_somebody_deleted_is_not_made_again(keys: Pki, short:
 def test_where_sockets_would_have_too_long_names_there_is_none(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 90)
     with bundled_driver("n1", tmp_path / "state", Layout(deep)) as driver:
-        assert driver is None
+        assert isinstance(driver, NoDriver)
+        assert str(deep) in driver.because
+        assert "choose a shorter --root-dir" in driver.because
     assert not (tmp_path / "state").exists()
 
 

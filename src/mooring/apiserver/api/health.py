@@ -2,17 +2,32 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
+
 from mooring import log
 
 Check = Callable[[], str | None]
 """Says what is wrong, or None. Called on the event loop, so it must not wait."""
 
+IsReady = Callable[[], bool]
+"""Whether a role is ready. Must not wait either."""
+
 Told = Callable[[], str]
 """The state of a role, public; empty when there is none to report. Must not wait either."""
 
+NOT_READY_YET = "not ready yet"
 NOT_FOUND = (404, "404 page not found\n")
 
 _log = log.get("mooring.apiserver.health")
+
+
+def _always() -> bool:
+    return True
+
+
+class _Role(msgspec.Struct, frozen=True):
+    told: Told
+    is_ready: IsReady
 
 
 class Health:
@@ -21,11 +36,11 @@ class Health:
     def __init__(self, live: Mapping[str, Check], ready: Mapping[str, Check]) -> None:
         alive = {"ping": _ping, **live}
         self._endpoints = {"healthz": alive, "livez": alive, "readyz": {**alive, **ready}}
-        self._roles: dict[str, Told] = {}
+        self._roles: dict[str, _Role] = {}
 
-    def add_role(self, name: str, told: Told) -> None:
-        """Add a role in the same process; its state does not affect the server's readiness."""
-        self._roles[name] = told
+    def add_role(self, name: str, told: Told = str, is_ready: IsReady = _always) -> None:
+        """Add a role in the same process; `told` does not affect the server's readiness."""
+        self._roles[name] = _Role(told, is_ready)
 
     def answer(self, path: str, query: Mapping[str, Sequence[str]]) -> tuple[int, str]:
         """The code and text for `/readyz`, `/readyz/<check>` and the like."""
@@ -33,9 +48,11 @@ class Health:
         checks = self._endpoints.get(endpoint)
         if checks is None:
             return NOT_FOUND
+        roles = self._roles if endpoint == "readyz" else {}
         if not name:
-            roles = self._roles if endpoint == "readyz" else {}
             return _all(endpoint, checks, query, roles)
+        if name in roles:
+            return _one(lambda: None if roles[name].is_ready() else NOT_READY_YET)
         return _one(checks[name]) if name in checks else NOT_FOUND
 
 
@@ -48,7 +65,7 @@ def _all(
     endpoint: str,
     checks: Mapping[str, Check],
     query: Mapping[str, Sequence[str]],
-    roles: Mapping[str, Told],
+    roles: Mapping[str, _Role],
 ) -> tuple[int, str]:
     excluded = set(query.get("exclude", ()))
     lines = []
@@ -63,10 +80,16 @@ def _all(
             failed = True
         else:
             lines.append(f"[+]{name} ok\n")
-    for name, told in roles.items():
-        trouble = told()
-        lines.append(f"[+]{name} ok ({trouble})\n" if trouble else f"[+]{name} ok\n")
-    lines.extend(_not_excluded(excluded - checks.keys()))
+    for name, role in roles.items():
+        if name in excluded:
+            lines.append(f"[+]{name} excluded: ok\n")
+        elif not role.is_ready():
+            lines.append(f"[-]{name} failed: {NOT_READY_YET}\n")
+            failed = True
+        else:
+            trouble = role.told()
+            lines.append(f"[+]{name} ok ({trouble})\n" if trouble else f"[+]{name} ok\n")
+    lines.extend(_not_excluded(excluded - checks.keys() - roles.keys()))
     if failed:
         return 500, "".join([*lines, f"{endpoint} check failed\n"])
     if "verbose" in query:

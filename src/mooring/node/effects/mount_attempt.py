@@ -10,7 +10,7 @@ from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, PodMount, PodState
 from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
-from mooring.node.effects.events import failures_recorded, pod_recorder
+from mooring.node.effects.events import claim_and_driver, failures_recorded, pod_recorder
 from mooring.node.effects.uncertain import revert_record
 from mooring.plugins.contract import BlockMapper, Mounter, NotStarted, Tell
 from mooring.reconcile.recorder import reference_to
@@ -42,7 +42,8 @@ class MountAttempt(msgspec.Struct, frozen=True):
 
     def recorded(self, reason: str, what: str) -> AbstractContextManager[None]:
         """Around a step; a failure is an event on the pod, and goes on."""
-        return failures_recorded(self.record, reason, what, self.use.name)
+        about = {"pod": self.by.pod.key, **claim_and_driver(self.use)}
+        return failures_recorded(self.record, reason, what, self.use.name, **about)
 
     def get_here(self) -> ActualVolume:
         """The volume as it is on this machine now. Raises: NotStarted when it is not."""

@@ -8,7 +8,12 @@ from mooring.host import subpath
 from mooring.host.blocking import in_thread
 from mooring.node.actual import ActualVolume, PodMount
 from mooring.node.context import NodeContext
-from mooring.node.effects.events import FAILED_UNMOUNT, failures_recorded, pod_recorder
+from mooring.node.effects.events import (
+    FAILED_UNMOUNT,
+    claim_and_driver,
+    failures_recorded,
+    pod_recorder,
+)
 from mooring.plugins.block_mapping import DeviceMap, unmap_device
 from mooring.plugins.contract import VolumeError
 
@@ -61,4 +66,6 @@ def _recorded(
     context: NodeContext, here: ActualVolume, mount: PodMount, what: str
 ) -> AbstractContextManager[None]:
     record = pod_recorder(context.recorder, mount.regarding)
-    return failures_recorded(record, FAILED_UNMOUNT, what, here.name)
+    pod = mount.regarding.key if mount.regarding is not None else mount.pod_uid
+    about = {"pod": pod, **claim_and_driver(mount.use)}
+    return failures_recorded(record, FAILED_UNMOUNT, what, here.name, **about)

@@ -89,3 +89,21 @@ def test_roles_are_listed_with_what_is_stuck_in_them_and_take_nothing_from_readi
     assert "[+]controllers ok\n" in text
     assert "[+]node ok (stuck: kubernetes.io/local-volume/pv-1)\n" in text
     assert "node" not in health.answer("/livez", {"verbose": [""]})[1]
+
+
+def test_a_role_that_is_not_ready_makes_the_server_unready_not_ill() -> None:
+    is_ready = False
+    health = Health(live={}, ready={})
+    health.add_role("controllers")
+    health.add_role("node", is_ready=lambda: is_ready)
+    assert health.answer("/readyz", {}) == (
+        500,
+        "[+]ping ok\n[+]controllers ok\n[-]node failed: not ready yet\nreadyz check failed\n",
+    )
+    assert health.answer("/readyz/controllers", {}) == (200, "ok")
+    assert health.answer("/readyz/node", {}) == (500, "internal server error: not ready yet\n")
+    assert health.answer("/readyz", {"exclude": ["node"]}) == (200, "ok")
+    assert health.answer("/livez", {}) == (200, "ok")
+    assert health.answer("/livez/node", {})[0] == 404
+    is_ready = True
+    assert health.answer("/readyz", {}) == (200, "ok")

@@ -1,0 +1,41 @@
+"""What will not work on this machine: each thing in one line, with its reason and a remedy."""
+
+from mooring.driver.role import Bundled, NoDriver
+from mooring.driver.settings import NAME
+from mooring.host.command import find_program
+from mooring.host.loop_device import CONTROL
+from mooring.oci.probe import NoRuntime, Probed
+
+AS_ROOT = "run mooring as root"
+MAKES_EXT4 = "mkfs.ext4"
+
+
+def node_limits(cannot_mount: str, runtime: Probed, *, is_root: bool) -> tuple[str, ...]:
+    """`cannot_mount`: why nothing can be mounted; empty: everything can."""
+    found = []
+    if cannot_mount:
+        found.append(f"volumes that are mounted: {cannot_mount.rstrip('.')}; {AS_ROOT}")
+    if isinstance(runtime, NoRuntime):
+        is_able = is_root and not cannot_mount
+        found.append(f"pods: {runtime.reason}" + ("" if is_able else f"; {AS_ROOT}"))
+    return tuple(found)
+
+
+def driver_limits(driver: Bundled | NoDriver | None) -> tuple[str, ...]:
+    """Of the bundled driver; None: nothing can be mounted, which was told. Asks the disk."""
+    match driver:
+        case None:
+            return ()
+        case NoDriver(because):
+            return (f"volumes of {NAME}: {because}",)
+        case Bundled():
+            return missing_tools()
+
+
+def missing_tools() -> tuple[str, ...]:
+    found = []
+    if find_program(MAKES_EXT4) is None:
+        found.append(f"volumes of {NAME}: there is no {MAKES_EXT4}; install e2fsprogs")
+    if not CONTROL.exists():
+        found.append(f"volumes of {NAME}: there is no {CONTROL}; modprobe loop")
+    return tuple(found)
