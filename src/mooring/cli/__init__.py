@@ -11,6 +11,7 @@ import typer
 from mooring.cli import (
     apiserver,
     controllers,
+    down,
     driver,
     image,
     kubeconfig,
@@ -31,6 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("up")(up.up)
+app.command("down")(down.down)
 app.command("apiserver")(apiserver.apiserver)
 app.command("controllers")(controllers.controllers)
 app.command("scheduler")(scheduler.scheduler)

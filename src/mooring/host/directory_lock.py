@@ -13,6 +13,14 @@ from mooring.errors import UsageError
 _LONGEST = 20  # bytes of a process id, and more than that
 
 
+class InUse(UsageError):
+    """Another process has the directory; `owner` is its id, 0 when that is not known."""
+
+    def __init__(self, message: str, owner: int) -> None:
+        super().__init__(message)
+        self.owner = owner
+
+
 class DirectoryLock:
     """Held as long as the process lives; the kernel lets go of it, however the process ends."""
 
@@ -28,8 +36,8 @@ class DirectoryLock:
         plain file, another user's, one with a second name, one that says more than a number) is
         refused as it is.
 
-        Raises: UsageError when another process has it, or `path` is no lock file of ours; OSError
-        when `path` cannot be written.
+        Raises: InUse when another process has it; UsageError when `path` is no lock file of ours;
+        OSError when `path` cannot be written.
         """
         descriptor = _open(path)
         try:
@@ -38,9 +46,10 @@ class DirectoryLock:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 owner = _signed(descriptor).decode("ascii", "replace").strip()
-                raise UsageError(
+                raise InUse(
                     f"{path.parent} is in use by another mooring (pid {owner or 'unknown'}); "
-                    f"stop it or choose another {flag}"
+                    f"stop it or choose another {flag}",
+                    int(owner) if owner.isdecimal() else 0,
                 ) from None
             _check_content(descriptor, path)
             with suppress(OSError):  # a full disk; who has the lock is told for convenience alone

@@ -1,0 +1,67 @@
+"""In which order mounts are undone, and which of them may be taken out of sight."""
+
+from itertools import chain
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mooring.host.mountinfo import MountEntry
+from mooring.upkeep.unmounting import may_detach, unmount_order
+
+
+def entry(number: int, parent: int, fs_type: str = "ext4") -> MountEntry:
+    return MountEntry(number, parent, (8, 1), "/", f"/m{number}", (), (), fs_type, "/dev/x", ())
+
+
+def ids(groups: list[list[MountEntry]]) -> list[list[int]]:
+    return [[one.id for one in group] for group in groups]
+
+
+ORDERS = {
+    "nothing": ((), []),
+    "side by side, the newest first": (((1, 0), (2, 0), (3, 0)), [[3, 2, 1]]),
+    "one in another": (((1, 0), (2, 1)), [[2], [1]]),
+    "three deep beside a single one": (((1, 0), (2, 1), (3, 2), (4, 0)), [[4, 3], [2], [1]]),
+    "moved below a later one": (((1, 2), (2, 0)), [[1], [2]]),
+}
+
+
+@pytest.mark.parametrize(("given", "wanted"), ORDERS.values(), ids=ORDERS)
+def test_order(given: tuple[tuple[int, int], ...], wanted: list[list[int]]) -> None:
+    assert ids(unmount_order([entry(*one) for one in given])) == wanted
+
+
+@st.composite
+def forests(draw: st.DrawFn) -> list[MountEntry]:
+    size = draw(st.integers(0, 20))
+    entries = [entry(n, draw(st.integers(0, n - 1))) for n in range(1, size + 1)]
+    return draw(st.permutations(entries))
+
+
+@given(forests())
+def test_each_comes_once_and_before_what_it_is_mounted_on(entries: list[MountEntry]) -> None:
+    order = list(chain.from_iterable(unmount_order(entries)))
+    assert sorted(one.id for one in order) == sorted(one.id for one in entries)
+    place = {one.id: index for index, one in enumerate(order)}
+    assert all(place[one.id] < place[one.parent] for one in entries if one.parent in place)
+
+
+DETACHABLE = {
+    "ext4": False,
+    "xfs": False,
+    "btrfs": False,
+    "fuseblk": False,
+    "overlay": False,
+    "tmpfs": False,
+    "nfs": True,
+    "nfs4": True,
+    "cifs": True,
+    "fuse": True,
+    "fuse.sshfs": True,
+}
+
+
+@pytest.mark.parametrize(("fs_type", "may"), DETACHABLE.items(), ids=DETACHABLE)
+def test_only_what_no_disk_is_behind_is_detached_lazily(fs_type: str, *, may: bool) -> None:
+    assert may_detach(entry(1, 0, fs_type)) is may
