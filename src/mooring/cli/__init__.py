@@ -16,6 +16,7 @@ from mooring.cli import (
     image,
     kubeconfig,
     node,
+    reset,
     scheduler,
     sidecar,
     up,
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.command("up")(up.up)
 app.command("down")(down.down)
+app.command("reset")(reset.reset)
 app.command("apiserver")(apiserver.apiserver)
 app.command("controllers")(controllers.controllers)
 app.command("scheduler")(scheduler.scheduler)

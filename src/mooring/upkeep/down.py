@@ -13,7 +13,7 @@ from mooring.oci.records import opened_directory, state_directory
 from mooring.plugins.layout import Layout
 from mooring.upkeep.containers import end_containers
 from mooring.upkeep.driver_volumes import release_locks, release_volumes
-from mooring.upkeep.place import Place, find_place, held
+from mooring.upkeep.place import Place, find_place, held_data, held_node
 from mooring.upkeep.unmounting import unmount_entries
 
 GRACE = 5.0  # seconds for containers that heed their stop signal
@@ -39,15 +39,20 @@ class Report(msgspec.Struct):
 def take_down(data_dir: Path, mounts: MountOps, clock: Clock, grace: float = GRACE) -> Report:
     """Repeated: nothing. Raises: UsageError, also beside a running `mooring`."""
     place = find_place(data_dir)
-    with held(place):
-        report = take_down_held(place, mounts, clock, grace)
-    unmount_root(place, report)
-    return report
+    with held_data(place):
+        return take_down_held(place, mounts, clock, grace)
 
 
 def take_down_held(place: Place, mounts: MountOps, clock: Clock, grace: float) -> Report:
-    """The same, for who holds the place: `unmount_root` is left to be called without it."""
+    """The same, for who holds the data directory."""
     report = Report()
+    with held_node(place):
+        _take_down(place, mounts, clock, grace, report)
+    _unmount_root(place, report)
+    return report
+
+
+def _take_down(place: Place, mounts: MountOps, clock: Clock, grace: float, report: Report) -> None:
     try:
         if place.root is not None:
             _end_containers(place.root, clock, grace, report)
@@ -57,10 +62,9 @@ def take_down_held(place: Place, mounts: MountOps, clock: Clock, grace: float) -
         report.troubles += released.troubles
     except HostError as error:
         report.troubles.append(str(error))
-    return report
 
 
-def unmount_root(place: Place, report: Report) -> None:
+def _unmount_root(place: Place, report: Report) -> None:
     """The root, bound onto itself, which the lock in it keeps busy. Only if it is empty."""
     if place.root is None:
         return

@@ -50,6 +50,23 @@ def find_openers(device: Path, proc: Path = _PROC) -> list[Holder]:
     ]
 
 
+def find_users_below(directory: Path, proc: Path = _PROC) -> list[Holder]:
+    """Who has a file open below it, or works in a directory there; itself, empty, is no matter."""
+    inside = f"{directory}/"
+    found = []
+    for process in proc.iterdir():
+        if process.name.isdecimal() and int(process.name) != os.getpid():
+            names = [*_opened(process), *_works_in(process)]
+            if any(name.startswith(inside) for name in names):
+                found.append(Holder(int(process.name), _command(process)))
+    return found
+
+
+def _works_in(process: Path) -> Iterator[str]:
+    with suppress(OSError):
+        yield os.readlink(process / "cwd")
+
+
 def _opened(process: Path) -> Iterator[str]:
     with suppress(OSError):
         for name in os.listdir(process / "fd"):

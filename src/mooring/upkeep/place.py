@@ -73,15 +73,28 @@ def _find_root(data: Path) -> Path | None:
 
 @contextmanager
 def held(place: Place) -> Iterator[None]:
-    """Nobody else works on it meanwhile. Raises: UsageError when somebody does."""
+    """Nobody else works on any part of it meanwhile. Raises: UsageError when somebody does."""
+    with held_data(place), held_node(place):
+        yield
+
+
+@contextmanager
+def held_data(place: Place) -> Iterator[None]:
+    """No `mooring up` starts on it meanwhile. Raises: UsageError."""
     with ExitStack() as locks:
-        for directory, name, flag in (
-            (place.data, DATABASE_LOCK, "--data-dir"),
-            (place.driver, DRIVER_LOCK, "--state-dir"),
-            (place.root, ROOT_LOCK, "--root-dir"),
-        ):
-            if directory is not None and directory.is_dir():
-                _hold(locks, directory / name, flag)
+        if place.data.is_dir():
+            _hold(locks, place.data / DATABASE_LOCK, "--data-dir")
+        yield
+
+
+@contextmanager
+def held_node(place: Place) -> Iterator[None]:
+    """Neither a node nor a driver starts on it meanwhile. Raises: UsageError."""
+    with ExitStack() as locks:
+        if place.driver.is_dir():
+            _hold(locks, place.driver / DRIVER_LOCK, "--state-dir")
+        if place.root is not None and place.root.is_dir():
+            _hold(locks, place.root / ROOT_LOCK, "--root-dir")
         yield
 
 
