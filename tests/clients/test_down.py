@@ -85,10 +85,10 @@ def test_nothing_runs_or_is_mounted_afterwards_and_the_next_start_has_everything
         a_config_map("settings"),
         a_loop_claim("data"),
         raw,
-        a_mixed_pod("mixed", f"[ -e /data/first ] || date > /data/first; {ENDS_WITH_7}"),
+        a_mixed_pod("mixed", ENDS_WITH_7),
         a_script("sleeps", SLEEPS),
     )
-    written = pods.sh("mixed", "cat /data/first")
+    written = pods.sh("mixed", "date > /data/first; cat /data/first")
     objects = pods.kubectl("get", "pods,pvc,pv", "-A", "-o", "name")
     server.send(end)
     server.wait()

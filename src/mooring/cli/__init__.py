@@ -10,6 +10,7 @@ import typer
 
 from mooring.cli import (
     apiserver,
+    backup,
     controllers,
     down,
     driver,
@@ -17,6 +18,7 @@ from mooring.cli import (
     kubeconfig,
     node,
     reset,
+    restore,
     scheduler,
     sidecar,
     up,
@@ -35,6 +37,8 @@ app = typer.Typer(
 app.command("up")(up.up)
 app.command("down")(down.down)
 app.command("reset")(reset.reset)
+app.command("backup")(backup.backup)
+app.command("restore")(restore.restore)
 app.command("apiserver")(apiserver.apiserver)
 app.command("controllers")(controllers.controllers)
 app.command("scheduler")(scheduler.scheduler)

@@ -110,13 +110,13 @@ def _hold(locks: ExitStack, path: Path, flag: str) -> None:
 
 def in_use(directory: Path, owner: int) -> str:
     """Who has it, and what to do about that."""
-    word = _command_of(owner)
+    word = command_of(owner)
     who = f"`mooring {word}`" if word else "another mooring"
     remedy = "wait for it" if word in _ENDS_BY_ITSELF else "stop it first, with Ctrl-C or SIGTERM"
     return f"{directory} is in use by {who} (pid {owner or 'unknown'}): {remedy}"
 
 
-def _command_of(pid: int) -> str:
+def command_of(pid: int) -> str:
     """The command of a mooring; empty when it does not tell."""
     try:
         words = (_PROGRAMS / str(pid) / "cmdline").read_bytes().split(b"\0")
