@@ -11,6 +11,7 @@ import typer
 from mooring.cli import (
     apiserver,
     backup,
+    check,
     controllers,
     down,
     driver,
@@ -38,6 +39,7 @@ app.command("up")(up.up)
 app.command("down")(down.down)
 app.command("reset")(reset.reset)
 app.command("backup")(backup.backup)
+app.command("check")(check.check)
 app.command("restore")(restore.restore)
 app.command("apiserver")(apiserver.apiserver)
 app.command("controllers")(controllers.controllers)

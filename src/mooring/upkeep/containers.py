@@ -21,8 +21,9 @@ import msgspec
 from mooring.clock import Clock
 from mooring.errors import HostError
 from mooring.host import tree
+from mooring.host.contract import MountOps
 from mooring.node.pods.stop_signal import stop_signal
-from mooring.oci import cgroups, leftovers, process
+from mooring.oci import cgroups, leftovers, process, rootfs
 from mooring.oci.known import conclude
 from mooring.oci.records import (
     DIRECTORY,
@@ -117,6 +118,21 @@ def end_containers(root: Path, grace: float, clock: Clock) -> ContainersEnded:
             troubles.append(f"something is left of {one.told}: {error}")
     _remove_groups(kept)
     return ContainersEnded(len(running) - len(stuck), tuple(troubles))
+
+
+def remove_container(one: KeptContainer, mounts: MountOps, clock: Clock) -> None:
+    """End it, and take away all of it but its log. Repeated: nothing. Raises: HostError."""
+    stuck = _end([one], 0.0) if one.is_running else {}
+    if stuck:
+        raise HostError(f"{one.told} cannot be killed: {stuck[one.id]}")
+    settle_container(one, clock)
+    rootfs.take_away(mounts, one.place)
+    _remove_groups([one])
+
+
+def settle_container(one: KeptContainer, clock: Clock) -> None:
+    """Let the record of one that has ended tell so. Repeated: nothing. Raises: HostError."""
+    _clear(one, state_directory(one.place.directory.parent.parent), clock)
 
 
 def _end(running: Sequence[KeptContainer], grace: float) -> dict[str, str]:
