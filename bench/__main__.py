@@ -3,7 +3,18 @@
 import importlib
 import sys
 
-NAMES = ("api", "store", "binding", "scale", "ownership", "node", "pods", "attachment", "csi")
+NAMES = (
+    "api",
+    "store",
+    "binding",
+    "scale",
+    "ownership",
+    "node",
+    "pods",
+    "attachment",
+    "csi",
+    "upkeep",
+)
 
 
 def main(names: list[str]) -> None:

@@ -1,5 +1,6 @@
 """`mooring down` after every kind of end: real containers, mounts and loop devices."""
 
+import json
 import os
 import signal
 import subprocess
@@ -222,6 +223,47 @@ def test_a_hung_disk_below_a_volume_holds_up_nothing(
         disk.hang()
         down(server)
         check_nothing_left(server)
+
+
+@pytest.mark.timeout(120)
+def test_a_container_that_cannot_be_killed_is_named_and_the_others_end(
+    server: ServerWithNode, pods: Pods, tmp_path: Path
+) -> None:
+    with hanging_disk(tmp_path / "disk", takes_questions=True) as disk:
+        disk.heal()
+        hung = a_local_volume("hung", str(disk.at))
+        script = 'while [ ! -e /go ]; do sleep 0.1; done; ls /d/file; echo "$?"; exec sleep 1000'
+        volumes = [of_claim("d", "hung")]
+        pods.ready(
+            hung,
+            a_claim("hung", volumeName="hung"),
+            a_script("stuck", script, volumes=volumes, container=mounting(d="/d")),
+            a_script("well", SLEEPS),
+        )
+        disk.hang()
+        pods.sh("stuck", "touch /go")
+        assert disk.asked.wait(15)
+        server.kill()
+        began = time.monotonic()
+        ended = mooring("down", "--data-dir", server.data_dir)
+        assert time.monotonic() - began < 20
+        assert ended.returncode == 1
+        assert [line.partition(": a process")[0] for line in ended.stderr.splitlines()] == [
+            f"mooring: container main of pod {pods.kubectl.namespace}/stuck cannot be killed"
+        ]
+        uid = pods_uid(server, "well")
+        assert not server.containers.left(uid)["processes"]
+    down(server)
+    check_nothing_left(server)
+
+
+def pods_uid(server: ServerWithNode, pod: str) -> str:
+    """Of one that has a record of its container."""
+    for id in server.containers.ids():
+        record = json.loads((server.containers.directory / id / "record.json").read_text())
+        if record["owner"]["pod"] == pod:
+            return str(record["owner"]["pod_uid"])
+    pytest.fail(f"no container of {pod}")
 
 
 def test_the_end_of_up_says_what_goes_on(server: ServerWithNode, pods: Pods) -> None:

@@ -24,8 +24,8 @@ class ArchiveWriter:
     """Raises: OSError from every call."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._tar = tarfile.open(  # noqa: SIM115  closed by `finish`
-            fileobj=file, mode="w|", format=tarfile.PAX_FORMAT, bufsize=_CHUNK
+        self._tar = tarfile.TarFile(
+            fileobj=file, mode="w", format=tarfile.PAX_FORMAT, copybufsize=_CHUNK
         )
         self.members: dict[str, Member] = {}
 

@@ -14,8 +14,7 @@ from mooring import __version__
 from mooring.apiserver.store.copying import copy_database
 from mooring.apiserver.store.database import Contents
 from mooring.clock import Clock
-from mooring.driver.role import CLASS_MADE
-from mooring.driver.state import IMAGE, RECORD
+from mooring.driver.state import CLASS_MADE, IMAGE, RECORD
 from mooring.errors import UsageError
 from mooring.host import loop_device, tree
 from mooring.host.directory_lock import DirectoryLock, InUse

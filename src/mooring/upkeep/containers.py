@@ -35,6 +35,7 @@ from mooring.oci.records import (
     opened_directory,
     state_directory,
 )
+from mooring.upkeep.bounded import each_within
 
 LONGEST_END = 5.0  # seconds from SIGKILL to the end
 _PROC = Path("/proc")
@@ -70,6 +71,7 @@ class KeptContainer(msgspec.Struct, frozen=True):
 class ContainersEnded(msgspec.Struct, frozen=True):
     count: int
     troubles: tuple[str, ...]
+    stuck: tuple[Path, ...]  # directories of those that could not be ended
 
 
 def list_containers(root: Path) -> list[KeptContainer]:
@@ -117,7 +119,8 @@ def end_containers(root: Path, grace: float, clock: Clock) -> ContainersEnded:
         except HostError as error:
             troubles.append(f"something is left of {one.told}: {error}")
     _remove_groups(kept)
-    return ContainersEnded(len(running) - len(stuck), tuple(troubles))
+    directories = tuple(one.place.directory for one in running if one.id in stuck)
+    return ContainersEnded(len(running) - len(stuck), tuple(troubles), directories)
 
 
 def remove_container(one: KeptContainer, mounts: MountOps, clock: Clock) -> None:
@@ -146,30 +149,28 @@ def _end(running: Sequence[KeptContainer], grace: float) -> dict[str, str]:
             if one.id in shims.left:
                 _signal_first(one, signal.SIGKILL)
         shims.wait(LONGEST_END)
-        by_id = {one.id: one for one in running}
-        stuck = {}
-        for id in list(shims.left):
-            reason = _end_by_group(by_id[id])
-            if reason:
-                stuck[id] = reason
-        shims.wait(1.0 if len(stuck) < len(shims.left) else 0.0)
-        return stuck
+        left = [one for one in running if one.id in shims.left]
+        each_within(LONGEST_END, [partial(_end_by_group, one) for one in left])
+        shims.wait(1.0 if left else 0.0)
+        return {one.id: _told_stuck(one) for one in left if one.id in shims.left}
     finally:
         shims.close()
 
 
-def _end_by_group(one: KeptContainer) -> str:
+def _end_by_group(one: KeptContainer) -> None:
     """Its first process is gone, or cannot be found, and its shim is not: kill both.
 
-    Why not; empty: done.
+    Raises: HostError when some cannot be killed.
     """
-    try:
-        cgroups.kill_all(_group(one))
-    except HostError:
-        return f"its process {_pid(one)} waits in the kernel, for a disk that does not answer"
+    cgroups.kill_all(_group(one))
     with suppress(ProcessLookupError):
         os.kill(one.shim, signal.SIGKILL)
-    return ""
+
+
+def _told_stuck(one: KeptContainer) -> str:
+    return (
+        f"a process of it (first: {_pid(one)}) waits in the kernel for a disk that does not answer"
+    )
 
 
 def _first_signal(one: KeptContainer) -> signal.Signals:

@@ -55,8 +55,10 @@ def take_down_held(place: Place, mounts: MountOps, clock: Clock, grace: float) -
 def _take_down(place: Place, mounts: MountOps, clock: Clock, grace: float, report: Report) -> None:
     try:
         if place.root is not None:
-            _end_containers(place.root, clock, grace, report)
-            _unmount_all(place.root, report)
+            ended = end_containers(place.root, grace, clock)
+            report.containers = ended.count
+            report.troubles += ended.troubles
+            _unmount_all(place.root, ended.stuck, report)
         released = release_volumes(place.driver, mounts, clock)
         report.volumes = released.count
         report.troubles += released.troubles
@@ -73,19 +75,19 @@ def _unmount_root(place: Place, report: Report) -> None:
         _unmount(left, report)
 
 
-def _end_containers(root: Path, clock: Clock, grace: float, report: Report) -> None:
-    ended = end_containers(root, grace, clock)
-    report.containers = ended.count
-    report.troubles += ended.troubles
+def _unmount_all(root: Path, stuck: Sequence[Path], report: Report) -> None:
+    """Pods' mounts first: a volume that is in use in a pod stays staged, with its device.
 
-
-def _unmount_all(root: Path, report: Report) -> None:
-    """Pods' mounts first: a volume that is in use in a pod stays staged, with its device."""
+    The root file systems of containers that could not be ended are left: they use them.
+    """
     release_locks(root)
     table = read_table()
     of_plugins = table.below(Layout(root).plugins)
-    of_pods = [entry for entry in table.below(root) if entry not in of_plugins]
+    others = set(table.below(root)) - set(of_plugins)
+    for directory in stuck:
+        others -= set(table.below(directory))
     of_users = table.below(opened_directory(state_directory(root)))
+    of_pods = [entry for entry in table.below(root) if entry in others]
     busy = _unmount([entry for entry in of_pods if entry.mount_point != root], report)
     _unmount(of_users, report)
     own = table.covering(root)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from mooring.driver.role import LOCK as DRIVER_LOCK
+from mooring.driver.state import LOCK as DRIVER_LOCK
 from mooring.errors import UsageError
 from mooring.host.directory_lock import DirectoryLock, InUse
 from mooring.node.home import LINK, find_home, read_owner

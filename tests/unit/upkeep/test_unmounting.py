@@ -1,13 +1,17 @@
 """In which order mounts are undone, and which of them may be taken out of sight."""
 
+import threading
 from itertools import chain
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.host.mountinfo import MountEntry
-from mooring.upkeep.unmounting import may_detach, unmount_order
+from mooring.host import mount_calls
+from mooring.host.mountinfo import MountEntry, MountTable
+from mooring.upkeep import unmounting
+from mooring.upkeep.unmounting import may_detach, unmount_entries, unmount_order
 
 
 def entry(number: int, parent: int, fs_type: str = "ext4") -> MountEntry:
@@ -65,3 +69,31 @@ DETACHABLE = {
 @pytest.mark.parametrize(("fs_type", "may"), DETACHABLE.items(), ids=DETACHABLE)
 def test_only_what_no_disk_is_behind_is_detached_lazily(fs_type: str, *, may: bool) -> None:
     assert may_detach(entry(1, 0, fs_type)) is may
+
+
+def test_one_that_hangs_is_named_and_detached_only_where_no_disk_is_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = {1: entry(1, 0, "ext4"), 2: entry(2, 0, "nfs4"), 3: entry(3, 0, "xfs")}
+    release = threading.Event()
+    detached: list[Path] = []
+
+    def unmount(one: MountEntry) -> None:
+        if one.id == 3:
+            del there[3]
+        else:
+            release.wait(20)
+
+    monkeypatch.setattr(unmounting, "_unmount", unmount)
+    monkeypatch.setattr(unmounting, "read_table", lambda: MountTable(tuple(there.values())))
+    monkeypatch.setattr(mount_calls, "detach_lazily", detached.append)
+    done = unmount_entries(list(there.values()), seconds=0.1)
+    release.set()
+    assert done.count == 1
+    assert sorted(done.troubles) == [
+        "/m1 (ext4 of /dev/x) does not answer after 0.1 s and stays mounted: see to its disk, then "
+        "try again",
+        "/m2 (nfs4 of /dev/x) does not answer after 0.1 s: it was detached lazily, and goes when "
+        "its last user does",
+    ]
+    assert detached == [Path("/m2")]
