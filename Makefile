@@ -9,7 +9,7 @@ TESTS ?= tests
 PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up test test-unit test-api test-scenarios test-host test-clients check format lint types layers bench conformance proto disk-tools runtime-tools clean
+.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients check format lint types layers bench conformance proto disk-tools runtime-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -51,6 +51,12 @@ setup: $(STAMP) ## create .venv and install mooring into it
 
 up: setup runtime-tools ## run Mooring here (data in ./data; FLAGS='--node-name node1' for more flags)
 	$(BIN)/mooring up --data-dir data $(FLAGS)
+
+down: setup ## end what a stopped `make up` left running and mounted (objects and data in ./data stay)
+	$(BIN)/mooring down --data-dir data $(FLAGS)
+
+reset: setup ## make down, then remove ./data with all objects and volumes; asks before
+	$(BIN)/mooring reset --data-dir data $(FLAGS)
 
 test: $(DEV_STAMP) disk-tools runtime-tools ## every test: the five suites below (9 min)
 	$(PYTEST) --dist=worksteal --durations=10 $(TESTS)

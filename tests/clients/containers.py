@@ -15,7 +15,7 @@ from typing import Any
 from mooring.host.loop_backing import SYSFS
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import canonical, read_table
-from mooring.oci.containers import RUN
+from mooring.oci.records import RUN
 
 PROMPTLY = 20  # seconds
 GROUPS = Path("/sys/fs/cgroup")

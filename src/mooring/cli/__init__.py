@@ -10,11 +10,16 @@ import typer
 
 from mooring.cli import (
     apiserver,
+    backup,
+    check,
     controllers,
+    down,
     driver,
     image,
     kubeconfig,
     node,
+    reset,
+    restore,
     scheduler,
     sidecar,
     up,
@@ -33,6 +38,11 @@ app = typer.Typer(
 app.callback()(version.mooring)
 _commands: dict[str, Callable[..., None]] = {
     "up": up.up,
+    "down": down.down,
+    "reset": reset.reset,
+    "backup": backup.backup,
+    "restore": restore.restore,
+    "check": check.check,
     "apiserver": apiserver.apiserver,
     "controllers": controllers.controllers,
     "scheduler": scheduler.scheduler,

@@ -19,6 +19,7 @@ from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.core import Core
 from mooring.driver.serve import open_driver, serving
 from mooring.driver.settings import NAME, DriverSettings, checked
+from mooring.driver.state import CLASS_MADE, LOCK
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, UsageError
 from mooring.host.blocking import in_thread
 from mooring.host.directory_lock import DirectoryLock
@@ -31,9 +32,7 @@ from mooring.model.wellknown import Annotation
 from mooring.plugins.layout import Layout
 from mooring.reconcile.worker import lasting
 
-LOCK = "mooring.lock"
 CLASS = "mooring-loop"
-CLASS_MADE = "class-made"  # a file: a class that the user deleted is not created again
 AGAIN = Backoff(first=0.2, cap=30.0)
 
 _log = log.get("mooring.driver")

@@ -27,6 +27,8 @@ from mooring.errors import UsageError
 from mooring.host import tree
 from mooring.host.refusal import refusals
 
+LOCK = "mooring.lock"
+CLASS_MADE = "class-made"  # a file: who deletes the class does not want it back
 IMAGE = "image"
 RECORD = "record.json"
 DIRECTORY_MODE = 0o700

@@ -13,6 +13,14 @@ from mooring.errors import UsageError
 _LONGEST = 20  # bytes of a process id, and more than that
 
 
+class InUse(UsageError):
+    """Another process has the directory; `owner` is its id, 0 when that is not known."""
+
+    def __init__(self, message: str, owner: int) -> None:
+        super().__init__(message)
+        self.owner = owner
+
+
 class DirectoryLock:
     """Held as long as the process lives; the kernel releases it, however the process ends."""
 
@@ -28,7 +36,7 @@ class DirectoryLock:
         lock (not a regular file, owned by another user, hard-linked, or holding more than a
         number) is refused and left unchanged.
 
-        Raises: UsageError when another process holds the lock, or `path` is not our lock file;
+        Raises: InUse when another process holds the lock; UsageError when `path` is not our lock;
         OSError when `path` cannot be written.
         """
         descriptor = _open(path)
@@ -38,9 +46,10 @@ class DirectoryLock:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 owner = _signed(descriptor).decode("ascii", "replace").strip()
-                raise UsageError(
+                raise InUse(
                     f"{path.parent} is in use by another mooring (pid {owner or 'unknown'}); "
-                    f"stop it or choose another {flag}"
+                    f"stop it or choose another {flag}",
+                    int(owner) if owner.isdecimal() else 0,
                 ) from None
             _check_content(descriptor, path)
             with suppress(OSError):  # a full disk; the process id is only for information

@@ -28,6 +28,7 @@ _STATX_BYTES = 256
 _STATX_ATTRIBUTES = struct.Struct("8xQ40xQ")  # stx_attributes, stx_attributes_mask
 _STATX_ATTR_MOUNT_ROOT = 0x2000
 
+_MNT_DETACH = 2
 _UMOUNT_NOFOLLOW = 8
 
 _OPEN_TREE = 428
@@ -69,6 +70,13 @@ def mount(source: str, target: Path, fs_type: str, flags: MountFlag, data: str =
 def unmount(target: Path) -> None:
     """umount2(2), which does not follow a symbolic link at the end of `target`."""
     if _libc.umount2(_bytes(target), _UMOUNT_NOFOLLOW):
+        number = ctypes.get_errno()
+        raise KernelRefused(_explain_unmount(number, target), number)
+
+
+def detach_lazily(target: Path) -> None:
+    """umount2(2) with MNT_DETACH: out of sight now, and gone when nobody uses it any more."""
+    if _libc.umount2(_bytes(target), _UMOUNT_NOFOLLOW | _MNT_DETACH):
         number = ctypes.get_errno()
         raise KernelRefused(_explain_unmount(number, target), number)
 

@@ -17,6 +17,8 @@ from mooring.host import no_follow
 _AT_SYMLINK_NOFOLLOW = 0x100
 _AT_NO_AUTOMOUNT = 0x800
 _AT_EMPTY_PATH = 0x1000
+_AT_STATX_DONT_SYNC = 0x4000  # a server that is gone is not asked
+_AT_FDCWD = -100
 _STATX_MNT_ID = 0x1000
 _STATX_BYTES = 256
 _MASK = struct.Struct("I")  # stx_mask: the fields that the kernel has filled in
@@ -73,6 +75,15 @@ def is_on_mount_of(directory: int, name: str) -> bool:
         finally:
             os.close(held)
     return found == mount_of(directory)
+
+
+def find_mount_at(path: Path, *, follow: bool = False) -> int | None:
+    """The id of the mount that `path` is on, no file system being asked; None: nobody can say."""
+    how = _AT_NO_AUTOMOUNT | _AT_STATX_DONT_SYNC | (0 if follow else _AT_SYMLINK_NOFOLLOW)
+    try:
+        return _ask(_AT_FDCWD, os.fsencode(path), how)
+    except OSError:
+        return None
 
 
 def mount_of(descriptor: int) -> int:

@@ -132,7 +132,7 @@ def _settle(root: Path, data: Path, link: Path) -> Path:
     root.mkdir(DIRECTORY_MODE, parents=True, exist_ok=True)
     if not _is_safe(root.lstat()):
         raise UsageError(f"a node cannot use {root}: others than root can change what is in it")
-    if _read_record(root) != data:
+    if read_owner(root) != data:
         write_private(root / RECORD, os.fsencode(data) + b"\n")
     _point(link, root)
     return root
@@ -163,7 +163,7 @@ def _look(
         wished=wished,
         unusable=frozenset(root for root in asked if not _is_usable(root)),
         claimed_by={root: owner for root, owner in claims.items() if owner is not None},
-        ours=frozenset(root for root in asked if _read_record(root) == data),
+        ours=frozenset(root for root in asked if read_owner(root) == data),
     )
 
 
@@ -192,7 +192,7 @@ def _is_usable(root: Path) -> bool:
 
 def _find_claimant(root: Path, data: Path) -> Path | None:
     """Another data directory whose node this is: the root says so, and its link does."""
-    owner = _read_record(root)
+    owner = read_owner(root)
     if owner is None or owner == data:
         return None
     with suppress(OSError):
@@ -201,7 +201,7 @@ def _find_claimant(root: Path, data: Path) -> Path | None:
     return None  # it was moved, or removed
 
 
-def _read_record(root: Path) -> Path | None:
+def read_owner(root: Path) -> Path | None:
     """The data directory that a root says it belongs to."""
     try:
         opened = os.open(root / RECORD, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -4,7 +4,6 @@ Nothing is polled: a shim ends when its container has, and its pidfd says so.
 """
 
 import asyncio
-import hashlib
 import os
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,8 +41,21 @@ from mooring.oci.contract import (
 )
 from mooring.oci.host_root import HOST_DIRECTORY, HostRoot
 from mooring.oci.known import KILLED, KnownContainer, conclude
-from mooring.oci.making import ID, Maker, check_names
-from mooring.oci.records import ContainerDirectory, Ended, Record, boot_id, found, new_record
+from mooring.oci.making import Maker, check_names
+from mooring.oci.records import (
+    DIRECTORY,
+    ID,
+    RUN,
+    RUNTIME,
+    ContainerDirectory,
+    Ended,
+    Record,
+    boot_id,
+    found,
+    new_record,
+    opened_directory,
+    state_directory,
+)
 from mooring.oci.runc import Runc, RunningState, RuntimeProgram
 from mooring.reconcile.deadline import within
 from mooring.reconcile.poison import shielded
@@ -51,7 +63,6 @@ from mooring.reconcile.worker import lasting
 
 logger = log.get("mooring.oci.containers")
 
-RUN = Path("/run/mooring")  # what need not outlive the machine's next start
 LONGEST_MAKING = 120.0  # seconds; a mount of a dead server may keep the runtime for ever
 LONGEST_END = 30.0  # seconds from SIGKILL to the end
 LONGEST_REOPENING = 10.0
@@ -72,14 +83,13 @@ class OciContainers:
     ) -> None:
         """`own_paths`, and `root`, are never shown to containers on the host's root."""
         self.loaded = asyncio.Event()
-        self._directory = root / "containers"
+        self._directory = root / DIRECTORY
         self._mounts = mounts
         self._clock = clock
         self._program = program
-        real = os.path.realpath(root)
-        self._state = run_directory / hashlib.sha256(os.fsencode(real)).hexdigest()[:12]
-        self._runc = Runc(program, self._state / "runtime", at_once=2 * (os.cpu_count() or 1))
-        self._opened = self._state.with_name(f"{self._state.name}-open")
+        self._state = state_directory(root, run_directory)
+        self._runc = Runc(program, self._state / RUNTIME, at_once=2 * (os.cpu_count() or 1))
+        self._opened = opened_directory(self._state)
         self._host = HostRoot(mounts, root / HOST_DIRECTORY, (root, *own_paths))
         self._maker = Maker(mounts, program, self._host, root / "seccomp")
         self._entries: dict[str, KnownContainer] = {}

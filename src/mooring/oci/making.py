@@ -15,10 +15,9 @@ from mooring.oci import bundle, capabilities, devices, id_mapping, rootfs, secco
 from mooring.oci.contract import Bind, ContainerSpec, RuntimeRefused, SeccompKind
 from mooring.oci.host_root import HostRoot
 from mooring.oci.id_mapping import IdMapping
-from mooring.oci.records import ContainerDirectory, Record
+from mooring.oci.records import ID, ContainerDirectory, Record
 from mooring.oci.runc import RuntimeProgram
 
-ID = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 

@@ -10,7 +10,9 @@
 A record is replaced atomically, and not flushed: after a power cut there are no containers to find.
 """
 
+import hashlib
 import os
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +23,10 @@ from mooring.host.refusal import refusals
 from mooring.oci.contract import ContainerSpec, Found, Owner, State
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+DIRECTORY = "containers"  # in a node's root
+RUN = Path("/run/mooring")  # what need not outlive the machine's next start
+RUNTIME = "runtime"  # in a state directory: what the OCI runtime keeps
+ID = re.compile(r"[0-9a-f]{64}")
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +137,17 @@ def found(record: Record) -> Found:
         is_oom_killed=ended.is_oom_killed if ended else False,
         is_lost=ended.is_lost if ended else False,
     )
+
+
+def state_directory(root: Path, run_directory: Path = RUN) -> Path:
+    """Where the runtime, and exec sessions, keep the state of the containers of a node's root."""
+    real = os.fsencode(os.path.realpath(root))
+    return run_directory / hashlib.sha256(real).hexdigest()[:12]
+
+
+def opened_directory(state: Path) -> Path:
+    """Where containers with users of their own are made."""
+    return state.with_name(f"{state.name}-open")
 
 
 def boot_id() -> str:

@@ -69,6 +69,16 @@ def run_everything(config: Config, say: Say) -> None:
     """
     allow_many_connections()
     uvloop.run(_everything(config, say))
+    if config.node_name:
+        _say_what_goes_on(config, say)
+
+
+def _say_what_goes_on(config: Config, say: Say) -> None:
+    """Containers and mounts outlive this process; nothing is said when there are none."""
+    from mooring.upkeep.running import tell_what_goes_on
+
+    if line := tell_what_goes_on(config.data_dir):
+        say(line)
 
 
 def allow_many_connections() -> None:

@@ -22,7 +22,7 @@ from mooring.apiserver.store.wal import loses_commits
 from mooring.errors import Damaged, UsageError
 from mooring.host.directory_lock import DirectoryLock
 
-_FORMAT = 1
+FORMAT = 1
 
 _SCHEMA = (
     "PRAGMA journal_mode = WAL",
@@ -33,7 +33,7 @@ _SCHEMA = (
     " revision INTEGER NOT NULL, checksum INTEGER NOT NULL, value BLOB NOT NULL)",
 )
 
-_NOTE_REVISION = "INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?)"
+NOTE_REVISION = "INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?)"
 
 _LOG_PAGES = 1000  # the log is copied into the database when it is this long: 4 MB
 
@@ -83,7 +83,7 @@ class Database:
             "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?)", map(_to_columns, puts)
         )
         self._connection.executemany("DELETE FROM objects WHERE created = ?", removed)
-        execute(_NOTE_REVISION, _to_meta(_FORMAT, revision))
+        execute(NOTE_REVISION, to_meta(FORMAT, revision))
         self._staged = revision
 
     def commit(self) -> None:
@@ -123,10 +123,10 @@ def open_database(path: Path) -> tuple[Database, Contents]:
             _create(path)
         with path.open("r+b"):  # refuses more clearly than SQLite does
             pass
-        contents = _read(path)
+        contents = read_contents(path)
         _check_mark(path, contents.revision)
         connection = _connect(path)
-        return Database(connection, lock, RevisionMark.open(_mark_of(path))), contents
+        return Database(connection, lock, RevisionMark.open(mark_of(path))), contents
     except OSError as error:
         lock.release()
         raise _unusable(path, error) from error
@@ -137,7 +137,7 @@ def open_database(path: Path) -> tuple[Database, Contents]:
 
 def _create(path: Path) -> None:
     """Make an empty database under another name first: a crash midway leaves none."""
-    log = _log_of(path)
+    log = log_of(path)
     if log.exists() and log.stat().st_size:
         raise _damaged(path, f"{path.name} is missing, but its log {log.name} is there")
     unfinished = path.with_name(path.name + ".new")
@@ -148,7 +148,7 @@ def _create(path: Path) -> None:
     try:
         for statement in _SCHEMA:
             connection.execute(statement)
-        connection.execute(_NOTE_REVISION, _to_meta(_FORMAT, FIRST_REVISION))
+        connection.execute(NOTE_REVISION, to_meta(FORMAT, FIRST_REVISION))
         connection.execute("COMMIT")
     except sqlite3.Error as error:
         raise UsageError(f"{path.parent} cannot be written: {error}; free some space") from error
@@ -160,8 +160,9 @@ def _create(path: Path) -> None:
     os.close(directory)
 
 
-def _read(path: Path) -> Contents:
-    log = _log_of(path)
+def read_contents(path: Path) -> Contents:
+    """All of it, checked. Nobody else writes to it meanwhile. Raises: Damaged, UsageError."""
+    log = log_of(path)
     if loses_commits(log):
         raise _damaged(path, f"its log {log.name} has a hole")
     had_log = log.exists()
@@ -175,11 +176,11 @@ def _read(path: Path) -> Contents:
         if finding != "ok":
             raise _damaged(path, " ".join(finding.split()))
         meta = connection.execute("SELECT format, revision, checksum FROM meta").fetchone()
-        if meta is None or meta != _to_meta(*meta[:2]):
+        if meta is None or meta != to_meta(*meta[:2]):
             raise _damaged(path, "its revision is not what was written")
         form, revision, _ = meta
-        if form != _FORMAT:
-            raise UsageError(f"{path} has format {form}, not {_FORMAT}; use the mooring it is of")
+        if form != FORMAT:
+            raise UsageError(f"{path} has format {form}, not {FORMAT}; use the mooring it is of")
         rows = connection.execute(
             "SELECT tbl, name, value, revision, created, checksum FROM objects"
         )
@@ -194,12 +195,12 @@ def _read(path: Path) -> Contents:
 
 
 def _check_mark(path: Path, revision: int) -> None:
-    mark = _mark_of(path)
+    mark = mark_of(path)
     noted = find_mark(mark)
     if noted > revision:
         raise Damaged(
             f"{path} has lost writes: it ends at revision {revision}, but {noted} was reached. "
-            f"Its log {_log_of(path).name} was removed or replaced, or an older copy of it was put "
+            f"Its log {log_of(path).name} was removed or replaced, or an older copy of it was put "
             f"back. Nothing was changed. Put the file back, restore {path.parent} from a backup, "
             f"or remove {mark.name} to go on without those writes"
         )
@@ -239,7 +240,7 @@ def _to_columns(row: Row) -> tuple[int, str, str, int, int, bytes]:
     return row.created, row.table, row.name, row.revision, checksum, row.value
 
 
-def _to_meta(form: int, revision: int) -> tuple[int, int, int]:
+def to_meta(form: int, revision: int) -> tuple[int, int, int]:
     return form, revision, _checksum("meta", "", revision, b"%d" % form)
 
 
@@ -248,11 +249,11 @@ def _checksum(table: str, name: str, revision: int, value: bytes) -> int:
     return zlib.crc32(value, zlib.crc32(f"{table} {name} {revision}".encode()))
 
 
-def _log_of(path: Path) -> Path:
+def log_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-def _mark_of(path: Path) -> Path:
+def mark_of(path: Path) -> Path:
     return path.with_name(path.name + "-revision")
 
 

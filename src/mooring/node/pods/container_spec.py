@@ -18,10 +18,10 @@ from mooring.node.pods.environment import EnvironmentSources, environment
 from mooring.node.pods.files import ContainerFiles
 from mooring.node.pods.image_volumes import ImageVolumes
 from mooring.node.pods.paths import PodPaths
+from mooring.node.pods.stop_signal import SIGNAL_NOTE
 from mooring.node.pods.user_ranges import USERS_NOTE, UserRanges
 from mooring.oci.contract import Bind, ContainerSpec, Device, Owner, StoredImage
 
-SIGNAL_NOTE = "mooring.dev/stop-signal"
 DEFAULT_PIDS = 1024
 
 

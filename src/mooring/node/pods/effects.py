@@ -3,7 +3,6 @@
 import asyncio
 import signal
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 
 from mooring import log
 from mooring.clock import Clock
@@ -12,13 +11,14 @@ from mooring.host.blocking import in_thread
 from mooring.model.backoff import Backoff
 from mooring.model.container import Container
 from mooring.model.pod import Pod
-from mooring.node.pods.container_spec import SIGNAL_NOTE, SpecWriter, StartWish
+from mooring.node.pods.container_spec import SpecWriter, StartWish
 from mooring.node.pods.events import PodEvents
 from mooring.node.pods.files import remove_log
 from mooring.node.pods.grace import Grace
 from mooring.node.pods.hooks import HookFailed, Hooks
 from mooring.node.pods.images import absent, find_image
 from mooring.node.pods.plan import Kill
+from mooring.node.pods.stop_signal import stop_signal
 from mooring.node.pods.waiting_reason import POST_START, CannotStart
 from mooring.oci.contract import Containers, Found, Images, RuntimeRefused, State, StoredImage
 
@@ -102,7 +102,7 @@ class Effects:
         if kill.after:
             await grace.until(lambda: not any(map(runs, kill.after)))
         grace.at_least(LEAST_GRACE)
-        await self._signal(pod, id, _stop_signal(kill.found))
+        await self._signal(pod, id, stop_signal(kill.found.notes))
         await grace.until(lambda: self._has_ended(id))
         failures = 0
         while not self._has_ended(id):
@@ -165,18 +165,3 @@ class Effects:
             )
             self._events.normal(pod, None, HOST_ROOT, text)
         return None
-
-
-def _stop_signal(found: Found) -> signal.Signals:
-    """By name (SIGUSR1, RTMIN+3) or number; what makes no sense is SIGTERM."""
-    text = found.notes.get(SIGNAL_NOTE, "").upper()
-    with suppress(ValueError):
-        if text.isdecimal():
-            return signal.Signals(int(text))
-    name, plus, offset = text.removeprefix("SIG").partition("+")
-    base = signal.Signals.__members__.get(f"SIG{name}")
-    if base is None:
-        return signal.SIGTERM
-    with suppress(ValueError):
-        return signal.Signals(base + int(offset)) if plus else base
-    return signal.SIGTERM

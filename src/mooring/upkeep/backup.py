@@ -1,0 +1,191 @@
+"""`backup`: one consistent file of a data directory, while it is in use or not."""
+
+import errno
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from mooring import __version__
+from mooring.apiserver.store.copying import copy_database
+from mooring.apiserver.store.database import Contents
+from mooring.clock import Clock
+from mooring.driver.state import CLASS_MADE, IMAGE, RECORD
+from mooring.errors import UsageError
+from mooring.host import loop_device, tree
+from mooring.host.directory_lock import DirectoryLock, InUse
+from mooring.upkeep.archive import ArchiveWriter
+from mooring.upkeep.manifest import DATA, Manifest, this_machine
+from mooring.upkeep.place import (
+    DATABASE,
+    DATABASE_LOCK,
+    DRIVER,
+    VOLUMES,
+    Place,
+    command_of,
+    find_place,
+    in_use,
+)
+
+FILES = ("tokens.json", "kubeconfig")
+KEYS = "pki"
+SHELVES = ("volumes", "snapshots")  # of the bundled driver
+UNFINISHED = "backup"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_CHANGING = ("reset", "restore")
+
+
+class BackedUp(msgspec.Struct, frozen=True):
+    objects: int
+    revision: int
+    size: int  # of the file
+    volumes_in_use: int  # whose contents were copied while they could be written to
+
+
+def back_up(data_dir: Path, file: Path, clock: Clock, *, with_volumes: bool) -> BackedUp:
+    """Write the backup `file`, mode 0600; what was there is replaced when the new one is whole.
+
+    Raises: UsageError, Damaged, StoreError; nothing is left of the attempt then.
+    """
+    place = find_place(data_dir)
+    target = Path(os.path.realpath(file))
+    if target.is_relative_to(place.data):
+        raise UsageError(f"{file} is in the data directory, and would be lost with it")
+    if not place.database.is_file():
+        raise UsageError(f"{place.data} has no database: there is nothing to back up")
+    try:
+        with _held_if_free(place) as is_free, _beside(target) as directory:
+            result = _write(place, directory, clock, is_free=is_free, with_volumes=with_volumes)
+            (directory / UNFINISHED).replace(target)
+            _sync(target.parent)
+            return result
+    except OSError as error:
+        raise UsageError(_refusal(file, error.errno or 0, error.strerror or str(error))) from error
+    except sqlite3.Error as error:
+        full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
+        raise UsageError(_refusal(file, errno.ENOSPC if full else 0, str(error))) from error
+
+
+def _refusal(file: Path, number: int, reason: str) -> str:
+    if number in _NO_ROOM:
+        return f"there is no room for {file}: free some, or choose another disk"
+    return f"cannot write {file}: {reason}"
+
+
+@contextmanager
+def _held_if_free(place: Place) -> Iterator[bool]:
+    """Whether nobody else has the data directory; then nobody gets it meanwhile.
+
+    Raises: UsageError when it is just being removed or made.
+    """
+    with ExitStack() as locks:
+        try:
+            lock = DirectoryLock.take(place.data / DATABASE_LOCK)
+        except InUse as error:
+            if command_of(error.owner) in _CHANGING:
+                raise UsageError(in_use(place.data, error.owner)) from error
+            yield False
+            return
+        locks.callback(lock.release)
+        yield True
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A private directory beside it, for what is not finished."""
+    directory = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield directory
+    finally:
+        tree.remove_path(directory)
+
+
+def _write(
+    place: Place, directory: Path, clock: Clock, *, is_free: bool, with_volumes: bool
+) -> BackedUp:
+    """The database first: a volume that an object tells of then has its record too."""
+    copied = directory / "database"
+    contents = copy_database(place.database, copied, is_written=not is_free)
+    with (directory / UNFINISHED).open("xb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        archive = ArchiveWriter(file)
+        archive.add_file(f"{DATA}{DATABASE}", copied)
+        _add_keys(archive, place.data)
+        volumes = list(_records(place.driver))
+        _add_driver(archive, place.driver, volumes)
+        used = _add_volumes(archive, place, volumes) if with_volumes else 0
+        manifest = _manifest(contents, archive, clock, len(volumes), has_volumes=with_volumes)
+        archive.finish(manifest)
+        file.flush()
+        os.fsync(file.fileno())
+        size = file.tell()
+    return BackedUp(manifest.objects, manifest.revision, size, used)
+
+
+def _add_keys(archive: ArchiveWriter, data: Path) -> None:
+    for name in FILES:
+        if (data / name).is_file():
+            archive.add_file(f"{DATA}{name}", data / name)
+    for path in sorted((data / KEYS).iterdir()) if (data / KEYS).is_dir() else ():
+        if path.is_file() and not path.name.startswith("."):
+            archive.add_file(f"{DATA}{KEYS}/{path.name}", path)
+
+
+def _records(driver: Path) -> Iterator[Path]:
+    """The directories of the bundled driver's volumes, then those of its snapshots."""
+    for shelf in SHELVES:
+        if (driver / shelf).is_dir():
+            yield from sorted((driver / shelf).iterdir())
+
+
+def _add_driver(archive: ArchiveWriter, driver: Path, volumes: Sequence[Path]) -> None:
+    if (driver / CLASS_MADE).exists():
+        archive.add_bytes(f"{DATA}{DRIVER}/{CLASS_MADE}", b"")
+    for volume in volumes:
+        with suppress(FileNotFoundError):  # deleted meanwhile
+            archive.add_file(f"{DATA}{_name(driver, volume)}/{RECORD}", volume / RECORD)
+
+
+def _add_volumes(archive: ArchiveWriter, place: Place, volumes: Sequence[Path]) -> int:
+    """How many of them somebody could write to meanwhile."""
+    used = 0
+    for volume in volumes:
+        image = volume / IMAGE
+        with suppress(FileNotFoundError):
+            archive.add_sparse(f"{DATA}{_name(place.driver, volume)}/{IMAGE}", image)
+            used += loop_device.find(image) is not None
+    if place.volumes.is_dir():
+        archive.add_tree(f"{DATA}{VOLUMES}", place.volumes)
+    return used
+
+
+def _name(driver: Path, volume: Path) -> str:
+    return f"{DRIVER}/{volume.relative_to(driver)}"
+
+
+def _manifest(
+    contents: Contents, archive: ArchiveWriter, clock: Clock, volumes: int, *, has_volumes: bool
+) -> Manifest:
+    return Manifest(
+        version=__version__,
+        created=clock.now(),
+        machine=this_machine(),
+        nodes=tuple(sorted(name.rpartition("/")[2] for name in contents.tables.get("nodes", {}))),
+        revision=contents.revision,
+        objects=sum(map(len, contents.tables.values())),
+        volumes=volumes,
+        has_volumes=has_volumes,
+        members=dict(archive.members),
+    )
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

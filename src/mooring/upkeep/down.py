@@ -1,0 +1,107 @@
+"""`down`: nothing of a data directory's node runs or is mounted any more; objects and data stay."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from mooring.clock import Clock
+from mooring.errors import HostError
+from mooring.host.contract import MountOps
+from mooring.host.mountinfo import MountEntry, read_table
+from mooring.oci.records import opened_directory, state_directory
+from mooring.plugins.layout import Layout
+from mooring.upkeep.containers import end_containers
+from mooring.upkeep.driver_volumes import release_locks, release_volumes
+from mooring.upkeep.place import Place, find_place, held_data, held_node
+from mooring.upkeep.unmounting import unmount_entries
+
+GRACE = 5.0  # seconds for containers that heed their stop signal
+
+
+class Report(msgspec.Struct):
+    """What was done, and what was not."""
+
+    containers: int = 0
+    mounts: int = 0
+    volumes: int = 0
+    troubles: list[str] = []
+
+    def __str__(self) -> str:
+        done = [
+            _count(self.containers, "container ended", "containers ended"),
+            _count(self.mounts, "mount undone", "mounts undone"),
+            _count(self.volumes, "driver volume released", "driver volumes released"),
+        ]
+        return ", ".join(part for part in done if part)
+
+
+def take_down(data_dir: Path, mounts: MountOps, clock: Clock, grace: float = GRACE) -> Report:
+    """Repeated: nothing. Raises: UsageError, also beside a running `mooring`."""
+    place = find_place(data_dir)
+    with held_data(place):
+        return take_down_held(place, mounts, clock, grace)
+
+
+def take_down_held(place: Place, mounts: MountOps, clock: Clock, grace: float) -> Report:
+    """The same, for who holds the data directory."""
+    report = Report()
+    with held_node(place):
+        _take_down(place, mounts, clock, grace, report)
+    _unmount_root(place, report)
+    return report
+
+
+def _take_down(place: Place, mounts: MountOps, clock: Clock, grace: float, report: Report) -> None:
+    try:
+        if place.root is not None:
+            ended = end_containers(place.root, grace, clock)
+            report.containers = ended.count
+            report.troubles += ended.troubles
+            _unmount_all(place.root, ended.stuck, report)
+        released = release_volumes(place.driver, mounts, clock)
+        report.volumes = released.count
+        report.troubles += released.troubles
+    except HostError as error:
+        report.troubles.append(str(error))
+
+
+def _unmount_root(place: Place, report: Report) -> None:
+    """The root, bound onto itself, which the lock in it keeps busy. Only if it is empty."""
+    if place.root is None:
+        return
+    left = read_table().below(place.root)
+    if left and all(entry.mount_point == place.root for entry in left):
+        _unmount(left, report)
+
+
+def _unmount_all(root: Path, stuck: Sequence[Path], report: Report) -> None:
+    """Pods' mounts first: a volume that is in use in a pod stays staged, with its device.
+
+    The root file systems of containers that could not be ended are left: they use them.
+    """
+    release_locks(root)
+    table = read_table()
+    of_plugins = table.below(Layout(root).plugins)
+    others = set(table.below(root)) - set(of_plugins)
+    for directory in stuck:
+        others -= set(table.below(directory))
+    of_users = table.below(opened_directory(state_directory(root)))
+    of_pods = [entry for entry in table.below(root) if entry in others]
+    busy = _unmount([entry for entry in of_pods if entry.mount_point != root], report)
+    _unmount(of_users, report)
+    own = table.covering(root)
+    spared = {entry.device for entry in busy} - ({own.device} if own is not None else set())
+    _unmount([entry for entry in of_plugins if entry.device not in spared], report)
+
+
+def _unmount(entries: Sequence[MountEntry], report: Report) -> list[MountEntry]:
+    """What is in use, and stays."""
+    done = unmount_entries(entries)
+    report.mounts += done.count
+    report.troubles += done.troubles
+    return done.busy
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}" if number else ""

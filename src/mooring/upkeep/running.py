@@ -1,0 +1,45 @@
+"""What goes on when `mooring up` ends: pods and their volumes. Said once, in one line."""
+
+from pathlib import Path
+
+from mooring.errors import MooringError
+from mooring.host.mountinfo import MountTable, read_table
+from mooring.plugins.layout import DEVICES, VOLUMES, Layout
+from mooring.upkeep.containers import list_containers
+from mooring.upkeep.place import find_place
+
+
+def tell_what_goes_on(data_dir: Path) -> str:
+    """The line; empty when nothing runs and nothing is mounted, or nobody can say."""
+    try:
+        root = find_place(data_dir).root
+        if root is None:
+            return ""
+        kept = list_containers(root)
+        volumes = count_volumes(read_table(), root)
+    except MooringError:
+        return ""
+    pods = {one.record.owner.pod_uid for one in kept if one.record and one.is_running}
+    going = [
+        _told(len(pods), "pod goes on running", "pods go on running"),
+        _told(volumes, "volume stays mounted", "volumes stay mounted"),
+    ]
+    if not any(going):
+        return ""
+    what = " and ".join(part for part in going if part)
+    return f"{what}; to end that: mooring down --data-dir {data_dir}"
+
+
+def count_volumes(table: MountTable, root: Path) -> int:
+    """Volumes of pods that something is mounted for: each once for each pod."""
+    pods = Layout(root).pods
+    found = set()
+    for entry in table.below(pods):
+        parts = entry.mount_point.relative_to(pods).parts
+        if len(parts) >= 4 and parts[1] in (VOLUMES, DEVICES):
+            found.add(parts[:4])
+    return len(found)
+
+
+def _told(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}" if number else ""

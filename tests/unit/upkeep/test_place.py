@@ -1,0 +1,47 @@
+"""Which directories are data directories, and who has them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mooring.errors import UsageError
+from mooring.upkeep.place import Place, find_place, held, in_use
+
+
+def test_one_without_a_node(tmp_path: Path) -> None:
+    (tmp_path / "mooring.db").touch()
+    assert find_place(tmp_path) == Place(tmp_path, None)
+
+
+def test_one_that_is_missing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^there is no .*/none: give the directory of"):
+        find_place(tmp_path / "none")
+
+
+def test_a_directory_of_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    with pytest.raises(UsageError, match="is no data directory of mooring"):
+        find_place(tmp_path)
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / "mooring.db").touch()
+    place = find_place(tmp_path)
+    with held(place), pytest.raises(UsageError, match=rf"\(pid {os.getpid()}\)"), held(place):
+        pass
+    with held(place):
+        pass
+
+
+def test_who_has_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mooring.upkeep.place._PROGRAMS", tmp_path)
+    for pid, words in ((7, b"python\0-m\0mooring\0up\0"), (8, b"/bin/mooring\0reset\0--yes\0")):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "cmdline").write_bytes(words)
+    place = Path("/data")
+    assert in_use(place, 7) == (
+        "/data is in use by `mooring up` (pid 7): stop it first, with Ctrl-C or SIGTERM"
+    )
+    assert in_use(place, 8) == "/data is in use by `mooring reset` (pid 8): wait for it"
+    assert "another mooring (pid unknown)" in in_use(place, 0)
