@@ -26,6 +26,8 @@ def find_node_name(data_dir: Path) -> str:
     """Under which it was a node before; empty: it was none. Raises: UsageError."""
     try:
         content = find_private(data_dir / FILE)
+    except NotADirectoryError:
+        return ""  # who opens the data directory says what is wrong
     except OSError as error:
         raise UsageError(f"cannot read {data_dir / FILE}: {error.strerror}") from error
     return (content or b"").decode(errors="replace").strip()

@@ -40,6 +40,11 @@ async def test_a_new_one_is_kept_for_its_owner_alone(keys: Pki, tmp_path: Path) 
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
 
 
+def test_what_is_no_directory_has_none(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert find_node_name(tmp_path / "file") == ""
+
+
 async def test_the_node_of_an_old_name_goes_and_no_other(keys: Pki, tmp_path: Path) -> None:
     async with running_api(keys, tmp_path) as api:
         for name in ("one", "elsewhere"):
