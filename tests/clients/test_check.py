@@ -65,15 +65,15 @@ def test_mounts_containers_and_records_against_objects(
     assert [entry.at for entry in read_table().below(canonical(server.node_root / "pods"))]
     assert "no findings" in done("check", "--data-dir", data)
 
+    done("down", "--data-dir", data)
+    check_nothing_left(server)
+    assert "no findings" in done("check", "--data-dir", data)
+
     os.truncate(image, 4096)
     found = mooring("check", "--repair", "--data-dir", data)
     assert found.returncode == 1
     assert "its image has 4096 bytes of 16777216" in found.stdout
     assert "restore a backup with its contents" in found.stdout
-    os.truncate(image, 16777216)
-    done("down", "--data-dir", data)
-    check_nothing_left(server)
-    assert "no findings" in done("check", "--data-dir", data)
 
 
 def test_a_damaged_database_is_told_and_nothing_is_called_left_over(
