@@ -119,6 +119,8 @@ class Shelf(Generic[R]):
         return self._root / "making" / identifier
 
     def _load(self) -> None:
+        if not self._home.is_dir():  # there was none yet when the directory was backed up
+            return
         with refusals(f"read {self._home}"):
             homes = sorted(path for path in self._home.iterdir() if path.is_dir())
         for home in homes:

@@ -34,7 +34,7 @@ from mooring.upkeep.place import (
 )
 
 # The database goes last but for its lock: until then the next try knows what this is.
-OWN = (LINK, VOLUMES, DRIVER, "kubeconfig", "tokens.json", "pki")
+OWN = (LINK, VOLUMES, DRIVER, "kubeconfig", "own-node-name", "tokens.json", "pki")
 OWN_LAST = (f"{DATABASE}-wal", f"{DATABASE}-revision", f"{DATABASE}.new", DATABASE, DATABASE_LOCK)
 OWN_IN_ROOT = ("pods", "containers", "images", "logs", "host", "plugins_registry")
 OWN_PLUGINS = ("kubernetes.io", DRIVER_NAME)

@@ -7,6 +7,7 @@ import pytest
 
 from mooring.clock import RealClock
 from mooring.errors import UsageError
+from mooring.stack.node_name import FILE as NODE_NAME_FILE
 from mooring.upkeep import reset as module
 from mooring.upkeep.place import Place
 from mooring.upkeep.reset import Inventory, StillInUse, reset, take_inventory
@@ -18,12 +19,12 @@ def data(tmp_path: Path) -> Path:
     """A data directory that never had a node on this machine."""
     directory = tmp_path / "data"
     (directory / "driver" / "volumes" / "v1").mkdir(parents=True)
-    (directory / "driver" / "snapshots").mkdir()
     (directory / "driver" / "volumes" / "v1" / "image").write_bytes(b"data")
     (directory / "volumes" / "pvc-1").mkdir(parents=True)
     (directory / "mooring.db").write_bytes(b"x" * 100)
     (directory / "mooring.db-wal").write_bytes(b"x" * 20)
     (directory / "tokens.json").touch()
+    (directory / NODE_NAME_FILE).touch()
     return directory
 
 
