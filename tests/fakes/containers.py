@@ -9,7 +9,7 @@ import msgspec
 from mooring.clock import Clock
 from mooring.oci.contract import (
     ContainerSpec,
-    ExecWish,
+    ExecOptions,
     Found,
     RuntimeRefused,
     Size,
@@ -28,7 +28,7 @@ class ContainerCall(msgspec.Struct, frozen=True):
 class FakeSession:
     """A `Session`: a test says what comes out and how it ends; `written` is what went in."""
 
-    def __init__(self, wish: ExecWish | None = None) -> None:
+    def __init__(self, wish: ExecOptions | None = None) -> None:
         self.wish = wish  # None: attached
         self.written = b""
         self.sizes: list[Size] = []
@@ -186,7 +186,7 @@ class FakeContainers:
     def on_change(self, handler: Callable[[Found], None]) -> None:
         self._handlers.append(handler)
 
-    async def exec(self, id: str, wish: ExecWish) -> FakeSession:
+    async def exec(self, id: str, wish: ExecOptions) -> FakeSession:
         await self._begin("exec", self._name(id), " ".join(wish.args))
         self._running(id)
         session = FakeSession(wish)

@@ -19,12 +19,12 @@ from mooring.oci import cgroups
 from mooring.oci.containers import OciContainers
 from mooring.oci.contract import (
     ContainerSpec,
-    ExecWish,
+    ExecOptions,
     Found,
     Owner,
+    RunAsUser,
     Session,
     StoredImage,
-    UserWish,
 )
 from mooring.oci.host_root import HOST_DIRECTORY, put_away
 from mooring.oci.probe import NoRuntime, probe
@@ -110,7 +110,7 @@ class World:
             args=args,
             environment=(),
             working_dir="",
-            user=UserWish(),
+            user=RunAsUser(),
             hostname="web",
             log_path=self.root / "logs" / id / "0.log",
         )
@@ -137,7 +137,7 @@ class World:
         return ended.exit_code, output
 
     async def exec(self, id: str, *args: str) -> tuple[int, str]:
-        return await talk(await self.containers.exec(id, ExecWish(args)))
+        return await talk(await self.containers.exec(id, ExecOptions(args)))
 
     async def remove_all(self) -> None:
         async with self.running() as containers:

@@ -18,8 +18,8 @@ from mooring.oci.contract import (
     ContainerSpec,
     ImageConfig,
     Owner,
+    RunAsUser,
     StoredImage,
-    UserWish,
 )
 from mooring.oci.probe import NoRuntime, probe
 
@@ -43,7 +43,7 @@ async def main(
             args=("sleep", "1000"),
             environment=(),
             working_dir="",
-            user=UserWish(),
+            user=RunAsUser(),
             hostname="web",
             log_path=root / "logs" / f"{id}.log",
             binds=(Bind(root / "logs", "/logs"),),

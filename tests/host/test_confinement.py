@@ -17,11 +17,11 @@ from mooring.oci.contract import (
     Bind,
     Confinement,
     Device,
-    ExecWish,
+    ExecOptions,
     Privileges,
+    RunAsUser,
     RuntimeRefused,
     SeccompKind,
-    UserWish,
 )
 from mooring.oci.host_root import HOST_DIRECTORY, put_away
 from mooring.oci.records import ContainerDirectory
@@ -136,7 +136,7 @@ async def test_root_inside_is_nobody_outside(world: World) -> None:
     assert os.stat(f"/proc/{found.pid}").st_uid == FIRST
     told = await world.exec(id, "id", "-u")
     assert told == (0, "0\n"), told
-    session = await world.containers.exec(id, ExecWish(("id", "-u"), has_tty=True))
+    session = await world.containers.exec(id, ExecOptions(("id", "-u"), has_tty=True))
     assert await talk(session) == (0, "0\r\n")
     await world.containers.remove(id)
     assert world.left() == NOTHING
@@ -267,14 +267,14 @@ async def test_devices_are_not_for_users_of_its_own(world: World) -> None:
 
 
 async def test_a_user_beyond_those_of_the_namespace_is_refused(world: World) -> None:
-    spec = world.script("true", user=UserWish(uid=LENGTH), confinement=OWN_USERS)
+    spec = world.script("true", user=RunAsUser(uid=LENGTH), confinement=OWN_USERS)
     with pytest.raises(RuntimeRefused, match="id 65536 is not one of the 65536"):
         await world.containers.create(spec)
     assert world.left() == NOTHING
 
 
 RIGHTS = {
-    "another user than root": ({"user": UserWish(uid=7)}, "id -u; id -G", "7\n8 9\n"),
+    "another user than root": ({"user": RunAsUser(uid=7)}, "id -u; id -G", "7\n8 9\n"),
     "a root that it cannot write to": (
         {"privileges": Privileges(can_write_root=False)},
         "touch /x 2>/dev/null || echo refused",

@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from mooring.oci.contract import ExecWish, RuntimeRefused, Session, Size
+from mooring.oci.contract import ExecOptions, RuntimeRefused, Session, Size
 from tests.fakes.clock import settle
 from tests.fakes.waiting import until
 from tests.host.containers import World, logged, processes_about, talk
@@ -47,7 +47,7 @@ async def test_exec_tells(
 
 
 async def test_the_two_streams_of_an_exec_are_told_apart(world: World, sleeper: str) -> None:
-    wish = ExecWish(("sh", "-c", "echo out; echo err >&2"))
+    wish = ExecOptions(("sh", "-c", "echo out; echo err >&2"))
     session = await world.containers.exec(sleeper, wish)
     pieces = [piece async for piece in session.output()]
     assert sorted(pieces) == [(1, b"out\n"), (2, b"err\n")]
@@ -55,7 +55,7 @@ async def test_the_two_streams_of_an_exec_are_told_apart(world: World, sleeper: 
 
 
 async def test_much_output_comes_whole_to_a_slow_reader(world: World, sleeper: str) -> None:
-    wish = ExecWish(("head", "-c", str(MUCH), "/dev/zero"))
+    wish = ExecOptions(("head", "-c", str(MUCH), "/dev/zero"))
     session = await world.containers.exec(sleeper, wish)
     total = 0
     async for _, piece in session.output():
@@ -67,7 +67,7 @@ async def test_much_output_comes_whole_to_a_slow_reader(world: World, sleeper: s
 
 async def test_much_input_goes_in_and_comes_out_again(world: World, sleeper: str) -> None:
     data = hashlib.shake_256(b"seed").digest(MUCH)
-    session = await world.containers.exec(sleeper, ExecWish(("cat",), has_stdin=True))
+    session = await world.containers.exec(sleeper, ExecOptions(("cat",), has_stdin=True))
 
     async def feed() -> None:
         await session.write(data)
@@ -83,7 +83,7 @@ async def test_much_input_goes_in_and_comes_out_again(world: World, sleeper: str
 
 
 async def test_who_ends_without_reading_lets_the_writer_go(world: World, sleeper: str) -> None:
-    session = await world.containers.exec(sleeper, ExecWish(("true",), has_stdin=True))
+    session = await world.containers.exec(sleeper, ExecOptions(("true",), has_stdin=True))
     await session.write(bytes(MUCH))
     assert await session.wait() == 0
     await session.write(b"more")
@@ -95,7 +95,7 @@ async def test_without_an_input_a_process_finds_its_end(world: World, sleeper: s
 
 
 async def test_a_terminal_has_the_size_it_was_given(world: World, sleeper: str) -> None:
-    wish = ExecWish(("sh",), has_stdin=True, has_tty=True)
+    wish = ExecOptions(("sh",), has_stdin=True, has_tty=True)
     session = await world.containers.exec(sleeper, wish)
     session.resize(Size(columns=101, rows=33))
     await session.write(b"stty size; echo $TERM; exit 4\n")
@@ -106,7 +106,7 @@ async def test_a_terminal_has_the_size_it_was_given(world: World, sleeper: str) 
 
 async def test_a_terminal_is_resized_while_it_is_used(world: World, sleeper: str) -> None:
     script = "trap 'stty size; exit 0' WINCH; echo ready; while true; do sleep 0.05; done"
-    wish = ExecWish(("sh", "-c", script), has_tty=True)
+    wish = ExecOptions(("sh", "-c", script), has_tty=True)
     session = await world.containers.exec(sleeper, wish)
     output = b""
     async for _, piece in session.output():
@@ -122,12 +122,12 @@ async def test_a_terminal_leaves_line_ends_as_a_program_means_them(
     world: World, sleeper: str
 ) -> None:
     script = "echo one; stty -onlcr; echo two"
-    wish = ExecWish(("sh", "-c", script), has_tty=True)
+    wish = ExecOptions(("sh", "-c", script), has_tty=True)
     assert await talk(await world.containers.exec(sleeper, wish)) == (0, "one\r\ntwo\n")
 
 
 async def test_a_terminal_tells_why_a_program_cannot_run(world: World, sleeper: str) -> None:
-    session = await world.containers.exec(sleeper, ExecWish(("nope",), has_tty=True))
+    session = await world.containers.exec(sleeper, ExecOptions(("nope",), has_tty=True))
     assert await talk(session) == (
         127,
         'exec failed: exec: "nope": executable file not found in $PATH\r\n',
@@ -149,20 +149,24 @@ async def test_who_talked_when_we_were_killed_is_gone_after_a_restart(
 
 
 async def test_the_end_of_input_on_a_terminal_ends_a_shell(world: World, sleeper: str) -> None:
-    session = await world.containers.exec(sleeper, ExecWish(("cat",), has_stdin=True, has_tty=True))
+    session = await world.containers.exec(
+        sleeper, ExecOptions(("cat",), has_stdin=True, has_tty=True)
+    )
     await session.write(b"line\n")
     await session.end_input()
     assert await talk(session) == (0, "line\r\nline\r\n")
 
 
 WISHES = {
-    "with pipes": ExecWish(("sh", "-c", "echo $$; sleep 4321 & sleep 4321")),
-    "with a terminal": ExecWish(("sh", "-c", "echo $$; sleep 4321 & sleep 4321"), has_tty=True),
+    "with pipes": ExecOptions(("sh", "-c", "echo $$; sleep 4321 & sleep 4321")),
+    "with a terminal": ExecOptions(("sh", "-c", "echo $$; sleep 4321 & sleep 4321"), has_tty=True),
 }
 
 
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
-async def test_a_process_dies_with_its_session(world: World, sleeper: str, wish: ExecWish) -> None:
+async def test_a_process_dies_with_its_session(
+    world: World, sleeper: str, wish: ExecOptions
+) -> None:
     session = await world.containers.exec(sleeper, wish)
     heard: list[bytes] = []
     reading = asyncio.create_task(listen(session, heard))
@@ -185,11 +189,11 @@ async def test_nothing_can_be_started_in_a_container_that_has_ended(world: World
     id = await world.start(world.script("true"))
     await world.end_of(id)
     with pytest.raises(RuntimeRefused, match="is not running"):
-        await world.containers.exec(id, ExecWish(("true",)))
+        await world.containers.exec(id, ExecOptions(("true",)))
     with pytest.raises(RuntimeRefused, match="is not running"):
         await world.containers.attach(id)
     with pytest.raises(RuntimeRefused, match="does not exist"):
-        await world.containers.exec("0" * 64, ExecWish(("true",)))
+        await world.containers.exec("0" * 64, ExecOptions(("true",)))
 
 
 async def test_attached_one_hears_both_streams_and_the_exit_code(world: World) -> None:

@@ -15,10 +15,10 @@ from mooring.oci.contract import (
     Device,
     Limits,
     Privileges,
+    RunAsUser,
     RuntimeRefused,
     Share,
     State,
-    UserWish,
 )
 from tests.fakes.waiting import until
 from tests.host.containers import NOTHING, World, logged
@@ -63,17 +63,17 @@ GIVEN = {
     ),
     "a user by number, with the group that the image gives it": (
         "id -u; id -G",
-        {"user": UserWish(uid=7)},
+        {"user": RunAsUser(uid=7)},
         "7\n8 9\n",
     ),
     "a user by name, and the groups of the pod": (
         "id -u; id -G",
-        {"user": UserWish(image_user="bob", groups=(1234,))},
+        {"user": RunAsUser(image_user="bob", groups=(1234,))},
         "7\n8 9 1234\n",
     ),
     "no group of the image when that is not wanted": (
         "id -G",
-        {"user": UserWish(image_user="bob", groups=(1234,), with_image_groups=False)},
+        {"user": RunAsUser(image_user="bob", groups=(1234,), with_image_groups=False)},
         "8 1234\n",
     ),
     "the first place among its processes": ("echo $$", {}, "1\n"),
@@ -222,13 +222,13 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, object], str, int]] = {
     "a directory for a program": (("/etc",), {}, 'exec: "/etc": permission denied', 126),
     "a user that nobody knows": (
         ("true",),
-        {"user": UserWish(image_user="carol")},
+        {"user": RunAsUser(image_user="carol")},
         "unable to find user carol: no matching entries in passwd file",
         128,
     ),
     "a group that nobody knows": (
         ("true",),
-        {"user": UserWish(image_user="bob:dancers")},
+        {"user": RunAsUser(image_user="bob:dancers")},
         "unable to find group dancers: no matching entries in group file",
         128,
     ),

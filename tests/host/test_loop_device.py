@@ -255,7 +255,7 @@ def test_a_device_that_does_not_answer_keeps_nobody(
     disks: Disks, monkeypatch: pytest.MonkeyPatch, *, kernel_counts: bool
 ) -> None:
     if not kernel_counts:
-        name = loop_backing.told_name
+        name = loop_backing.sysfs_backing_path
         monkeypatch.setattr(loop_backing, "_medium", lambda device: f"/{name(device)}")
     stuck, fine = loop_device.attach(disks.file(1)), disks.file(1)
     device = loop_device.attach(fine)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import HostError
-from mooring.host import no_follow, ownership, ownership_crew, ownership_walk, same_mount, tree
+from mooring.host import no_follow, ownership, ownership_walk, same_mount, tree
+from mooring.host import parallel_walk as ownership_crew
 from mooring.host.atomic_dir import FileContent, write
 from mooring.host.mount import Mounts
 from mooring.host.ownership import Applied, ChangePolicy, FsGroup, View

@@ -21,7 +21,7 @@ from mooring.client.credentials import Proof
 from mooring.client.decoding import UNREADABLE, reader_of
 from mooring.client.endpoint import Endpoint
 from mooring.client.guards import listed_version, seen_uid, seen_version
-from mooring.client.http_watch import Changes, hang_up
+from mooring.client.http_watch import Changes, close_watch
 from mooring.client.lost import FAILURES, lost
 from mooring.client.refusals import refusal
 from mooring.client.tls import Tls
@@ -48,7 +48,7 @@ LONGEST_WAIT = 10  # seconds of Retry-After that are waited; for more, the refus
 SHORTEST_WATCH, LONGEST_WATCH = 300, 600  # seconds; spread, so that watches do not end together
 PATIENCE = aiohttp.ClientTimeout(total=60, sock_connect=10)
 SLACK = 30  # seconds that a server may exceed the timeout of a watch
-MUTE = 160  # seconds without a byte on a watch; servers send a bookmark every minute
+WATCH_IDLE_SECONDS = 160  # seconds without a byte on a watch; servers send a bookmark every minute
 ANSWER_SECONDS = 60  # until the headers of the response
 
 MOST_REFUSAL_BYTES = 4 << 20
@@ -141,13 +141,15 @@ class HttpClient:
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(lasts),
         }
-        patience = aiohttp.ClientTimeout(total=lasts + SLACK, sock_connect=10, sock_read=MUTE)
+        patience = aiohttp.ClientTimeout(
+            total=lasts + SLACK, sock_connect=10, sock_read=WATCH_IDLE_SECONDS
+        )
         path = _path(kind.resource, scope.namespace)
         response = await self._answer(_Ask("GET", path, query, patience=patience))
         try:
             yield Changes(response, reader_of(kind), self._endpoint.server)
         finally:
-            hang_up(response)
+            close_watch(response)
 
     async def create(self, kind: type[T], doc: Doc) -> T:
         resource = kind.resource

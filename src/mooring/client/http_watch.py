@@ -93,7 +93,7 @@ class Changes(Generic[T]):
         return change
 
 
-def hang_up(response: aiohttp.ClientResponse) -> None:
+def close_watch(response: aiohttp.ClientResponse) -> None:
     """Close the connection of a watch at once, without a TLS shutdown, which would outlive the
     watch. Closing is the only way to end a watch from the client's side."""
     if transport := _transport(response):

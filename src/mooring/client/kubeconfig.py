@@ -188,7 +188,7 @@ def _told(cluster: Cluster, endpoint: Endpoint) -> dict[str, object]:
     known: dict[str, object] = {
         "server": endpoint.server,
         "tls-server-name": trust.server_name,
-        "insecure-skip-tls-verify": trust.is_blind,
+        "insecure-skip-tls-verify": trust.skip_verify,
         "certificate-authority-data": base64.b64encode(trust.authority).decode(),
         "proxy-url": cluster.proxy_url,
         "config": next(

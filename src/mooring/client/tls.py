@@ -15,7 +15,7 @@ class Trust(msgspec.Struct, frozen=True):
     """How the server's certificate is verified."""
 
     authority: bytes = b""  # PEM; empty: the machine's trusted authorities
-    is_blind: bool = False  # no verification (insecure-skip-tls-verify)
+    skip_verify: bool = False  # no verification (insecure-skip-tls-verify)
     server_name: str = ""  # expected in the certificate; empty: the host of the URL
 
 
@@ -46,7 +46,7 @@ def _context(trust: Trust, proof: Proof) -> ssl.SSLContext:
         ) from error
     # The CAs of many clusters lack extensions that newer Python versions require.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    if trust.is_blind:
+    if trust.skip_verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if proof.certificate and proof.key is not None:

@@ -252,7 +252,7 @@ class VolumeCalls:
 
     def _let_go(self, volume_id: str, path: Path) -> None:
         """Detach its unused devices. Raises: CallRefused while the image is open anywhere."""
-        if device.comes_to_rest(path):
+        if device.wait_unmounted(path):
             device.detach_all(path)
             if device.is_soon_closed(path):
                 return

@@ -12,7 +12,7 @@ import msgspec
 
 from mooring import log
 from mooring.driver.backends import device, image
-from mooring.driver.backends.freeze import NotStill, flush, frozen
+from mooring.driver.backends.freeze import ThawedEarly, flush, frozen
 from mooring.driver.core import Core
 from mooring.driver.records import AccessType, VolumeRecord
 from mooring.driver.refusal import ABORTED, PRECONDITION, CallRefused
@@ -44,7 +44,7 @@ def copy_volume(core: Core, volume: VolumeRecord, target: Path, size: int) -> Co
         try:
             copy.catch_up(_Watch(core, volume).check)
             moment = _catch_up_frozen(core, volume, mount, copy)
-        except NotStill as error:
+        except ThawedEarly as error:
             raise _takes_too_long(core, volume) from error
         return Copied(copy.shared_bytes, moment)
 
@@ -104,7 +104,7 @@ def _written_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:
     if stage is not None and stage.use.is_read_only:
         return None
     mount = staged_mount(core, volume)
-    if mount is None and not device.comes_to_rest(core.image_of(volume)):
+    if mount is None and not device.wait_unmounted(core.image_of(volume)):
         text = f"{volume.id} is still mounted in another mount namespace"
         raise CallRefused(ABORTED, text)
     return mount

@@ -19,7 +19,7 @@ from mooring.driver.core import Core
 from mooring.driver.staging import entry_at
 from mooring.driver.state import IMAGE
 from mooring.host import loop_device
-from mooring.host.loop_backing import told_name, used_devices
+from mooring.host.loop_backing import sysfs_backing_path, used_devices
 from mooring.host.mountinfo import MountEntry
 
 _DELETED = " (deleted)"
@@ -57,6 +57,6 @@ def _devices(core: Core, volume_id: str) -> Iterator[Path]:
     home = f"{os.path.realpath(core.settings.state_dir)}/"
     image = f"/{volume_id}/{IMAGE}{_DELETED}"
     for name in used_devices():
-        backing = told_name(name)
+        backing = sysfs_backing_path(name)
         if backing.startswith(home) and backing.endswith(image):
             yield Path("/dev") / name

@@ -26,7 +26,7 @@ _log = log.get("mooring.driver.recover")
 def prepare(core: Core) -> None:
     """The part for all volumes at once, before each is recovered. Blocks. Raises: HostError."""
     clear_place(core)
-    device.comes_to_rest(*(core.image_of(volume) for volume in _half_staged(core)))
+    device.wait_unmounted(*(core.image_of(volume) for volume in _half_staged(core)))
 
 
 def _half_staged(core: Core) -> list[VolumeRecord]:

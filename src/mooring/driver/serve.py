@@ -53,7 +53,7 @@ def open_driver(settings: DriverSettings, mounts: MountOps, clock: Clock) -> Cor
     return new_core(settings, open_state(settings.state_dir), mounts, clock)
 
 
-async def make_good(core: Core) -> None:
+async def recover_all(core: Core) -> None:
     """Recover from a crash before the first call. A volume that hangs does not stop the others:
     calls about it are refused until it answers."""
     try:
@@ -78,7 +78,7 @@ async def serving(core: Core, endpoint: str) -> AsyncIterator[None]:
     """
     path = socket_path(endpoint)
     await in_thread(_make_place, path)
-    await make_good(core)
+    await recover_all(core)
     offered = {
         csi.DESCRIPTOR.services_by_name[name]: _Service(name, calls, core.clock)
         for name, calls in services(core).items()

@@ -85,7 +85,7 @@ def unstage_volume(core: Core, volume: VolumeRecord) -> None:
 
 def check_not_elsewhere(core: Core, volume: VolumeRecord) -> None:
     """Raises: CallRefused when it is mounted, and not where this process can see it."""
-    if not device.comes_to_rest(core.image_of(volume)):
+    if not device.wait_unmounted(core.image_of(volume)):
         text = f"{volume.id} is still mounted, in another mount namespace than the driver's"
         raise CallRefused(PRECONDITION, text)
 
@@ -132,7 +132,7 @@ def _mount(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...
     is_new = isinstance(volume.contents, Formatting)
     if is_new:
         mounting.format_and_mount(flags)
-    elif not device.comes_to_rest(path):
+    elif not device.wait_unmounted(path):
         _mount_once_more(mounting, volume, stage, flags)
     else:
         _mount_existing(mounting, volume, stage, flags)

@@ -45,14 +45,14 @@ def as_nobody(work: Callable[[], T]) -> T:
     """
 
     def run() -> T:
-        _lay_down_rights()
+        _drop_privileges()
         return work()
 
     with ThreadPoolExecutor(1, "as-nobody") as alone:  # a thread for this call only
         return alone.submit(run).result()
 
 
-def _lay_down_rights() -> None:
+def _drop_privileges() -> None:
     number = _SETGROUPS.get(platform.machine())
     if number is None:
         raise HostError(f"files cannot be seen as nobody sees them on {platform.machine()}")

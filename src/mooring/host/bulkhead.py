@@ -29,7 +29,7 @@ from mooring.errors import HostError, StillRunning
 from mooring.host.daemon_threads import Job
 from mooring.host.thread_activity import (
     find_path_of,
-    is_getting_on,
+    makes_progress,
     stack_of,
     times_scheduled,
 )
@@ -81,7 +81,7 @@ class StuckCall(msgspec.Struct, frozen=True):
         return f"{self.what} has not returned since {to_seconds(self.since)}"
 
 
-class Lane:
+class Slots:
     """Lets `width` calls in at once; further ones wait in order."""
 
     def __init__(self, width: int) -> None:
@@ -119,7 +119,7 @@ class Lane:
 
 
 class _Call(Generic[R]):
-    """One call that was let in by its lane."""
+    """One call that was let in by its slots."""
 
     def __init__(self, place: Place, what: Callable[[], str], since: datetime) -> None:
         self.place = place
@@ -147,8 +147,8 @@ class Bulkheads:
         self._start = start
         self._limits = limits or Limits()
         self._clock = RealClock()
-        self._pools = {pool: Lane(self._limits.at_once) for pool in Pool}
-        self._lanes: dict[tuple[Pool, str], Lane] = {}
+        self._pools = {pool: Slots(self._limits.at_once) for pool in Pool}
+        self._slots: dict[tuple[Pool, str], Slots] = {}
         self._at_work: set[_Call[Any]] = set()
         self._stuck: dict[tuple[Pool, str], list[_Call[Any]]] = {}
         self._hanging = dict.fromkeys(Pool, 0)  # threads that are slow or written off
@@ -188,23 +188,23 @@ class Bulkheads:
         HostError when there is no thread for it.
         """
         self._check(place)
-        lane = self._lane_of(place)
-        if lane is None:
+        slots = self._slots_of(place)
+        if slots is None:
             await self._pools[place.pool].enter()
         else:
-            await lane.enter()
+            await slots.enter()
             try:
                 self._check(place)
                 await self._pools[place.pool].enter()
             except BaseException:
-                self._leave_lane(place)
+                self._leave_slots(place)
                 raise
         started: _Call[R] = _Call(place, what, self._clock.now())
         try:
             self._check(place)
             self._start(self._job(started, call))
         except BaseException as error:
-            self._leave_lane(place)
+            self._leave_slots(place)
             self._pools[place.pool].leave()
             if isinstance(error, RuntimeError):
                 raise HostError(f"no thread for {what()}: {error}") from error
@@ -236,22 +236,22 @@ class Bulkheads:
                 f"{self._hanging[place.pool]} calls to the operating system hang already{told}"
             )
 
-    def _lane_of(self, place: Place) -> Lane | None:
+    def _slots_of(self, place: Place) -> Slots | None:
         if not place.key:
             return None
         key = (place.pool, place.key)
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Lane(self._limits.at_once_per_key)
-        return lane
+        slots = self._slots.get(key)
+        if slots is None:
+            slots = self._slots[key] = Slots(self._limits.at_once_per_key)
+        return slots
 
-    def _leave_lane(self, place: Place) -> None:
+    def _leave_slots(self, place: Place) -> None:
         key = (place.pool, place.key)
-        lane = self._lanes.get(key)
-        if lane is not None:
-            lane.leave()
-            if lane.is_empty:
-                del self._lanes[key]
+        slots = self._slots.get(key)
+        if slots is not None:
+            slots.leave()
+            if slots.is_empty:
+                del self._slots[key]
 
     def _job(self, call: _Call[R], do: Callable[[], R]) -> Job:
         loop, ended = call.loop, self._ended
@@ -294,7 +294,7 @@ class Bulkheads:
     def _let_go(self, call: _Call[R]) -> None:
         """Free its place in the pool."""
         self._at_work.discard(call)
-        self._leave_lane(call.place)
+        self._leave_slots(call.place)
         if not call.is_slow:
             self._pools[call.place.pool].leave()
 
@@ -312,21 +312,21 @@ class Bulkheads:
         now = times_scheduled(call.thread)
         is_leaving = self._leave_at is not None and call.loop.time() >= self._leave_at
         if not is_leaving and not call.place.key:
-            self._be_slow(call)
+            self._release_slot(call)
             return
         if not is_leaving and not call.is_late:
             call.is_late = True
-            self._be_slow(call)
+            self._release_slot(call)
             call.scheduled = now
             self._set_timer(call, max(0.0, self._patience(call) - self._limits.slow_seconds))
             return
-        if is_getting_on(call.scheduled, now) and not is_leaving:
+        if makes_progress(call.scheduled, now) and not is_leaving:
             call.scheduled = now
             self._set_timer(call, self._patience(call))
             return
         self._write_off(call)
 
-    def _be_slow(self, call: _Call[R]) -> None:
+    def _release_slot(self, call: _Call[R]) -> None:
         """Free its place in the pool, unless too many threads hang already."""
         pool = call.place.pool
         if not call.is_slow and self._hanging[pool] < self._limits.most_stuck:

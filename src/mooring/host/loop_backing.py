@@ -47,14 +47,14 @@ def used_devices() -> list[str]:
     """The names of the loop devices that have a backing file. Raises: HostError."""
     with refusals(f"list {SYSFS}"):
         found = [name for name in os.listdir(SYSFS) if name.startswith("loop")]
-    used = [name for name in found if told_name(name)]
+    used = [name for name in found if sysfs_backing_path(name)]
     with _lock:
         for name in _known.keys() - set(used):
             del _known[name]
     return used
 
 
-def told_name(device: str) -> str:
+def sysfs_backing_path(device: str) -> str:
     """The backing path in sysfs; empty for a device that is free or is being freed."""
     try:
         told = (SYSFS / device / "loop" / "backing_file").read_bytes()
@@ -80,7 +80,9 @@ def backing_of(device: str) -> Backing | None:
     try:
         return answers.get(timeout=ANSWER_SECONDS)
     except queue.Empty:
-        _log.warning("a loop device does not answer", device=device, backing=told_name(device))
+        _log.warning(
+            "a loop device does not answer", device=device, backing=sysfs_backing_path(device)
+        )
         _remember(device, medium, None)
         return None
 
@@ -130,4 +132,4 @@ def _medium(device: str) -> str:
     try:
         return (SYSFS / device / "diskseq").read_text().strip()
     except OSError:
-        return f"/{told_name(device)}"
+        return f"/{sysfs_backing_path(device)}"

@@ -19,7 +19,14 @@ from pathlib import Path
 
 from mooring import log
 from mooring.errors import HostError, KernelRefused
-from mooring.host.loop_backing import GET_STATUS64, INFO, SYSFS, backing_of, told_name, used_devices
+from mooring.host.loop_backing import (
+    GET_STATUS64,
+    INFO,
+    SYSFS,
+    backing_of,
+    sysfs_backing_path,
+    used_devices,
+)
 from mooring.host.refusal import refusals
 
 logger = log.get("mooring.host.loop_device")
@@ -101,7 +108,7 @@ def find_lock(backing: Path) -> Path | None:
     names = {str(backing), os.path.realpath(backing)}
     given = {_given_name(Path(name)) for name in names}
     for device in find_all(backing):
-        told = told_name(device.name)
+        told = sysfs_backing_path(device.name)
         if names & {told, told.removesuffix(" (deleted)")}:
             return device
         found = backing_of(device.name)

@@ -12,8 +12,8 @@ import msgspec
 from mooring import log
 from mooring.errors import KernelRefused
 from mooring.host import mount_calls, ownership_walk
-from mooring.host.ownership_crew import Crew
 from mooring.host.ownership_walk import Tally, Wanted
+from mooring.host.parallel_walk import ParallelWalk
 from mooring.host.refusal import refusals
 
 _log = log.get("mooring.host.ownership")
@@ -137,8 +137,8 @@ def _change(
     try:
         seen = os.stat(name, dir_fd=root, follow_symlinks=False)
         if stat.S_ISDIR(seen.st_mode):
-            with closing(Crew(root, wanted, progress)) as crew:
-                tally = crew.walk()
+            with closing(ParallelWalk(root, wanted, progress)) as walk:
+                tally = walk.walk()
         tally.entries += 1
         refused = ownership_walk.change(root, name, seen, wanted)
     finally:

@@ -89,7 +89,7 @@ def find_mount_at(path: Path, *, follow: bool = False) -> int | None:
 def mount_of(descriptor: int) -> int:
     """The id of the mount that an open file is on."""
     found = _ask(descriptor, b"", _AT_EMPTY_PATH)
-    return _told_by_proc(descriptor) if found is None else found
+    return _mount_id_from_proc(descriptor) if found is None else found
 
 
 def _ask(directory: int, name: bytes, how: int) -> int | None:
@@ -106,7 +106,7 @@ def _ask(directory: int, name: bytes, how: int) -> int | None:
     return found
 
 
-def _told_by_proc(descriptor: int) -> int:
+def _mount_id_from_proc(descriptor: int) -> int:
     """By /proc, on every kernel since 3.15."""
     told = Path(f"/proc/self/fdinfo/{descriptor}").read_text()
     found = re.search(r"^mnt_id:\s*(\d+)$", told, re.MULTILINE)

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-STIRRINGS = 8  # wakeups without progress: the kernel wakes some waits only to check a timer
+IDLE_WAKEUPS = 8  # wakeups without progress: the kernel wakes some waits only to check a timer
 _MOST_LINES = 8
 
 _SWITCHES = (b"voluntary_ctxt_switches:", b"nonvoluntary_ctxt_switches:")
@@ -18,9 +18,9 @@ def times_scheduled(thread: int) -> int:
     return sum(int(line.split()[1]) for line in told.splitlines() if line.startswith(_SWITCHES))
 
 
-def is_getting_on(before: int, now: int) -> bool:
+def makes_progress(before: int, now: int) -> bool:
     """Whether the thread made progress between the two counts; a long walk is not stuck."""
-    return now - before > STIRRINGS
+    return now - before > IDLE_WAKEUPS
 
 
 def find_path_of(python_thread: int) -> str:

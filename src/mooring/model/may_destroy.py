@@ -133,7 +133,7 @@ def _told(live: Volume, claim: Claim | None) -> str:
     )
 
 
-def may_destroy_made(
+def may_delete_provisioned(
     handle: Handle, asked_for: Claim, live: Claim | None, volumes: Iterable[Volume]
 ) -> Go | Kept:
     """Whether to delete a volume that was provisioned for a claim and has no PersistentVolume.
@@ -154,7 +154,7 @@ def may_destroy_made(
     return Go(f"no persistentvolume has handle={handle}, claim={now}")
 
 
-def may_destroy_untold(made: Volume, volumes: Iterable[Volume]) -> Go | Kept:
+def may_delete_unsaved(made: Volume, volumes: Iterable[Volume]) -> Go | Kept:
     """Whether to delete what a plugin provisioned when its PersistentVolume could not be created.
 
     Only if no live volume has its name or its source.

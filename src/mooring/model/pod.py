@@ -68,7 +68,7 @@ class NodeAffinity(Wire, frozen=True):
     )
 
 
-class NeighbourRules(Wire, frozen=True):
+class PodAffinityCounts(Wire, frozen=True):
     """Pod (anti-)affinity: only the number of rules, since Mooring does not apply them."""
 
     required: tuple[Any, ...] = msgspec.field(
@@ -78,8 +78,8 @@ class NeighbourRules(Wire, frozen=True):
 
 class Affinity(Wire, frozen=True):
     node_affinity: NodeAffinity | None = None
-    pod_affinity: NeighbourRules | None = None
-    pod_anti_affinity: NeighbourRules | None = None
+    pod_affinity: PodAffinityCounts | None = None
+    pod_anti_affinity: PodAffinityCounts | None = None
 
 
 class SchedulingGate(Wire, frozen=True):
@@ -157,7 +157,7 @@ class PodSpec(Wire, frozen=True):
     resource_claims: tuple[PodResourceClaim, ...] = ()
 
     @property
-    def has_users_of_its_own(self) -> bool:
+    def has_user_namespace(self) -> bool:
         """Whether the pod runs in a user namespace of its own (`hostUsers: false`)."""
         return self.host_users is False
 

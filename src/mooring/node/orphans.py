@@ -77,12 +77,12 @@ class Orphans:
         self._volumes = volumes
         self._context = volumes.context
         self._knows = knows
-        self._senseless = [one.trace for one in reconstructed.senseless]
+        self._not_reconstructed = [one.trace for one in reconstructed.not_reconstructed]
         self._leaving: set[str] = set()  # orphans whose volumes are going
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
-            for trace in tuple(self._senseless):
+            for trace in tuple(self._not_reconstructed):
                 tasks.create_task(self._lasting(partial(self._clean, trace), trace.pod_uid))
             await self._volumes.complete()
             await self._lasting(partial(self._sweep_for_ever, tasks), "")
@@ -98,7 +98,7 @@ class Orphans:
                 _log.warning("nobody can see what gone pods have left", error=error)
             else:
                 for uid in swept.leaving:
-                    if uid not in self._leaving and not self._has_senseless(uid):
+                    if uid not in self._leaving and not self._has_not_reconstructed(uid):
                         self._leaving.add(uid)
                         tasks.create_task(self._lasting(partial(self._see_off, uid), uid))
             luck = 1 + 0.1 * self._context.host.rng.random()
@@ -151,8 +151,8 @@ class Orphans:
                 )
             await self._context.clock.sleep(OPERATION_BACKOFF.delay(failures))
         with suppress(ValueError):  # begun anew after a bug
-            self._senseless.remove(trace)
-        if not self._knows(trace.pod_uid) and not self._has_senseless(trace.pod_uid):
+            self._not_reconstructed.remove(trace)
+        if not self._knows(trace.pod_uid) and not self._has_not_reconstructed(trace.pod_uid):
             await self._see_off(trace.pod_uid)
 
     async def _take(self, trace: Trace) -> None:
@@ -177,8 +177,8 @@ class Orphans:
 
     # directories
 
-    def _has_senseless(self, pod_uid: str) -> bool:
-        return any(trace.pod_uid == pod_uid for trace in self._senseless)
+    def _has_not_reconstructed(self, pod_uid: str) -> bool:
+        return any(trace.pod_uid == pod_uid for trace in self._not_reconstructed)
 
     async def _see_off(self, pod_uid: str) -> None:
         """Remove the directory when the last volume has gone."""
@@ -190,7 +190,7 @@ class Orphans:
         self._leaving.discard(pod_uid)
 
     async def _remove(self, pod_uid: str) -> None:
-        if self._has_senseless(pod_uid) or self._volumes.has_traces(pod_uid):
+        if self._has_not_reconstructed(pod_uid) or self._volumes.has_traces(pod_uid):
             raise StillThere("its volumes are not cleaned up")
         host = self._context.host
         with within_own(place_of(pod_uid)):

@@ -37,7 +37,7 @@ ASK_AGAIN = Backoff(first=0.1, cap=5.0, jitter=0.5)
 _log = log.get("mooring.node.reconstruct")
 
 
-class Senseless(msgspec.Struct, frozen=True):
+class NotReconstructed(msgspec.Struct, frozen=True):
     """A volume of a pod that cannot be reconstructed from the disk."""
 
     trace: Trace
@@ -46,7 +46,7 @@ class Senseless(msgspec.Struct, frozen=True):
 
 class Reconstructed(msgspec.Struct, frozen=True):
     volumes: frozenset[str]  # unique names
-    senseless: tuple[Senseless, ...]
+    not_reconstructed: tuple[NotReconstructed, ...]
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ async def reconstruct(context: NodeContext) -> Reconstructed:
             context.metrics.reconstructed(ok=isinstance(one, _Found))
     return Reconstructed(
         frozenset(one.volume.name for one in told if isinstance(one, _Found)),
-        tuple(one for one in told if isinstance(one, Senseless) and one.trace.pod_uid),
+        tuple(one for one in told if isinstance(one, NotReconstructed) and one.trace.pod_uid),
     )
 
 
@@ -113,7 +113,7 @@ def _known(context: NodeContext, reconstructed: Reconstructed) -> list[ActualVol
     return [here for here in found if here is not None]
 
 
-async def _look(context: NodeContext) -> tuple[_Found | Senseless, ...]:
+async def _look(context: NodeContext) -> tuple[_Found | NotReconstructed, ...]:
     traces = await in_thread(scan, context.host.layout)
     named = {(trace.pod_uid, trace.name) for trace in traces if trace.kind is TraceKind.FILES}
     of_pods = [
@@ -122,13 +122,15 @@ async def _look(context: NodeContext) -> tuple[_Found | Senseless, ...]:
         if trace.pod_uid
         and (trace.kind is not TraceKind.PARTS or (trace.pod_uid, trace.name) not in named)
     ]
-    told = await _make_sense(context, of_pods)
+    told = await _reconstruct_all(context, of_pods)
     found = {replace(one.trace, pod_uid="") for one in told if isinstance(one, _Found)}
     shared = [trace for trace in traces if not trace.pod_uid and trace not in found]
-    return (*told, *await _make_sense(context, shared))
+    return (*told, *await _reconstruct_all(context, shared))
 
 
-async def _make_sense(context: NodeContext, traces: Sequence[Trace]) -> list[_Found | Senseless]:
+async def _reconstruct_all(
+    context: NodeContext, traces: Sequence[Trace]
+) -> list[_Found | NotReconstructed]:
     """Reconstruct all volumes in one thread; if that hangs, each in a thread of its own."""
     try:
         with within_volume(AT_START), taking(LOOK_SECONDS):
@@ -136,11 +138,11 @@ async def _make_sense(context: NodeContext, traces: Sequence[Trace]) -> list[_Fo
     except StillRunning:
         pass
     async with asyncio.TaskGroup() as tasks:
-        looks = [tasks.create_task(_make_sense_of(context, trace)) for trace in traces]
+        looks = [tasks.create_task(_reconstruct_one(context, trace)) for trace in traces]
     return [look.result() for look in looks]
 
 
-async def _make_sense_of(context: NodeContext, trace: Trace) -> _Found | Senseless:
+async def _reconstruct_one(context: NodeContext, trace: Trace) -> _Found | NotReconstructed:
     try:
         with (
             within_volume(f"{trace.plugin}/{trace.pod_uid}/{trace.name}"),
@@ -148,14 +150,14 @@ async def _make_sense_of(context: NodeContext, trace: Trace) -> _Found | Sensele
         ):
             return await in_thread(_sense_of, context.registry, trace)
     except StillRunning as error:
-        return Senseless(trace, str(error))
+        return NotReconstructed(trace, str(error))
 
 
-def _sense_of(registry: Registry, trace: Trace) -> _Found | Senseless:
+def _sense_of(registry: Registry, trace: Trace) -> _Found | NotReconstructed:
     try:
         return _Found(trace, _find(registry, trace))
     except (MooringError, OSError) as error:
-        return Senseless(trace, str(error))
+        return NotReconstructed(trace, str(error))
 
 
 def _find(registry: Registry, trace: Trace) -> ActualVolume:

@@ -97,7 +97,7 @@ def _add_status(
     measure = partial(in_thread, read_amounts, environment.host.layout.root)
     stuck = StuckVolumes(volumes, bulkheads())
     report = Report(client, clock, rng, own_node, volumes, identity, measure)
-    stuck.on_change(report.tell_stuck(stuck.text))
+    stuck.on_change(report.report_stuck(stuck.text))
     kubelet.on_synced(report.volumes_synced)
     statistics = Statistics(volumes)
     for name, run in {

@@ -32,7 +32,7 @@ from mooring.oci import (
 from mooring.oci.contract import (
     Confinement,
     ContainerSpec,
-    ExecWish,
+    ExecOptions,
     Found,
     Owner,
     RuntimeRefused,
@@ -185,7 +185,7 @@ class OciContainers:
     def on_change(self, handler: Callable[[Found], None]) -> None:
         self._handlers.append(handler)
 
-    async def exec(self, id: str, wish: ExecWish) -> Session:
+    async def exec(self, id: str, wish: ExecOptions) -> Session:
         entry = self._running(id)
         if not wish.args:
             raise RuntimeRefused("you must specify at least one command for the container")

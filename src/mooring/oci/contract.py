@@ -60,7 +60,7 @@ class Images(Protocol):
     def list(self) -> Sequence[StoredImage]: ...
 
 
-class UserWish(msgspec.Struct, frozen=True):
+class RunAsUser(msgspec.Struct, frozen=True):
     """The user of a container; names are looked up in its own /etc/passwd and /etc/group."""
 
     image_user: str = ""  # what the image says; the numbers below win over it
@@ -150,7 +150,7 @@ class ContainerSpec(msgspec.Struct, frozen=True):
     args: tuple[str, ...]
     environment: tuple[str, ...]  # NAME=value
     working_dir: str
-    user: UserWish
+    user: RunAsUser
     hostname: str
     log_path: Path
     binds: tuple[Bind, ...] = ()
@@ -224,7 +224,7 @@ class Session(Protocol):
         ...
 
 
-class ExecWish(msgspec.Struct, frozen=True):
+class ExecOptions(msgspec.Struct, frozen=True):
     args: tuple[str, ...]
     has_stdin: bool = False
     has_tty: bool = False
@@ -268,7 +268,7 @@ class Containers(Protocol):
         """`handler` is called when a container has ended. It must be quick, and must not raise."""
         ...
 
-    async def exec(self, id: str, wish: ExecWish) -> Session:
+    async def exec(self, id: str, wish: ExecOptions) -> Session:
         """Start another process in a container that runs. Raises: RuntimeRefused."""
         ...
 

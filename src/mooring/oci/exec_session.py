@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mooring.host.blocking import in_thread
 from mooring.oci import process
-from mooring.oci.contract import ExecWish, Size
+from mooring.oci.contract import ExecOptions, Size
 from mooring.oci.runc import Runc, exit_code_for, explain
 
 STDOUT, STDERR = 1, 2
@@ -121,7 +121,7 @@ class _Notes:
             path.unlink(missing_ok=True)
 
 
-def start(runc: Runc, id: str, wish: ExecWish, base: Path) -> ExecSession:
+def start(runc: Runc, id: str, wish: ExecOptions, base: Path) -> ExecSession:
     """`base` is where the session's files are, without their endings. Raises: HostError."""
     notes = _Notes(base)
     flags = ("--pid-file", str(notes.pid_file))

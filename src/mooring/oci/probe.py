@@ -20,7 +20,7 @@ from mooring.errors import CommandFailed, HostError
 from mooring.host.blocking import in_thread
 from mooring.host.command import find_program
 from mooring.oci import bundle, capabilities, cgroups, process
-from mooring.oci.contract import ContainerSpec, Limits, Owner, UserWish
+from mooring.oci.contract import ContainerSpec, Limits, Owner, RunAsUser
 from mooring.oci.runc import Runc, RuntimeProgram, explain
 from mooring.oci.users import User
 
@@ -107,7 +107,7 @@ def _write_bundle(place: Path, id: str, *, is_v2: bool) -> None:
         args=(f"/{TRIAL}",),
         environment=(),
         working_dir="/",
-        user=UserWish(),
+        user=RunAsUser(),
         hostname=TRIAL,
         log_path=place / "log",
         limits=Limits(cpu_shares=2, cpu_quota=100_000, memory=64 * 1024 * 1024, pids=64),

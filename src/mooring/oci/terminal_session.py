@@ -15,7 +15,7 @@ from mooring.host.blocking import in_thread
 from mooring.model.document import Doc
 from mooring.oci import attach_session, conmon, process
 from mooring.oci.bundle import TERMINAL
-from mooring.oci.contract import ExecWish, RuntimeRefused, Size
+from mooring.oci.contract import ExecOptions, RuntimeRefused, Size
 from mooring.oci.runc import Runc, RuntimeProgram, exit_code_for, explain
 
 END_OF_INPUT = b"\x04"  # what a person would type
@@ -88,7 +88,7 @@ class TerminalSession:
 
 
 async def start(
-    program: RuntimeProgram, runc: Runc, id: str, wish: ExecWish, bundle: Path, place: Path
+    program: RuntimeProgram, runc: Runc, id: str, wish: ExecOptions, bundle: Path, place: Path
 ) -> TerminalSession:
     """Start a process in the container made from `bundle`; `place` is for the session's files.
 
@@ -129,7 +129,7 @@ async def start(
     return TerminalSession(child, link, news, place)
 
 
-def _write_process(wish: ExecWish, bundle: Path, place: Path) -> None:
+def _write_process(wish: ExecOptions, bundle: Path, place: Path) -> None:
     """The container's own process, with other words and a terminal."""
     try:
         document: Doc = msgspec.json.decode((bundle / "config.json").read_bytes())

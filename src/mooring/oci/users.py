@@ -8,7 +8,7 @@ import msgspec
 
 from mooring.host import no_follow
 from mooring.host.refusal import refusals
-from mooring.oci.contract import Owner, RuntimeRefused, UserWish
+from mooring.oci.contract import Owner, RunAsUser, RuntimeRefused
 
 FILE_LIMIT = 16 * 1024 * 1024  # bytes; a longer one is no list of users
 HIGHEST_ID = 2**31 - 1
@@ -39,7 +39,7 @@ class _Group(msgspec.Struct, frozen=True):
     members: tuple[str, ...]
 
 
-def refuse_root(wish: UserWish, owner: Owner) -> None:
+def refuse_root(wish: RunAsUser, owner: Owner) -> None:
     """Enforce `runAsNonRoot`, with the kubelet's text.
 
     Raises: RuntimeRefused for root, and for a user name, which may stand for root.
@@ -61,7 +61,7 @@ def refuse_root(wish: UserWish, owner: Owner) -> None:
         raise RuntimeRefused(f"container has runAsNonRoot and image will run as root {whose}")
 
 
-def resolve(wish: UserWish, accounts: Accounts) -> User:
+def resolve(wish: RunAsUser, accounts: Accounts) -> User:
     """Raises: RuntimeRefused for a name that the files do not have."""
     known = _accounts(accounts.passwd)
     name, _, group = wish.image_user.partition(":")

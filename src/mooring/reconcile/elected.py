@@ -37,7 +37,7 @@ def lease_of(role: str) -> Key:
     return Key(LEASES, f"mooring-{role}")
 
 
-def tell_of_leader(role: str, lease: Key, holder: str) -> None:
+def log_leader(role: str, lease: Key, holder: str) -> None:
     _log.warning(
         "another process runs this role: waiting for its lease",
         role=role,
@@ -114,7 +114,7 @@ class ElectedRole:
             loops.close()
 
     def _wait(self, holder: str) -> None:
-        tell_of_leader(self.name, self._lease, holder)
+        log_leader(self.name, self._lease, holder)
         self._may_be_behind = True
         self._is_decided.set()
 

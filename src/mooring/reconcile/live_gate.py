@@ -26,9 +26,9 @@ from mooring.model.may_destroy import (
     Stay,
     Verdict,
     VolumeOrder,
+    may_delete_provisioned,
+    may_delete_unsaved,
     may_destroy,
-    may_destroy_made,
-    may_destroy_untold,
     may_detach,
     may_move,
 )
@@ -77,7 +77,7 @@ class LiveGate:
         try:
             claim = await self._find(Claim, asked_for.key)
             listing = await self._client.list(Volume)
-            verdict = may_destroy_made(handle, asked_for, claim, listing.items)
+            verdict = may_delete_provisioned(handle, asked_for, claim, listing.items)
         except ApiError as error:
             verdict = _unknown(error)
         return self._say("made for claim", asked_for.key, verdict)
@@ -89,7 +89,7 @@ class LiveGate:
         """
         verdict: Verdict | Kept
         try:
-            verdict = may_destroy_untold(made, (await self._client.list(Volume)).items)
+            verdict = may_delete_unsaved(made, (await self._client.list(Volume)).items)
         except ApiError as error:
             verdict = _unknown(error)
         return self._say("made here", made.key, verdict)

@@ -13,7 +13,7 @@ OUTRUN: Final = Backoff(first=0.05, cap=10.0)
 """Time for the watch to deliver another client's write; it grows while the watch lags."""
 
 
-class Outruns:
+class ConflictBackoff:
     """How often in a row a key met a Conflict."""
 
     def __init__(self) -> None:

@@ -28,7 +28,7 @@ class RoleDied(MooringError):
     """A role ended by itself; the text says which one, and why."""
 
 
-def stop_asked() -> asyncio.Event:
+def stop_event() -> asyncio.Event:
     """An event that SIGTERM and SIGINT set from now on; stuck system calls do not delay the end."""
     stop = asyncio.Event()
 
@@ -60,7 +60,7 @@ async def run_until(
 
 
 @asynccontextmanager
-async def sparing(roles: Sequence[Role]) -> AsyncIterator[None]:
+async def gc_frozen(roles: Sequence[Role]) -> AsyncIterator[None]:
     """Run the roles inside: once synced, their caches are exempt from garbage collection."""
     async with asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(_spare(roles))

@@ -25,7 +25,7 @@ from mooring.host.blocking import bulkheads
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.model.keys import Key
-from mooring.reconcile.elected import lease_of, tell_of_leader
+from mooring.reconcile.elected import lease_of, log_leader
 from mooring.reconcile.leadership import FencedClient
 from mooring.reconcile.lease import TERMS, LeaderCallbacks, LeaderElection
 from mooring.reconcile.loops import Loops
@@ -33,7 +33,7 @@ from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
 from mooring.stack.config import default_data_dir
 from mooring.stack.metrics_page import Say, metrics_served
-from mooring.stack.process import run_until, sparing, stop_asked
+from mooring.stack.process import gc_frozen, run_until, stop_event
 
 if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
@@ -168,7 +168,7 @@ def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> 
         await registrar.run(registrar.Offer(driver.name, seen_as, directory))
 
     async def run() -> None:
-        await run_until(stop_asked(), {"registrar": offer})
+        await run_until(stop_event(), {"registrar": offer})
 
     uvloop.run(run())
 
@@ -193,7 +193,7 @@ def run_driver(settings: "DriverSettings", endpoint: str, say: Say) -> None:
     with driver_of(settings) as core:
 
         async def run() -> None:
-            stop = stop_asked()
+            stop = stop_event()
             with LoopWatch():
                 async with serving(core, endpoint):
                     say(f"{NAME} is serving at {endpoint}")
@@ -208,7 +208,7 @@ def run_standalone(candidate: StandaloneRole, wanted: Standalone, say: Say) -> N
 
 
 async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
-    stop = stop_asked()
+    stop = stop_event()
     clock, rng = RealClock(), random.SystemRandom()
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
@@ -223,13 +223,13 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
             role = await candidate.build(Loops(candidate.name, acting, clock, rng))
             with _counted(registry, role.collectors()):
                 say(candidate.greeting)
-                async with sparing([role]):
+                async with gc_frozen([role]):
                     await role.run()
 
         async def stand() -> None:
             identity = f"{socket.gethostname()}_{uuid.uuid4()}"
             lease = lease_of(candidate.name)
-            waiting = partial(tell_of_leader, candidate.name, lease)
+            waiting = partial(log_leader, candidate.name, lease)
             told = LeaderCallbacks(waiting, partial(_leave, lease))
             election = LeaderElection(client, clock, rng, lease, identity, TERMS, told)
             await election.run(lambda: lead(FencedClient(client, election.leadership)))

@@ -34,7 +34,7 @@ from mooring.stack.credentials import keep_kubeconfig
 from mooring.stack.data_directory import check_data_dir
 from mooring.stack.listening import UNSPECIFIED, Reach, find_reach, is_local
 from mooring.stack.node_name import settle_node_name
-from mooring.stack.process import run_until, sparing, stop_asked
+from mooring.stack.process import gc_frozen, run_until, stop_event
 from mooring.stack.readiness import (
     Block,
     Readiness,
@@ -90,7 +90,7 @@ def allow_many_connections() -> None:
 
 
 async def _apiserver(config: Config, say: Say) -> None:
-    stop = stop_asked()
+    stop = stop_event()
     async with serving(config) as served:
         server, reach = served.server, served.reach
         say(ready_line(served.url, str(config.told_kubeconfig)))
@@ -103,7 +103,7 @@ async def _apiserver(config: Config, say: Say) -> None:
 
 async def _everything(config: Config, say: Say) -> None:
     """The roles stop before the server that they write to."""
-    stop = stop_asked()
+    stop = stop_event()
     async with serving(config) as served:
         server = served.server
         readiness = Readiness(server.parts.health, RealClock())
@@ -123,7 +123,7 @@ async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]
     counted = [collector for role in roles for collector in role.collectors()]
     with LoopWatch() as watch:
         server.parts.metrics.add(MergedMetrics([*counted, BulkheadMetrics(bulkheads()), watch]))
-        async with sparing(roles):
+        async with gc_frozen(roles):
             await run_until(stop, {role.name: role.run for role in roles})
 
 

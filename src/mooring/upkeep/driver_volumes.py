@@ -18,7 +18,7 @@ from mooring.driver.state import IMAGE, State
 from mooring.errors import HostError, MooringError
 from mooring.host import loop_device
 from mooring.host.contract import MountOps
-from mooring.host.loop_backing import backing_of, told_name, used_devices
+from mooring.host.loop_backing import backing_of, sysfs_backing_path, used_devices
 from mooring.upkeep.bounded import Unfinished, each_within
 from mooring.upkeep.holders import find_openers
 
@@ -42,7 +42,7 @@ def release_volumes(state_dir: Path, mounts: MountOps, clock: Clock) -> Released
     core = new_core(DriverSettings("", state_dir), State(state_dir), mounts, clock)
     held = [volume for volume in core.state.volumes.all() if _is_held(core, volume)]
     unmounted = [volume for volume in held if not _is_mounted(core, volume)]
-    device.comes_to_rest(*(core.image_of(volume) for volume in unmounted))
+    device.wait_unmounted(*(core.image_of(volume) for volume in unmounted))
     told = each_within(SECONDS, [partial(_release, core, volume) for volume in held])
     troubles = []
     for volume, outcome in zip(held, told, strict=True):
@@ -123,6 +123,6 @@ def release_locks(root: Path) -> int:
 
 def _locks(root: Path) -> Iterator[tuple[str, str]]:
     for name in used_devices():
-        path = told_name(name)
+        path = sysfs_backing_path(name)
         if path.startswith(f"{root}/"):
             yield name, path

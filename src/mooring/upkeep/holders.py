@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.host import same_mount
-from mooring.host.loop_backing import told_name, used_devices
+from mooring.host.loop_backing import sysfs_backing_path, used_devices
 from mooring.host.mountinfo import MountEntry
 
 _PROC = Path("/proc")
@@ -81,7 +81,7 @@ def tell_holders(entry: MountEntry, holders: Iterable[Holder]) -> str:
         more = f" and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else ""
         return f"in use by {', '.join(told[:_MOST_TOLD])}{more}: end it, then try again"
     inside = f"{entry.at}/"
-    devices = [name for name in used_devices() if told_name(name).startswith(inside)]
+    devices = [name for name in used_devices() if sysfs_backing_path(name).startswith(inside)]
     if devices:
         return f"in use by the loop device /dev/{devices[0]}: detach it, then try again"
     return "in use, by nobody that can be seen from here (another mount namespace?): try again"

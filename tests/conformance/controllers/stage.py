@@ -11,7 +11,7 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from mooring.client.http_watch import hang_up
+from mooring.client.http_watch import close_watch
 from tests.conformance.controllers.story import MERGE, Act, Doc
 
 KINDS: Final[Mapping[str, str]] = {
@@ -205,7 +205,7 @@ class Cluster:
                         version = change["object"]["metadata"]["resourceVersion"]
                         self._take(kind, change["type"], change["object"])
                 finally:
-                    hang_up(answer)
+                    close_watch(answer)
 
     def _take(self, kind: str, change: str, doc: Doc) -> None:
         if kind == "event":

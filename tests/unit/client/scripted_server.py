@@ -111,7 +111,7 @@ class Script:
 
         self._replies.append(reply)
 
-    def hang_up(self) -> None:
+    def close_watch(self) -> None:
         """No answer at all."""
 
         async def reply(request: web.Request) -> web.StreamResponse:

@@ -277,12 +277,12 @@ async def test_is_ended_with_all_that_it_started(
 
 
 def _has_no_writers(reader: int) -> bool:
-    hang_up = select.poll()
-    hang_up.register(reader, 0)
+    close_watch = select.poll()
+    close_watch.register(reader, 0)
     try:
         return os.read(reader, 1) == b""
     except BlockingIOError:  # killed, and on their way out
-        return bool(hang_up.poll(10_000))
+        return bool(close_watch.poll(10_000))
 
 
 async def test_a_plugin_that_leaves_a_child_behind_has_answered_all_the_same(

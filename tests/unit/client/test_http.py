@@ -228,7 +228,7 @@ async def test_an_answer_that_never_comes_is_a_lost_connection(
 ) -> None:
     script.answer(a_stored())
     seen = await client.get(Claim, DATA)
-    script.hang_up()
+    script.close_watch()
     with pytest.raises(ConnectionLost, match=rf"the connection to {script.url} broke"):
         await client.patch(seen, {"status": {}}, Part.STATUS)
 

@@ -110,7 +110,7 @@ async def test_a_watch_ends_badly_with(
 async def test_a_watch_without_a_word_ends_so_that_another_begins(
     script: Script, client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "MUTE", 0.2)
+    monkeypatch.setattr(http, "WATCH_IDLE_SECONDS", 0.2)
     script.stream(line("ADDED"), is_open=True)
     assert [change.object.name for change in await changes_of(client)] == ["data"]
     async with asyncio.timeout(5):
@@ -120,7 +120,7 @@ async def test_a_watch_without_a_word_ends_so_that_another_begins(
 async def test_a_watch_that_falls_silent_in_a_change_is_a_lost_connection(
     script: Script, client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "MUTE", 0.2)
+    monkeypatch.setattr(http, "WATCH_IDLE_SECONDS", 0.2)
     script.stream(line("ADDED")[:30], is_open=True)
     with pytest.raises(ConnectionLost, match="did not answer in time"):
         await changes_of(client)
@@ -145,7 +145,7 @@ async def test_a_change_without_end_is_refused(
 
 
 async def test_silence_is_longer_than_two_bookmarks_and_shorter_than_a_watch() -> None:
-    assert 2 * BOOKMARK_EVERY < http.MUTE < http.SHORTEST_WATCH
+    assert 2 * BOOKMARK_EVERY < http.WATCH_IDLE_SECONDS < http.SHORTEST_WATCH
 
 
 async def test_a_watch_that_is_cut_off_is_a_lost_connection(

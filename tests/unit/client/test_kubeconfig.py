@@ -52,7 +52,7 @@ TRUSTS: dict[str, tuple[Doc, Trust]] = {
         {"certificate-authority-data": encoded("CA"), "certificate-authority": "no-such-file"},
         Trust(b"CA"),
     ),
-    "anyone": ({"insecure-skip-tls-verify": True}, Trust(is_blind=True)),
+    "anyone": ({"insecure-skip-tls-verify": True}, Trust(skip_verify=True)),
     "another name": ({"tls-server-name": "api.internal"}, Trust(server_name="api.internal")),
 }
 

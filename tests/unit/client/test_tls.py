@@ -65,7 +65,7 @@ async def test_a_server_of_the_authority_is_trusted(serving: Serving) -> None:
 
 async def test_anyone_is_trusted_blindly(serving: Serving) -> None:
     serving.script.answer(a_stored())
-    endpoint = Endpoint(serving.script.url, Trust(is_blind=True))
+    endpoint = Endpoint(serving.script.url, Trust(skip_verify=True))
     assert (await get(endpoint)).name == "data"
 
 
@@ -92,7 +92,7 @@ async def test_a_certificate_for_another_name_is_not_trusted(tmp_path: Path) -> 
 async def test_a_server_without_tls_is_told_in_one_line() -> None:
     async with scripted() as script:
         with pytest.raises(ConnectionLost) as told:
-            await get(Endpoint(script.url.replace("http:", "https:"), Trust(is_blind=True)))
+            await get(Endpoint(script.url.replace("http:", "https:"), Trust(skip_verify=True)))
     assert "\n" not in str(told.value)
 
 

@@ -11,7 +11,7 @@ import pytest
 from mooring.errors import HostError, StillRunning
 from mooring.host import blocking
 from mooring.host.blocking import in_thread, taking, within_own, within_volume
-from mooring.host.bulkhead import Bulkheads, Lane, Limits
+from mooring.host.bulkhead import Bulkheads, Limits, Slots
 from mooring.host.daemon_threads import DaemonThreads
 from tests.fakes.waiting import until
 
@@ -217,17 +217,17 @@ async def test_a_caller_cancelled_in_the_queue_has_begun_nothing(
 
 
 async def test_who_is_cancelled_in_the_queue_while_another_leaves_is_passed_over() -> None:
-    lane = Lane(1)
-    await lane.enter()
-    crowd = [asyncio.create_task(lane.enter()) for _ in range(3)]
+    slots = Slots(1)
+    await slots.enter()
+    crowd = [asyncio.create_task(slots.enter()) for _ in range(3)]
     await asyncio.wait(crowd, timeout=0)
     for task in crowd[:2]:
         task.cancel()
-    lane.leave()
+    slots.leave()
     outcomes = await asyncio.gather(*crowd, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [asyncio.CancelledError] * 2 + [type(None)]
-    lane.leave()
-    assert lane.is_empty
+    slots.leave()
+    assert slots.is_empty
 
 
 async def test_threads_are_used_again(chosen: Bulkheads) -> None:

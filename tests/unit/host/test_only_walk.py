@@ -46,7 +46,7 @@ def walks_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             on = node.func.value
             name = (on.id if isinstance(on, ast.Name) else "", node.func.attr)
-            is_module = name[0] in {"ast", "tree", "crew"}  # syntax, and the one walk
+            is_module = name[0] in {"ast", "tree", "walk"}  # syntax, and the one walk
             if name in WALKS or (name[1] in METHODS and not is_module):
                 yield node.lineno, ".".join(name)
             elif name[1] == "glob" and any(_has_stars(word) for word in node.args):

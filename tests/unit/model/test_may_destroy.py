@@ -21,9 +21,9 @@ from mooring.model.may_destroy import (
     Shared,
     Stay,
     VolumeOrder,
+    may_delete_provisioned,
+    may_delete_unsaved,
     may_destroy,
-    may_destroy_made,
-    may_destroy_untold,
     may_detach,
     may_move,
 )
@@ -128,7 +128,7 @@ MADE: dict[str, tuple[Claim | None, tuple[Volume, ...], Any]] = {
 def test_a_volume_that_was_made(
     live: Claim | None, volumes: tuple[Volume, ...], expected: type
 ) -> None:
-    assert isinstance(may_destroy_made((DRIVER, "h1"), a_claim(), live, volumes), expected)
+    assert isinstance(may_delete_provisioned((DRIVER, "h1"), a_claim(), live, volumes), expected)
 
 
 def a_directory(name: str, path: str, kind: str = "") -> Volume:
@@ -147,7 +147,7 @@ UNTOLD: dict[str, tuple[Volume, type]] = {
 @pytest.mark.parametrize(("there", "expected"), UNTOLD.values(), ids=UNTOLD)
 def test_what_a_plugin_made_and_the_api_would_not_take(there: Volume, expected: type) -> None:
     made = a_directory("pvc-1", "/disks/1")
-    assert isinstance(may_destroy_untold(made, (there,)), expected)
+    assert isinstance(may_delete_unsaved(made, (there,)), expected)
 
 
 def a_link(

@@ -217,7 +217,9 @@ async def test_what_makes_no_sense_is_kept(
     context = with_built_in(world)
     arrange(context.host.layout)
     reconstructed = await reconstruct(context)
-    assert [(one.trace, one.because) for one in reconstructed.senseless] == [(trace, because)]
+    assert [(one.trace, one.because) for one in reconstructed.not_reconstructed] == [
+        (trace, because)
+    ]
     assert not list(context.actual.volumes())
     if trace.kind is not TraceKind.PARTS:
         assert counted(context)["operations_errors_total"] == 1
@@ -228,7 +230,7 @@ async def test_a_local_directory_whose_path_is_told_nowhere_is_known_by_its_pods
 ) -> None:
     context = with_built_in(a_world(tmp_path))
     volume(context.host.layout, "p1", LOCAL)
-    assert not (await reconstruct(context)).senseless
+    assert not (await reconstruct(context)).not_reconstructed
     assert only(context).device is DeviceState.NOT_MOUNTED
     assert only(context).pods["p1"].state is PodState.UNCERTAIN
 
@@ -243,7 +245,7 @@ async def test_what_makes_no_sense_keeps_nothing_else_back(tmp_path: Path) -> No
     (layout.pods / "stray").touch()
     reconstructed = await reconstruct(context)
     assert reconstructed.volumes == {f"{EMPTY_DIR}/p1-scratch"}
-    assert len(reconstructed.senseless) == 1
+    assert len(reconstructed.not_reconstructed) == 1
 
 
 async def test_no_directory_of_pods_is_a_first_start(tmp_path: Path) -> None:
@@ -350,4 +352,4 @@ async def test_200_pods_with_3_volumes_within_the_time_for_it(tmp_path: Path) ->
     began = time.monotonic()
     reconstructed = await reconstruct(context)
     assert time.monotonic() - began < 2
-    assert len(reconstructed.volumes) + len(reconstructed.senseless) == 600
+    assert len(reconstructed.volumes) + len(reconstructed.not_reconstructed) == 600

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.oci.bundle import BundleContext
-from mooring.oci.contract import ContainerSpec, ImageConfig, Owner, StoredImage, UserWish
+from mooring.oci.contract import ContainerSpec, ImageConfig, Owner, RunAsUser, StoredImage
 from mooring.oci.users import User
 
 ID = "0123456789abcdef" * 4
@@ -21,7 +21,7 @@ def a_spec(**changes: object) -> ContainerSpec:
         args=("sh",),
         environment=(),
         working_dir="",
-        user=UserWish(),
+        user=RunAsUser(),
         hostname="web",
         log_path=Path("/logs/main/0.log"),
     )

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from mooring.oci.contract import Containers, ExecWish, Found, RuntimeRefused, State
+from mooring.oci.contract import Containers, ExecOptions, Found, RuntimeRefused, State
 from tests.fakes.clock import START, VirtualClock
 from tests.fakes.containers import ContainerCall, FakeContainers, FakeSession
 from tests.unit.oci.specs import ID, a_spec
@@ -64,12 +64,12 @@ async def test_a_program_answers_as_it_was_told(fake: FakeContainers) -> None:
     fake.answer(["ls"], answer)
     await fake.create(a_spec())
     with pytest.raises(RuntimeRefused, match="not running"):
-        await fake.exec(ID, ExecWish(("ls",)))
+        await fake.exec(ID, ExecOptions(("ls",)))
     await fake.start(ID)
-    session = await fake.exec(ID, ExecWish(("ls",)))
+    session = await fake.exec(ID, ExecOptions(("ls",)))
     assert [piece async for piece in session.output()] == [(1, b"out"), (2, b"err")]
     assert await session.wait() == 7
-    assert await (await fake.exec(ID, ExecWish(("true",)))).wait() == 0
+    assert await (await fake.exec(ID, ExecOptions(("true",)))).wait() == 0
     attached = await fake.attach(ID)
     await attached.write(b"x")
     await attached.close()

@@ -8,7 +8,7 @@ from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
 from mooring.reconcile.worker import Again, Settled, Verdict
-from mooring.sidecars.writing import OUTRUN, Outruns, patch_newest
+from mooring.sidecars.writing import OUTRUN, ConflictBackoff, patch_newest
 
 SEEN = Claim(metadata=ObjectMeta(name="data", namespace="default", uid="u1", resource_version="1"))
 
@@ -69,7 +69,7 @@ async def test_who_is_outrun_looks_again_soon_and_later_each_time() -> None:
     async def works() -> Verdict:
         return Settled()
 
-    outruns = Outruns()
+    outruns = ConflictBackoff()
     for pause in (0.05, 0.1, 0.2):
         assert await outruns.look_again("key", fails()) == Again(pause)
     assert await outruns.look_again("another", fails()) == Again(0.05)

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.registry import Collector
 
 from mooring.errors import ConnectionLost
-from mooring.stack.process import RoleDied, run_until, sparing
+from mooring.stack.process import RoleDied, gc_frozen, run_until
 from tests.fakes.clock import settle
 
 
@@ -129,7 +129,7 @@ async def test_what_a_bug_did_is_in_the_log(caplog: pytest.LogCaptureFixture) ->
 async def test_full_caches_are_left_alone_by_the_garbage_collector() -> None:
     before, first, second = gc.get_freeze_count(), Sleeper(), Sleeper()
     try:
-        async with sparing([first, second]):
+        async with gc_frozen([first, second]):
             first.ready.set()
             await settle()
             assert gc.get_freeze_count() == before
@@ -142,6 +142,6 @@ async def test_full_caches_are_left_alone_by_the_garbage_collector() -> None:
 
 async def test_roles_that_never_sync_hold_up_no_end() -> None:
     before = gc.get_freeze_count()
-    async with sparing([Sleeper()]):
+    async with gc_frozen([Sleeper()]):
         await settle()
     assert gc.get_freeze_count() == before

@@ -11,7 +11,7 @@ from typing import Any
 
 from mooring import log
 from mooring.apiserver.http.connection import Connection
-from mooring.apiserver.http.crowd import Crowd
+from mooring.apiserver.http.connection_table import ConnectionTable
 from mooring.apiserver.http.limits import Allowance, Limits, default_limits
 from mooring.apiserver.http.listening import accepted, bind
 from mooring.apiserver.http.trim import Departures
@@ -58,7 +58,7 @@ class Server:
         self.port = 0
         self.serving = asyncio.Event()
         self.turns = Turns(clock)
-        self._crowd = Crowd(self.limits)
+        self._connections = ConnectionTable(self.limits)
         self._sockets: list[socket.socket] = []
         self._clock = clock
         self._tls = tls
@@ -117,11 +117,11 @@ class Server:
                 await self._clock.sleep(OUT_OF_FILES)
                 continue
             in_trouble = False
-            if not self._crowd.has_room(len(self.connections)):
+            if not self._connections.has_room(len(self.connections)):
                 client.close()
                 continue
             connection = Connection(self)
-            self._crowd.entered(
+            self._connections.entered(
                 connection, self._tasks.create_task(self._shake(client, connection))
             )
 
@@ -141,12 +141,12 @@ class Server:
             LOG.exception("handshake failed")
         finally:  # a failed step has closed the socket itself
             if connection not in self.connections:  # also when it gave way to a newer one
-                self._crowd.left(connection)
+                self._connections.left(connection)
 
     async def _drain(self) -> None:
         """Let requests under way finish, end streams, close the rest."""
         self.draining = True
-        self._crowd.give_up_handshakes()
+        self._connections.give_up_handshakes()
         for connection in list(self.connections):
             connection.finish()
         await self._emptied_within(SLOWEST_GOODBYE)
@@ -176,31 +176,31 @@ class Server:
 
     def joined(self, connection: Connection) -> None:
         self.connections.add(connection)
-        self._crowd.arrived(connection)
+        self._connections.arrived(connection)
 
     def left(self, connection: Connection) -> None:
         self.connections.discard(connection)
-        self._crowd.left(connection)
+        self._connections.left(connection)
         self._departures.one_left()
         if self.draining and not self.connections:
             self._emptied.set()
 
     def recognized(self, connection: Connection) -> bool:
-        return self._crowd.recognized(connection)
+        return self._connections.recognized(connection)
 
     def may_stay_large(self, connection: Connection) -> bool:
-        return self._crowd.may_stay_large(connection)
+        return self._connections.may_stay_large(connection)
 
     def seen(self, connection: Connection) -> None:
-        self._crowd.seen(connection)
+        self._connections.seen(connection)
 
     def held_up(self, connection: Connection, unsent: int) -> None:
-        for worst in self._crowd.held_up(connection, unsent):
+        for worst in self._connections.held_up(connection, unsent):
             LOG.warning("an answer that nobody reads was given up", user=worst.caller or "-")
             worst.abort()
 
     def drained(self, connection: Connection) -> None:
-        self._crowd.drained(connection)
+        self._connections.drained(connection)
 
     def seconds(self) -> float:
         return self._loop.time()

@@ -20,7 +20,7 @@ class Head(msgspec.Struct, frozen=True):
     raw: bytes  # as it came, the empty line included
 
 
-class Taker(Protocol):
+class ResponseReceiver(Protocol):
     """The receiver of the bytes after the head."""
 
     def node_sent(self, data: bytes) -> None: ...
@@ -46,7 +46,7 @@ class NodeAnswer(asyncio.Protocol):
         self._raw = bytearray()  # of the head, while it is incomplete
         self._headers: dict[str, str] = {}
         self._is_tunnel = False
-        self._taker: Taker | None = None
+        self._taker: ResponseReceiver | None = None
         self._held: list[bytes] = []  # came with the head
         self._is_full = False
         self._ended: bool | None = None  # whether all of it came; None: more may come
@@ -57,7 +57,7 @@ class NodeAnswer(asyncio.Protocol):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
-    def give_to(self, taker: Taker) -> None:
+    def give_to(self, taker: ResponseReceiver) -> None:
         """Hand everything behind the head to `taker`, from now on."""
         self._taker = taker
         held, self._held = self._held, []

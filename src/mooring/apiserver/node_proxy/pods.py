@@ -10,7 +10,7 @@ from mooring.apiserver.node_proxy.bodies import LogSource, read_refusal
 from mooring.apiserver.node_proxy.dial import NoAnswer, Nodes, NotConnected
 from mooring.apiserver.node_proxy.options import PATHS, log_path
 from mooring.apiserver.node_proxy.refusals import log_refusal
-from mooring.apiserver.node_proxy.splice import Splice
+from mooring.apiserver.node_proxy.splice import UpgradedStream
 from mooring.apiserver.request.message import JSON, Answer, Request, Response, Stream, Upgrade
 from mooring.apiserver.request.options import parse_query
 from mooring.apiserver.request.refusals import not_found, not_found_as
@@ -95,7 +95,7 @@ class PodProxy:
 
 async def _upgraded(head: Head, answer: NodeAnswer) -> Answer:
     if head.status == SWITCHING:
-        return Upgrade(Splice(answer), head.raw)
+        return Upgrade(UpgradedStream(answer), head.raw)
     body = await read_refusal(answer)
     if head.status < 400:
         raise ServerError(f"invalid upgrade response: status code {head.status}")

@@ -4,7 +4,7 @@ from mooring.apiserver.node_proxy.answer import NodeAnswer
 from mooring.apiserver.request.message import Outlet
 
 
-class Splice:
+class UpgradedStream:
     """Joins the client's tunnel with the connection to the kubelet.
 
     Neither side is read faster than the other one reads.

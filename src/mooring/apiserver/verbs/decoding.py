@@ -43,7 +43,7 @@ def decode_body(
 
 
 @contextmanager
-def told_anyway(warnings: Sequence[str]) -> Iterator[None]:
+def with_warnings(warnings: Sequence[str]) -> Iterator[None]:
     """Send the warnings about a body even when the write is refused."""
     found = tuple(warnings)
     try:

@@ -34,7 +34,7 @@ from mooring.apiserver.verbs.before_write import (
 )
 from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.create import create_document
-from mooring.apiserver.verbs.decoding import check_size, told_anyway
+from mooring.apiserver.verbs.decoding import check_size, with_warnings
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import AlreadyExists, BadRequest, NotFound, ServerError, UnsupportedMedia
 from mooring.model.document import Doc
@@ -113,7 +113,7 @@ async def _patch(
             found = _conformed(call.kind, new, doubled, options.validation)
         except ValueError as error:
             raise _bad_patch(by.shown(old), str(error)) from error
-        with told_anyway(found):
+        with with_warnings(found):
             _check_identity(call, new)
             check_version(call.kind, old, new, is_put=False)
             warnings[:] = [*found, *single_owners(new)]

@@ -14,7 +14,7 @@ from mooring.apiserver.verbs.before_write import (
 )
 from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.create import create_document
-from mooring.apiserver.verbs.decoding import body_options, decode_body, told_anyway
+from mooring.apiserver.verbs.decoding import body_options, decode_body, with_warnings
 from mooring.errors import BadRequest
 from mooring.model.document import Doc
 
@@ -22,7 +22,7 @@ from mooring.model.document import Doc
 async def update(backend: Backend, call: Call) -> Response:
     options = body_options(call, "UpdateOptions")
     doc, warnings = decode_body(call, options.validation)
-    with told_anyway(warnings):
+    with with_warnings(warnings):
         return await _update(backend, call, doc, options, warnings)
 
 

@@ -36,7 +36,7 @@ class _Durations:
         self.seconds += seconds
 
 
-class Census(Protocol):
+class CountedCaches(Protocol):
     """The caches whose volumes and claims are counted when the metrics are read."""
 
     def all_volumes(self) -> Iterable[Volume]: ...
@@ -56,7 +56,7 @@ class BinderMetrics(Collector):
         self._assigned = 0
         self._assign_errors = 0
         self._caught = 0
-        self.census: Census | None = None
+        self.census: CountedCaches | None = None
 
     def class_assigned(self, *, ok: bool) -> None:
         self._assigned += 1

@@ -68,7 +68,7 @@ def is_open(image: Path) -> bool:
     return loop_device.find(image) is not None or bool(is_open_elsewhere(image, Opener.ANYBODY))
 
 
-def comes_to_rest(*images: Path) -> bool:
+def wait_unmounted(*images: Path) -> bool:
     """Whether no device of these images is mounted, now or within five seconds.
 
     A container that starts has copies of all mounts for a while. The kernel does not report when

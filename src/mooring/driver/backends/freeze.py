@@ -20,7 +20,7 @@ from mooring.host.same_mount import mount_of
 from mooring.processes import STARTING
 
 
-class NotStill(HostError):
+class ThawedEarly(HostError):
     """The file system was thawed too early: the copy is not consistent."""
 
 
@@ -29,7 +29,7 @@ def frozen(mount: MountEntry, seconds: float) -> Iterator[None]:
     """Inside the block all earlier writes are in the image, and writers wait.
 
     They wait for `seconds` at most, and no longer than this process lives.
-    Raises: NotStill when it was thawed before the end of the block; HostError.
+    Raises: ThawedEarly when it was thawed before the end of the block; HostError.
     """
     with _directory_of(mount, "freeze") as directory:
         helper = _Freezer(mount, directory, seconds)
@@ -37,7 +37,7 @@ def frozen(mount: MountEntry, seconds: float) -> Iterator[None]:
             helper.freeze()
             yield
         except BaseException:
-            with suppress(NotStill):  # the block's own error says more
+            with suppress(ThawedEarly):  # the block's own error says more
                 helper.thaw()
             raise
         helper.thaw()
@@ -89,7 +89,7 @@ class _Freezer:
             raise HostError(f"freeze {self._mount.at}: the process that should do it has died")
 
     def thaw(self) -> None:
-        """After: it is thawed, and the process has ended. Raises: NotStill, HostError."""
+        """After: it is thawed, and the process has ended. Raises: ThawedEarly, HostError."""
         assert self._process.stdin is not None  # noqa: S101  for the type: a pipe was asked for
         with suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -100,7 +100,7 @@ class _Freezer:
         if said in {End.LATE.value, End.LOST.value}:
             how = "for longer than the limit of" if said == End.LATE.value else "within"
             text = f"{self._mount.at} did not stand still {how} {self._seconds:g} s"
-            raise NotStill(text)
+            raise ThawedEarly(text)
         if said != End.THAWED.value and self._may_be_frozen:  # it was killed
             with refusals(f"thaw {self._mount.at}"):
                 freezer.thaw(self._directory)

@@ -15,7 +15,7 @@ from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.model.container import Container, GrpcAction, HttpGetAction, TcpAction
 from mooring.node.pods.health_rpc import check_health
-from mooring.oci.contract import Containers, ExecWish
+from mooring.oci.contract import Containers, ExecOptions
 from mooring.reconcile.deadline import within
 
 MOST_OUTPUT = 10 * 1024  # bytes
@@ -45,7 +45,7 @@ class Actions:
 
     async def run_program(self, id: str, command: tuple[str, ...], seconds: float | None) -> Result:
         """Raises: RuntimeRefused when it cannot even be tried."""
-        session = await self._containers.exec(id, ExecWish(command))
+        session = await self._containers.exec(id, ExecOptions(command))
         output = bytearray()
         try:
             async with _limited(self._clock, seconds):

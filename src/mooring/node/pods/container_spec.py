@@ -37,7 +37,7 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     seccomp_default: bool = False  # containers without a profile get RuntimeDefault
 
 
-class StartWish(msgspec.Struct, frozen=True):
+class StartOptions(msgspec.Struct, frozen=True):
     """One attempt at one container."""
 
     id: str
@@ -71,7 +71,7 @@ class SpecWriter:
         self._image_volumes = image_volumes
         self._user_ranges = user_ranges
 
-    async def write(self, wish: StartWish, image: StoredImage | None) -> ContainerSpec:
+    async def write(self, wish: StartOptions, image: StoredImage | None) -> ContainerSpec:
         """Everything is there that the container will see.
 
         Raises: CannotStart, VolumeError, HostError, ConnectionLost.
@@ -83,7 +83,7 @@ class SpecWriter:
             pod,
             container,
             seccomp_default=self._settings.seccomp_default,
-            first_host_id=self._user_ranges.of(pod.uid) if pod.spec.has_users_of_its_own else None,
+            first_host_id=self._user_ranges.of(pod.uid) if pod.spec.has_user_namespace else None,
         )
         variables = await environment(pod, container, self._surroundings)
         args = command_line(container, image, variables)
@@ -133,7 +133,7 @@ class SpecWriter:
             notes=self._notes(wish, image, confinement.first_host_id),
         )
 
-    async def _volumes(self, wish: StartWish, shown: ContainerVolumes) -> list[Bind]:
+    async def _volumes(self, wish: StartOptions, shown: ContainerVolumes) -> list[Bind]:
         binds = []
         for index, each in enumerate(shown.mounts):
             source = each.host_path
@@ -151,7 +151,7 @@ class SpecWriter:
         return binds
 
     def _notes(
-        self, wish: StartWish, image: StoredImage | None, first_host_id: int | None
+        self, wish: StartOptions, image: StoredImage | None, first_host_id: int | None
     ) -> Mapping[str, str]:
         """What its end will need, when neither pod nor image may be known any more."""
         of_image = "" if image is None else image.config.stop_signal

@@ -11,7 +11,7 @@ from mooring.host.blocking import in_thread
 from mooring.model.backoff import Backoff
 from mooring.model.container import Container
 from mooring.model.pod import Pod
-from mooring.node.pods.container_spec import SpecWriter, StartWish
+from mooring.node.pods.container_spec import SpecWriter, StartOptions
 from mooring.node.pods.events import PodEvents
 from mooring.node.pods.files import remove_log
 from mooring.node.pods.grace import Grace
@@ -50,7 +50,7 @@ class Effects:
         self._host_rootfs = host_rootfs
         self._on_host_root: set[str] = set()  # uids of pods with the event recorded
 
-    async def start(self, wish: StartWish, leftovers: Iterable[str]) -> None:
+    async def start(self, wish: StartOptions, leftovers: Iterable[str]) -> None:
         """Make the container and run it.
 
         Cancelled, or failed: what is left of it does not run, and the runtime lists it.
@@ -69,7 +69,7 @@ class Effects:
             raise
         self._events.normal(wish.pod, wish.container, "Started", "Container started")
 
-    async def greet(self, wish: StartWish, grace: Grace) -> None:
+    async def greet(self, wish: StartOptions, grace: Grace) -> None:
         """Do what the pod wants done after a start; if that fails, the container has to go.
 
         Raises: CannotStart, when the container is dead.

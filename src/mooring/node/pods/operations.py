@@ -12,7 +12,7 @@ from mooring.clock import Clock
 from mooring.errors import MooringError
 from mooring.model.backoff import Backoff
 from mooring.model.container import Container
-from mooring.node.pods.container_spec import StartWish
+from mooring.node.pods.container_spec import StartOptions
 from mooring.node.pods.contract import PodVolumes
 from mooring.node.pods.decide import CRASH_LOOP
 from mooring.node.pods.effects import Effects
@@ -112,10 +112,10 @@ class Operations:
 
     # starting
 
-    def _wish(self, run: PodRun, step: Start, volumes: PodVolumes) -> StartWish:
+    def _wish(self, run: PodRun, step: Start, volumes: PodVolumes) -> StartOptions:
         pod, container = run.pod, step.container
         owner = Owner(pod.namespace, pod.name, pod.uid, container.name, step.attempt)
-        return StartWish(
+        return StartOptions(
             self._new_id(),
             pod,
             container,
@@ -131,7 +131,7 @@ class Operations:
             if self._containers.find(id) is None:
                 return id
 
-    async def _start(self, run: PodRun, step: Start, wish: StartWish, grace: Grace) -> None:
+    async def _start(self, run: PodRun, step: Start, wish: StartOptions, grace: Grace) -> None:
         name = step.container.name
         run.ids.add(wish.id)
         try:

@@ -12,10 +12,10 @@ from mooring.oci.contract import (
     Confinement,
     Limits,
     Privileges,
+    RunAsUser,
     SeccompKind,
     Share,
     StoredImage,
-    UserWish,
 )
 
 _NO_SECURITY = ContainerSecurity()
@@ -35,7 +35,7 @@ def pod_id(pod: Pod) -> str:
 
 def user(
     pod: Pod, container: Container, image: StoredImage | None, groups: Iterable[int]
-) -> UserWish:
+) -> RunAsUser:
     """`groups` are those that its volumes ask for. Raises: Misconfigured."""
     of_pod = pod.spec.security_context
     own = container.security_context or _NO_SECURITY
@@ -46,7 +46,7 @@ def user(
     if not_root:
         _check_not_root(pod, container, uid, image_user)
     fs_group = () if of_pod.fs_group is None else (of_pod.fs_group,)
-    return UserWish(
+    return RunAsUser(
         image_user=image_user,
         uid=uid,
         gid=gid,

@@ -6,7 +6,7 @@ from mooring.errors import MooringError
 from mooring.model.backoff import Backoff
 from mooring.model.container import Container
 from mooring.model.pod import Pod
-from mooring.node.pods.container_spec import StartWish
+from mooring.node.pods.container_spec import StartOptions
 from mooring.node.pods.container_statuses import MESSAGE_NOTE, REASON_NOTE, START_ERROR
 from mooring.node.pods.events import PodEvents
 from mooring.node.pods.pod_run import PodRun
@@ -52,7 +52,7 @@ class StartBackoff:
         self._events = events
         self._clock = clock
 
-    def note(self, run: PodRun, wish: StartWish, error: Exception) -> bool:
+    def note(self, run: PodRun, wish: StartOptions, error: Exception) -> bool:
         """The start of a container has failed; whether that counts as an attempt."""
         match error:
             case CannotStart() if error.reason in OF_IMAGES:
@@ -71,7 +71,7 @@ class StartBackoff:
                 self._wait(run, wish, RUN, "internal error", REFUSED_AGAIN)
         return False
 
-    def _image(self, run: PodRun, wish: StartWish, error: CannotStart) -> None:
+    def _image(self, run: PodRun, wish: StartOptions, error: CannotStart) -> None:
         image, name = wish.container.image, wish.container.name
         failures = self._failures(run, name, OF_IMAGES)
         if error.reason != PULL:
@@ -90,7 +90,7 @@ class StartBackoff:
         seconds = IMAGE_AGAIN.delay(failures - 1)
         self._keep(run, name, PULL_BACK_OFF, f"{text}: {PULL}: {error}", seconds, failures)
 
-    def _never_ran(self, run: PodRun, wish: StartWish, error: RuntimeRefused) -> None:
+    def _never_ran(self, run: PodRun, wish: StartOptions, error: RuntimeRefused) -> None:
         """Its program is not there: that counts as an end, and the pod's policy says what then."""
         self._warn(wish, "Failed", f"Error: {error}")
         now = self._clock.now()
@@ -110,7 +110,7 @@ class StartBackoff:
         )
 
     def _wait(
-        self, run: PodRun, wish: StartWish, reason: str, message: str, again: Backoff
+        self, run: PodRun, wish: StartOptions, reason: str, message: str, again: Backoff
     ) -> None:
         name = wish.container.name
         failures = self._failures(run, name, {reason})
@@ -127,5 +127,5 @@ class StartBackoff:
         until = self._clock.monotonic() + seconds
         run.waiting_reasons[name] = WaitingReason(reason, message, until, failures)
 
-    def _warn(self, wish: StartWish, reason: str, text: str) -> None:
+    def _warn(self, wish: StartOptions, reason: str, text: str) -> None:
         self._events.warning(wish.pod, wish.container, reason, text)

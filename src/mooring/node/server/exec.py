@@ -7,7 +7,7 @@ from mooring.errors import HostError
 from mooring.node.server.conversation import StreamClient, talk
 from mooring.node.server.outcome import exited, failed
 from mooring.node.server.stream_options import Streams
-from mooring.oci.contract import Containers, ExecWish, RuntimeRefused
+from mooring.oci.contract import Containers, ExecOptions, RuntimeRefused
 
 
 class Executed:
@@ -20,7 +20,7 @@ class Executed:
 
     async def serve(self, client: StreamClient, streams: Streams, clock: Clock) -> None:
         """It is killed if the client leaves. Raises: ConnectionError."""
-        wish = ExecWish(self._command, has_stdin=streams.stdin, has_tty=streams.tty)
+        wish = ExecOptions(self._command, has_stdin=streams.stdin, has_tty=streams.tty)
         try:
             session = await self._containers.exec(self._id, wish)
         except (RuntimeRefused, HostError) as error:

@@ -103,7 +103,7 @@ class Report:
         """Reconstruction is done: from now on volumes in use are reported."""
         self._news.set()
 
-    def tell_stuck(self, text: Callable[[], str]) -> Callable[[], None]:
+    def report_stuck(self, text: Callable[[], str]) -> Callable[[], None]:
         """Report stuck calls from now on; call the returned function when `text` has changed."""
         self._stuck = text
         return self._news.set

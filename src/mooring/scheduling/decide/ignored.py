@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mooring.model.pod import NeighbourRules, Pod
+from mooring.model.pod import Pod, PodAffinityCounts
 
 IGNORED: Final = "FieldIgnored"  # the reason of the event
 _MUST = "DoNotSchedule"
@@ -23,5 +23,5 @@ def find_ignored(pod: Pod) -> Iterator[str]:
         yield "topologySpreadConstraints have no effect: this scheduler does not look at other pods"
 
 
-def _demands(rules: NeighbourRules | None) -> bool:
+def _demands(rules: PodAffinityCounts | None) -> bool:
     return rules is not None and bool(rules.required)

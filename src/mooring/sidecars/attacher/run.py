@@ -24,7 +24,7 @@ from mooring.sidecars.driver import Driver
 from mooring.sidecars.finalizers import has_finalizer
 from mooring.sidecars.indexes import BY_VOLUME
 from mooring.sidecars.options import SidecarOptions
-from mooring.sidecars.writing import Outruns
+from mooring.sidecars.writing import ConflictBackoff
 
 _log = log.get("mooring.attacher")
 
@@ -66,7 +66,7 @@ class Attacher:
         self._caches = caches
         self._default_fs_type = default_fs_type
         self._doubted: set[Key] = set()
-        self._outruns = Outruns()
+        self._outruns = ConflictBackoff()
         attachments, volumes = caches.attachments, caches.volumes
         self._effects = Effects(client, clock, driver, attachments, volumes, CALL_SECONDS)
 

@@ -10,7 +10,7 @@ from mooring.model.document import Doc
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.sidecars.finalizers import has_finalizer, removing
-from mooring.sidecars.provisioner.decide.release import MayLeave, Needless, decide_release
+from mooring.sidecars.provisioner.decide.release import NeedsAbandon, Removable, decide_release
 from mooring.sidecars.provisioner.plan import INTENT
 from mooring.sidecars.writing import patch_newest
 
@@ -34,11 +34,11 @@ async def release(client: Client, wanted: Release, say: Say) -> None:
     held = 0
     for verdict in verdicts:
         match verdict:
-            case Needless(claim, because):
+            case Removable(claim, because):
                 await _let_go(client, claim, because, wanted, say)
-            case MayLeave(claim, left) if wanted.abandons:
+            case NeedsAbandon(claim, left) if wanted.abandons:
                 await _let_go(client, claim, f"given up; it may leave behind {left}", wanted, say)
-            case MayLeave(claim, left):
+            case NeedsAbandon(claim, left):
                 held += 1
                 say(f"{claim.key} stays: without the finalizer it may leave behind {left}")
     if not verdicts:

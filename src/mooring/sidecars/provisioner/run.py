@@ -43,7 +43,7 @@ from mooring.sidecars.provisioner.view import (
     is_volume_of,
     wakes,
 )
-from mooring.sidecars.writing import Outruns
+from mooring.sidecars.writing import ConflictBackoff
 
 WORKERS = 100  # for claims, and as many for volumes
 RETRY: Final = Backoff(first=1.0, cap=300.0)
@@ -85,7 +85,7 @@ class Provisioner:
         self._driver = driver
         self._caches = caches
         self._memory = Memory(clock)
-        self._outruns = Outruns()
+        self._outruns = ConflictBackoff()
         self._cluster: ClusterTopology | None = None
         self._changed = changed  # called when volumes were created or deleted
         started = round(clock.now().timestamp() * 1000)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from mooring.apiserver.http.connection import Connection
-from mooring.apiserver.http.crowd import Crowd
+from mooring.apiserver.http.connection_table import ConnectionTable
 from mooring.apiserver.http.limits import MOST_PIECES, RETAINED, Allowance, Limits, default_limits
 from mooring.apiserver.http.server import SWEEP_EVERY, Server
 from mooring.apiserver.limits.budgets import HIGH_WATER
@@ -172,24 +172,24 @@ async def test_nothing_of_a_lost_connection_waits_for_the_garbage_collector(serv
 
 
 async def test_the_stranger_who_did_nothing_for_longest_gives_way(server: Server) -> None:
-    crowd = Crowd(SMALL)
+    connections = ConnectionTable(SMALL)
     clients = [Client(server) for _ in range(3)]
     for client in clients:
-        crowd.arrived(client.connection)
-    crowd.seen(clients[0].connection)
-    assert crowd.has_room(3)
+        connections.arrived(client.connection)
+    connections.seen(clients[0].connection)
+    assert connections.has_room(3)
     assert [client.transport.is_aborted for client in clients] == [False, True, False]
 
 
 async def test_who_showed_a_token_gives_way_to_no_stranger(server: Server) -> None:
-    crowd = Crowd(SMALL)
+    connections = ConnectionTable(SMALL)
     known = Client(server)
-    crowd.arrived(known.connection)
+    connections.arrived(known.connection)
     known.connection.caller = "alice"
-    assert crowd.recognized(known.connection)
+    assert connections.recognized(known.connection)
     for _ in range(5):
-        assert crowd.has_room(1)
-        crowd.arrived(Client(server).connection)
+        assert connections.has_room(1)
+        connections.arrived(Client(server).connection)
     assert not known.transport.is_aborted
 
 
@@ -207,16 +207,16 @@ async def test_connections_of_one_caller_have_a_limit(server: Server, handler: H
 
 
 async def test_who_does_not_read_for_longest_is_given_up(server: Server) -> None:
-    crowd = Crowd(SMALL)
+    connections = ConnectionTable(SMALL)
     alice, also_alice, bob, carol = (Client(server).connection for _ in range(4))
     alice.caller = also_alice.caller = "alice"
     bob.caller, carol.caller = "bob", "carol"
-    assert crowd.held_up(alice, 400) == []
-    assert crowd.held_up(bob, 300) == []
-    assert crowd.held_up(also_alice, 300) == [alice], "she has too much"
-    assert crowd.held_up(carol, 500) == [bob], "all have too much"
-    crowd.drained(also_alice)
-    assert crowd.held_up(bob, 500) == []
+    assert connections.held_up(alice, 400) == []
+    assert connections.held_up(bob, 300) == []
+    assert connections.held_up(also_alice, 300) == [alice], "she has too much"
+    assert connections.held_up(carol, 500) == [bob], "all have too much"
+    connections.drained(also_alice)
+    assert connections.held_up(bob, 500) == []
 
 
 async def test_a_long_answer_is_sent_as_it_is_read(server: Server, handler: Handler) -> None:

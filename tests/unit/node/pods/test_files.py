@@ -15,7 +15,7 @@ from mooring.node.pods.paths import PodPaths
 from mooring.node.pods.resolver import resolver
 from mooring.node.pods.termination_message import last_lines, read_termination_message
 from mooring.node.pods.waiting_reason import Misconfigured
-from mooring.oci.contract import ContainerSpec, Owner, UserWish
+from mooring.oci.contract import ContainerSpec, Owner, RunAsUser
 from mooring.plugins.layout import Layout
 from tests.fakes.clock import VirtualClock
 from tests.fakes.containers import FakeContainers
@@ -168,7 +168,7 @@ async def _running(path: Path) -> tuple[FakeContainers, LogRotation]:
     clock = VirtualClock()
     containers = FakeContainers(clock)
     owner = Owner("ns", "web", "p1", "main", 0)
-    spec = ContainerSpec("c1", owner, None, (), (), "/", UserWish(), "web", path)
+    spec = ContainerSpec("c1", owner, None, (), (), "/", RunAsUser(), "web", path)
     await containers.create(spec)
     await containers.start("c1")
     return containers, LogRotation(containers, clock)

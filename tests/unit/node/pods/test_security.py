@@ -12,7 +12,7 @@ from mooring.model.container import (
 from mooring.model.pod import Pod, PodSecurity, Sysctl
 from mooring.node.pods.security import confinement, limits, privileges, share, user
 from mooring.node.pods.waiting_reason import Misconfigured
-from mooring.oci.contract import Limits, Privileges, SeccompKind, Share, UserWish
+from mooring.oci.contract import Limits, Privileges, RunAsUser, SeccompKind, Share
 from tests.unit.node.pods.things import MAIN, a_pod, an_image
 
 
@@ -25,42 +25,42 @@ def with_pod(**fields: object) -> Pod:
 
 
 USERS = {
-    "nobody says anything": (a_pod(), MAIN, UserWish()),
+    "nobody says anything": (a_pod(), MAIN, RunAsUser()),
     "the pod says it": (
         with_pod(run_as_user=1, run_as_group=2),
         MAIN,
-        UserWish(uid=1, gid=2),
+        RunAsUser(uid=1, gid=2),
     ),
     "the container says otherwise": (
         with_pod(run_as_user=1, run_as_group=2),
         secured(run_as_user=0),
-        UserWish(uid=0, gid=2),
+        RunAsUser(uid=0, gid=2),
     ),
     "groups come from everywhere, each once": (
         with_pod(fs_group=5, supplemental_groups=(6, 5)),
         MAIN,
-        UserWish(groups=(5, 6, 9)),
+        RunAsUser(groups=(5, 6, 9)),
     ),
     "the image's groups are not wanted": (
         with_pod(supplemental_groups_policy="Strict"),
         MAIN,
-        UserWish(with_image_groups=False),
+        RunAsUser(with_image_groups=False),
     ),
     "root is not wanted, and not asked for": (
         with_pod(run_as_non_root=True, run_as_user=1),
         MAIN,
-        UserWish(uid=1, must_not_be_root=True),
+        RunAsUser(uid=1, must_not_be_root=True),
     ),
     "the container may be root though others may not": (
         with_pod(run_as_non_root=True),
         secured(run_as_non_root=False),
-        UserWish(),
+        RunAsUser(),
     ),
 }
 
 
 @pytest.mark.parametrize(("pod", "container", "wish"), USERS.values(), ids=USERS)
-def test_users(pod: Pod, container: Container, wish: UserWish) -> None:
+def test_users(pod: Pod, container: Container, wish: RunAsUser) -> None:
     groups = (9,) if wish.groups else ()
     assert user(pod, container, None, groups) == wish
 

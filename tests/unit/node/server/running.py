@@ -21,7 +21,7 @@ from mooring.node.server.access import Access, RequestAttributes
 from mooring.node.server.certificate import make_certificate
 from mooring.node.server.paths import FindPod
 from mooring.node.server.serving import NodeServer, ServingOptions
-from mooring.oci.contract import Containers, ContainerSpec, ExecWish, Owner, UserWish
+from mooring.oci.contract import Containers, ContainerSpec, ExecOptions, Owner, RunAsUser
 from tests.fakes.clock import VirtualClock
 from tests.fakes.containers import FakeContainers, FakeSession
 from tests.unit.client.certificates import Authority
@@ -71,9 +71,12 @@ class Programs(FakeContainers):
 
     def __init__(self, clock: VirtualClock) -> None:
         super().__init__(clock)
-        self.programs: dict[str, Callable[[ExecWish], FakeSession]] = {"cat": Echo, "stuck": Stuck}
+        self.programs: dict[str, Callable[[ExecOptions], FakeSession]] = {
+            "cat": Echo,
+            "stuck": Stuck,
+        }
 
-    async def exec(self, id: str, wish: ExecWish) -> FakeSession:
+    async def exec(self, id: str, wish: ExecOptions) -> FakeSession:
         program = self.programs.get(wish.args[0])
         if program is None:
             return await super().exec(id, wish)
@@ -159,7 +162,7 @@ class Node(Served):
             args=("sleep",),
             environment=(),
             working_dir="/",
-            user=UserWish(),
+            user=RunAsUser(),
             hostname="web",
             log_path=log,
         )

@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from mooring.oci.contract import ExecWish, RuntimeRefused, Size
+from mooring.oci.contract import ExecOptions, RuntimeRefused, Size
 from tests.fakes.waiting import until
 from tests.unit.node.server.running import Node, saying
 
@@ -42,7 +42,7 @@ async def test_a_command_that_ends_well_tells_success_and_closes_with_1000(
         channels = await heard(socket)
     assert channels == {1: b"out", 2: b"err", 3: b'{"metadata":{},"status":"Success"}'}
     assert socket.close_code == 1000
-    assert node.session.wish == ExecWish(("ls", "-l"))
+    assert node.session.wish == ExecOptions(("ls", "-l"))
     assert node.session.is_closed
 
 
@@ -93,7 +93,7 @@ async def test_a_terminal_is_resized_and_has_no_stderr(
         node.session.end()
         channels = await heard(socket)
     assert node.session.sizes == [Size(80, 24), Size(100, 50)]
-    assert node.session.wish == ExecWish(("sh",), has_stdin=True, has_tty=True)
+    assert node.session.wish == ExecOptions(("sh",), has_stdin=True, has_tty=True)
     assert channels.keys() == {1, 3}
     assert channels[1] == b"both"
 

@@ -4,7 +4,7 @@ For `mooring sidecar release`: before Mooring is taken off a cluster, or after.
 
 Always true of the verdicts:
 - There is one for each claim that has the finalizer (of the driver, if one is given), and no other.
-- `Needless` only if the volume named after the claim exists and is reserved for this very claim.
+- `Removable` only if the volume named after the claim exists and is reserved for this very claim.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,14 +18,14 @@ from mooring.sidecars.provisioner.draft import volume_name
 from mooring.sidecars.provisioner.record import find_request, is_open
 
 
-class Needless(msgspec.Struct, frozen=True):
+class Removable(msgspec.Struct, frozen=True):
     """The volume has a PersistentVolume: the finalizer may be removed."""
 
     claim: Claim
     because: str
 
 
-class MayLeave(msgspec.Struct, frozen=True):
+class NeedsAbandon(msgspec.Struct, frozen=True):
     """Without the finalizer a volume that may exist would be lost."""
 
     claim: Claim
@@ -34,26 +34,26 @@ class MayLeave(msgspec.Struct, frozen=True):
 
 def decide_release(
     claims: Iterable[Claim], volumes: Iterable[Volume], driver: str = ""
-) -> list[Needless | MayLeave]:
+) -> list[Removable | NeedsAbandon]:
     """Of every claim that is held; with `driver`, of those that this driver was asked about."""
     by_name = {volume.name: volume for volume in volumes}
     held = sorted((claim for claim in claims if is_open(claim)), key=lambda claim: claim.key)
     return [_judge(claim, by_name) for claim in held if driver in ("", _driver_of(claim))]
 
 
-def _judge(claim: Claim, volumes: Mapping[str, Volume]) -> Needless | MayLeave:
+def _judge(claim: Claim, volumes: Mapping[str, Volume]) -> Removable | NeedsAbandon:
     name = volume_name(claim)
     made = volumes.get(name)
     reference = None if made is None else made.spec.claim_ref
     if reference is not None and reference.uid == claim.uid:
-        return Needless(claim, f"persistentvolume {name} tells of its volume")
+        return Removable(claim, f"persistentvolume {name} tells of its volume")
     driver = _driver_of(claim) or "its driver"
     left = f"a volume that {driver} calls {name}, if its last CreateVolume made one"
     bound = volumes.get(claim.spec.volume_name)
     handle = None if bound is None else handle_of(bound)
     if bound is not None and handle is not None and handle[0] == driver:
         left = f"{left} and it is not {handle[1]}, which persistentvolume {bound.name} has"
-    return MayLeave(claim, left)
+    return NeedsAbandon(claim, left)
 
 
 def _driver_of(claim: Claim) -> str:

@@ -26,7 +26,7 @@ _SHARES = 4  # at most, whatever the number of cores: others use the disk too
 _CHUNK = 65536
 
 
-class Crew:
+class ParallelWalk:
     """This process, and the helper processes it starts for a large tree."""
 
     def __init__(self, root: int, wanted: Wanted, progress: Callable[[int], None] | None) -> None:

@@ -9,7 +9,7 @@ from mooring.apiserver.http.connection import Connection
 from mooring.apiserver.http.limits import Allowance, Limits
 
 
-class Crowd:
+class ConnectionTable:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._shaking: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
@@ -31,7 +31,7 @@ class Crowd:
         return connected + len(self._shaking) < self._limits.connections
 
     def _make_room(self) -> None:
-        """Of the larger crowd one gives way: the oldest handshake, or the stranger that did
+        """Of the larger connections one gives way: the oldest handshake, or the stranger that did
         nothing for longest. So neither sort can drive out all of the other."""
         if len(self._shaking) >= len(self._strangers):
             connection, handshake = next(iter(self._shaking.items()))
