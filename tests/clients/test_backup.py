@@ -269,7 +269,8 @@ def test_volumes_come_back_with_their_contents(server: ServerWithNode, kubectl: 
     fields = {"volumes": [of_claim("data", "data")], "container": mounting(data="/data")}
     pods.ready(a_loop_claim("data"), a_script("one", SLEEPS, **fields))
     written = pods.sh("one", "date > /data/first; sync; cat /data/first")
-    directory = server.data_dir / "volumes" / "made"
+    made = "7106f7b2-110b-4324-aca4-a61bed8078e2"
+    directory = server.data_dir / "volumes" / "hostpath_pv" / made
     (directory / "below").mkdir(parents=True)
     (directory / "below" / "file").write_text("text")
     (directory / "link").symlink_to("/etc/passwd")

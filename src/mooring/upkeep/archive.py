@@ -13,6 +13,7 @@ from typing import IO
 
 import msgspec
 
+from mooring.errors import UsageError
 from mooring.host import tree
 from mooring.upkeep.manifest import BYTES, MANIFEST, MAP, SEAL, Manifest, Member, SparseMap, seal_of
 
@@ -75,6 +76,8 @@ class ArchiveWriter:
     def _add_entry(
         self, name: str, parent: int, entry: str, links: dict[tuple[int, int], str]
     ) -> None:
+        if not name.isascii() and not _is_utf8(name):
+            raise UsageError(f"{name!r} cannot be kept, its name is not UTF-8: rename or remove it")
         try:
             seen = os.stat(entry, dir_fd=parent, follow_symlinks=False)
             info = _info(name, seen)
@@ -182,3 +185,11 @@ def _pieces(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
         position = min(size, os.lseek(descriptor, begin, os.SEEK_HOLE))
         if begin < position:
             yield begin, position - begin
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -141,6 +141,9 @@ class _Look:
                 if self._core is not None:
                     recover(self._core, self._core.get_volume(subject))
             case Repair.CLEAR_DRAFT:
+                draft = self._place.driver / subject
+                if self._place.driver.is_symlink() or draft.parent.is_symlink():
+                    raise HostError(f"{draft.parent} is a symbolic link: remove it first")
                 tree.remove_path(self._place.driver / subject)
 
     def _remove_pod(self, uid: str) -> None:

@@ -17,6 +17,7 @@ from mooring.upkeep.place import Place, find_place, held_data, held_node
 from mooring.upkeep.unmounting import unmount_entries
 
 GRACE = 5.0  # seconds for containers that heed their stop signal
+OWN_MOUNTS = ("pods", "containers", "host", "images")  # below the root; beside those of plugins
 
 
 class Report(msgspec.Struct):
@@ -83,7 +84,7 @@ def _unmount_all(root: Path, stuck: Sequence[Path], report: Report) -> None:
     release_locks(root)
     table = read_table()
     of_plugins = table.below(Layout(root).plugins)
-    others = set(table.below(root)) - set(of_plugins)
+    others = {entry for name in OWN_MOUNTS for entry in table.below(root / name)}
     for directory in stuck:
         others -= set(table.below(directory))
     of_users = table.below(opened_directory(state_directory(root)))

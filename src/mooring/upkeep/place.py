@@ -91,7 +91,7 @@ def held_data(place: Place) -> Iterator[None]:
 def held_node(place: Place) -> Iterator[None]:
     """Neither a node nor a driver starts on it meanwhile. Raises: UsageError."""
     with ExitStack() as locks:
-        if place.driver.is_dir():
+        if place.driver.is_dir() and not place.driver.is_symlink():
             _hold(locks, place.driver / DRIVER_LOCK, "--state-dir")
         if place.root is not None and place.root.is_dir():
             _hold(locks, place.root / ROOT_LOCK, "--root-dir")

@@ -1,7 +1,9 @@
 """`reset`: a data directory and its node's root are gone, and nothing else is."""
 
 import os
-from collections.abc import Callable, Iterator
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,16 +12,17 @@ import msgspec
 from mooring.clock import Clock
 from mooring.driver.backends import device
 from mooring.driver.settings import NAME as DRIVER_NAME
-from mooring.driver.state import IMAGE
-from mooring.errors import HostError, MooringError
+from mooring.driver.state import CLASS_MADE, IMAGE
+from mooring.driver.state import LOCK as DRIVER_LOCK
+from mooring.errors import HostError, MooringError, UsageError
 from mooring.host import tree
 from mooring.host.contract import MountOps
 from mooring.host.mountinfo import read_table
-from mooring.node.home import HOMES, LINK, RECORD
+from mooring.node.home import HOMES, LINK, RECORD, read_owner
 from mooring.node.home_choice import NAME as HOME_NAME
 from mooring.node.root import LOCK as ROOT_LOCK
-from mooring.oci.records import opened_directory, state_directory
-from mooring.plugins.layout import Layout
+from mooring.oci.records import ID, opened_directory, state_directory
+from mooring.plugins.host_path.provision import FOLDER as MADE_BELOW
 from mooring.upkeep.down import take_down_held
 from mooring.upkeep.driver_volumes import VOLUMES as DRIVER_VOLUMES
 from mooring.upkeep.holders import find_users_below
@@ -34,10 +37,23 @@ from mooring.upkeep.place import (
 )
 
 # The database goes last but for its lock: until then the next try knows what this is.
-OWN = (LINK, VOLUMES, DRIVER, "kubeconfig", "own-node-name", "tokens.json", "pki")
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+OWN_FILES = ("kubeconfig", "own-node-name", "tokens.json")
+OWN_BELOW: Mapping[str, re.Pattern[str]] = {
+    f"{VOLUMES}/{MADE_BELOW}": UUID,
+    VOLUMES: re.compile(CLASS_MADE),
+    DRIVER: re.compile(f"volumes|snapshots|making|trash|{CLASS_MADE}|{re.escape(DRIVER_LOCK)}"),
+    "pki": re.compile(r"[a-z-]+\.(crt|key|pem)"),
+}
+"""What Mooring makes in its directories; what else is in them stays, and so do they."""
 OWN_LAST = (f"{DATABASE}-wal", f"{DATABASE}-revision", f"{DATABASE}.new", DATABASE, DATABASE_LOCK)
-OWN_IN_ROOT = ("pods", "containers", "images", "logs", "host", "plugins_registry")
-OWN_PLUGINS = ("kubernetes.io", DRIVER_NAME)
+IN_GIVEN_ROOT: Mapping[str, re.Pattern[str]] = {
+    "pods": UUID,
+    "containers": ID,
+    "plugins": re.compile(rf"kubernetes\.io|{re.escape(DRIVER_NAME)}"),
+    "plugins_registry": re.compile(rf"{re.escape(DRIVER_NAME)}-reg\.sock"),
+}
+"""Of a root that the user has named; images and logs in it stay."""
 
 
 class StillInUse(MooringError):
@@ -56,13 +72,13 @@ class Inventory(msgspec.Struct, frozen=True):
 
 
 def take_inventory(place: Place) -> Inventory:
-    own = {*OWN, *OWN_LAST}
+    own = {LINK, VOLUMES, DRIVER, "pki", *OWN_FILES, *OWN_LAST}
     return Inventory(
         place.data,
-        place.root,
+        place.root if _is_own_root(place) else None,
         sum(_size(place.data / name) for name in OWN_LAST),
         len(_names(place.driver / DRIVER_VOLUMES)),
-        len(_names(place.volumes)),
+        len(_names(place.volumes / MADE_BELOW)),
         tuple(name for name in _names(place.data) if name not in own),
     )
 
@@ -85,6 +101,11 @@ def reset(
     Raises: UsageError; StillInUse, HostError.
     """
     place = find_place(data_dir)
+    if not _is_plain_file(place.database):
+        raise UsageError(
+            f"{place.data} is no data directory of mooring (it has no {DATABASE}); what its node "
+            "has left is ended by `mooring down`"
+        )
     with held_data(place):
         found = take_inventory(place)
         if not agree(found):
@@ -93,7 +114,8 @@ def reset(
         in_use = [*report.troubles, *_uses(place)]
         if in_use:
             raise StillInUse("\n".join(in_use))
-        return Removed(tuple(_remove(place)), found.others)
+        paths = tuple(_remove(place))
+        return Removed(paths, tuple(_names(place.data)))
 
 
 def _uses(place: Place) -> Iterator[str]:
@@ -114,19 +136,30 @@ def _uses(place: Place) -> Iterator[str]:
 
 def _remove(place: Place) -> Iterator[Path]:
     """What was removed. Raises: HostError."""
-    if place.root is not None:
+    if place.root is not None and _is_own_root(place):
         state = state_directory(place.root)
         for directory in (state, opened_directory(state)):
             if directory.is_dir():
                 tree.remove_path(directory)
         _remove_root(place.root)
         yield place.root
-    for name in (*OWN, *OWN_LAST):
-        if os.path.lexists(place.data / name):
-            tree.remove_path(place.data / name)
+    if (place.data / LINK).is_symlink():
+        (place.data / LINK).unlink()
+    for name, own in OWN_BELOW.items():
+        _remove_below(place.data / name, own)
+    for name in (*OWN_FILES, *OWN_LAST):
+        if _is_plain_file(place.data / name):
+            (place.data / name).unlink()
     with suppress(OSError):  # others' files are in it, or it is a mount point
         place.data.rmdir()
     yield place.data
+
+
+def _is_own_root(place: Place) -> bool:
+    """Whether the root says that it is this data directory's: a link to it proves nothing."""
+    if place.root == place.data / LINK:  # inside of it, where nothing is mounted
+        return _is_plain_file(place.root / ROOT_LOCK)
+    return place.root is not None and read_owner(place.root) == place.data
 
 
 def _remove_root(root: Path) -> None:
@@ -134,17 +167,30 @@ def _remove_root(root: Path) -> None:
     if root.parent == HOMES.resolve() and HOME_NAME.fullmatch(root.name):
         tree.remove_path(root)
         return
-    plugins = Layout(root).plugins
-    own = [root / name for name in OWN_IN_ROOT] + [plugins / name for name in OWN_PLUGINS]
-    for path in own:
-        if os.path.lexists(path):
-            tree.remove_path(path)
-    with suppress(OSError):
-        plugins.rmdir()
+    for name, own in IN_GIVEN_ROOT.items():
+        _remove_below(root / name, own)
     for name in (RECORD, ROOT_LOCK):
         (root / name).unlink(missing_ok=True)
     with suppress(OSError):
         root.rmdir()
+
+
+def _remove_below(directory: Path, own: re.Pattern[str]) -> None:
+    """What has such a name in a directory that is no link; and itself, if nothing is left in it."""
+    if directory.parent.is_symlink() or directory.is_symlink() or not directory.is_dir():
+        return
+    for name in _names(directory):
+        if own.fullmatch(name):
+            tree.remove_path(directory / name)
+    with suppress(OSError):
+        directory.rmdir()
+
+
+def _is_plain_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def _names(directory: Path) -> list[str]:

@@ -32,7 +32,7 @@ from mooring.upkeep.manifest import (
     seal_of,
     this_machine,
 )
-from mooring.upkeep.place import DATABASE
+from mooring.upkeep.place import DATABASE, DRIVER, VOLUMES
 
 HEADROOM = 1_000_000  # versions that clients may have seen since the backup
 _CHUNK = 1 << 20
@@ -176,6 +176,8 @@ class _Unpacker:
             self._directories.append(info)
             with no_follow.descended(self._root, path, _make_directory):
                 return
+        if not path.startswith(f"{VOLUMES}/"):
+            raise _altered(self._file, f"{info.name!r} may not be a link")
         with self._parent(path) as (parent, name):
             if info.issym():
                 os.symlink(info.linkname, name, dir_fd=parent)
@@ -184,7 +186,8 @@ class _Unpacker:
                 self._link(info, parent, name)
 
     def _take_file(self, archive: tarfile.TarFile, info: tarfile.TarInfo, path: str) -> None:
-        if path.endswith(MAP):
+        is_image = path.startswith(f"{DRIVER}/")
+        if is_image and path.endswith(MAP):
             content = self._read(archive, info)
             self._members[info.name] = _member(content)
             try:
@@ -192,7 +195,7 @@ class _Unpacker:
             except msgspec.MsgspecError as error:
                 raise _altered(self._file, str(error)) from error
             return
-        is_sparse = path.endswith(BYTES)
+        is_sparse = is_image and path.endswith(BYTES)
         with self._parent(path.removesuffix(BYTES) if is_sparse else path) as (parent, name):
             how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             written = os.open(name, how, 0o600, dir_fd=parent)

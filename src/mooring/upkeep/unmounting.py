@@ -72,7 +72,8 @@ def unmount_entries(wanted: Sequence[MountEntry], seconds: float = SECONDS) -> U
     for group in unmount_order(wanted):
         ready = [entry for entry in group if entry.id not in stays]
         _unmount_group(ready, seconds, result)
-        gone = {entry.id for entry in ready} - {entry.id for entry in read_table().entries}
+        there = {(entry.id, entry.mount_point) for entry in read_table().entries}
+        gone = {entry.id for entry in ready if (entry.id, entry.mount_point) not in there}
         result.count += len(gone)
         left = stays | {entry.id for entry in group if entry.id not in gone}
         stays = left | {entry.parent for entry in wanted if entry.id in left}

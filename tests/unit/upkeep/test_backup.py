@@ -1,6 +1,7 @@
 """A backup and what is restored of it, without a server."""
 
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,41 @@ def test_an_empty_directory_will_do_and_another_one_not(data: Path, tmp_path: Pa
     restore(tmp_path / "one.tar", place)
     with pytest.raises(UsageError, match="is a data directory already"):
         restore(tmp_path / "one.tar", place)
+
+
+def test_files_of_users_with_names_of_the_sparse_format_come_back(
+    data: Path, tmp_path: Path
+) -> None:
+    files = data / "volumes" / "pvc-1"
+    contents = {"app.js.map": '{"version":3}', "table.data": "payload", "empty.data": ""}
+    for name, content in contents.items():
+        (files / name).write_text(content)
+    kept(data, tmp_path / "one.tar", with_volumes=True)
+    restore(tmp_path / "one.tar", tmp_path / "restored")
+    again = tmp_path / "restored" / "volumes" / "pvc-1"
+    assert {name: (again / name).read_text() for name in contents} == contents
+
+
+def test_a_name_that_cannot_be_kept_is_told(data: Path, tmp_path: Path) -> None:
+    (data / "volumes" / "pvc-1" / os.fsdecode(b"\xff")).touch()
+    with pytest.raises(UsageError, match="its name is not UTF-8"):
+        kept(data, tmp_path / "one.tar", with_volumes=True)
+
+
+def test_a_link_in_place_of_the_database_is_refused(data: Path, tmp_path: Path) -> None:
+    """Somebody made the archive anew, with a link and a manifest that fits."""
+    kept(data, tmp_path / "one.tar")
+    victim = tmp_path / "victim.db"
+    victim.write_bytes((data / "mooring.db").read_bytes())
+    before = victim.read_bytes()
+    with tarfile.open(tmp_path / "one.tar") as old, tarfile.open(tmp_path / "two.tar", "w") as new:
+        for info in old:
+            if info.name.endswith("/mooring.db"):
+                info.type, info.linkname, info.size = tarfile.SYMTYPE, str(victim), 0
+                new.addfile(info)
+            else:
+                new.addfile(info, old.extractfile(info) if info.isreg() else None)
+    with pytest.raises(UsageError, match="may not be a link"):
+        restore(tmp_path / "two.tar", tmp_path / "restored")
+    assert victim.read_bytes() == before
+    assert not (tmp_path / "restored").exists()

@@ -1,6 +1,7 @@
 """What belongs to Mooring, and what does not."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from mooring.upkeep.place import Place
 from mooring.upkeep.reset import Inventory, StillInUse, reset, take_inventory
 from tests.fakes.mounts import FakeMounts
 
+UID = "7106f7b2-110b-4324-aca4-a61bed8078e2"
+
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
@@ -20,7 +23,7 @@ def data(tmp_path: Path) -> Path:
     directory = tmp_path / "data"
     (directory / "driver" / "volumes" / "v1").mkdir(parents=True)
     (directory / "driver" / "volumes" / "v1" / "image").write_bytes(b"data")
-    (directory / "volumes" / "pvc-1").mkdir(parents=True)
+    (directory / "volumes" / "hostpath_pv" / UID).mkdir(parents=True)
     (directory / "mooring.db").write_bytes(b"x" * 100)
     (directory / "mooring.db-wal").write_bytes(b"x" * 20)
     (directory / "tokens.json").touch()
@@ -73,9 +76,60 @@ def test_a_root_of_its_own_goes_whole_and_one_that_was_given_keeps_what_others_m
 ) -> None:
     monkeypatch.setattr(module, "HOMES", tmp_path)
     for name in ("default", "given"):
-        for place in ("pods/u1/volumes", "plugins/kubernetes.io/csi", "plugins/other", "seccomp"):
+        for place in (
+            *(f"pods/{UID}/volumes", "plugins/kubernetes.io/csi", "plugins/other"),
+            *("seccomp", "images/mine"),
+        ):
             (tmp_path / name / place).mkdir(parents=True)
         module._remove_root(tmp_path / name)
     assert not (tmp_path / "default").exists()
-    assert sorted(os.listdir(tmp_path / "given")) == ["plugins", "seccomp"]
+    assert sorted(os.listdir(tmp_path / "given")) == ["images", "plugins", "seccomp"]
     assert os.listdir(tmp_path / "given" / "plugins") == ["other"]
+
+
+def test_files_of_others_under_its_names_stay(data: Path) -> None:
+    for path in ("volumes/photos/a.jpg", "driver/src/main.c", "pki/notes/mine"):
+        (data / path).parent.mkdir(parents=True, exist_ok=True)
+        (data / path).touch()
+    removed = reset(data, FakeMounts(), RealClock(), 0.0, yes)
+    assert removed is not None
+    assert removed.others == ("driver", "pki", "volumes")
+    left = sorted(str(path.relative_to(data)) for path in data.rglob("*") if path.is_file())
+    assert left == ["driver/src/main.c", "pki/notes/mine", "volumes/photos/a.jpg"]
+
+
+def test_directories_with_its_names_do_not_make_a_data_directory(tmp_path: Path) -> None:
+    for name in ("node", "volumes", "driver", "pki"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine").touch()
+    with pytest.raises(UsageError, match="is no data directory of mooring"):
+        reset(tmp_path, FakeMounts(), RealClock(), 0.0, yes)
+    assert len(list(tmp_path.rglob("mine"))) == 4
+
+
+@pytest.mark.parametrize(
+    "name", ["driver", "driver/trash", "volumes", "volumes/hostpath_pv", "pki"]
+)
+def test_links_in_place_of_its_directories_are_not_followed(
+    data: Path, tmp_path: Path, name: str
+) -> None:
+    precious = tmp_path / "precious"
+    for inside in (UID, "volumes", "trash", "ca.key"):
+        (precious / inside / "mine").mkdir(parents=True)
+    link = data / name
+    if link.exists():
+        shutil.rmtree(link)
+    link.symlink_to(precious)
+    reset(data, FakeMounts(), RealClock(), 0.0, yes)
+    assert len(list(precious.rglob("mine"))) == 4
+
+
+def test_the_root_of_another_data_directory_stays(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "homes" / "0123abcd"
+    (root / "pods").mkdir(parents=True)
+    (root / "data-dir").write_text(f"{tmp_path / 'moved'}\n")
+    monkeypatch.setattr(module, "HOMES", tmp_path / "homes")
+    assert not module._is_own_root(Place(data, root))
+    assert take_inventory(Place(data, root)).root is None

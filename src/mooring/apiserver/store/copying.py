@@ -71,6 +71,7 @@ def _copy_files(path: Path, target: Path) -> None:
     log = log_of(path)
     for _ in range(ATTEMPTS):
         before = _log_header(log)
+        log_of(target).unlink(missing_ok=True)  # of an earlier attempt
         _copy(path, target)
         if before is not None:
             _copy(log, log_of(target))
