@@ -197,7 +197,7 @@ async def test_thousands_of_idle_connections(
     count = count // len(tokens) * len(tokens)
     files, before = await files_at_rest(own_server), own_server.memory()
     with idle_connections(own_server, count, tokens) as connections:
-        await until(lambda: own_server.open_files() >= files + count)
+        await until(lambda: own_server.open_files() >= files + count, 60)
         most = own_server.memory()
         each = (most - before) / count
         with capsys.disabled():
@@ -211,7 +211,7 @@ async def test_thousands_of_idle_connections(
     await until(lambda: own_server.open_files() <= files, 60)
     for _ in range(2):  # what was released is used again
         with idle_connections(own_server, count // 10, tokens[:1]):
-            await until(lambda: own_server.open_files() >= files + count // 10)
+            await until(lambda: own_server.open_files() >= files + count // 10, 60)
             assert own_server.memory() < most * 1.1
         await until(lambda: own_server.open_files() <= files, 60)
 

@@ -12,5 +12,8 @@ async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             moment = loop.create_future()
-            loop.call_later(EVERY, moment.set_result, None)
-            await moment
+            timer = loop.call_later(EVERY, moment.set_result, None)
+            try:
+                await moment
+            finally:
+                timer.cancel()
