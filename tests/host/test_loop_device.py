@@ -62,6 +62,18 @@ async def test_by_its_backing(disks: Disks) -> None:
     loop_device.detach_backing(file)
 
 
+def test_a_lock_that_another_process_just_looks_at_is_free_when_it_has_looked(
+    disks: Disks,
+) -> None:
+    file = disks.file(1)
+    descriptor = os.open(loop_device.attach(file), os.O_RDONLY)
+    looking = threading.Timer(0.2, os.close, [descriptor])
+    looking.start()
+    loop_device.detach_backing(file)
+    assert loop_device.find(file) is None
+    looking.join()
+
+
 def test_read_only_as_asked(disks: Disks) -> None:
     assert is_read_only(loop_device.attach(disks.file(1), Access.READ_ONLY))
 

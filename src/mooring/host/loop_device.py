@@ -12,6 +12,8 @@ import errno
 import fcntl
 import os
 import struct
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum, IntFlag
@@ -33,6 +35,9 @@ logger = log.get("mooring.host.loop_device")
 
 CONTROL = Path("/dev/loop-control")
 ATTEMPTS = 64  # to get a free device before other processes do
+RELEASE_SECONDS = 5.0  # for other processes to close a lock that was detached
+
+_RELEASE_POLL_SECONDS = 0.01
 
 _SET_FD = 0x4C00
 _CLR_FD = 0x4C01
@@ -174,12 +179,20 @@ def keep(device: Path, backing: Path) -> bool:
 
 
 def detach_backing(backing: Path) -> None:
-    """Free the loop device that locks `backing` under this name. Repeated: success."""
+    """Free the loop device that locks `backing` under this name. Repeated: success.
+
+    After: the device no longer holds `backing` open. Every process that lists loop devices opens
+    them for a moment, and the kernel frees a device at its last close: that is waited for, up to
+    RELEASE_SECONDS.
+    """
     device = find_lock(backing)
     if device is None:
         logger.warning("no loop device to detach", backing=backing)
-    else:
-        detach(device)
+        return
+    detach(device)
+    deadline, pause = time.monotonic() + RELEASE_SECONDS, threading.Event()
+    while find_lock(backing) == device and time.monotonic() < deadline:
+        pause.wait(_RELEASE_POLL_SECONDS)
 
 
 def follow_size(device: Path) -> None:
