@@ -1,13 +1,14 @@
 """The loop over pods: each is populated, which finds the volumes that it wants.
 
-A pod is populated when it is added or changes, and again once a minute if its volumes depend on API
-objects or claims; a failed lookup is retried sooner.
+A pod is populated when it or a watched claim of it is added or changes, and again once a minute if
+its volumes depend on API objects or claims; a failed lookup is retried sooner.
 """
 
 import asyncio
 
 from mooring.model.backoff import Backoff
 from mooring.model.pod import Pod
+from mooring.node.claim_watches import ClaimWatches
 from mooring.node.context import NodeContext
 from mooring.node.desired import WantedVolume
 from mooring.node.populate import Populator
@@ -36,12 +37,17 @@ class PodLoop:
         self._waits = waits
         self._gate = gate
         self._populator = Populator(context)
+        self._claims = ClaimWatches(
+            context.client, context.clock, context.host.rng, self._claim_changed
+        )
         self._known: dict[str, Pod] = {}  # pods that may have volumes
         self._requested: set[str] = set()  # of them, those with a pending request to look at them
         self._awaited: set[str] = set()  # of them, those with a waiting caller
+        self._claim_news: set[str] = set()  # of them, those with a claim that has changed
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._claims.run())
             for _ in range(POD_WORKERS):
                 tasks.create_task(serve(self.queue, self._populate))
 
@@ -68,11 +74,17 @@ class PodLoop:
         self._known.pop(pod_uid, None)
         self._requested.discard(pod_uid)
         self._awaited.discard(pod_uid)
+        self._claim_news.discard(pod_uid)
+        self._claims.unfollow(pod_uid)
         self._volumes.forget(pod_uid)
         self._waits.failed(pod_uid, ())
         self._context.desired.drop_pod(pod_uid)
         self._volumes.look_at_pod(pod_uid)
         self._gate.seen(pod_uid)
+
+    def _claim_changed(self, pod_uid: str) -> None:
+        self._claim_news.add(pod_uid)
+        self.queue.add(pod_uid)
 
     # one pod
 
@@ -82,7 +94,9 @@ class PodLoop:
             return Settled()
         is_requested, is_awaited = pod_uid in self._requested, pod_uid in self._awaited
         self._requested.discard(pod_uid)
+        has_claim_news = pod_uid in self._claim_news
         self._awaited.discard(pod_uid)
+        self._claim_news.discard(pod_uid)
         populated = await self._populator.populate(pod)
         if pod_uid not in self._known:  # released meanwhile
             return Settled()
@@ -93,8 +107,12 @@ class PodLoop:
             if not is_awaited:
                 raise VolumeError("; ".join(populated.errors))
             return Again(self._resync_pause())  # the waiting caller has its error, and will retry
+        growing = [one.claim for one in populated.volumes if one.claim and one.may_grow_here]
+        self._claims.follow(pod_uid, growing)
         following = [one for one in populated.volumes if one.wants_remount]
-        for one in following:
+        if has_claim_news:  # a growth that failed for being too early is due now
+            self._volumes.retry(one.name for one in populated.volumes if one.must_grow_here)
+        for one in following if is_requested or not has_claim_news else ():
             self._volumes.set_up_again(one.name, pod_uid, "pod" if is_requested else "resync")
         may_change = following or any(one.wanted.use.volume for one in populated.volumes)
         return Again(self._resync_pause()) if may_change else Settled()

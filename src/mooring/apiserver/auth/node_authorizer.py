@@ -89,6 +89,9 @@ class NodeAuthorizer:
         return self._related(node, attributes)
 
     def _claim(self, node: str, attributes: AccessAttributes) -> Verdict:
+        by_name = attributes.verb in {"list", "watch"} and attributes.name
+        if by_name and not attributes.subresource:  # Kubernetes has a node poll its claims
+            return self._related(node, attributes)
         if attributes.subresource != "status":
             return self._get(node, attributes)
         if attributes.verb not in {"update", "patch"}:

@@ -64,6 +64,8 @@ ALLOWED = {
     "the config map of an ephemeral container": core("get", "configmaps", "one-map"),
     "a watch of one config map": core("watch", "configmaps", "settings"),
     "the claim of its pod": core("get", "persistentvolumeclaims", "data"),
+    "a watch of one claim of its pod": core("watch", "persistentvolumeclaims", "data"),
+    "a list of one claim of its pod": core("list", "persistentvolumeclaims", "data"),
     "the claim made for its pod": core("get", "persistentvolumeclaims", "web-scratch"),
     "the status of its claim, patched": core("patch", "persistentvolumeclaims/status", "data"),
     "the status of its claim, updated": core("update", "persistentvolumeclaims/status", "data"),
@@ -141,7 +143,16 @@ DENIED = {
     ),
     "another node's claim": (core("get", "persistentvolumeclaims", "others-data"), UNRELATED),
     "a claim that no pod uses": (core("get", "persistentvolumeclaims", "unused"), UNRELATED),
+    "a watch of another node's claim": (
+        core("watch", "persistentvolumeclaims", "others-data"),
+        UNRELATED,
+    ),
+    "a watch of its claim's status": (
+        core("watch", "persistentvolumeclaims/status", "data"),
+        "can only get/update/patch this type",
+    ),
     "all claims": (core("list", "persistentvolumeclaims"), ONE_BY_ONE),
+    "a watch of all claims": (core("watch", "persistentvolumeclaims"), ONE_BY_ONE),
     "a claim, updated": (core("update", "persistentvolumeclaims", "data"), ONE_BY_ONE),
     "another node's claim's status": (
         core("patch", "persistentvolumeclaims/status", "others-data"),
