@@ -306,3 +306,29 @@ def test_a_claim_cannot_pull_in_a_volume_that_does_not_point_back(
     cluster.claims["default", "data"] = a_claim("data", "pv-theirs")
     assert not authorizer.authorize("n1", core("get", "secrets", "root", "vault")).allowed
     assert not authorizer.authorize("n1", core("get", "persistentvolumes", "pv-theirs", "")).allowed
+
+
+def test_a_right_goes_with_the_last_pod_that_gave_it(
+    cluster: Cluster, authorizer: NodeAuthorizer
+) -> None:
+    attributes = core("get", "persistentvolumeclaims", "data")
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    cluster.pods["default", "second"] = a_pod("second", "n1", volumes=volumes)
+    for _ in range(2):
+        assert authorizer.authorize("n1", attributes).allowed
+    del cluster.pods["default", "web"]
+    assert authorizer.authorize("n1", attributes).allowed
+    cluster.pods["default", "second"]["spec"]["nodeName"] = "n2"
+    assert not authorizer.authorize("n1", attributes).allowed
+    assert authorizer.authorize("n2", attributes).allowed
+
+
+def test_what_is_asked_for_again_costs_one_look_at_one_pod(
+    cluster: Cluster, authorizer: NodeAuthorizer
+) -> None:
+    attributes = core("get", "persistentvolumeclaims", "data")
+    assert authorizer.authorize("n1", attributes).allowed
+    cluster.searches = 0
+    for _ in range(3):
+        assert authorizer.authorize("n1", attributes).allowed
+    assert cluster.searches == 0
