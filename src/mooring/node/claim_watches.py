@@ -68,6 +68,10 @@ class ClaimWatches:
     def unfollow(self, pod_uid: str) -> None:
         self.follow(pod_uid, ())
 
+    def are_watched(self, keys: Iterable[Key]) -> bool:
+        """Whether a change of any of them will be told. For as long as it is not known: no."""
+        return self._is_allowed or not any(True for _ in keys)
+
     def _drop(self, key: Key, pod_uid: str) -> None:
         watched = self._by_key[key]
         watched.pods.discard(pod_uid)

@@ -6,13 +6,13 @@ import pytest
 
 from mooring.errors import ConnectionLost
 from mooring.node.claim_watches import REFUSED_SECONDS
-from mooring.node.pod_loop import RESYNC_JITTER, RESYNC_SECONDS
+from mooring.node.resync import JITTER, POLL_SECONDS
 from tests.fakes.objects import CLAIMS, CONFIG_MAPS, PODS, VOLUMES
 from tests.scenarios.node.cluster import Cluster, a_pod, claimed, config
 
 GIB = 1 << 30
 GROWN = [f"grow disk {GIB} {2 * GIB}"]
-RESYNC = RESYNC_SECONDS * (1 + RESYNC_JITTER)
+RESYNC = POLL_SECONDS * (1 + JITTER)
 
 
 async def grow_volume(cluster: Cluster) -> None:
