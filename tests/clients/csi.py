@@ -155,6 +155,8 @@ def _going(line: Sequence[str], *, first: str = "") -> Iterator["subprocess.Pope
             assert process.stdout is not None
             if first:
                 said = process.stdout.readline().decode()
+                while "is waiting for" in said and first not in said:
+                    said = process.stdout.readline().decode()
                 assert first in said, said
             yield process
         finally:

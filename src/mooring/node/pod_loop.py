@@ -1,7 +1,7 @@
 """The loop over pods: each is populated, which finds the volumes that it wants.
 
 A pod is populated when it is added or changes, when a claim or driver of it changes, and now and
-then if its volumes depend on API objects or claims (`resync.py`); a failed lookup is retried sooner.
+then if its volumes depend on API objects or claims (`resync.py`); a failed lookup is retried.
 """
 
 import asyncio
