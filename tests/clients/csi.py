@@ -146,6 +146,15 @@ def registrar_process(socket: Path, registrations: Path) -> Iterator["subprocess
 
 
 @contextmanager
+def unheard_registrar(socket: Path, registrations: Path) -> Iterator[str]:
+    """One whose driver is not there: the first line that it prints."""
+    words = ("--csi-address", str(socket), "--plugin-registration-path", str(registrations))
+    with _going(command("sidecar", "registrar", *words)) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().decode()
+
+
+@contextmanager
 def _going(line: Sequence[str], *, first: str = "") -> Iterator["subprocess.Popen[bytes]"]:
     """A process that has said what it says first; it is gone afterwards."""
     with subprocess.Popen(  # noqa: S603  our own programs
