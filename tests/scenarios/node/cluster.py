@@ -60,9 +60,13 @@ class MoodyCloud(FakeCloudDisk):
 
     is_attachable = True
     is_full = False
+    wants_republish = False
 
     def can_attach(self, use: VolumeUse) -> bool:
         return self.is_attachable
+
+    def wants_remount(self, use: VolumeUse) -> bool:
+        return self.wants_republish
 
     async def is_node_full(self, use: VolumeUse, node: str) -> bool:
         return self.is_full

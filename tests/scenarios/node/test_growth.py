@@ -146,6 +146,19 @@ async def test_a_pod_that_has_gone_is_not_asked_about_its_claim(cluster: Cluster
         assert node.client.reads == reads
 
 
+async def test_a_driver_that_begins_to_want_to_be_asked_again_is_asked(cluster: Cluster) -> None:
+    await cluster.bound(csi={"driver": "d", "volumeHandle": "h"}, hostPath=None)
+    async with cluster.node() as node:
+        await cluster.create(PODS, a_pod("web", claimed()))
+        await cluster.attach("disk")
+        await cluster.passes(RESYNC)
+        cluster.backend.calls.clear()
+        cluster.cloud.wants_republish = True
+        node.volumes.attachability_changed()
+        await cluster.passes(RESYNC)
+        assert len(cluster.did("set_up")) == 1
+
+
 @pytest.mark.parametrize("others", [0, 20])
 async def test_one_change_costs_one_read_however_many_pods_there_are(
     cluster: Cluster, others: int
