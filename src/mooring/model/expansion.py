@@ -181,8 +181,12 @@ def start(status: ClaimStatus, size: Quantity, now: str) -> ClaimStatus:
     )
 
 
-def await_node(status: ClaimStatus, now: str) -> ClaimStatus:
-    """The back end has grown; the file system on it has not."""
+def await_node(status: ClaimStatus, now: str, size: Quantity | None = None) -> ClaimStatus:
+    """The back end has grown, to `size` if that is not what was asked for; the file system on it
+    has not."""
+    if size is not None:
+        allocated = {**status.allocated_resources, STORAGE: str(size)}
+        status = msgspec.structs.replace(status, allocated_resources=allocated)
     pending = _condition(ResizeCondition.FILE_SYSTEM_PENDING, now, WAITS_FOR_POD)
     return msgspec.structs.replace(
         _at(status, ResizeStatus.NODE_PENDING), conditions=_merged(status.conditions, pending)

@@ -54,6 +54,7 @@ class GrowVolume(msgspec.Struct, frozen=True):
 
 class AwaitNode(msgspec.Struct, frozen=True):
     claim: Claim
+    size: Quantity  # that the node has to reach: a driver may have given more than asked for
 
 
 class Finish(msgspec.Struct, frozen=True):

@@ -144,7 +144,7 @@ def _decide_grown(step: Expand, claim: Claim, volume: Volume, expanded: Expanded
         steps.append(GrowVolume(volume, recorded, before))
     if needs_node:
         words = "Require file system resize of volume on node"
-        steps += AwaitNode(claim), Emit(claim, EventType.NORMAL, NODE_REQUIRED, words)
+        steps += AwaitNode(claim, recorded), Emit(claim, EventType.NORMAL, NODE_REQUIRED, words)
         return plan("the node has to follow", *steps)
     done = Emit(claim, EventType.NORMAL, RESIZED, "Resize volume succeeded")
     return plan("it has grown", *steps, Finish(claim, recorded), done)

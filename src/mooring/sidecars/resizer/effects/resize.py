@@ -88,10 +88,10 @@ class ResizeEffects:
             case ForgetBefore(volume):
                 gone = {"annotations": {Annotation.PRE_RESIZE_CAPACITY: None}}
                 await context.record_volume(volume, {"metadata": gone})
-            case AwaitNode(claim):
+            case AwaitNode(claim, size):
                 now = self._now()
                 await context.record(
-                    claim, lambda it: _status(it, expansion.await_node(it.status, now))
+                    claim, lambda it: _status(it, expansion.await_node(it.status, now, size))
                 )
             case Finish(claim, size):
                 await context.record(claim, lambda it: _finished(it, size))
