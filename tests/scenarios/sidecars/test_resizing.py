@@ -16,6 +16,7 @@ from mooring.csi.outcome import Code
 from mooring.csi.requests import ExpandVolume
 from mooring.csi.volume import CapacityRange
 from mooring.errors import Conflict
+from mooring.model.claim import Claim
 from mooring.model.document import Doc
 from mooring.model.volume import Volume
 from mooring.sidecars.resizer.options import ResizerOptions
@@ -472,3 +473,17 @@ async def test_killed_between_any_two_writes_the_next_process_ends_the_same(
         assert (await status_of(place))["capacity"] == {"storage": "2Gi"}
     assert set(place.driver.calls) == {"expand h-pv1 2Gi"}
     assert place.driver.overlaps == []
+
+
+async def test_what_a_stalled_watch_held_back_is_done_when_it_goes_on(place: Cluster) -> None:
+    async with place.resizer() as client:
+        client.hold(Claim)
+        await ask(place, "2Gi")
+        await ask(place, "3Gi")
+        await place.passes(30)
+        assert place.driver.calls == []
+        client.let_through()
+        await place.passes(1)
+    assert place.driver.calls[-1] == "expand h-pv1 3Gi"
+    assert (await status_of(place))["capacity"] == {"storage": "3Gi"}
+    assert await place.told("VolumeResizeFailed") == []
