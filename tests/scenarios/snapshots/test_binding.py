@@ -1,10 +1,15 @@
 """Contents made by hand, and contents and snapshots that point at each other wrongly."""
 
+from typing import Any
+
 from mooring.model.wellknown import Finalizer
 from tests.fakes.objects import SNAPSHOT_CONTENTS, SNAPSHOTS
 from tests.scenarios.snapshots.cluster import Cluster
 
-STATIC = {"source": {"volumeSnapshotContentName": "content"}, "volumeSnapshotClassName": None}
+STATIC: dict[str, Any] = {
+    "source": {"volumeSnapshotContentName": "content"},
+    "volumeSnapshotClassName": None,
+}
 
 
 async def test_a_content_and_a_snapshot_that_name_each_other_are_bound(cluster: Cluster) -> None:

@@ -45,8 +45,8 @@ READY = {"boundVolumeSnapshotContentName": "snapcontent-u", "readyToUse": True}
 SOURCE = Source(a_claim(), a_volume())
 CLASSES = Classes(a_class())
 SERVER = Evidence.SERVER
-MARKED = {"annotations": {Annotation.SNAPSHOT_BEING_DELETED: "yes"}}
-DELETING = {"deletionTimestamp": NOW}
+MARKED: dict[str, Any] = {"annotations": {Annotation.SNAPSHOT_BEING_DELETED: "yes"}}
+DELETING: dict[str, Any] = {"deletionTimestamp": NOW}
 
 
 def a_view(snapshot: Any = None, content: Any = None, **more: Any) -> SnapshotView:
