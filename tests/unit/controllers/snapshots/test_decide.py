@@ -171,6 +171,13 @@ LIVING: dict[str, tuple[SnapshotView, list[str]]] = {
         a_view(a_snapshot(*HELD, status=READY), a_content(), classes=Classes()),
         [],
     ),
+    "ready, and a group counts it among its own": (
+        a_view(a_snapshot(*HELD, status=READY), a_content(), uses=Uses(joined=a_group())),
+        [
+            "VolumeSnapshot +volumesnapshot-in-group-protection",
+            "VolumeSnapshot/status volumeGroupSnapshotName",
+        ],
+    ),
     "ready, and the content points elsewhere": (
         a_view(a_snapshot(*HELD, status=READY), a_content("other")),
         [FAILED, "event SnapshotMisbound"],
