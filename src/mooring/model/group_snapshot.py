@@ -103,6 +103,11 @@ class GroupSnapshotContent(ApiObject, frozen=True):
         return self.status is not None and bool(self.status.ready_to_use)
 
     @property
+    def is_being_deleted(self) -> bool:
+        """Its VolumeGroupSnapshot is being deleted."""
+        return Annotation.GROUP_SNAPSHOT_BEING_DELETED in self.metadata.annotations
+
+    @property
     def is_being_created(self) -> bool:
         """A create may be running in the driver, so nothing may be deleted yet."""
         return self.metadata.annotations.get(Annotation.GROUP_SNAPSHOT_BEING_CREATED) == "yes"

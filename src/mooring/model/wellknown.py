@@ -61,6 +61,10 @@ class Annotation:
     GROUP_SNAPSHOT_BEING_DELETED: Final = (
         "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-deleted"
     )
+    GROUP_SNAPSHOT_SECRET_NAME: Final = "groupsnapshot.storage.kubernetes.io/deletion-secret-name"  # noqa: S105 - an annotation's name
+    GROUP_SNAPSHOT_SECRET_NAMESPACE: Final = (
+        "groupsnapshot.storage.kubernetes.io/deletion-secret-namespace"  # noqa: S105 - likewise
+    )
     GROUP_SNAPSHOT_HANDLE: Final = "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle"
 
     # written by kubectl
