@@ -5,12 +5,19 @@ from typing import Protocol
 
 import msgspec
 
-from mooring.csi.capability import ControllerCapability, PluginService, Writers, writers_of
+from mooring.csi.capability import (
+    ControllerCapability,
+    GroupCapability,
+    PluginService,
+    Writers,
+    writers_of,
+)
 from mooring.csi.outcome import Outcome
 from mooring.csi.requests import AttachVolume, Capacity, CreateVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
+from mooring.sidecars.snapshot_calls import GroupCalls, SnapshotCalls
 
 
 class Calls(Protocol):
@@ -46,6 +53,7 @@ class Abilities(msgspec.Struct, frozen=True):
 
     services: frozenset[PluginService] = frozenset()
     controller: frozenset[ControllerCapability] = frozenset()
+    groups: frozenset[GroupCapability] = frozenset()
 
     @property
     def has_topology(self) -> bool:
@@ -54,6 +62,15 @@ class Abilities(msgspec.Struct, frozen=True):
     @property
     def attaches(self) -> bool:
         return self.can(ControllerCapability.PUBLISH_UNPUBLISH_VOLUME)
+
+    @property
+    def takes_snapshots(self) -> bool:
+        return self.can(ControllerCapability.CREATE_DELETE_SNAPSHOT)
+
+    @property
+    def takes_group_snapshots(self) -> bool:
+        is_served = PluginService.GROUP_CONTROLLER_SERVICE in self.services
+        return is_served and GroupCapability.CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT in self.groups
 
     @property
     def writers(self) -> Writers:
@@ -68,3 +85,5 @@ class Driver(msgspec.Struct, frozen=True):
     name: str
     abilities: Abilities
     calls: Calls
+    snapshots: SnapshotCalls
+    groups: GroupCalls

@@ -31,6 +31,7 @@ from mooring.sidecars.fenced import FencedCalls
 from mooring.sidecars.lease_name import lease_of_attacher, lease_of_provisioner
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner import run as provisioner
+from mooring.sidecars.snapshot_calls import FencedGroupCalls, FencedSnapshotCalls
 
 _log = log.get("mooring.sidecars")
 
@@ -173,7 +174,12 @@ class SidecarsRole:
             loops.client, loops.clock, loops.rng, lease, leases.identity, leases.terms
         )
         fence = election.leadership
-        fenced = msgspec.structs.replace(driver, calls=FencedCalls(driver.calls, fence))
+        fenced = msgspec.structs.replace(
+            driver,
+            calls=FencedCalls(driver.calls, fence),
+            snapshots=FencedSnapshotCalls(driver.snapshots, fence),
+            groups=FencedGroupCalls(driver.groups, fence),
+        )
         client = FencedClient(loops.client, fence)
         await election.run(lambda: self._lead(sidecar, fenced, client))
 
