@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
+from mooring.sidecars.snapshotter.options import SNAPSHOTTER_AS_UPSTREAM, SnapshotterOptions
 
 CAPACITY_NAMESPACE: Final = "kube-system"
 
@@ -12,4 +13,5 @@ CAPACITY_NAMESPACE: Final = "kube-system"
 class SidecarOptions(msgspec.Struct, frozen=True):
     provisioner: ProvisionerOptions = AS_UPSTREAM
     capacity_namespace: str = CAPACITY_NAMESPACE  # where CSIStorageCapacity objects go
+    snapshotter: SnapshotterOptions = SNAPSHOTTER_AS_UPSTREAM
     identity: str = ""  # of the process, in events; empty: made up when it starts

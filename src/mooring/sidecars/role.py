@@ -25,28 +25,45 @@ from mooring.reconcile.lease import TERMS, LeaderElection, Terms
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.worker import lasting
 from mooring.sidecars.attacher import run as attacher
-from mooring.sidecars.driver import Driver
+from mooring.sidecars.driver import Abilities, Driver
 from mooring.sidecars.driver_connection import DriverConnection
 from mooring.sidecars.fenced import FencedCalls
-from mooring.sidecars.lease_name import lease_of_attacher, lease_of_provisioner
+from mooring.sidecars.lease_name import (
+    lease_of_attacher,
+    lease_of_provisioner,
+    lease_of_snapshotter,
+)
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner import run as provisioner
 from mooring.sidecars.snapshot_calls import FencedGroupCalls, FencedSnapshotCalls
+from mooring.sidecars.snapshotter import run as snapshotter
 
 _log = log.get("mooring.sidecars")
 
 NAME: Final = "sidecars"
 
 
+def _always(_: Abilities) -> bool:
+    return True
+
+
+def _takes_snapshots(abilities: Abilities) -> bool:
+    return abilities.takes_snapshots or abilities.takes_group_snapshots
+
+
 class Sidecar(msgspec.Struct, frozen=True):
     lease: Callable[[str], str]  # its name, by the driver's: that of upstream's sidecar
     watch: Callable[[Loops], object]  # asks for its informers: they fill before a driver comes
     build: Callable[[Loops, Driver, SidecarOptions], object]
+    serves: Callable[[Abilities], bool] = _always  # whether a driver has a use for it
 
 
 SIDECARS: Final[Mapping[str, Sidecar]] = {
     "provisioner": Sidecar(lease_of_provisioner, provisioner.watch, provisioner.build),
     "attacher": Sidecar(lease_of_attacher, attacher.watch, attacher.build),
+    "snapshotter": Sidecar(
+        lease_of_snapshotter, snapshotter.watch, snapshotter.build, _takes_snapshots
+    ),
 }
 
 
@@ -157,6 +174,7 @@ class SidecarsRole:
             parts = [
                 tasks.create_task(self._stand(sidecar, driver))
                 for sidecar in self._sidecars.values()
+                if sidecar.serves(driver.abilities)
             ]
             changed = await there.changed(driver)
             for part in parts:

@@ -24,6 +24,8 @@ from mooring.sidecars.attacher import run as attacher
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner import run as provisioner
 from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
+from mooring.sidecars.snapshotter import run as snapshotter
+from mooring.sidecars.snapshotter.options import SNAPSHOTTER_AS_UPSTREAM, SnapshotterOptions
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
 from tests.fakes.objects import (
@@ -122,6 +124,7 @@ class Cluster:
         self.clock = api.clock
         self.driver = FakeDriver()
         self.options: ProvisionerOptions = AS_UPSTREAM
+        self.snapshotting: SnapshotterOptions = SNAPSHOTTER_AS_UPSTREAM
 
     # running things
 
@@ -147,6 +150,15 @@ class Cluster:
         client = Refusing(self.client_of_sidecar(), writes, self.client())
         loops = self.loops(client)
         attacher.build(loops, self.driver.driver, SidecarOptions(self.options))
+        async with self.running(loops):
+            yield client
+
+    @asynccontextmanager
+    async def snapshotter(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
+        client = Refusing(self.client_of_sidecar(), writes, self.client())
+        loops = self.loops(client)
+        options = SidecarOptions(snapshotter=self.snapshotting)
+        snapshotter.build(loops, self.driver.driver, options)
         async with self.running(loops):
             yield client
 

@@ -120,9 +120,13 @@ async def test_a_driver_is_counted_while_it_is_served(
 
 
 async def _counts_queues_of(role: SidecarsRole, *drivers: FakeCsiDriver) -> bool:
-    parts = ("claims", "volumes", "capacity", "attachments", "attached_volumes")
+    parts = (
+        *("claims", "volumes", "capacity", "attachments", "attached_volumes"),
+        *("snapshot_contents", "group_snapshot_contents"),
+    )
     names = {f"{driver.state.name}/{part}" for driver in drivers for part in parts}
-    recorders = {driver.state.name for driver in drivers}
+    names_of = {driver.state.name for driver in drivers}
+    recorders = {*names_of, *(f"csi-snapshotter {name}" for name in names_of)}
     is_shown = _samples(role, "workqueue_adds_total") == names
     return is_shown and _samples(role, "mooring_recorder_events_total") == recorders
 

@@ -206,7 +206,12 @@ SIDECARS = Role(
         Rule(_CHANGE, (STORAGE,), ("volumeattachments/status",)),
         Rule(_READ_WRITE, (STORAGE,), ("csistoragecapacities",)),
         Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshots",)),
-        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotclasses",)),
+        Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(_CHANGE, (SNAPSHOTS,), ("volumesnapshotcontents/status",)),
+        Rule(_READ, (GROUP_SNAPSHOTS,), ("volumegroupsnapshots", "volumegroupsnapshotclasses")),
+        Rule((*_READ, *_CHANGE), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
+        Rule(_CHANGE, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
         Rule((*_READ, "create", *_CHANGE), (COORDINATION,), ("leases",)),
     ),
 )
