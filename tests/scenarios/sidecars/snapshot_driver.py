@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from mooring.csi.outcome import Code, Done, Outcome, Refused
 from mooring.csi.requests import (
     CreateGroupSnapshot,
@@ -37,13 +39,13 @@ class FakeSnapshots:
     async def create(self, snapshot: CreateSnapshot, *, within: float) -> Outcome[Snapshot]:
         self.requests.append(snapshot)
         self.secrets.append(snapshot.secrets)
-        return await self.play("take", snapshot.name, lambda: Done(self._take(snapshot)))
+        return await self.play("take", snapshot.name, lambda: Done(self.take(snapshot)))
 
     async def delete(
         self, snapshot_id: str, secrets: Secrets = NO_SECRETS, *, within: float
     ) -> Outcome[None]:
         self.secrets.append(secrets)
-        return await self.play("drop", snapshot_id, lambda: self._drop(snapshot_id))
+        return await self.play("drop", snapshot_id, lambda: self.drop(snapshot_id))
 
     async def get(
         self, snapshot_id: str, secrets: Secrets = NO_SECRETS, *, within: float
@@ -63,7 +65,7 @@ class FakeSnapshots:
         told: dict[str, Any] = {"ready_to_use": True, "size_bytes": SIZE, **changes}
         self.snapshots[snapshot_id] = Snapshot(snapshot_id, source, CUT, NANOSECONDS, **told)
 
-    def _take(self, wanted: CreateSnapshot) -> Snapshot:
+    def take(self, wanted: CreateSnapshot) -> Snapshot:
         known = self.names.get(wanted.name)
         if known is None:
             known = self.names[wanted.name] = f"id-of-{wanted.name}"
@@ -99,7 +101,7 @@ class FakeSnapshots:
             return Done(())
         return Done((self._asked_about(snapshot_id),))
 
-    def _drop(self, snapshot_id: str) -> Outcome[None]:
+    def drop(self, snapshot_id: str) -> Outcome[None]:
         self.snapshots.pop(snapshot_id, None)
         self.names = {name: each for name, each in self.names.items() if each != snapshot_id}
         return Done(None)
@@ -114,11 +116,12 @@ class FakeGroups:
     requests: list[CreateGroupSnapshot] = field(default_factory=list)
     deleted: list[GroupMembers] = field(default_factory=list)
     unready: int = 0
+    lie: Callable[[tuple[Snapshot, ...]], tuple[Snapshot, ...]] = tuple  # about the members
 
     async def create(self, group: CreateGroupSnapshot, *, within: float) -> Outcome[GroupSnapshot]:
         self.requests.append(group)
         self.secrets.append(group.secrets)
-        return await self.play("take-group", group.name, lambda: Done(self._take(group)))
+        return await self.play("take-group", group.name, lambda: Done(self._told(group)))
 
     async def delete(
         self, group: GroupMembers, secrets: Secrets = NO_SECRETS, *, within: float
@@ -135,11 +138,15 @@ class FakeGroups:
         name = group.group_snapshot_id
         return await self.play("get-group", name, lambda: self._get(name))
 
-    def _take(self, wanted: CreateGroupSnapshot) -> GroupSnapshot:
+    def _told(self, wanted: CreateGroupSnapshot) -> GroupSnapshot:
+        made = self.take(wanted)
+        return msgspec.structs.replace(made, snapshots=self.lie(made.snapshots))
+
+    def take(self, wanted: CreateGroupSnapshot) -> GroupSnapshot:
         name = f"id-of-{wanted.name}"
         if name not in self.groups:
             members = [
-                self.members._take(CreateSnapshot(f"{wanted.name}-{volume}", volume))
+                self.members.take(CreateSnapshot(f"{wanted.name}-{volume}", volume))
                 for volume in wanted.source_volume_ids
             ]
             self.groups[name] = GroupSnapshot(
@@ -162,5 +169,5 @@ class FakeGroups:
     def _drop(self, group: GroupMembers) -> Outcome[None]:
         gone = self.groups.pop(group.group_snapshot_id, None)
         for each in gone.snapshots if gone else ():
-            self.members._drop(each.snapshot_id)
+            self.members.drop(each.snapshot_id)
         return Done(None)
