@@ -231,16 +231,25 @@ async def build_roles(
     if root is not None:
         from mooring.reconcile.lease import BESIDE_THE_SERVER
         from mooring.reconcile.loops import Loops
+        from mooring.sidecars.driver_flags import parse_flags
         from mooring.sidecars.options import SidecarOptions
+        from mooring.sidecars.role import SIDECARS as ALL
         from mooring.sidecars.role import Leases, SidecarsRole
         from mooring.stack.limits import driver_limits
 
         node, limits = await _build_node(config, server, root, ours)
         client = _client_of(server, SIDECARS)
         loops = Loops(SidecarsRole.name, client, clock, rng, informers)
-        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER)
-        sidecars = SidecarsRole(loops, SidecarOptions(), leases)
-        node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
+        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER, yields=True)
+        default = SidecarOptions()
+        by_driver = parse_flags(config.sidecar_flags, default)
+        sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)
+
+        def come(name: str) -> None:
+            if name not in config.no_sidecars_for:
+                sidecars.add(name, node.drivers.get(name).endpoint)
+
+        node.drivers.on_come(come)
         node.drivers.on_go(sidecars.remove)
         roles += (node, sidecars)
         roles.append(_build_storage(config, server, driver))

@@ -217,7 +217,7 @@ async def test_leases_have_the_names_of_those_of_upstream(
     assert {lease["metadata"]["name"] for lease in leases} == {
         "d0-example-com",
         "external-attacher-leader-d0-example-com",
-            "external-snapshotter-leader-d0-example-com",
+        "external-snapshotter-leader-d0-example-com",
     }
 
 

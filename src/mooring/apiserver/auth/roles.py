@@ -3,6 +3,8 @@
 The rights of nodes beyond `NODE` depend on the object: see `node_authorizer.py`.
 """
 
+from collections.abc import Iterable, Mapping
+
 from mooring.apiserver.auth import user
 from mooring.apiserver.auth.rules import EVERY, Binding, Role, Rule
 
@@ -189,32 +191,53 @@ CONTROLLERS = Role(
     ),
 )
 
-SIDECARS = Role(
-    "sidecars",
-    (
-        _REPORT_EVENTS,
+_EVERY_SIDECAR = (
+    _REPORT_EVENTS,
+    Rule(("get",), (CORE,), ("secrets",)),  # what drivers are given
+    Rule((*_READ, "create", *_CHANGE), (COORDINATION,), ("leases",)),
+)
+
+_RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
+    "provisioner": (
         Rule(_READ_WRITE, (CORE,), ("persistentvolumes",)),
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims",)),
         Rule(_READ, (CORE,), ("nodes",)),
-        Rule(("get",), (CORE,), ("secrets",)),  # what drivers are given
         Rule(
             _READ,
             (STORAGE,),
-            ("csidrivers", "csinodes", "storageclasses", "volumeattributesclasses"),
+            (
+                *("csidrivers", "csinodes", "storageclasses"),
+                *("volumeattachments", "volumeattributesclasses"),
+            ),
         ),
-        Rule((*_READ, *_CHANGE), (STORAGE,), ("volumeattachments",)),
-        Rule(_CHANGE, (STORAGE,), ("volumeattachments/status",)),
         Rule(_READ_WRITE, (STORAGE,), ("csistoragecapacities",)),
         Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshots",)),
-        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotclasses",)),
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotcontents",)),
+    ),
+    "attacher": (
+        Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumes",)),
+        Rule(_READ, (STORAGE,), ("csinodes",)),
+        Rule((*_READ, *_CHANGE), (STORAGE,), ("volumeattachments",)),
+        Rule(_CHANGE, (STORAGE,), ("volumeattachments/status",)),
+    ),
+    "snapshotter": (
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotclasses")),
         Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshotcontents",)),
         Rule(_CHANGE, (SNAPSHOTS,), ("volumesnapshotcontents/status",)),
         Rule(_READ, (GROUP_SNAPSHOTS,), ("volumegroupsnapshots", "volumegroupsnapshotclasses")),
         Rule((*_READ, *_CHANGE), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
         Rule(_CHANGE, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
-        Rule((*_READ, "create", *_CHANGE), (COORDINATION,), ("leases",)),
     ),
-)
+}
+
+
+def rules_of_sidecars(names: Iterable[str]) -> tuple[Rule, ...]:
+    """What these sidecars need, in one process; each rule once."""
+    found = [*_EVERY_SIDECAR, *(rule for name in names for rule in _RULES_BY_SIDECAR[name])]
+    return tuple(dict.fromkeys(found))
+
+
+SIDECARS = Role("sidecars", rules_of_sidecars(_RULES_BY_SIDECAR))
 
 NODE = Role(
     "node",
