@@ -235,6 +235,7 @@ async def build_roles(
         from mooring.sidecars.options import SidecarOptions
         from mooring.sidecars.role import SIDECARS as ALL
         from mooring.sidecars.role import Leases, SidecarsRole
+        from mooring.stack.driver_sidecars import serve_drivers
         from mooring.stack.limits import driver_limits
 
         node, limits = await _build_node(config, server, root, ours)
@@ -244,13 +245,7 @@ async def build_roles(
         default = SidecarOptions()
         by_driver = parse_flags(config.sidecar_flags, default)
         sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)
-
-        def come(name: str) -> None:
-            if name not in config.no_sidecars_for:
-                sidecars.add(name, node.drivers.get(name).endpoint)
-
-        node.drivers.on_come(come)
-        node.drivers.on_go(sidecars.remove)
+        serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
         roles += (node, sidecars)
         roles.append(_build_storage(config, server, driver))
         limits += await in_thread(driver_limits, driver)

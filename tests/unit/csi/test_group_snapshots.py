@@ -55,8 +55,11 @@ async def test_a_group_or_a_member_without_an_id_is_no_answer(
 ) -> None:
     nameless = pb.VolumeGroupSnapshot(group_snapshot_id="g", snapshots=[pb.Snapshot()])
     for bad in (pb.VolumeGroupSnapshot(), nameless):
-        reply = pb.CreateVolumeGroupSnapshotResponse(group_snapshot=bad)
-        driver.next("CreateVolumeGroupSnapshot", Replies(lambda _, reply=reply: reply))
+        driver.next("CreateVolumeGroupSnapshot", _answering(bad))
         outcome = await groups.create(WANTED, within=5)
         assert isinstance(outcome, Uncertain)
         assert "without an id" in outcome.text
+
+
+def _answering(group: pb.VolumeGroupSnapshot) -> Replies:
+    return Replies(lambda _: pb.CreateVolumeGroupSnapshotResponse(group_snapshot=group))
