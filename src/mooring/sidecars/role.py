@@ -27,7 +27,7 @@ from mooring.reconcile.worker import lasting
 from mooring.sidecars.attacher import run as attacher
 from mooring.sidecars.driver import Abilities, Driver
 from mooring.sidecars.driver_connection import DriverConnection
-from mooring.sidecars.fenced import FencedCalls
+from mooring.sidecars.fenced import FencedCalls, FencedGroupCalls, FencedSnapshotCalls
 from mooring.sidecars.lease_holders import LeaseHolders
 from mooring.sidecars.lease_name import (
     lease_of_attacher,
@@ -36,7 +36,6 @@ from mooring.sidecars.lease_name import (
 )
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner import run as provisioner
-from mooring.sidecars.snapshot_calls import FencedGroupCalls, FencedSnapshotCalls
 from mooring.sidecars.snapshotter import run as snapshotter
 
 _log = log.get("mooring.sidecars")

@@ -16,13 +16,8 @@ from mooring.csi.requests import (
 from mooring.model.keys import Key
 from mooring.reconcile.leadership import Leadership, NotLeading
 from mooring.sidecars.driver import Calls
-from mooring.sidecars.fenced import FencedCalls
-from mooring.sidecars.snapshot_calls import (
-    FencedGroupCalls,
-    FencedSnapshotCalls,
-    GroupCalls,
-    SnapshotCalls,
-)
+from mooring.sidecars.fenced import FencedCalls, FencedGroupCalls, FencedSnapshotCalls
+from mooring.sidecars.snapshot_calls import GroupCalls, SnapshotCalls
 from tests.fakes.clock import VirtualClock
 
 
