@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Recycling  # other roles do not load the controllers
+    from mooring.controllers.snapshots.options import SnapshotOptions
     from mooring.driver.settings import DriverSettings
     from mooring.node.options import NodeOptions
     from mooring.sidecars.options import SidecarOptions
@@ -75,6 +76,7 @@ class Cluster(msgspec.Struct, frozen=True):
     recycling: "Recycling"
     detaching: "Policy"
     monitoring: "Monitoring"
+    snapshots: "SnapshotOptions"
 
 
 def run_controllers(
@@ -88,7 +90,13 @@ def run_controllers(
 
     mode = HostPathProvisioning.ON if makes_host_paths else HostPathProvisioning.OFF
     host_path = HostPathPlugin(Path(tempfile.gettempdir()), mode)
-    options = Options(host_path, cluster.recycling, cluster.detaching, cluster.monitoring)
+    options = Options(
+        host_path,
+        cluster.recycling,
+        cluster.detaching,
+        cluster.monitoring,
+        snapshots=cluster.snapshots,
+    )
 
     async def build(loops: Loops) -> Role:
         return role.build(loops, options, cluster.chosen)

@@ -26,6 +26,7 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.host.private_file import make_private_directory
+from mooring.model.keys import Key
 from mooring.model.storage_class import StorageClass
 from mooring.reconcile.merged_metrics import MergedMetrics
 from mooring.reconcile.role import Role
@@ -201,8 +202,10 @@ async def build_roles(
     from mooring.controllers import role as controllers
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Options
+    from mooring.controllers.snapshots.options import SNAPSHOT_LEASE, SnapshotLease, SnapshotOptions
     from mooring.plugins.host_path.volumes import DataDirectoryVolumes
-    from mooring.reconcile.elected import Candidate, ElectedRole
+    from mooring.reconcile.elected import LEASES, Candidate, ElectedRole
+    from mooring.reconcile.lease import BESIDE_THE_SERVER
     from mooring.reconcile.shared_informer import SharedInformers
     from mooring.scheduling import role as scheduling
 
@@ -214,8 +217,13 @@ async def build_roles(
     temporary = Path(tempfile.gettempdir())
     ours = (config.data_dir.resolve(), *(() if root is None else (root.layout.root,)))
     host_path = DataDirectoryVolumes(config.volumes, ours, temporary)
-    options = Options(host_path, monitoring=Monitoring(grace=config.node_monitor_grace))
     identity = _identity(server)
+    lease = SnapshotLease(Key(LEASES, SNAPSHOT_LEASE), identity, BESIDE_THE_SERVER)
+    options = Options(
+        host_path,
+        monitoring=Monitoring(grace=config.node_monitor_grace),
+        snapshots=SnapshotOptions(lease=lease),
+    )
     informers = SharedInformers(_client_of(server, CONTROLLERS), clock, rng)
 
     def elected(name: str, user: User, build: "Build") -> Role:
@@ -229,7 +237,6 @@ async def build_roles(
     ]
     limits: tuple[str, ...] = ()
     if root is not None:
-        from mooring.reconcile.lease import BESIDE_THE_SERVER
         from mooring.reconcile.loops import Loops
         from mooring.sidecars.driver_flags import parse_flags
         from mooring.sidecars.options import SidecarOptions
