@@ -18,6 +18,7 @@ from typing import Any
 
 import uvloop
 
+from bench import snapshots
 from bench.attachment import following
 from bench.client import open_pool, request, send_all
 from bench.process import Process
@@ -30,6 +31,7 @@ Row = tuple[str, str, str]
 Doc = dict[str, Any]
 
 ONE_BY_ONE, AT_ONCE, DRIVERS = 100, 500, 20
+SOURCES = 10  # claims that snapshots are taken of
 CONNECTIONS = 32
 PATIENCE = 60.0  # seconds
 DRIVER = "fake.csi.mooring.dev"
@@ -245,6 +247,22 @@ async def _life(data: Path) -> list[Row]:
     ]
 
 
+async def _snapshots(data: Path) -> list[Row]:
+    async with served(data, *up_with_node(data), "--no-host-rootfs") as target:
+        made = {"metadata": {"name": "bench"}, "provisioner": DRIVER}
+        await send_all(
+            target, iter([request(target, "POST", CLASSES, json.dumps(made).encode())]), 1
+        )
+        bound, names = Bound(), [f"source-{number}" for number in range(SOURCES)]
+        async with registered(target, data) as driver, following(target, CLAIMS, bound.told):
+            claims = (request(target, "POST", CLAIMS, _claim(name)) for name in names)
+            await send_all(target, claims, CONNECTIONS)
+            await bound.wait(lambda: len(bound.names) == SOURCES)
+            rows = await snapshots.measure(target, DRIVER, names)
+            assert not driver.state.snapshots, "a snapshot was left"
+    return rows
+
+
 def _ms(took: list[float], share: float) -> str:
     return f"{took[int(len(took) * share)] * 1e3:.1f} ms"
 
@@ -258,7 +276,9 @@ async def _memory(directory: Path) -> Row:
 
 async def _measure() -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="mooring-bench-") as name:
-        rows = await _life(Path(name) / "a") if os.geteuid() == 0 else [WITHOUT_ROOT]
+        rows = [WITHOUT_ROOT]
+        if os.geteuid() == 0:
+            rows = [*await _life(Path(name) / "a"), *await _snapshots(Path(name) / "c")]
         return [*rows, await _memory(Path(name) / "b")]
 
 
