@@ -221,10 +221,26 @@ async def _delete_unsettled(world: SnapshotWorld) -> None:
     assert not world.cluster.driver.count("drop")
 
 
-async def test_an_uncertain_answer_and_then_a_certain_no_leave_nothing(
-    world: SnapshotWorld,
+@pytest.mark.parametrize("code", [2, 6, 7, 12, 13, 15, 16])
+async def test_after_an_uncertain_answer_a_refusal_of_one_call_is_no_proof(
+    world: SnapshotWorld, code: int
 ) -> None:
-    world.cluster.driver.next("take", Fails(Code.UNAVAILABLE), *[Fails(Code.INTERNAL)] * 9)
+    took = After(Fails(Code.UNAVAILABLE))
+    world.cluster.driver.next("take", took, *[Fails(Code(code))] * 5)
+    await world.snapshot_class()
+    async with world.cluster.snapshotter():
+        await world.snapshot()
+        await world.delete()
+        await world.cluster.passes(120)
+    assert await world.find() is None
+    assert not world.driver.snapshots
+
+
+@pytest.mark.parametrize("code", [3, 5, 9, 11])
+async def test_an_uncertain_answer_and_then_a_certain_no_leave_nothing(
+    world: SnapshotWorld, code: int
+) -> None:
+    world.cluster.driver.next("take", Fails(Code.UNAVAILABLE), *[Fails(Code(code))] * 9)
     await world.snapshot_class()
     async with world.cluster.snapshotter():
         await world.snapshot()

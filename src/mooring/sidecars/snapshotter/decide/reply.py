@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from mooring.csi.outcome import Code, Refused, Uncertain
 from mooring.csi.requests import CreateGroupSnapshot
 from mooring.csi.volume import GroupSnapshot, Snapshot
 from mooring.model.document import Doc
@@ -14,6 +15,22 @@ from mooring.model.snapshot import SnapshotContent
 from mooring.model.timestamp import to_seconds
 
 _NANOSECONDS: Final = 1_000_000_000
+
+
+_ABOUT_THE_WISH: Final = frozenset(
+    (Code.INVALID_ARGUMENT, Code.NOT_FOUND, Code.FAILED_PRECONDITION, Code.OUT_OF_RANGE)
+)
+"""Refusals of the request itself. A driver that has the snapshot does not refuse it so now."""
+
+
+def is_proof(failure: Refused | Uncertain, *, after_doubt: bool) -> bool:
+    """Whether it is certain that no snapshot was taken. `after_doubt`: an earlier call had no clear
+    answer. Then wrong secrets, or an internal error, prove nothing: they are about this call."""
+    match failure:
+        case Uncertain():
+            return False
+        case Refused(code):
+            return not after_doubt or code in _ABOUT_THE_WISH
 
 
 class Good(msgspec.Struct, frozen=True):

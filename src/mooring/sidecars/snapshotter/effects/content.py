@@ -29,6 +29,7 @@ from mooring.sidecars.snapshotter.decide.reply import (
     Foreign,
     Good,
     Unfit,
+    is_proof,
     judge_snapshot,
     snapshot_status,
     unfit_status,
@@ -144,7 +145,8 @@ class ContentEffects:
         self, content: SnapshotContent, step: Create, failure: Refused | Uncertain
     ) -> NoReturn:
         """After a certain no, nothing is being created; else the record stands. Raises: NotNow."""
-        if isinstance(failure, Refused):
+        after_doubt = content.is_being_created and not content.snapshot_handle
+        if is_proof(failure, after_doubt=after_doubt):
             await self._writer.close(content)
         volume, text = step.request.source_volume_id, quoted(failure.text)
         await self._writer.create_fails(

@@ -29,6 +29,7 @@ from mooring.sidecars.snapshotter.decide.reply import (
     Good,
     Unfit,
     group_status,
+    is_proof,
     judge_group,
 )
 from mooring.sidecars.snapshotter.effects.content import POLLS
@@ -113,7 +114,7 @@ class GroupEffects:
             await self._writer.record(content, step.record)
         outcome = await self._driver.groups.create(request, within=self._call_seconds)
         if isinstance(outcome, Refused | Uncertain):
-            if isinstance(outcome, Refused):
+            if is_proof(outcome, after_doubt=content.is_being_created):
                 await self._writer.close(content)
             await self._writer.create_fails(content, _not_taken(request, outcome))
         told = outcome.value
