@@ -20,8 +20,8 @@ from mooring.errors import UsageError
 if TYPE_CHECKING:
     from mooring.sidecars.snapshotter.options import NamePattern
 
-SERVED = ("provisioner", "attacher", "snapshotter")
-TO_COME = ("resizer", "health")
+SERVED = ("provisioner", "attacher", "resizer", "snapshotter")
+TO_COME = ("health",)
 ALL = "all"
 RBAC = "rbac"
 REGISTRAR = "registrar"
@@ -53,7 +53,7 @@ CapacityNamespace = Annotated[str, typer.Option(help="Where CSIStorageCapacity o
 Timeout = Annotated[
     float | None,
     typer.Option(
-        help="Seconds that a driver may take to make or delete a volume or a snapshot.",
+        help="Seconds that a driver may take to make, grow, change or delete something.",
         show_default="10 for volumes, 60 for snapshots",
     ),
 ]
@@ -84,6 +84,21 @@ DefaultFsType = Annotated[str, typer.Option(help="File system of volumes whose c
 PublishReadonly = Annotated[
     bool, typer.Option(help="Attach volumes read-only whose claims say ReadOnlyMany alone.")
 ]
+HandleInUse = Annotated[
+    bool,
+    typer.Option(help="resizer: a volume that cannot grow in use waits until its pods have ended."),
+]
+ExtraModifyMetadata = Annotated[
+    bool, typer.Option(help="resizer: tell drivers the names of claim and volume in a change.")
+]
+Workers = Annotated[int, typer.Option(help="resizer: claims of a driver that grow at once.", min=1)]
+RetryStart = Annotated[
+    float, typer.Option(help="resizer: seconds before the first retry; doubled each time.", min=0.1)
+]
+RetryMax = Annotated[
+    float,
+    typer.Option(help="resizer: seconds before a retry at most, and of what is impossible.", min=1),
+]
 RegistrationPath = Annotated[
     Path, typer.Option(help="registrar: the directory that the node agent watches.")
 ]
@@ -113,6 +128,11 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     extra_create_metadata: ExtraMetadata = False,  # noqa: FBT002  likewise
     default_fstype: DefaultFsType = "",
     controller_publish_readonly: PublishReadonly = False,  # noqa: FBT002  likewise
+    handle_volume_inuse_error: HandleInUse = True,  # noqa: FBT002  likewise
+    extra_modify_metadata: ExtraModifyMetadata = False,  # noqa: FBT002  likewise
+    workers: Workers = 10,
+    retry_interval_start: RetryStart = 1.0,
+    retry_interval_max: RetryMax = 300.0,
     snapshot_name_prefix: SnapshotPrefix = "snapshot",
     snapshot_name_uuid_length: UidLength = -1,
     groupsnapshot_name_prefix: GroupPrefix = "groupsnapshot",
@@ -128,12 +148,12 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
 ) -> None:
-    """Serve CSI drivers: make and delete volumes and snapshots, attach volumes, register drivers.
+    """Serve CSI drivers: make, grow and delete volumes, attach them, take snapshots, register.
 
     `mooring up` does this by itself for every driver that registers: this is for real clusters,
-    where it takes the place of external-provisioner, external-attacher, csi-snapshotter and
-    node-driver-registrar. `all` is every sidecar that a driver's capabilities ask for. Each has the
-    lease of upstream's, so one by one can take over from it, and hand back.
+    where it takes the place of external-provisioner, -attacher and -resizer, of csi-snapshotter and
+    of node-driver-registrar. `all` is every sidecar that a driver's capabilities ask for. Each has
+    the lease of upstream's, so one by one can take over from it, and hand back.
     `release` takes Mooring's finalizer off claims that need it no longer, before an uninstall.
     `rbac` prints the ServiceAccount, ClusterRole and binding that the sidecars need.
 
@@ -148,6 +168,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.options import ProvisionerOptions
     from mooring.sidecars.provisioner.release import Release
+    from mooring.sidecars.resizer.options import ResizerOptions
     from mooring.sidecars.role import Leases
     from mooring.sidecars.snapshotter.options import SnapshotterOptions
     from mooring.stack.sidecar_rbac import rbac_yaml
@@ -177,9 +198,16 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
             controller_publish_readonly=controller_publish_readonly,
         ),
         capacity_namespace,
-        SnapshotterOptions(
+        snapshotter=SnapshotterOptions(
             names=_pattern(snapshot_name_prefix, snapshot_name_uuid_length),
             group_names=_pattern(groupsnapshot_name_prefix, groupsnapshot_name_uuid_length),
+        ),
+        resizer=ResizerOptions(
+            workers=workers,
+            retry_seconds=retry_interval_start,
+            retry_cap_seconds=retry_interval_max,
+            handle_in_use=handle_volume_inuse_error,
+            extra_modify_metadata=extra_modify_metadata,
         ),
     ).with_extra_metadata(on=extra_create_metadata)
     if timeout is not None:

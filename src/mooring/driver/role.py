@@ -51,6 +51,7 @@ _CLASS: Doc = {
     "metadata": {"name": CLASS, "annotations": {Annotation.DEFAULT_CLASS: "true"}},
     "provisioner": NAME,
     "reclaimPolicy": "Delete",
+    "allowVolumeExpansion": True,
     "volumeBindingMode": "Immediate",  # volumes are on this machine: no node to choose
 }
 

@@ -70,6 +70,13 @@ def _of_provisioner(field: str, read: Callable[[str], Any]) -> Change:
     return change
 
 
+def _of_resizer(field: str, read: Callable[[str], Any]) -> Change:
+    def change(options: SidecarOptions, text: str) -> SidecarOptions:
+        return replace(options, resizer=replace(options.resizer, **{field: read(text)}))
+
+    return change
+
+
 def _of_names(field: str, part: str, read: Callable[[str], Any]) -> Change:
     def change(options: SidecarOptions, text: str) -> SidecarOptions:
         names = replace(getattr(options.snapshotter, field), **{part: read(text)})
@@ -99,6 +106,8 @@ FLAGS: Final[Mapping[str, Change]] = {
     "immediate-topology": _of_provisioner("immediate_topology", _bool),
     "default-fstype": _of_provisioner("default_fs_type", str),
     "controller-publish-readonly": _of_provisioner("controller_publish_readonly", _bool),
+    "handle-volume-inuse-error": _of_resizer("handle_in_use", _bool),
+    "extra-modify-metadata": _of_resizer("extra_modify_metadata", _bool),
     "snapshot-name-prefix": _of_names("names", "prefix", _prefix),
     "snapshot-name-uuid-length": _of_names("names", "uid_length", int),
     "groupsnapshot-name-prefix": _of_names("group_names", "prefix", _prefix),

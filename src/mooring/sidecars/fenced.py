@@ -9,6 +9,8 @@ from mooring.csi.requests import (
     CreateGroupSnapshot,
     CreateSnapshot,
     CreateVolume,
+    Expanded,
+    ExpandVolume,
     GroupMembers,
     ListSnapshots,
 )
@@ -46,6 +48,21 @@ class FencedCalls:
     ) -> Outcome[None]:
         self._leadership.check()
         return await self._calls.detach(volume_id, node_id, secrets, within=within)
+
+    async def expand(self, volume: ExpandVolume, *, within: float) -> Outcome[Expanded]:
+        self._leadership.check()
+        return await self._calls.expand(volume, within=within)
+
+    async def modify(
+        self,
+        volume_id: str,
+        mutable_parameters: Mapping[str, str],
+        secrets: Secrets = NO_SECRETS,
+        *,
+        within: float,
+    ) -> Outcome[None]:
+        self._leadership.check()
+        return await self._calls.modify(volume_id, mutable_parameters, secrets, within=within)
 
     async def list_all(self, *, within: float) -> Outcome[tuple[VolumeState, ...]]:
         return await self._calls.list_all(within=within)

@@ -6,6 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
+from mooring.sidecars.resizer.options import AS_UPSTREAM as RESIZER_AS_UPSTREAM
+from mooring.sidecars.resizer.options import ResizerOptions
 from mooring.sidecars.snapshotter.options import SNAPSHOTTER_AS_UPSTREAM, SnapshotterOptions
 
 CAPACITY_NAMESPACE: Final = "kube-system"
@@ -16,12 +18,14 @@ class SidecarOptions(msgspec.Struct, frozen=True):
     capacity_namespace: str = CAPACITY_NAMESPACE  # where CSIStorageCapacity objects go
     snapshotter: SnapshotterOptions = SNAPSHOTTER_AS_UPSTREAM
     identity: str = ""  # of the process, in events; empty: made up when it starts
+    resizer: ResizerOptions = RESIZER_AS_UPSTREAM
 
     def with_timeout(self, seconds: float) -> Self:
         """Every call that has a time of its own in upstream's flags has this one."""
         return replace(
             self,
             provisioner=replace(self.provisioner, call_seconds=seconds),
+            resizer=replace(self.resizer, call_seconds=seconds),
             snapshotter=replace(self.snapshotter, call_seconds=seconds),
         )
 

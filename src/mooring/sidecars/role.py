@@ -32,10 +32,12 @@ from mooring.sidecars.lease_holders import LeaseHolders
 from mooring.sidecars.lease_name import (
     lease_of_attacher,
     lease_of_provisioner,
+    lease_of_resizer,
     lease_of_snapshotter,
 )
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner import run as provisioner
+from mooring.sidecars.resizer import run as resizer
 from mooring.sidecars.snapshotter import run as snapshotter
 
 _log = log.get("mooring.sidecars")
@@ -43,26 +45,27 @@ _log = log.get("mooring.sidecars")
 NAME: Final = "sidecars"
 
 
-def _always(_: Abilities) -> bool:
-    return True
-
-
-def _takes_snapshots(abilities: Abilities) -> bool:
-    return abilities.takes_snapshots or abilities.takes_group_snapshots
-
-
 class Sidecar(msgspec.Struct, frozen=True):
     lease: Callable[[str], str]  # its name, by the driver's: that of upstream's sidecar
     watch: Callable[[Loops], object]  # asks for its informers: they fill before a driver comes
     build: Callable[[Loops, Driver, SidecarOptions], object]
-    serves: Callable[[Abilities], bool] = _always  # whether a driver has a use for it
+    is_needed: Callable[[Abilities], bool] = lambda _: True
 
 
 SIDECARS: Final[Mapping[str, Sidecar]] = {
     "provisioner": Sidecar(lease_of_provisioner, provisioner.watch, provisioner.build),
     "attacher": Sidecar(lease_of_attacher, attacher.watch, attacher.build),
+    "resizer": Sidecar(
+        lease_of_resizer,
+        resizer.watch,
+        resizer.build,
+        is_needed=lambda abilities: abilities.needs_resizer,
+    ),
     "snapshotter": Sidecar(
-        lease_of_snapshotter, snapshotter.watch, snapshotter.build, _takes_snapshots
+        lease_of_snapshotter,
+        snapshotter.watch,
+        snapshotter.build,
+        is_needed=lambda abilities: abilities.needs_snapshotter,
     ),
 }
 
@@ -179,7 +182,7 @@ class SidecarsRole:
             parts = [
                 tasks.create_task(self._stand(sidecar, driver))
                 for sidecar in self._sidecars.values()
-                if sidecar.serves(driver.abilities)
+                if sidecar.is_needed(driver.abilities)
             ]
             changed = await there.changed(driver)
             for part in parts:

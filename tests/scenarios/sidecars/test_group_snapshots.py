@@ -9,7 +9,6 @@ from mooring.csi.capability import PluginService
 from mooring.csi.outcome import Code
 from mooring.csi.requests import CreateGroupSnapshot
 from mooring.csi.volume import Snapshot
-from mooring.sidecars.driver import Abilities
 from tests.scenarios.sidecars.cluster import Cluster
 from tests.scenarios.sidecars.driver import After, Fails, Makes
 from tests.scenarios.sidecars.snapshot_driver import NANOSECONDS, SIZE
@@ -198,7 +197,7 @@ async def test_a_group_that_exists_already_is_found(world: SnapshotWorld) -> Non
 async def test_a_driver_without_groups_is_asked_for_none(world: SnapshotWorld) -> None:
     able = world.cluster.driver.abilities
     services = able.services - {PluginService.GROUP_CONTROLLER_SERVICE}
-    world.cluster.driver.abilities = Abilities(services, able.controller)
+    world.cluster.driver.abilities = msgspec.structs.replace(able, services=services)
     await world.group_class()
     async with world.cluster.snapshotter():
         await world.group()

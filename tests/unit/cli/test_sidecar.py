@@ -13,13 +13,13 @@ from mooring.sidecars.role import SIDECARS
 
 REFUSED = {
     "a sidecar that is not there yet": (
-        ["resizer"],
-        "the resizer is not there yet; choose provisioner, attacher, snapshotter",
+        ["health"],
+        "the health is not there yet; choose provisioner, attacher, resizer, snapshotter",
     ),
     "a sidecar that nobody knows": (
         ["pilot"],
-        "there is no sidecar 'pilot'; choose one of provisioner, attacher, snapshotter, all,"
-        " registrar, release, rbac",
+        "there is no sidecar 'pilot'; choose one of provisioner, attacher, resizer, snapshotter,"
+        " all, registrar, release, rbac",
     ),
     "a registrar with another": (
         ["registrar", "attacher"],

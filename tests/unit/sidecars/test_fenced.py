@@ -10,6 +10,7 @@ from mooring.csi.requests import (
     CreateGroupSnapshot,
     CreateSnapshot,
     CreateVolume,
+    ExpandVolume,
     GroupMembers,
     ListSnapshots,
 )
@@ -48,6 +49,8 @@ async def test_only_a_leader_changes_anything(*, leads: bool) -> None:
         "delete": lambda: calls.delete("id", within=1),
         "attach": lambda: calls.attach(attachment, within=1),
         "detach": lambda: calls.detach("id", "n1", within=1),
+        "expand": lambda: calls.expand(cast(ExpandVolume, None), within=1),
+        "modify": lambda: calls.modify("id", {}, within=1),
     }
     for change in changes.values():
         if leads:

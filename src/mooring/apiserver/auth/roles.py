@@ -220,6 +220,12 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
         Rule((*_READ, *_CHANGE), (STORAGE,), ("volumeattachments",)),
         Rule(_CHANGE, (STORAGE,), ("volumeattachments/status",)),
     ),
+    "resizer": (
+        Rule((*_READ, "patch"), (CORE,), ("persistentvolumes",)),
+        Rule(_READ, (CORE,), ("persistentvolumeclaims", "pods")),  # pods: of volumes in use
+        Rule(("patch",), (CORE,), ("persistentvolumeclaims", "persistentvolumeclaims/status")),
+        Rule(_READ, (STORAGE,), ("volumeattributesclasses",)),
+    ),
     "snapshotter": (
         Rule(_READ, (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotclasses")),
         Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshotcontents",)),
