@@ -1,171 +1,129 @@
-"""Snapshots of a CSI driver, on `mooring up` with a real kubectl: taken, restored, deleted."""
+"""Snapshots as people type them, on a `mooring up`; the driver's sidecar is played with kubectl."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.clients.csi import (
-    OnDisk,
-    a_class_of,
-    bare_claim,
-    driver_process,
-    registrar_process,
-    short_directory,
-    sidecar_process,
-)
+from mooring.model.document import Doc
 from tests.clients.kubectl import Kubectl
-from tests.clients.manifests import Doc
-from tests.clients.nodes import NODE, ServerWithNode, need_root, server_with_node
-from tests.clients.pods import WITHIN
 from tests.clients.tables import read_tables
+from tests.fakes.real_server import RealServer
 
-OTHER = "fake.csi.mooring.dev"
-GROUP = "snapshot.storage.k8s.io"
-BOUND = "--for=jsonpath={.status.phase}=Bound"
-READY = "--for=jsonpath={.status.readyToUse}=true"
+DRIVER = "d.example.com"
+SNAPSHOTS, GROUPS = "snapshot.storage.k8s.io/v1", "groupsnapshot.storage.k8s.io/v1"
+MERGE = {"Content-Type": "application/merge-patch+json"}
+NANOSECONDS = 1_700_000_000_000_000_000
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ServerWithNode]:
-    need_root()
-    with short_directory() as place, server_with_node(place / "d") as running:
-        yield running
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+    running = RealServer(tmp_path_factory.mktemp("snapshots") / "data").start()
+    yield running
+    running.stop()
 
 
-def socket_of(disk: OnDisk) -> Path:
-    return disk.node / "plugins" / OTHER / "csi.sock"
+def a_doc(api: str, kind: str, name: str, **body: object) -> Doc:
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **body}
 
 
-def wait_for_driver(kubectl: Kubectl) -> None:
-    path = "jsonpath={.spec.drivers[?(@.name=='" + OTHER + "')].nodeID}"
-    kubectl("wait", f"csinode/{NODE}", f"--for={path}", WITHIN)
+def a_bound_claim(kubectl: Kubectl, name: str, unique: str) -> None:
+    volume = f"{unique}-{name}"
+    size, modes = {"storage": "1Gi"}, ["ReadWriteOnce"]
+    ref = {"namespace": kubectl.namespace, "name": name}
+    csi = {"driver": DRIVER, "volumeHandle": volume}
+    spec = {"capacity": size, "accessModes": modes, "claimRef": ref, "csi": csi}
+    kubectl("create", "-f-", given=a_doc("v1", "PersistentVolume", volume, spec=spec))
+    spec = {"accessModes": modes, "resources": {"requests": size}, "storageClassName": ""}
+    claim = a_doc("v1", "PersistentVolumeClaim", name, spec=spec)
+    claim["metadata"]["labels"] = {"app": "db"}
+    kubectl("create", "-f-", given=claim)
+    kubectl("wait", f"pvc/{name}", "--for=jsonpath={.status.phase}=Bound", "--timeout=15s")
 
 
-@pytest.fixture
-def others(server: ServerWithNode, kubectl: Kubectl) -> Iterator[Kubectl]:
-    """Another's driver is registered, and has a class of volumes and one of snapshots."""
-    disk = OnDisk(server.data_dir)
-    with (
-        driver_process(socket_of(disk)),
-        registrar_process(socket_of(disk), disk.registrations),
-    ):
-        wait_for_driver(kubectl)
-        kubectl(
-            "create",
-            "-f-",
-            given=[
-                a_class_of(OTHER, "other"),
-                a_snapshot_class(GROUP, "VolumeSnapshotClass"),
-                a_snapshot_class(f"group{GROUP}", "VolumeGroupSnapshotClass"),
-            ],
-        )
-        yield kubectl
-        kubectl("delete", "sc/other", "volumesnapshotclass/other", "volumegroupsnapshotclass/other")
+def report(server: RealServer, url: str, status: Doc) -> None:
+    """What the sidecar writes when the driver has answered."""
+    answer = server.ask("PATCH", f"{url}/status", {"status": status}, MERGE)
+    assert answer.code == 200, answer
 
 
-def a_snapshot_class(group: str, kind: str) -> Doc:
-    return {
-        "apiVersion": f"{group}/v1",
-        "kind": kind,
-        "metadata": {"name": "other"},
-        "driver": OTHER,
-        "deletionPolicy": "Delete",
+def let_go(server: RealServer, url: str) -> None:
+    """What the sidecar writes when the driver has deleted it."""
+    answer = server.ask("PATCH", url, {"metadata": {"finalizers": None}}, MERGE)
+    assert answer.code == 200, answer
+
+
+def test_a_snapshot_is_taken_shown_and_deleted(
+    server: RealServer, kubectl: Kubectl, unique: str
+) -> None:
+    a_bound_claim(kubectl, "data", unique)
+    policy = {"driver": DRIVER, "deletionPolicy": "Delete"}
+    kubectl("create", "-f-", given=a_doc(SNAPSHOTS, "VolumeSnapshotClass", unique, **policy))
+    spec = {
+        "volumeSnapshotClassName": unique,
+        "source": {"persistentVolumeClaimName": "data"},
     }
+    kubectl("create", "-f-", given=a_doc(SNAPSHOTS, "VolumeSnapshot", "before", spec=spec))
+    kubectl.event("before", "CreatingSnapshot", "Waiting for a snapshot")
+    bound = ".status.boundVolumeSnapshotContentName"
+    kubectl("wait", "vs/before", "--for=jsonpath={.status.readyToUse}=false", "--timeout=15s")
+    content = kubectl.field(bound, "vs/before")
+    assert kubectl.field(".spec.source.volumeHandle", f"vsc/{content}") == f"{unique}-data"
+
+    url = f"/apis/{SNAPSHOTS}/volumesnapshotcontents/{content}"
+    done = {"snapshotHandle": "s-1", "creationTime": NANOSECONDS, "restoreSize": 1 << 30}
+    report(server, url, {**done, "readyToUse": True})
+    kubectl("wait", "vs/before", "--for=jsonpath={.status.readyToUse}=true", "--timeout=15s")
+    (row,) = read_tables(kubectl("get", "vs"))
+    shown = ("NAME", "READYTOUSE", "SOURCEPVC", "RESTORESIZE", "SNAPSHOTCLASS", "SNAPSHOTCONTENT")
+    assert [row[name] for name in shown] == ["before", "true", "data", "1Gi", unique, content]
+
+    kubectl("delete", "vs/before", "--wait=false")
+    mark = r".metadata.annotations.snapshot\.storage\.kubernetes\.io/volumesnapshot-being-deleted"
+    gone = f"--for=jsonpath={{{mark}}}=yes"
+    kubectl("wait", f"vsc/{content}", gone, "--timeout=15s")
+    let_go(server, url)
+    kubectl("wait", "vs/before", "--for=delete", "--timeout=15s")
 
 
-def a_snapshot(name: str, claim: str) -> Doc:
-    source = {"persistentVolumeClaimName": claim}
-    return {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "VolumeSnapshot",
-        "metadata": {"name": name},
-        "spec": {"source": source, "volumeSnapshotClassName": "other"},
+def test_a_group_of_two_claims_has_two_snapshots(
+    server: RealServer, kubectl: Kubectl, unique: str
+) -> None:
+    for name in ("data", "logs"):
+        a_bound_claim(kubectl, name, unique)
+    policy = {"driver": DRIVER, "deletionPolicy": "Delete"}
+    kubectl("create", "-f-", given=a_doc(GROUPS, "VolumeGroupSnapshotClass", unique, **policy))
+    expression = {"key": "app", "operator": "In", "values": ["db"]}
+    spec = {
+        "volumeGroupSnapshotClassName": unique,
+        "source": {"selector": {"matchExpressions": [expression]}},
     }
-
-
-def claim_of(name: str, **spec: Any) -> Doc:
-    return bare_claim(name, storageClassName="other", **spec)
-
-
-def test_a_claim_is_snapshot_restored_and_all_is_deleted(others: Kubectl) -> None:
-    others("create", "-f-", given=[claim_of("data")])
-    others("wait", "pvc/data", BOUND, WITHIN)
-    others("create", "-f-", given=[a_snapshot("before", "data")])
-    others("wait", "volumesnapshot/before", READY, WITHIN)
-    (row,) = read_tables(others("get", "volumesnapshot"))
-    told = {column: row[column] for column in ("READYTOUSE", "SOURCEPVC", "RESTORESIZE")}
-    assert told == {"READYTOUSE": "true", "SOURCEPVC": "data", "RESTORESIZE": "64Mi"}
-    content = row["SNAPSHOTCONTENT"]
-    restored = {"apiGroup": GROUP, "kind": "VolumeSnapshot", "name": "before"}
-    others("create", "-f-", given=[claim_of("again", dataSource=restored)])
-    others("wait", "pvc/again", BOUND, WITHIN)
-
-    others("delete", "volumesnapshot", "before", WITHIN)
-    others("wait", f"volumesnapshotcontent/{content}", "--for=delete", WITHIN)
-    others("delete", "pvc", "data", "again", WITHIN)
-
-
-def test_a_smaller_claim_is_not_restored_and_says_why(others: Kubectl) -> None:
-    others("create", "-f-", given=[claim_of("data")])
-    others("wait", "pvc/data", BOUND, WITHIN)
-    others("create", "-f-", given=[a_snapshot("before", "data")])
-    others("wait", "volumesnapshot/before", READY, WITHIN)
-    source = {"apiGroup": GROUP, "kind": "VolumeSnapshot", "name": "before"}
-    small = bare_claim("small", "1Mi", storageClassName="other", dataSource=source)
-    others("create", "-f-", given=[small])
-    told = others.event("small", "ProvisioningFailed", "is less than the size")
-    assert "for the source snapshot before" in told
-    others("delete", "pvc", "small", "data", WITHIN)
-    others("delete", "volumesnapshot", "before", WITHIN)
-
-
-def test_two_claims_are_snapshot_at_one_moment(others: Kubectl) -> None:
-    claims = [claim_of("one"), claim_of("two")]
-    for claim in claims:
-        claim["metadata"]["labels"] = {"app": "db"}
-    others("create", "-f-", given=claims)
-    others("wait", "pvc/one", "pvc/two", BOUND, WITHIN)
-    group = {
-        "apiVersion": f"group{GROUP}/v1",
-        "kind": "VolumeGroupSnapshot",
-        "metadata": {"name": "both"},
-        "spec": {
-            "source": {"selector": {"matchLabels": {"app": "db"}}},
-            "volumeGroupSnapshotClassName": "other",
-        },
+    kubectl("create", "-f-", given=a_doc(GROUPS, "VolumeGroupSnapshot", "both", spec=spec))
+    kubectl("wait", "vgs/both", "--for=jsonpath={.status.readyToUse}=false", "--timeout=15s")
+    content = kubectl.field(".status.boundVolumeGroupSnapshotContentName", "vgs/both")
+    handles = [f"{unique}-data", f"{unique}-logs"]
+    status = {
+        "volumeGroupSnapshotHandle": "g-1",
+        "readyToUse": True,
+        "creationTime": "2026-01-02T03:04:05Z",
+        "volumeSnapshotInfoList": [
+            {"volumeHandle": each, "snapshotHandle": f"s-{each}", "readyToUse": True}
+            for each in handles
+        ],
     }
-    others("create", "-f-", given=[group])
-    others("wait", "volumegroupsnapshot/both", READY, WITHIN)
-    rows = read_tables(others("get", "volumesnapshot"))
-    assert {(row["SOURCEPVC"], row["READYTOUSE"]) for row in rows} == {
-        ("one", "true"),
-        ("two", "true"),
+    report(server, f"/apis/{GROUPS}/volumegroupsnapshotcontents/{content}", status)
+    kubectl("wait", "vgs/both", "--for=jsonpath={.status.readyToUse}=true", "--timeout=15s")
+    rows = read_tables(kubectl("get", "vs"))
+    assert sorted(row["SOURCEPVC"] for row in rows) == ["data", "logs"]
+    assert {row["READYTOUSE"] for row in rows} == {"true"}
+
+
+def test_a_claim_of_an_unknown_kind_says_so_until_a_populator_comes(kubectl: Kubectl) -> None:
+    source = {"apiGroup": "example.com", "kind": "Book", "name": "moby-dick"}
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "dataSourceRef": source,
     }
-    others("delete", "volumegroupsnapshot", "both", WITHIN)
-    others("wait", "volumesnapshot", "--all", "--for=delete", WITHIN)
-    others("delete", "pvc", "one", "two", WITHIN)
-
-
-def test_a_driver_is_left_to_sidecars_of_its_own(kubectl: Kubectl) -> None:
-    need_root()
-    with ExitStack() as stack:
-        place = stack.enter_context(short_directory())
-        flags = ("--no-sidecars-for", OTHER)
-        server = stack.enter_context(server_with_node(place / "d", *flags))
-        own = kubectl.as_user(server.kubeconfig).in_namespace("default")
-        disk = OnDisk(server.data_dir)
-        socket = socket_of(disk)
-        stack.enter_context(driver_process(socket))
-        stack.enter_context(registrar_process(socket, disk.registrations))
-        wait_for_driver(own)
-        own("create", "-f-", given=[a_class_of(OTHER, "other"), claim_of("data")])
-        own.event("data", "ExternalProvisioning")
-        assert "not found" in own.refused("get", "lease", "fake-csi-mooring-dev")
-        assert own.field(".status.phase", "pvc", "data") == "Pending"
-        stack.enter_context(sidecar_process(socket, server.kubeconfig, "all"))
-        own("wait", "pvc/data", BOUND, WITHIN)
-        assert own.field(".spec.holderIdentity", "lease", "fake-csi-mooring-dev")
-        own("delete", "pvc", "data", WITHIN)
+    kubectl("create", "-f-", given=a_doc("v1", "PersistentVolumeClaim", "filled", spec=spec))
+    told = kubectl.event("filled", "UnrecognizedDataSourceKind")
+    assert "does not match any registered VolumePopulator" in told

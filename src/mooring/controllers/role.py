@@ -5,6 +5,7 @@ from typing import Final
 
 from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
+from mooring.controllers.data_source import run as data_source
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.node_lifecycle import run as node_lifecycle
@@ -30,10 +31,11 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "taint-eviction": taint_eviction.build,
     "pod-gc": pod_gc.build,
     "snapshots": snapshots.build,
+    "data-source": data_source.build,
 }
-NAMED: Final = frozenset({"node-lifecycle", "taint-eviction", "pod-gc", "snapshots"})
-"""Run only when they are named: beside kube-controller-manager, or upstream's snapshot-controller,
-two would do the same work."""
+NAMED: Final = frozenset({"node-lifecycle", "taint-eviction", "pod-gc", "snapshots", "data-source"})
+"""Run only when they are named: beside kube-controller-manager, or upstream's snapshot-controller
+and volume-data-source-validator, two would do the same work."""
 
 
 def choose(text: str) -> tuple[str, ...]:

@@ -1,10 +1,15 @@
 """Contents made by hand, and contents and snapshots that point at each other wrongly."""
 
+from typing import Any
+
 from mooring.model.wellknown import Finalizer
 from tests.fakes.objects import SNAPSHOT_CONTENTS, SNAPSHOTS
 from tests.scenarios.snapshots.cluster import Cluster
 
-STATIC = {"source": {"volumeSnapshotContentName": "content"}, "volumeSnapshotClassName": None}
+STATIC: dict[str, Any] = {
+    "source": {"volumeSnapshotContentName": "content"},
+    "volumeSnapshotClassName": None,
+}
 
 
 async def test_a_content_and_a_snapshot_that_name_each_other_are_bound(cluster: Cluster) -> None:
@@ -20,6 +25,15 @@ async def test_a_content_and_a_snapshot_that_name_each_other_are_bound(cluster: 
         assert status["readyToUse"]
         assert status["restoreSize"] == "1Gi"
         assert cluster.sidecar.calls == ["ListSnapshots old-1"]
+
+
+async def test_a_bound_content_that_loses_its_finalizer_gets_it_back(cluster: Cluster) -> None:
+    async with cluster.controller():
+        await cluster.static()
+        await cluster.snapshot(**STATIC)
+        await cluster.patch(SNAPSHOT_CONTENTS, "content", {"metadata": {"finalizers": None}})
+        content = await cluster.get(SNAPSHOT_CONTENTS, "content")
+        assert content["metadata"]["finalizers"] == [Finalizer.SNAPSHOT_CONTENT]
 
 
 async def test_a_static_snapshot_under_delete_goes_with_its_content(cluster: Cluster) -> None:
@@ -102,8 +116,8 @@ async def test_a_lost_content_is_shown_and_never_replaced(cluster: Cluster) -> N
         await cluster.goes_on()
         content = await cluster.content_of()
         name = content["metadata"]["name"]
-        await cluster.patch(SNAPSHOT_CONTENTS, name, {"metadata": {"finalizers": None}})
         await cluster.delete(SNAPSHOT_CONTENTS, name)
+        await cluster.patch(SNAPSHOT_CONTENTS, name, {"metadata": {"finalizers": None}})
         await cluster.goes_on()
         status = (await cluster.get(SNAPSHOTS, "snap"))["status"]
         assert status["readyToUse"] is False

@@ -243,6 +243,7 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
         ("create", "volumegroupsnapshotcontents", ""),
         ("delete", "volumegroupsnapshotcontents", ""),
         ("patch", "volumegroupsnapshots", "status"),
+        ("watch", "volumepopulators", ""),
     } <= done
 
 
@@ -287,7 +288,7 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
         *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
         *("snapshot-controller-snapshot", "snapshot-controller-content"),
         *("snapshot-controller-claim", "snapshot-controller-group-snapshot"),
-        "snapshot-controller-group-content",
+        *("snapshot-controller-group-content", "data_source_validator"),
     }
 
 
@@ -319,7 +320,10 @@ CHOICES = {
     "all but those that must be named": ("*", OF_VOLUMES),
     "one less": ("*,-replication", OF_VOLUMES[:-1]),
     "one more": ("*,pod-gc", (*OF_VOLUMES, "pod-gc")),
-    "all": ("*,node-lifecycle,taint-eviction,pod-gc,snapshots", tuple(role.CONTROLLERS)),
+    "all": (
+        "*,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
+        tuple(role.CONTROLLERS),
+    ),
     "one alone": (" attachment ", ("attachment",)),
     "named and left out": ("binding,-binding", ()),
 }

@@ -12,6 +12,7 @@ CORE = ""
 STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
+POPULATORS = "populator.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
@@ -61,7 +62,10 @@ READ_ONLY = Role(
         ),
         Rule(
             _READ,
-            (STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, COORDINATION, EVENTS, EXTENSIONS, RBAC),
+            (
+                *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS),
+                *(COORDINATION, EVENTS, EXTENSIONS, RBAC),
+            ),
             (EVERY,),
         ),
         _READ_TRUST_BUNDLES,
@@ -119,6 +123,7 @@ _VOLUME_CONTROLLERS = (
         (GROUP_SNAPSHOTS,),
         ("volumegroupsnapshots/status", "volumegroupsnapshotcontents/status"),
     ),
+    Rule(_READ, (POPULATORS,), ("volumepopulators",)),
     Rule(("get", "list"), (CORE,), ("secrets",)),  # what CSI drivers are given
 )
 
@@ -173,6 +178,7 @@ _GARBAGE_COLLECTION = (
         (GROUP_SNAPSHOTS,),
         ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
     ),
+    Rule(_COLLECT, (POPULATORS,), ("volumepopulators",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),

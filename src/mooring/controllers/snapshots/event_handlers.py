@@ -68,7 +68,7 @@ class EventHandlers:
         known = after or before
         if known is None:
             return
-        if after is not None and (before is None or before.spec != after.spec):
+        if after is not None and (before is None or _is_changed(before, after)):
             self._queues.contents.add(after.key)
         self._queues.snapshots.add(known.spec.volume_snapshot_ref.key)
         for snapshot in self._known.snapshots.by_index(BY_CONTENT, known.name):
@@ -157,3 +157,8 @@ class EventHandlers:
                 return content.spec.driver
         chosen = self._known.classes.get(Key("", snapshot.spec.volume_snapshot_class_name or ""))
         return "" if chosen is None else chosen.driver
+
+
+def _is_changed(before: SnapshotContent, after: SnapshotContent) -> bool:
+    is_unheld = Finalizer.SNAPSHOT_CONTENT not in after.metadata.finalizers
+    return before.spec != after.spec or is_unheld

@@ -63,7 +63,7 @@ class SnapshotInformers:
         self.snapshots.add_index(BY_GROUP, _group_of)
         self.snapshots.add_index(BY_CLASS, _class_of)
         self.contents.add_index(BY_HANDLE, _handle_of_content)
-        self.claims.add_index(RESTORING, _restored_by)
+        self.claims.add_index(RESTORING, restored_by)
         self.volumes.add_index(BY_HANDLE, _handle_of_volume)
         self.groups.add_index(BY_CONTENT, group_content_names)
         self.groups.add_index(BY_CLASS, _group_class_of)
@@ -121,7 +121,7 @@ def _handle_of_volume(volume: Volume) -> Iterator[Hashable]:
         yield (volume.spec.csi.driver, volume.spec.csi.volume_handle)
 
 
-def _restored_by(claim: Claim) -> Iterator[Hashable]:
+def restored_by(claim: Claim) -> Iterator[Hashable]:
     """Of claims that have no volume yet: what they are filled from, in whatever namespace."""
     if claim.status.phase is not ClaimPhase.PENDING:
         return

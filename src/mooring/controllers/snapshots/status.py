@@ -94,7 +94,4 @@ def _is_unset(size: str | None) -> bool:
 def _seconds(nanoseconds: int | None) -> str | None:
     if nanoseconds is None:
         return None
-    try:
-        return to_seconds(datetime.fromtimestamp(nanoseconds // _NANOSECONDS, UTC))
-    except (OverflowError, ValueError, OSError):
-        return None  # no time that a calendar has
+    return to_seconds(datetime.fromtimestamp(nanoseconds // _NANOSECONDS, UTC))

@@ -36,6 +36,10 @@ NO_VOLUME = "no persistent volumes available for this claim and no storage class
 NO_CONSUMER = "waiting for first consumer to be created before binding"
 LOST_REFERENCE = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
 LOST_VOLUME = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+PRIME = "prime-"
+"""What upstream's populator library calls the claim whose volume it fills; a uid follows, that of
+the claim which gets the volume when it is full."""
+HANDED_OVER = "The volume was populated, and handed over to claim"
 MISBOUND = "Two claims are bound to the same volume, this one is bound incorrectly"
 
 
@@ -177,7 +181,18 @@ def _decide_bound(view: ClaimView, claim: Claim) -> Plan:
         return plan("its volume has forgotten it", *bind(volume, view.claim, claim))
     if reference.uid == claim.uid:
         return plan("it is bound", *bind(volume, view.claim, claim))
+    if claim.name == f"{PRIME}{reference.uid}":
+        return _hand_over(view, claim, f"{HANDED_OVER} {reference.key}")
     return _lose(view, claim, Reason.CLAIM_MISBOUND, MISBOUND)
+
+
+def _hand_over(view: ClaimView, claim: Claim, message: str) -> Plan:
+    """Lost is what the populator waits for, but nothing went wrong: there is no warning."""
+    if claim.status.phase is ClaimPhase.LOST:
+        return plan("its volume is handed over", *save_claim(view.claim, claim))
+    lost = without_volume(claim, ClaimPhase.LOST)
+    event = Emit(view.claim, EventType.NORMAL, Reason.VOLUME_HANDED_OVER, message)
+    return plan("a populator handed its volume over", *save_claim(view.claim, lost), event)
 
 
 def _lose(view: ClaimView, claim: Claim, reason: Reason, message: str) -> Plan:

@@ -67,7 +67,10 @@ def _decide_ready(view: SnapshotView, content: SnapshotContent | None) -> Plan:
         return _decide_missing(view)
     if not points_back(content, view.snapshot):
         return fail(view, Reason.MISBOUND, MISBOUND)
-    steps = (*protect(view.snapshot, content.spec.deletion_policy), *_join(view))
+    steps: list[Step] = [*protect(view.snapshot, content.spec.deletion_policy), *_join(view)]
+    status, joined = view.snapshot.status, view.uses.joined
+    if joined is not None and status is not None and not status.volume_group_snapshot_name:
+        steps.append(ChangeStatus(view.snapshot, {"volumeGroupSnapshotName": joined.name}))
     return plan("it is ready", *steps)
 
 
