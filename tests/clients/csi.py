@@ -155,6 +155,16 @@ def unheard_registrar(socket: Path, registrations: Path) -> Iterator[str]:
 
 
 @contextmanager
+def sidecar_process(
+    socket: Path, kubeconfig: Path, *sidecars: str
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """`mooring sidecar`, as a driver would bring its own."""
+    words = ("--csi-address", str(socket), "--kubeconfig", str(kubeconfig))
+    with _going(command("sidecar", *sidecars, *words), first="is running") as process:
+        yield process
+
+
+@contextmanager
 def _going(line: Sequence[str], *, first: str = "") -> Iterator["subprocess.Popen[bytes]"]:
     """A process that has said what it says first; it is gone afterwards."""
     with subprocess.Popen(  # noqa: S603  our own programs

@@ -238,17 +238,21 @@ async def build_roles(
     limits: tuple[str, ...] = ()
     if root is not None:
         from mooring.reconcile.loops import Loops
+        from mooring.sidecars.driver_flags import parse_flags
         from mooring.sidecars.options import SidecarOptions
+        from mooring.sidecars.role import SIDECARS as ALL
         from mooring.sidecars.role import Leases, SidecarsRole
+        from mooring.stack.driver_sidecars import serve_drivers
         from mooring.stack.limits import driver_limits
 
         node, limits = await _build_node(config, server, root, ours)
         client = _client_of(server, SIDECARS)
         loops = Loops(SidecarsRole.name, client, clock, rng, informers)
-        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER)
-        sidecars = SidecarsRole(loops, SidecarOptions(), leases)
-        node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
-        node.drivers.on_go(sidecars.remove)
+        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER, yields=True)
+        default = SidecarOptions()
+        by_driver = parse_flags(config.sidecar_flags, default)
+        sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)
+        serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
         roles += (node, sidecars)
         roles.append(_build_storage(config, server, driver))
         limits += await in_thread(driver_limits, driver)
