@@ -4,7 +4,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver.core import Core
-from mooring.driver.records import SnapshotRecord, VolumeRecord
+from mooring.driver.records import GroupRecord, SnapshotRecord, VolumeRecord
 from mooring.driver.topology import of_node
 from mooring.host import usage
 
@@ -25,15 +25,30 @@ def volume(record: VolumeRecord, node_id: str) -> csi.Volume:
     )
 
 
-def snapshot(record: SnapshotRecord) -> csi.Snapshot:
-    seconds, nanos = divmod(record.created_ns, 1_000_000_000)
+def snapshot(record: SnapshotRecord, node_id: str) -> csi.Snapshot:
     return csi.Snapshot(
         size_bytes=record.size_bytes,
         snapshot_id=record.id,
         source_volume_id=record.volume_id,
-        creation_time=Timestamp(seconds=seconds, nanos=nanos),
+        creation_time=_timestamp(record.created_ns),
+        ready_to_use=True,
+        group_snapshot_id=record.group_id,
+        accessible_topology=[of_node(node_id)],
+    )
+
+
+def group(record: GroupRecord, node_id: str) -> csi.VolumeGroupSnapshot:
+    return csi.VolumeGroupSnapshot(
+        group_snapshot_id=record.id,
+        snapshots=[snapshot(one, node_id) for one in record.snapshots],
+        creation_time=_timestamp(record.created_ns),
         ready_to_use=True,
     )
+
+
+def _timestamp(nanoseconds: int) -> Timestamp:
+    seconds, nanos = divmod(nanoseconds, 1_000_000_000)
+    return Timestamp(seconds=seconds, nanos=nanos)
 
 
 def condition(core: Core, record: VolumeRecord) -> csi.VolumeCondition:

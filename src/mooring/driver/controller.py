@@ -15,7 +15,7 @@ from mooring.driver.capability import (
     read_use,
     read_uses,
 )
-from mooring.driver.copying import copy_volume
+from mooring.driver.copying import Wanted, copy_volume
 from mooring.driver.core import Core, shown
 from mooring.driver.identifiers import is_volume_id, volume_id_of
 from mooring.driver.parameters import is_allocated, volume_parameters
@@ -226,14 +226,14 @@ class VolumeCalls:
             return 0
         if origin.volume is None:
             return image.copy(origin.image, path, size)
-        return copy_volume(self._core, origin.volume, path, size).shared_bytes
+        return copy_volume(self._core, Wanted(origin.volume, path, size)).shared_bytes[0]
 
     def _origin(self, source: CopiedFrom | None) -> Origin | None:
         if source is None:
             return None
         if source.snapshot_id:
             snapshot = self._core.get_snapshot(source.snapshot_id)
-            path = self._core.state.snapshots.image(snapshot.id)
+            path = self._core.state.snapshot_image(snapshot)
             return Origin(source, path, snapshot.size_bytes, snapshot.contents)
         volume = self._core.get_volume(source.volume_id)
         path = self._core.image_of(volume)

@@ -31,7 +31,7 @@ class Core(msgspec.Struct, frozen=True):
 
     def get_snapshot(self, identifier: str) -> SnapshotRecord:
         """Raises: CallRefused when there is none."""
-        snapshot = self.state.snapshots.find(need(identifier, "snapshot_id"))
+        snapshot = self.state.find_snapshot(need(identifier, "snapshot_id"))
         if snapshot is None:
             raise CallRefused(NOT_FOUND, f"there is no snapshot {shown(identifier)}")
         return snapshot

@@ -88,14 +88,16 @@ class ListingCalls:
     def ListSnapshots(self, request: csi.ListSnapshotsRequest) -> csi.ListSnapshotsResponse:
         snapshots = [
             snapshot
-            for snapshot in self._core.state.snapshots.all()
+            for snapshot in self._core.state.all_snapshots()
             if request.snapshot_id in ("", snapshot.id)
             and request.source_volume_id in ("", snapshot.volume_id)
         ]
         page, token = _page(snapshots, request.max_entries, request.starting_token, is_snapshot_id)
         return csi.ListSnapshotsResponse(
             entries=[
-                csi.ListSnapshotsResponse.Entry(snapshot=answers.snapshot(snapshot))
+                csi.ListSnapshotsResponse.Entry(
+                    snapshot=answers.snapshot(snapshot, self._core.settings.node_id)
+                )
                 for snapshot in page
             ],
             next_token=token,

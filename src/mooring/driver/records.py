@@ -1,4 +1,4 @@
-"""The driver's records, one small file each: volumes with their attachments, and snapshots."""
+"""The driver's records, one small file each: volumes with their attachments, snapshots, groups."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -98,6 +98,16 @@ class SnapshotRecord(msgspec.Struct, frozen=True):
     created_ns: int  # since 1970
     contents: Contents
     shared_bytes: int = 0
+    group_id: str = ""  # of the group snapshot that it is part of
 
 
-Record: TypeAlias = VolumeRecord | SnapshotRecord
+class GroupRecord(msgspec.Struct, frozen=True):
+    """A group snapshot: snapshots of several volumes, all of one moment."""
+
+    id: str
+    name: str
+    created_ns: int  # since 1970
+    snapshots: tuple[SnapshotRecord, ...]  # sorted by volume
+
+
+Record: TypeAlias = VolumeRecord | SnapshotRecord | GroupRecord
