@@ -3,10 +3,8 @@
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from mooring.csi.proto import csi_pb2 as csi
-from mooring.driver.core import Core
 from mooring.driver.records import GroupRecord, SnapshotRecord, VolumeRecord
 from mooring.driver.topology import of_node
-from mooring.host import usage
 
 
 def volume(record: VolumeRecord, node_id: str) -> csi.Volume:
@@ -49,20 +47,3 @@ def group(record: GroupRecord, node_id: str) -> csi.VolumeGroupSnapshot:
 def _timestamp(nanoseconds: int) -> Timestamp:
     seconds, nanos = divmod(nanoseconds, 1_000_000_000)
     return Timestamp(seconds=seconds, nanos=nanos)
-
-
-def condition(core: Core, record: VolumeRecord) -> csi.VolumeCondition:
-    """The condition of a volume, judged by its image."""
-    try:
-        size = core.image_of(record).stat().st_size
-    except FileNotFoundError:
-        return abnormal("its image is missing")
-    if size < record.size_bytes:
-        return abnormal(f"its image has {size} bytes of {record.size_bytes}")
-    if usage.of_filesystem(core.state.root).available_bytes == 0:
-        return abnormal("the disk that holds its image is full")
-    return csi.VolumeCondition(abnormal=False, message="the volume is in order")
-
-
-def abnormal(message: str) -> csi.VolumeCondition:
-    return csi.VolumeCondition(abnormal=True, message=message)

@@ -80,11 +80,11 @@ def _copy(core: Core, wanted: Sequence[Wanted]) -> Copied:
     with ExitStack() as copies:
         made: list[image.Copy] = []
         written: list[_Written] = []
+        moment = core.clock.now()
         for one in wanted:
             mount = _written_mount(core, one.volume)
             copy = image.Copy(core.image_of(one.volume), one.target, one.size)
             made.append(copies.enter_context(copy))
-            moment = core.clock.now()
             copy.make()
             if mount is not None:
                 written.append(_Written(one.volume, mount, copy))

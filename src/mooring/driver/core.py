@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.clock import Clock
+from mooring.driver.identifiers import inline_id_of
 from mooring.driver.in_flight import InFlight
 from mooring.driver.records import SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import NOT_FOUND, CallRefused, need
@@ -28,6 +29,15 @@ class Core(msgspec.Struct, frozen=True):
         if volume is None:
             raise CallRefused(NOT_FOUND, f"there is no volume {shown(identifier)}")
         return volume
+
+    def find_on_node(self, handle: str) -> VolumeRecord | None:
+        """The volume of this id, or the inline volume of this handle."""
+        volume = self.state.volumes.find(need(handle, "volume_id"))
+        return volume or self.state.volumes.find(inline_id_of(handle))
+
+    def get_on_node(self, handle: str) -> VolumeRecord:
+        """Raises: CallRefused when there is none."""
+        return self.find_on_node(handle) or self.get_volume(handle)
 
     def get_snapshot(self, identifier: str) -> SnapshotRecord:
         """Raises: CallRefused when there is none."""

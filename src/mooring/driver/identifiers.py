@@ -36,6 +36,12 @@ def member_id_of(group_id: str, volume_id: str) -> str:
     return f"snap-{digest}"
 
 
+def inline_id_of(handle: str) -> str:
+    """The id of an inline volume, of which the caller has chosen the handle."""
+    digest = _hex(f"inline\0{handle}".encode())
+    return f"vol-{digest}"
+
+
 def is_volume_id(text: str) -> bool:
     """Whether a volume of this id can exist."""
     return _VOLUME.fullmatch(text) is not None

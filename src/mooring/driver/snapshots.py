@@ -82,7 +82,8 @@ class SnapshotCalls:
                 copied.shared_bytes[0],
             )
             self._snapshots.add(snapshot)
-        _log.info("snapshot cut", snapshot=identifier, volume=volume.id, shared=snapshot.shared_bytes)
+        shared = snapshot.shared_bytes
+        _log.info("snapshot cut", snapshot=identifier, volume=volume.id, shared=shared)
         return snapshot
 
 

@@ -1,4 +1,4 @@
-"""The state directory: volumes, snapshots and groups of them, which appear and disappear atomically.
+"""The state directory: volumes, snapshots and groups, which appear and disappear atomically.
 
     volumes/<id>/record.json   the record of a volume
     volumes/<id>/image         its bytes
@@ -7,6 +7,7 @@
     groups/<id>/<snapshot>     the bytes of one of them
     making/                    volumes and snapshots being created
     trash/                     volumes and snapshots being deleted
+    inline/<id>                mount points of inline volumes (inline.py)
     thawing/                   a mount point, used for a moment (thawing.py)
 
 A volume appears by one rename out of `making`, and disappears by one rename into `trash`; so there
@@ -30,7 +31,7 @@ from mooring.host import tree
 from mooring.host.refusal import refusals
 
 LOCK = "mooring.lock"
-CLASS_MADE = "class-made"  # a file: who deletes the class does not want it back
+CLASS_MADE = "class-made"  # how files end that say: who deletes a class does not want it back
 IMAGE = "image"
 RECORD = "record.json"
 DIRECTORY_MODE = 0o700
@@ -42,7 +43,10 @@ _log = log.get("mooring.driver.state")
 
 
 class Shelf(Generic[R]):
-    """All volumes, all snapshots, or all groups. Reads come from memory, and each change is on disk first."""
+    """All volumes, all snapshots, or all groups.
+
+    Reads come from memory, and each change is on disk first.
+    """
 
     def __init__(self, root: Path, kind: type[R], directory: str) -> None:
         self._kind = kind

@@ -67,7 +67,9 @@ async def test_statuses_of_a_newer_specification_and_repeated_entries_are_passed
     def change(_: Message) -> Message:
         told = [one(status="DEGRADED", reason="Slow", message=text) for text in ("1", "2")]
         new = pb.VolumeHealth.VolumeHealthEntry.FromString(b"\x08\x63\x12\x01R")  # status 99
-        health = pb.VolumeHealth(volume_id="v", health_statuses=[new, *told, one(status="DEGRADED")])
+        health = pb.VolumeHealth(
+            volume_id="v", health_statuses=[new, *told, one(status="DEGRADED")]
+        )
         return pb.NodeGetVolumeHealthResponse(volume_health=health)
 
     driver.next("NodeGetVolumeHealth", Replies(change))

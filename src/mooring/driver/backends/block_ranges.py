@@ -92,9 +92,7 @@ def _data(file: int, begin: int, size: int) -> Iterator[tuple[Range | None, int]
         yield Range(start, begin), begin
 
 
-def _differing(
-    base: int, target: int, begin: int, size: int
-) -> Iterator[tuple[Range | None, int]]:
+def _differing(base: int, target: int, begin: int, size: int) -> Iterator[tuple[Range | None, int]]:
     """A negative position ends a step."""
     here, there = bytearray(_PIECE), bytearray(_PIECE)
     until = begin + _STEP_BYTES

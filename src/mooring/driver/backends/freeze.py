@@ -1,7 +1,7 @@
 """Freezing mounted file systems, so that their images are consistent while they are copied.
 
-A separate process freezes them (`host/freezer.py`), and thaws them when this process is killed or when
-the time is over, even if this process hangs.
+A separate process freezes them (`host/freezer.py`), and thaws them when this process is killed or
+when the time is over, even if this process hangs.
 """
 
 import os
