@@ -17,14 +17,14 @@ from mooring.cli.flags import (
 from mooring.cli.say import say
 from mooring.errors import UsageError
 
-SERVED = ("provisioner", "attacher")
-TO_COME = ("resizer", "snapshotter", "health")
+SERVED = ("provisioner", "attacher", "health-monitor")
+TO_COME = ("resizer", "snapshotter")
 REGISTRAR = "registrar"
 RELEASE = "release"
 
 
 Roles = Annotated[
-    list[str], typer.Argument(help=f"{', '.join(SERVED)} (one or both), {REGISTRAR}, or {RELEASE}.")
+    list[str], typer.Argument(help=f"{', '.join(SERVED)} (one or more), {REGISTRAR}, or {RELEASE}.")
 ]
 CsiAddress = Annotated[
     list[str],

@@ -1,15 +1,17 @@
-"""Health of volumes and backends, as CSI 1.13 reports it; drivers up to 1.12 have a `Condition`."""
+"""Asking for the health of volumes and backends, by the RPCs of CSI 1.13."""
 
-from enum import IntEnum
-
-import msgspec
-
-from mooring.csi.capability import VolumeCapability
 from mooring.csi.channel import BadReply, Connection, method
 from mooring.csi.outcome import Outcome
 from mooring.csi.pages import Page, every_page
 from mooring.csi.proto import csi_pb2
 from mooring.csi.secrets import NO_SECRETS, Secrets
+from mooring.csi.volume_health import (
+    HealthEntry,
+    StorageEntry,
+    StorageTrouble,
+    VolumeHealth,
+    VolumeTrouble,
+)
 from mooring.csi.wire import capability_from_wire
 
 _CONTROLLER = csi_pb2.DESCRIPTOR.services_by_name["Controller"]
@@ -38,39 +40,6 @@ _GET_STORAGE = method(
     csi_pb2.NodeGetStorageHealthRequest,
     csi_pb2.NodeGetStorageHealthResponse,
 )
-
-
-class VolumeTrouble(IntEnum):
-    DEGRADED = 1
-    INACCESSIBLE = 2
-    DATA_LOSS = 3
-
-
-class StorageTrouble(IntEnum):
-    STORAGE_DEGRADED = 1
-    STORAGE_UNREACHABLE = 2
-
-
-class HealthEntry(msgspec.Struct, frozen=True):
-    """One adverse condition of a volume; status and reason together are its key."""
-
-    status: VolumeTrouble
-    reason: str  # CamelCase
-    message: str = ""
-
-
-class VolumeHealth(msgspec.Struct, frozen=True):
-    volume_id: str
-    entries: tuple[HealthEntry, ...] = ()  # none: nothing bad is known
-
-
-class StorageEntry(msgspec.Struct, frozen=True):
-    """One adverse condition of a storage backend, seen from a node."""
-
-    status: StorageTrouble
-    reason: str
-    message: str = ""
-    capability: VolumeCapability | None = None  # None: of any volume
 
 
 class ControllerHealth:

@@ -11,6 +11,7 @@ from mooring.csi.requests import AttachVolume, Capacity, CreateVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
+from mooring.csi.volume_health import VolumeHealth
 
 
 class Calls(Protocol):
@@ -41,6 +42,18 @@ class Calls(Protocol):
     ) -> Outcome[Capacity]: ...
 
 
+class HealthCalls(Protocol):
+    """What the health monitor asks; `sidecars.health.calls.HealthOfDriver` does it."""
+
+    async def list_health(self, *, within: float) -> Outcome[tuple[VolumeHealth, ...]]: ...
+
+    async def get_health(self, volume_id: str, *, within: float) -> Outcome[VolumeHealth]: ...
+
+    async def list_states(self, *, within: float) -> Outcome[tuple[VolumeState, ...]]: ...
+
+    async def get_state(self, volume_id: str, *, within: float) -> Outcome[VolumeState]: ...
+
+
 class Abilities(msgspec.Struct, frozen=True):
     """What a driver says that it can do."""
 
@@ -68,3 +81,4 @@ class Driver(msgspec.Struct, frozen=True):
     name: str
     abilities: Abilities
     calls: Calls
+    health: HealthCalls | None = None

@@ -11,6 +11,7 @@ from mooring.csi.identity import Identity
 from mooring.csi.outcome import Done
 from mooring.model.backoff import Backoff
 from mooring.sidecars.driver import Abilities, Driver
+from mooring.sidecars.health.calls import HealthOfDriver
 
 _log = log.get("mooring.sidecars")
 
@@ -27,6 +28,7 @@ class DriverConnection:
         self._clock = clock
         self._identity = Identity(connection)
         self._controller = Controller(connection)
+        self._health = HealthOfDriver(connection)
 
     async def wait_ready(self) -> Driver:
         """Wait until the driver listens and is ready, and ask for its name; retried until then."""
@@ -77,4 +79,5 @@ class DriverConnection:
             if not isinstance(controller, Done):
                 return controller.text
             able = controller.value
-        return Driver(info.value.name, Abilities(told.value.services, able), self._controller)
+        abilities = Abilities(told.value.services, able)
+        return Driver(info.value.name, abilities, self._controller, self._health)

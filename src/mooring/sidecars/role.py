@@ -28,7 +28,12 @@ from mooring.sidecars.attacher import run as attacher
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.driver_connection import DriverConnection
 from mooring.sidecars.fenced import FencedCalls
-from mooring.sidecars.lease_name import lease_of_attacher, lease_of_provisioner
+from mooring.sidecars.health import run as health
+from mooring.sidecars.lease_name import (
+    lease_of_attacher,
+    lease_of_health_monitor,
+    lease_of_provisioner,
+)
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner import run as provisioner
 
@@ -46,6 +51,7 @@ class Sidecar(msgspec.Struct, frozen=True):
 SIDECARS: Final[Mapping[str, Sidecar]] = {
     "provisioner": Sidecar(lease_of_provisioner, provisioner.watch, provisioner.build),
     "attacher": Sidecar(lease_of_attacher, attacher.watch, attacher.build),
+    "health-monitor": Sidecar(lease_of_health_monitor, health.watch, health.build),
 }
 
 

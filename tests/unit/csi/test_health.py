@@ -4,17 +4,16 @@ from google.protobuf.message import Message
 
 from mooring.csi.capability import Mount, VolumeCapability, WireMode
 from mooring.csi.channel import Connection
-from mooring.csi.health import (
-    ControllerHealth,
+from mooring.csi.health import ControllerHealth, NodeHealth
+from mooring.csi.outcome import Done, Uncertain
+from mooring.csi.proto import csi_pb2 as pb
+from mooring.csi.volume_health import (
     HealthEntry,
-    NodeHealth,
     StorageEntry,
     StorageTrouble,
     VolumeHealth,
     VolumeTrouble,
 )
-from mooring.csi.outcome import Done, Uncertain
-from mooring.csi.proto import csi_pb2 as pb
 from tests.fakes.csi_driver import FakeCsiDriver, Replies
 
 HEALTHY = VolumeHealth("vol-1")

@@ -120,9 +120,9 @@ async def test_a_driver_is_counted_while_it_is_served(
 
 
 async def _counts_queues_of(role: SidecarsRole, *drivers: FakeCsiDriver) -> bool:
-    parts = ("claims", "volumes", "capacity", "attachments", "attached_volumes")
+    parts = ("claims", "volumes", "capacity", "attachments", "attached_volumes", "health")
     names = {f"{driver.state.name}/{part}" for driver in drivers for part in parts}
-    recorders = {driver.state.name for driver in drivers}
+    recorders = {f"{driver.state.name}{part}" for driver in drivers for part in ("", "/health")}
     is_shown = _samples(role, "workqueue_adds_total") == names
     return is_shown and _samples(role, "mooring_recorder_events_total") == recorders
 
@@ -213,6 +213,7 @@ async def test_leases_have_the_names_of_those_of_upstream(
     assert {lease["metadata"]["name"] for lease in leases} == {
         "d0-example-com",
         "external-attacher-leader-d0-example-com",
+        "external-health-monitor-leader-d0-example-com",
     }
 
 

@@ -195,6 +195,7 @@ SIDECARS = Role(
         _REPORT_EVENTS,
         Rule(_READ_WRITE, (CORE,), ("persistentvolumes",)),
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims",)),
+        Rule(("patch",), (CORE,), ("persistentvolumeclaims/status",)),  # health
         Rule(_READ, (CORE,), ("nodes",)),
         Rule(("get",), (CORE,), ("secrets",)),  # what drivers are given
         Rule(
