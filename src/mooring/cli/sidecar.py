@@ -56,6 +56,12 @@ DefaultFsType = Annotated[str, typer.Option(help="File system of volumes whose c
 PublishReadonly = Annotated[
     bool, typer.Option(help="Attach volumes read-only whose claims say ReadOnlyMany alone.")
 ]
+HttpEndpoint = Annotated[
+    str,
+    typer.Option(
+        help="host:port of /healthz (all drivers), /healthz/DRIVER and /metrics; :PORT: everywhere."
+    ),
+]
 RegistrationPath = Annotated[
     Path, typer.Option(help="registrar: the directory that the node agent watches.")
 ]
@@ -90,6 +96,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     driver: ReleasedDriver = "",
     dry_run: DryRun = False,  # noqa: FBT002  likewise
     abandon: Abandon = False,  # noqa: FBT002  likewise
+    http_endpoint: HttpEndpoint = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -136,7 +143,9 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         controller_publish_readonly,
     )
     options = SidecarOptions(provisioning, capacity_namespace)
-    wanted = Standalone(kubeconfig, leader_elect, metrics_address)
+    if http_endpoint.startswith(":"):
+        http_endpoint = f"0.0.0.0{http_endpoint}"  # noqa: S104  as upstream's flag of this name
+    wanted = Standalone(kubeconfig, leader_elect, http_endpoint or metrics_address)
     run_sidecars(wanted, say, options, Leases(namespace), sorted(set(roles)), csi_address)
 
 
