@@ -17,8 +17,8 @@ from mooring.cli.flags import (
 from mooring.cli.say import say
 from mooring.errors import UsageError
 
-SERVED = ("provisioner", "attacher", "health-monitor")
-TO_COME = ("resizer", "snapshotter")
+SERVED = ("provisioner", "attacher", "resizer", "health-monitor")
+TO_COME = ("snapshotter",)
 REGISTRAR = "registrar"
 RELEASE = "release"
 
@@ -43,7 +43,8 @@ LeaseNamespace = Annotated[
 ]
 CapacityNamespace = Annotated[str, typer.Option(help="Where CSIStorageCapacity objects go.")]
 Timeout = Annotated[
-    float, typer.Option(help="Seconds that a driver may take to make or delete a volume.")
+    float,
+    typer.Option(help="Seconds that a driver may take to make, grow, change or delete a volume."),
 ]
 StrictTopology = Annotated[
     bool, typer.Option(help="Late binding: tell drivers the chosen node's place alone.")
@@ -61,6 +62,21 @@ HttpEndpoint = Annotated[
     typer.Option(
         help="host:port of /healthz (all drivers), /healthz/DRIVER and /metrics; :PORT: everywhere."
     ),
+]
+HandleInUse = Annotated[
+    bool,
+    typer.Option(help="resizer: a volume that cannot grow in use waits until its pods have ended."),
+]
+ExtraModifyMetadata = Annotated[
+    bool, typer.Option(help="resizer: tell drivers the names of claim and volume in a change.")
+]
+Workers = Annotated[int, typer.Option(help="resizer: claims of a driver that grow at once.", min=1)]
+RetryStart = Annotated[
+    float, typer.Option(help="resizer: seconds before the first retry; doubled each time.", min=0.1)
+]
+RetryMax = Annotated[
+    float,
+    typer.Option(help="resizer: seconds before a retry at most, and of what is impossible.", min=1),
 ]
 RegistrationPath = Annotated[
     Path, typer.Option(help="registrar: the directory that the node agent watches.")
@@ -91,6 +107,11 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     extra_create_metadata: ExtraMetadata = False,  # noqa: FBT002  likewise
     default_fstype: DefaultFsType = "",
     controller_publish_readonly: PublishReadonly = False,  # noqa: FBT002  likewise
+    handle_volume_inuse_error: HandleInUse = True,  # noqa: FBT002  likewise
+    extra_modify_metadata: ExtraModifyMetadata = False,  # noqa: FBT002  likewise
+    workers: Workers = 10,
+    retry_interval_start: RetryStart = 1.0,
+    retry_interval_max: RetryMax = 300.0,
     plugin_registration_path: RegistrationPath = Path("/registration"),
     kubelet_registration_path: SeenPath = "",
     driver: ReleasedDriver = "",
@@ -101,10 +122,11 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
 ) -> None:
-    """Serve CSI drivers: make and delete their volumes, attach them, offer them to a node.
+    """Serve CSI drivers: make, grow and delete their volumes, attach them, offer them to a node.
 
     `mooring up` does this by itself for every driver that registers: this is for real clusters,
-    where it takes the place of external-provisioner, external-attacher and node-driver-registrar.
+    where it takes the place of external-provisioner, -attacher and -resizer, and of
+    node-driver-registrar.
     `release` takes Mooring's finalizer off claims that need it no longer, before an uninstall.
 
     Example: mooring sidecar provisioner attacher --csi-address /run/csi/socket
@@ -118,6 +140,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.options import ProvisionerOptions
     from mooring.sidecars.provisioner.release import Release
+    from mooring.sidecars.resizer.options import ResizerOptions
     from mooring.sidecars.role import Leases
     from mooring.stack.standalone import Standalone, run_registrar, run_release, run_sidecars
 
@@ -142,7 +165,15 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         default_fstype,
         controller_publish_readonly,
     )
-    options = SidecarOptions(provisioning, capacity_namespace)
+    resizing = ResizerOptions(
+        timeout,
+        workers,
+        retry_interval_start,
+        retry_interval_max,
+        handle_volume_inuse_error,
+        extra_modify_metadata,
+    )
+    options = SidecarOptions(provisioning, capacity_namespace, resizer=resizing)
     if http_endpoint.startswith(":"):
         http_endpoint = f"0.0.0.0{http_endpoint}"  # noqa: S104  as upstream's flag of this name
     wanted = Standalone(kubeconfig, leader_elect, http_endpoint or metrics_address)

@@ -7,6 +7,7 @@ objects or claims; a failed lookup is retried sooner.
 import asyncio
 
 from mooring.model.backoff import Backoff
+from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.context import NodeContext
 from mooring.node.desired import WantedVolume
@@ -62,6 +63,12 @@ class PodLoop:
             if self._follows_the_api(wanted):
                 self._volumes.set_up_again(wanted.name, pod_uid, "change")
                 self._volumes.retry((wanted.name,))
+
+    def claim_changed(self, claim: Key) -> None:
+        """Read the claim again for the pods that use it, before the next resync does."""
+        for uid, pod in self._known.items():
+            if claim in pod.claim_keys():
+                self.queue.add(uid)
 
     def release(self, pod_uid: str) -> None:
         """No container of the pod is left: take its volumes away."""

@@ -5,9 +5,15 @@ from typing import Protocol
 
 import msgspec
 
-from mooring.csi.capability import ControllerCapability, PluginService, Writers, writers_of
+from mooring.csi.capability import (
+    ControllerCapability,
+    Expansion,
+    PluginService,
+    Writers,
+    writers_of,
+)
 from mooring.csi.outcome import Outcome
-from mooring.csi.requests import AttachVolume, Capacity, CreateVolume
+from mooring.csi.requests import AttachVolume, Capacity, CreateVolume, Expanded, ExpandVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
@@ -29,6 +35,17 @@ class Calls(Protocol):
 
     async def detach(
         self, volume_id: str, node_id: str, secrets: Secrets = NO_SECRETS, *, within: float
+    ) -> Outcome[None]: ...
+
+    async def expand(self, volume: ExpandVolume, *, within: float) -> Outcome[Expanded]: ...
+
+    async def modify(
+        self,
+        volume_id: str,
+        mutable_parameters: Mapping[str, str],
+        secrets: Secrets = NO_SECRETS,
+        *,
+        within: float,
     ) -> Outcome[None]: ...
 
     async def list_all(self, *, within: float) -> Outcome[tuple[VolumeState, ...]]: ...
@@ -59,6 +76,8 @@ class Abilities(msgspec.Struct, frozen=True):
 
     services: frozenset[PluginService] = frozenset()
     controller: frozenset[ControllerCapability] = frozenset()
+    expansion: frozenset[Expansion] = frozenset()  # whether in use; empty: it does not say
+    node_expands: bool = False  # asked only of drivers whose controller does not expand
 
     @property
     def has_topology(self) -> bool:
@@ -67,6 +86,23 @@ class Abilities(msgspec.Struct, frozen=True):
     @property
     def attaches(self) -> bool:
         return self.can(ControllerCapability.PUBLISH_UNPUBLISH_VOLUME)
+
+    @property
+    def expands(self) -> bool:
+        return self.can(ControllerCapability.EXPAND_VOLUME)
+
+    @property
+    def is_offline_only(self) -> bool:
+        """It grows no volume that is published somewhere."""
+        return self.expansion == {Expansion.OFFLINE}
+
+    @property
+    def modifies(self) -> bool:
+        return self.can(ControllerCapability.MODIFY_VOLUME)
+
+    @property
+    def needs_resizer(self) -> bool:
+        return self.expands or self.node_expands or self.modifies
 
     @property
     def writers(self) -> Writers:

@@ -2,13 +2,16 @@
 
 import asyncio
 
+import msgspec
+
 from mooring import log
 from mooring.clock import Clock
-from mooring.csi.capability import ControllerCapability, PluginService
+from mooring.csi.capability import ControllerCapability, NodeCapability, PluginService
 from mooring.csi.channel import Connection
 from mooring.csi.controller import Controller
 from mooring.csi.identity import Identity
-from mooring.csi.outcome import Done
+from mooring.csi.node import Node
+from mooring.csi.outcome import Done, Uncertain
 from mooring.model.backoff import Backoff
 from mooring.sidecars.driver import Abilities, Driver
 from mooring.sidecars.health.calls import HealthOfDriver
@@ -29,6 +32,7 @@ class DriverConnection:
         self._identity = Identity(connection)
         self._controller = Controller(connection)
         self._health = HealthOfDriver(connection)
+        self._node = Node(connection)
 
     async def wait_ready(self) -> Driver:
         """Wait until the driver listens and is ready, and ask for its name; retried until then."""
@@ -79,5 +83,12 @@ class DriverConnection:
             if not isinstance(controller, Done):
                 return controller.text
             able = controller.value
-        abilities = Abilities(told.value.services, able)
+        abilities = Abilities(told.value.services, able, told.value.expansion)
+        if not abilities.expands:
+            node = await self._node.capabilities(within=ASKING_SECONDS)
+            if isinstance(node, Uncertain):
+                return node.text
+            # A driver without a node part at this socket refuses.
+            expands = isinstance(node, Done) and NodeCapability.EXPAND_VOLUME in node.value
+            abilities = msgspec.structs.replace(abilities, node_expands=expands)
         return Driver(info.value.name, abilities, self._controller, self._health)

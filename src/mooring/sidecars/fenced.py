@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from mooring.csi.outcome import Outcome
-from mooring.csi.requests import AttachVolume, Capacity, CreateVolume
+from mooring.csi.requests import AttachVolume, Capacity, CreateVolume, Expanded, ExpandVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
@@ -37,6 +37,21 @@ class FencedCalls:
     ) -> Outcome[None]:
         self._leadership.check()
         return await self._calls.detach(volume_id, node_id, secrets, within=within)
+
+    async def expand(self, volume: ExpandVolume, *, within: float) -> Outcome[Expanded]:
+        self._leadership.check()
+        return await self._calls.expand(volume, within=within)
+
+    async def modify(
+        self,
+        volume_id: str,
+        mutable_parameters: Mapping[str, str],
+        secrets: Secrets = NO_SECRETS,
+        *,
+        within: float,
+    ) -> Outcome[None]:
+        self._leadership.check()
+        return await self._calls.modify(volume_id, mutable_parameters, secrets, within=within)
 
     async def list_all(self, *, within: float) -> Outcome[tuple[VolumeState, ...]]:
         return await self._calls.list_all(within=within)

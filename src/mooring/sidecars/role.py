@@ -25,7 +25,7 @@ from mooring.reconcile.lease import TERMS, LeaderElection, Terms
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.worker import lasting
 from mooring.sidecars.attacher import run as attacher
-from mooring.sidecars.driver import Driver
+from mooring.sidecars.driver import Abilities, Driver
 from mooring.sidecars.driver_connection import DriverConnection
 from mooring.sidecars.fenced import FencedCalls
 from mooring.sidecars.health import run as health
@@ -33,9 +33,11 @@ from mooring.sidecars.lease_name import (
     lease_of_attacher,
     lease_of_health_monitor,
     lease_of_provisioner,
+    lease_of_resizer,
 )
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner import run as provisioner
+from mooring.sidecars.resizer import run as resizer
 
 _log = log.get("mooring.sidecars")
 
@@ -46,12 +48,24 @@ class Sidecar(msgspec.Struct, frozen=True):
     lease: Callable[[str], str]  # its name, by the driver's: that of upstream's sidecar
     watch: Callable[[Loops], object]  # asks for its informers: they fill before a driver comes
     build: Callable[[Loops, Driver, SidecarOptions], object]
+    is_needed: Callable[[Abilities], bool] = lambda _: True
 
 
 SIDECARS: Final[Mapping[str, Sidecar]] = {
     "provisioner": Sidecar(lease_of_provisioner, provisioner.watch, provisioner.build),
     "attacher": Sidecar(lease_of_attacher, attacher.watch, attacher.build),
-    "health-monitor": Sidecar(lease_of_health_monitor, health.watch, health.build),
+    "resizer": Sidecar(
+        lease_of_resizer,
+        resizer.watch,
+        resizer.build,
+        is_needed=lambda abilities: abilities.needs_resizer,
+    ),
+    "health-monitor": Sidecar(
+        lease_of_health_monitor,
+        health.watch,
+        health.build,
+        is_needed=lambda abilities: health.mode_of(abilities) is not health.Mode.NOT_AT_ALL,
+    ),
 }
 
 
@@ -162,6 +176,7 @@ class SidecarsRole:
             parts = [
                 tasks.create_task(self._stand(sidecar, driver))
                 for sidecar in self._sidecars.values()
+                if sidecar.is_needed(driver.abilities)
             ]
             changed = await there.changed(driver)
             for part in parts:

@@ -26,6 +26,8 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.host.private_file import make_private_directory
+from mooring.model.claim import Claim
+from mooring.model.expansion import becomes_nodes_turn
 from mooring.model.storage_class import StorageClass
 from mooring.reconcile.merged_metrics import MergedMetrics
 from mooring.reconcile.role import Role
@@ -242,10 +244,21 @@ async def build_roles(
         sidecars = SidecarsRole(loops, SidecarOptions(), leases)
         node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
         node.drivers.on_go(sidecars.remove)
+        informers.share(Claim).on_change(_handing_over(node))
         roles += (node, sidecars)
         roles.append(_build_storage(config, server, driver))
         limits += await in_thread(driver_limits, driver)
     return Built(roles, limits)
+
+
+def _handing_over(node: "NodeRole") -> Callable[[Claim | None, Claim | None], None]:
+    """The node of this process hears at once of a claim that it has to grow."""
+
+    def told(before: Claim | None, after: Claim | None) -> None:
+        if after is not None and becomes_nodes_turn(before, after):
+            node.claim_changed(after.key)
+
+    return told
 
 
 def _build_storage(config: Config, server: Running, driver: "Bundled | NoDriver | None") -> Role:

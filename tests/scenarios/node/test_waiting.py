@@ -267,6 +267,26 @@ async def test_a_volume_that_grew_grows_for_who_writes(cluster: Cluster) -> None
         assert cluster.did("grow") == [f"grow disk {gib} {2 * gib}"]
 
 
+async def test_a_node_that_is_told_of_a_claim_grows_its_volume_at_once(cluster: Cluster) -> None:
+    await cluster.bound()
+    async with cluster.node() as node:
+        await cluster.create(PODS, a_pod("web", claimed()))
+        pending = {
+            "capacity": {"storage": "1Gi"},
+            "allocatedResources": {"storage": "2Gi"},
+            "allocatedResourceStatuses": {"storage": "NodeResizePending"},
+        }
+        await cluster.patch(VOLUMES, "disk", {"spec": {"capacity": {"storage": "2Gi"}}})
+        await cluster.patch(CLAIMS, "data", {"status": pending}, "/status")
+        node.volumes.claim_changed(Key("default", "another"))
+        await cluster.settle()
+        assert cluster.did("grow") == []
+        node.volumes.claim_changed(Key("default", "data"))
+        await cluster.settle()
+        gib = 1 << 30
+        assert cluster.did("grow") == [f"grow disk {gib} {2 * gib}"]
+
+
 async def test_nothing_grows_for_who_only_reads(cluster: Cluster) -> None:
     await cluster.bound()
     async with cluster.node():

@@ -10,13 +10,13 @@ from mooring.sidecars.role import SIDECARS
 
 REFUSED = {
     "a sidecar that is not there yet": (
-        ["resizer"],
-        "the resizer is not there yet; choose provisioner, attacher, health-monitor",
+        ["snapshotter"],
+        "the snapshotter is not there yet; choose provisioner, attacher, resizer, health-monitor",
     ),
     "a sidecar that nobody knows": (
         ["pilot"],
-        "there is no sidecar 'pilot'; choose one of provisioner, attacher, health-monitor, "
-        "registrar, release",
+        "there is no sidecar 'pilot';"
+        " choose one of provisioner, attacher, resizer, health-monitor, registrar, release",
     ),
     "a registrar with another": (
         ["registrar", "attacher"],

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from mooring.csi.requests import AttachVolume, CreateVolume
+from mooring.csi.requests import AttachVolume, CreateVolume, ExpandVolume
 from mooring.model.keys import Key
 from mooring.reconcile.leadership import Leadership, NotLeading
 from mooring.sidecars.driver import Calls
@@ -40,6 +40,8 @@ async def test_only_a_leader_changes_anything(*, leads: bool) -> None:
         "delete": lambda: calls.delete("id", within=1),
         "attach": lambda: calls.attach(attachment, within=1),
         "detach": lambda: calls.detach("id", "n1", within=1),
+        "expand": lambda: calls.expand(cast(ExpandVolume, None), within=1),
+        "modify": lambda: calls.modify("id", {}, within=1),
     }
     for change in changes.values():
         if leads:

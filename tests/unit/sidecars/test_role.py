@@ -12,7 +12,7 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import SIDECARS
 from mooring.client.local import LocalClient
 from mooring.clock import RealClock
-from mooring.csi.capability import PluginService
+from mooring.csi.capability import ControllerCapability, NodeCapability, PluginService
 from mooring.csi.proto import csi_pb2
 from mooring.model.volume import Volume
 from mooring.reconcile.loops import Loops
@@ -122,7 +122,10 @@ async def test_a_driver_is_counted_while_it_is_served(
 async def _counts_queues_of(role: SidecarsRole, *drivers: FakeCsiDriver) -> bool:
     parts = ("claims", "volumes", "capacity", "attachments", "attached_volumes", "health")
     names = {f"{driver.state.name}/{part}" for driver in drivers for part in parts}
-    recorders = {f"{driver.state.name}{part}" for driver in drivers for part in ("", "/health")}
+    names |= {f"{driver.state.name}-pvc" for driver in drivers}
+    recorders = {driver.state.name for driver in drivers}
+    recorders |= {f"external-resizer {driver.state.name}" for driver in drivers}
+    recorders |= {f"{driver.state.name}/health" for driver in drivers}
     is_shown = _samples(role, "workqueue_adds_total") == names
     return is_shown and _samples(role, "mooring_recorder_events_total") == recorders
 
@@ -156,7 +159,7 @@ async def test_a_driver_that_goes_leaves_no_handler(
             before = len(volumes._reflector._handlers)
             for _ in range(3):
                 role.add(drivers[0].state.name, str(drivers[0].socket))
-                await until(lambda: _handlers_are(volumes, before + 2))
+                await until(lambda: _handlers_are(volumes, before + 3))
                 role.remove(drivers[0].state.name)
                 await until(lambda: _handlers_are(volumes, before))
         shared.cancel()
@@ -211,6 +214,31 @@ async def test_leases_have_the_names_of_those_of_upstream(
         await until(lambda: _volumes(api, 1))
         leases = (await api.get(LEASES)).doc["items"]
     assert {lease["metadata"]["name"] for lease in leases} == {
+        "d0-example-com",
+        "external-attacher-leader-d0-example-com",
+        "external-health-monitor-leader-d0-example-com",
+        "external-resizer-d0-example-com",
+    }
+
+
+async def test_a_driver_that_neither_grows_nor_changes_volumes_has_no_resizer(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+) -> None:
+    driver = drivers[0]
+    driver.state.controller = driver.state.controller - {
+        ControllerCapability.EXPAND_VOLUME,
+        ControllerCapability.MODIFY_VOLUME,
+    }
+    driver.state.node = driver.state.node - {NodeCapability.EXPAND_VOLUME}
+    role = role_on(api, leases=Leases("kube-system"))
+    role.add_unnamed(str(driver.socket))
+    async with running(role):
+        await a_claim_of(api, driver.state.name, "c0")
+        await until(lambda: _volumes(api, 1))
+        leases = (await api.get(LEASES)).doc["items"]
+    names = {lease["metadata"]["name"] for lease in leases}
+    assert names == {
         "d0-example-com",
         "external-attacher-leader-d0-example-com",
         "external-health-monitor-leader-d0-example-com",

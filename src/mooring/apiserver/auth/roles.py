@@ -195,8 +195,8 @@ SIDECARS = Role(
         _REPORT_EVENTS,
         Rule(_READ_WRITE, (CORE,), ("persistentvolumes",)),
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims",)),
-        Rule(("patch",), (CORE,), ("persistentvolumeclaims/status",)),  # health
-        Rule(_READ, (CORE,), ("nodes",)),
+        Rule(("patch",), (CORE,), ("persistentvolumeclaims/status",)),
+        Rule(_READ, (CORE,), ("nodes", "pods")),  # pods: a driver may grow no volume in use
         Rule(("get",), (CORE,), ("secrets",)),  # what drivers are given
         Rule(
             _READ,
