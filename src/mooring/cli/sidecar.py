@@ -20,8 +20,7 @@ from mooring.errors import UsageError
 if TYPE_CHECKING:
     from mooring.sidecars.snapshotter.options import NamePattern
 
-SERVED = ("provisioner", "attacher", "resizer", "snapshotter")
-TO_COME = ("health",)
+SERVED = ("provisioner", "attacher", "resizer", "snapshotter", "health-monitor")
 ALL = "all"
 RBAC = "rbac"
 REGISTRAR = "registrar"
@@ -84,6 +83,12 @@ DefaultFsType = Annotated[str, typer.Option(help="File system of volumes whose c
 PublishReadonly = Annotated[
     bool, typer.Option(help="Attach volumes read-only whose claims say ReadOnlyMany alone.")
 ]
+HttpEndpoint = Annotated[
+    str,
+    typer.Option(
+        help="host:port of /healthz (all drivers), /healthz/DRIVER and /metrics; :PORT: everywhere."
+    ),
+]
 HandleInUse = Annotated[
     bool,
     typer.Option(help="resizer: a volume that cannot grow in use waits until its pods have ended."),
@@ -144,6 +149,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     driver: ReleasedDriver = "",
     dry_run: DryRun = False,  # noqa: FBT002  likewise
     abandon: Abandon = False,  # noqa: FBT002  likewise
+    http_endpoint: HttpEndpoint = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -212,7 +218,9 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     ).with_extra_metadata(on=extra_create_metadata)
     if timeout is not None:
         options = options.with_timeout(timeout)
-    wanted = Standalone(kubeconfig, leader_elect, metrics_address)
+    if http_endpoint.startswith(":"):
+        http_endpoint = f"0.0.0.0{http_endpoint}"  # noqa: S104  as upstream's flag of this name
+    wanted = Standalone(kubeconfig, leader_elect, http_endpoint or metrics_address)
     run_sidecars(wanted, say, options, Leases(leases), _chosen(roles), csi_address)
 
 
@@ -242,8 +250,6 @@ def _check(roles: list[str], addresses: list[str]) -> None:
                 raise UsageError(f"{alone} runs alone, and talks to no driver")
             return
     for role in roles:
-        if role in TO_COME:
-            raise UsageError(f"the {role} is not there yet; choose {', '.join(SERVED)}")
         if role not in (*SERVED, ALL, REGISTRAR):
             known = ", ".join((*SERVED, ALL, REGISTRAR, RELEASE, RBAC))
             raise UsageError(f"there is no sidecar {role!r}; choose one of {known}")

@@ -148,6 +148,7 @@ def snapshot_from_wire(message: csi_pb2.Snapshot) -> Snapshot:
         ready_to_use=message.ready_to_use,
         size_bytes=message.size_bytes,
         group_snapshot_id=message.group_snapshot_id,
+        topologies=tuple(Topology(dict(each.segments)) for each in message.accessible_topology),
     )
 
 

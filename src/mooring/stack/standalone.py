@@ -33,7 +33,7 @@ from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
 from mooring.stack.config import default_data_dir
-from mooring.stack.metrics_page import Say, metrics_served
+from mooring.stack.metrics_page import AskAlive, Say, always_alive, metrics_served
 from mooring.stack.process import gc_frozen, run_until, stop_event
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class StandaloneRole(msgspec.Struct, frozen=True):
     name: str
     greeting: str  # printed when it leads
     build: Build
+    ask_alive: AskAlive = always_alive  # for /healthz
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -149,6 +150,7 @@ def run_sidecars(
 ) -> None:
     """The sidecars of the drivers at these sockets. Leases are per driver and sidecar."""
     from mooring.sidecars import role
+    from mooring.sidecars.liveness import Liveness
 
     async def build(loops: Loops) -> Role:
         made = role.SidecarsRole(loops, options, leases, sidecars)
@@ -157,7 +159,8 @@ def run_sidecars(
         return made
 
     names = " and ".join(sorted(sidecars))
-    candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build)
+    alive = Liveness(endpoints)
+    candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build, alive.ask)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 
 
@@ -230,7 +233,7 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(wanted.kubeconfig, clock))
         if wanted.metrics_address:
-            page = metrics_served(wanted.metrics_address, registry, say)
+            page = metrics_served(wanted.metrics_address, registry, say, candidate.ask_alive)
             await stack.enter_async_context(page)
 
         async def lead(acting: Client = client) -> None:

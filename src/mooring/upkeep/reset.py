@@ -42,7 +42,10 @@ OWN_FILES = ("kubeconfig", "own-node-name", "tokens.json")
 OWN_BELOW: Mapping[str, re.Pattern[str]] = {
     f"{VOLUMES}/{MADE_BELOW}": UUID,
     VOLUMES: re.compile(CLASS_MADE),
-    DRIVER: re.compile(f"volumes|snapshots|making|trash|{CLASS_MADE}|{re.escape(DRIVER_LOCK)}"),
+    DRIVER: re.compile(
+        "volumes|snapshots|groups|inline|making|trash|"
+        f"([a-z-]+-)?{CLASS_MADE}|{re.escape(DRIVER_LOCK)}"
+    ),
     "pki": re.compile(r"[a-z-]+\.(crt|key|pem)"),
 }
 """What Mooring makes in its directories; what else is in them stays, and so do they."""

@@ -12,14 +12,10 @@ from mooring.errors import UsageError
 from mooring.sidecars.role import SIDECARS
 
 REFUSED = {
-    "a sidecar that is not there yet": (
-        ["health"],
-        "the health is not there yet; choose provisioner, attacher, resizer, snapshotter",
-    ),
     "a sidecar that nobody knows": (
         ["pilot"],
         "there is no sidecar 'pilot'; choose one of provisioner, attacher, resizer, snapshotter,"
-        " all, registrar, release, rbac",
+        " health-monitor, all, registrar, release, rbac",
     ),
     "a registrar with another": (
         ["registrar", "attacher"],
