@@ -123,6 +123,7 @@ def run_node(
     from mooring.node.root import held_root
     from mooring.node.status.claim import claim_name
     from mooring.node.status.heartbeat import Holding
+    from mooring.upkeep.running import tell_of_root
 
     home = root_dir or take_home(default_data_dir(), Mounts())
     with held_root(wish.node_name or options.name, home) as root:
@@ -143,6 +144,9 @@ def run_node(
 
         greeting = f"mooring node {options.name} is running"
         run_standalone(StandaloneRole(role.NAME, greeting, build), wanted, say)
+        remedy = "mooring down" + (f" --root-dir {root_dir}" if root_dir else "")
+        if line := tell_of_root(root.layout.root, remedy):
+            say(line)
 
 
 def joined_as(root: Path, wanted: Standalone, wish: "JoinWish") -> tuple[Standalone, str]:

@@ -88,7 +88,7 @@ async def claim_name(client: Client, clock: Clock, name: str, instance: str) -> 
     while True:
         try:
             lease = await _find(client, key)
-            if first is None or (lease and _holder(lease) != _holder(first)):
+            if first is None or (lease and holder_of(lease) != holder_of(first)):
                 first, began = lease, clock.monotonic()
             view = await _look(client, clock, instance, (first, lease), began)
             match decide_claim(view):
@@ -131,7 +131,7 @@ async def _look(
     began: float,
 ) -> ClaimView:
     first, lease = leases
-    holder = _holder(lease) if lease else ""
+    holder = holder_of(lease) if lease else ""
     if first is None or lease is None or not holder or is_same(holder, instance):
         return ClaimView(instance, holder)
     return ClaimView(
@@ -175,7 +175,8 @@ async def _write(
         await client.patch(lease, {"metadata": mark, "spec": spec})
 
 
-def _holder(lease: Lease) -> str:
+def holder_of(lease: Lease) -> str:
+    """The instance that has it; empty: nobody, or one that does not say."""
     return lease.metadata.annotations.get(ANNOTATION, "")
 
 
