@@ -27,7 +27,7 @@ NAME = "shared.csi.mooring.dev"
 class Entry(msgspec.Struct, frozen=True):
     """What the driver was asked, and where the kernel had the volume mounted then."""
 
-    what: str  # attach or detach
+    what: str  # attach, detach, or what became of the machine
     volume: str
     node: str
     mounted: tuple[str, ...] = ()  # machines
@@ -75,7 +75,7 @@ def _attached(entries: Sequence[Entry]) -> set[tuple[str, str]]:
     for entry in entries:
         if entry.what == "attach":
             held.add((entry.volume, entry.node))
-        else:
+        elif entry.what == "detach":
             held.discard((entry.volume, entry.node))
     return held
 

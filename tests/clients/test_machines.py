@@ -2,25 +2,20 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.clients.csi import a_class_of
+from mooring.host.mountinfo import read_table
 from tests.clients.kubectl import Kubectl
-from tests.clients.machines import Machine, Machines, three_machines
-from tests.clients.manifests import Doc, a_claim
-from tests.clients.mooring_command import done
-from tests.clients.nodes import NODE, ServerWithNode
-from tests.clients.pods import a_script, mounting, of_claim
-from tests.clients.shared_driver import NAME, faults
+from tests.clients.machines import Machines, three_machines
+from tests.clients.machines_world import LONG, MachinesWorld
+from tests.clients.mooring_command import done, refused
+from tests.clients.nodes import ServerWithNode
 from tests.fakes.waiting import until
 
 pytestmark = pytest.mark.timeout(180)
 
-CLASS = "shared"
-OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
-SCRIPT = 'echo started >>/data/starts; trap "exit 0" TERM; sleep 1000 & wait'
-LONG = 40.0  # seconds; the machine may be busy
 AT_ONCE = 10.0  # the aim is two
 
 
@@ -35,87 +30,10 @@ def server(machines: Machines) -> ServerWithNode:
     return machines.server
 
 
-def a_controller(name: str) -> Doc:
-    """One pod with an exclusive volume, which leaves a lost machine after a second."""
-    keys = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
-    lost = [{"key": key, "operator": "Exists", "effect": "NoExecute"} for key in keys]
-    using: Doc = {"volumes": [of_claim("data", name)], "container": mounting(data="/data")}
-    soon = [{**one, "tolerationSeconds": 1} for one in lost]
-    pod = a_script("x", SCRIPT, tolerations=soon, **using)
-    template = {"metadata": {"labels": {"app": name}}, "spec": pod["spec"]}
-    return {
-        "apiVersion": "v1",
-        "kind": "ReplicationController",
-        "metadata": {"name": name},
-        "spec": {"replicas": 1, "template": template},
-    }
-
-
-class World:
-    """What somebody sees of the machines."""
-
-    def __init__(self, kubectl: Kubectl, machines: Machines) -> None:
-        self.kubectl = kubectl
-        self.machines = machines
-
-    def state_of(self, node: str) -> str:
-        words = self.kubectl("get", "node", node, "--no-headers", "--ignore-not-found").split()
-        return words[1].partition(",")[0] if words else ""
-
-    def running_on(self) -> dict[str, str]:
-        """The nodes where pods run that nobody has deleted, by their controllers."""
-        return {
-            pod["metadata"]["labels"]["app"]: pod["spec"]["nodeName"]
-            for pod in self.kubectl.doc("pods")["items"]
-            if pod["status"].get("phase") == "Running"
-            and "deletionTimestamp" not in pod["metadata"]
-            and all(one["ready"] for one in pod["status"].get("containerStatuses", ()))
-        }
-
-    def volume_of(self, claim: str) -> str:
-        volume = self.kubectl.field(".spec.volumeName", "pvc", claim)
-        return self.kubectl.field(".spec.csi.volumeHandle", "pv", volume)
-
-    def attached_to(self, claim: str) -> list[str]:
-        volume = self.volume_of(claim)
-        return [node for one, node in self.machines.ledger.attached() if one == volume]
-
-    def starts(self, claim: str) -> int:
-        """How often a pod has begun, by what is on the volume."""
-        file = self.machines.ledger.content(self.volume_of(claim)) / "starts"
-        return len(file.read_text().splitlines())
-
-    async def all_ready(self) -> None:
-        for node in (NODE, *self.machines.workers):
-            await until(lambda node=node: self.state_of(node) == "Ready", LONG)
-
-    async def runs(self, claim: str, on: Machine | str) -> None:
-        name = on if isinstance(on, str) else on.name
-        await until(lambda: self.running_on().get(claim) == name, LONG)
-        assert self.attached_to(claim) == [name]
-
-    async def begins(self, claim: str) -> tuple[Machine, Machine]:
-        """A controller of this name, running; where it runs, and the other worker."""
-        await self.all_ready()
-        self.kubectl("create", "-f-", given=[a_claim(claim, "1Mi", storageClassName=CLASS)])
-        self.kubectl("create", "-f-", given=[a_controller(claim)])
-        await until(lambda: claim in self.running_on(), LONG)
-        here = self.running_on()[claim]
-        assert self.attached_to(claim) == [here]
-        assert self.machines.ledger.mounted(self.volume_of(claim)) == (here,)
-        other = next(name for name in self.machines.workers if name != here)
-        return self.machines.workers[here], self.machines.workers[other]
-
-    def check(self) -> None:
-        assert list(faults(self.machines.ledger.read())) == []
-
-
 @pytest.fixture
-def world(kubectl: Kubectl, machines: Machines) -> Iterator[World]:
-    made = World(kubectl, machines)
-    if CLASS not in kubectl("get", "storageclass", "-o", "name"):
-        kubectl("create", "-f-", given=[a_class_of(NAME, CLASS)])
-        kubectl("cordon", NODE)
+def world(kubectl: Kubectl, machines: Machines) -> Iterator[MachinesWorld]:
+    made = MachinesWorld(kubectl, machines)
+    made.prepare()
     yield made
     kubectl("delete", "replicationcontroller", "--all", "--wait=false")
     made.check()
@@ -128,7 +46,18 @@ def test_the_command_is_printed_with_an_address_that_the_others_reach(machines: 
     assert "node:w2" in listed
 
 
-async def test_a_machine_that_leaves_gives_its_volumes_away_at_once(world: World) -> None:
+def test_a_second_machine_under_the_name_of_a_living_one_is_refused(
+    machines: Machines, tmp_path: Path
+) -> None:
+    line = done("token", "create", "--data-dir", machines.server.data_dir, "--node", "w1")
+    words = line.split()[1:]
+    told = refused(*words, "--root-dir", tmp_path / "second", "--log-level", "error")
+    assert told.startswith("another machine (")
+    assert "is the node w1 already: stop that one" in told
+    assert read_table().below(tmp_path) == ()
+
+
+async def test_a_machine_that_leaves_gives_its_volumes_away_at_once(world: MachinesWorld) -> None:
     here, other = await world.begins("leaving")
     told = here.go()
     began = time.monotonic()
@@ -143,26 +72,28 @@ async def test_a_machine_that_leaves_gives_its_volumes_away_at_once(world: World
     await until(lambda: "taints" not in world.kubectl.doc("node", here.name)["spec"], LONG)
 
 
-async def test_a_dead_machine_keeps_its_volumes_until_somebody_vouches_for_it(world: World) -> None:
+async def test_a_dead_machine_keeps_its_volumes_until_somebody_vouches_for_it(
+    world: MachinesWorld,
+) -> None:
     here, other = await world.begins("dead")
     here.lose_power()
     await until(lambda: world.state_of(here.name) == "NotReady", LONG)
     await until(lambda: len(world.kubectl.doc("pods")["items"]) == 2, LONG)  # one is Terminating
     assert world.attached_to("dead") == [here.name]
 
-    world.kubectl("taint", "node", here.name, f"{OUT_OF_SERVICE}=nodeshutdown:NoExecute")
+    world.vouch(here.name)
     began = time.monotonic()
     await world.runs("dead", on=other)
     assert time.monotonic() - began < AT_ONCE
     assert world.starts("dead") == 2
 
     here.start()
-    world.kubectl("taint", "node", here.name, f"{OUT_OF_SERVICE}:NoExecute-")
+    world.unvouch(here.name)
     await world.all_ready()
 
 
 async def test_a_machine_that_is_cut_off_keeps_its_volumes_until_it_is_heard_again(
-    world: World,
+    world: MachinesWorld,
 ) -> None:
     here, other = await world.begins("cut")
     here.cut()
@@ -175,20 +106,20 @@ async def test_a_machine_that_is_cut_off_keeps_its_volumes_until_it_is_heard_aga
     await world.all_ready()
 
 
-async def test_a_machine_that_flaps_keeps_its_pods(world: World) -> None:
+async def test_a_machine_that_flaps_keeps_its_pods(world: MachinesWorld) -> None:
     here, _ = await world.begins("flapping")
     for _ in range(4):
         here.cut()
-        await pause(1.0)
+        await world.pause(1.0)
         here.heal()
-        await pause(1.0)
+        await world.pause(1.0)
     await world.runs("flapping", on=here)
     assert world.starts("flapping") == 1
     await world.all_ready()
 
 
 async def test_a_node_whose_process_is_killed_and_started_again_changes_nothing(
-    world: World,
+    world: MachinesWorld,
 ) -> None:
     here, _ = await world.begins("killed")
     here.kill()
@@ -196,8 +127,3 @@ async def test_a_node_whose_process_is_killed_and_started_again_changes_nothing(
     await world.all_ready()
     await world.runs("killed", on=here)
     assert world.starts("killed") == 1
-
-
-async def pause(seconds: float) -> None:
-    end = time.monotonic() + seconds
-    await until(lambda: time.monotonic() >= end)
