@@ -87,8 +87,8 @@ async def test_a_dead_machine_keeps_its_volumes_until_somebody_vouches_for_it(
     assert time.monotonic() - began < AT_ONCE
     assert world.starts("dead") == 2
 
-    here.start()
     world.unvouch(here.name)
+    here.start()
     await world.all_ready()
 
 

@@ -75,9 +75,9 @@ def mend(world: MachinesWorld, machine: Machine, now: Now) -> None:
         case Now.CUT:
             machine.heal()
         case Now.DEAD | Now.GONE:
+            if "nodeshutdown" in str(world.kubectl.doc("node", machine.name)["spec"]):
+                world.unvouch(machine.name)  # before: it is not off any more
             machine.start()
-            if now is Now.DEAD and "out-of-service" in str(world.kubectl.doc("node", machine.name)):
-                world.unvouch(machine.name)
         case Now.WELL:
             pass
 
