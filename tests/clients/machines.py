@@ -170,7 +170,8 @@ def three_machines() -> Iterator[Machines]:
         server = stack.enter_context(server_with_node(place / "d", *flags, *grace))
         registrations = server.node_root / "plugins_registry"
         driver = start_driver(place / "here.sock", registrations, NODE, ledger)
-        stack.callback(lambda: (driver.kill(), driver.wait(PROMPTLY)))
+        stack.callback(driver.wait, PROMPTLY)
+        stack.callback(driver.kill)
         workers = [Machine(f"w{n}", place, switch, n + 1, ledger) for n in (1, 2)]
         machines = Machines(server, ledger, workers)
         for worker in workers:

@@ -68,8 +68,8 @@ class MachinesWorld:
         return len(file.read_text().splitlines())
 
     async def all_ready(self) -> None:
-        for node in (NODE, *self.machines.workers):
-            await until(lambda node=node: self.state_of(node) == "Ready", LONG)
+        nodes = (NODE, *self.machines.workers)
+        await until(lambda: all(self.state_of(node) == "Ready" for node in nodes), LONG)
 
     async def runs(self, claim: str, on: Machine | str) -> None:
         name = on if isinstance(on, str) else on.name
