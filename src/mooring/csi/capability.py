@@ -70,6 +70,10 @@ class ControllerCapability(Enum):
     GET_SNAPSHOT = 15
 
 
+class GroupCapability(Enum):
+    CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT = 1
+
+
 class NodeCapability(Enum):
     STAGE_UNSTAGE_VOLUME = 1
     GET_VOLUME_STATS = 2
