@@ -22,6 +22,7 @@ from mooring.cli import (
     restore,
     scheduler,
     sidecar,
+    token,
     up,
     version,
 )
@@ -54,6 +55,7 @@ _commands: dict[str, Callable[..., None]] = {
 for _name, _command in _commands.items():
     app.command(_name)(configurable(_command))
 app.add_typer(image.app, name="image")
+app.add_typer(token.app, name="token")
 app.command("version")(version.version)
 
 

@@ -22,6 +22,7 @@ from mooring.client.connect import connect
 from mooring.client.contract import Client
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import RealClock
+from mooring.errors import UsageError
 from mooring.host.blocking import bulkheads
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
@@ -32,7 +33,7 @@ from mooring.reconcile.lease import TERMS, LeaderCallbacks, LeaderElection
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
-from mooring.stack.config import default_data_dir
+from mooring.stack.config import default_data_dir, get_node_name
 from mooring.stack.metrics_page import AskAlive, Say, always_alive, metrics_served
 from mooring.stack.process import gc_frozen, run_until, stop_event
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.release import Release
     from mooring.sidecars.role import Leases
+    from mooring.stack.join import JoinWish
 
 Build = Callable[[Loops], Awaitable[Role]]
 
@@ -117,27 +119,67 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     run_standalone(StandaloneRole(role.NAME, "mooring scheduler is running", build), wanted, say)
 
 
-def run_node(wanted: Standalone, say: Say, root_dir: Path | None, options: "NodeOptions") -> None:
+def run_node(
+    wanted: Standalone, say: Say, root_dir: Path | None, options: "NodeOptions", wish: "JoinWish"
+) -> None:
     """This machine as a node, with its pods' volumes below `root_dir`.
 
-    None: the root directory of `mooring up` with the default data directory.
+    None: the root directory of `mooring up` with the default data directory. The node's name and
+    its credentials are those of the join, if it has joined.
     """
     from mooring.host.mount import Mounts
     from mooring.node import role
     from mooring.node.home import take_home
+    from mooring.node.instance import find_instance
     from mooring.node.root import held_root
+    from mooring.node.status.claim import claim_name
+    from mooring.node.status.heartbeat import Holding
+    from mooring.upkeep.running import tell_of_root
 
-    endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
-    cluster = {"authority": endpoint.trust.authority, "api_server": endpoint.server}
-    options = msgspec.structs.replace(options, **cluster)
     home = root_dir or take_home(default_data_dir(), Mounts())
-    with held_root(options.name, home) as root:
+    with held_root(wish.node_name or options.name, home) as root:
+        wanted, name = joined_as(root.layout.root, wanted, wish)
+        endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
+        instance = find_instance(root.layout.root)
+        options = msgspec.structs.replace(
+            options,
+            name=name,
+            holding=Holding(instance),
+            authority=endpoint.trust.authority,
+            api_server=endpoint.server,
+        )
 
         async def build(loops: Loops) -> Role:
+            await claim_name(loops.client, loops.clock, name, instance)
             return role.build(loops, root, options, await role.read_machine(root))
 
         greeting = f"mooring node {options.name} is running"
         run_standalone(StandaloneRole(role.NAME, greeting, build), wanted, say)
+        remedy = "mooring down" + (f" --root-dir {root_dir}" if root_dir else "")
+        if line := tell_of_root(root.layout.root, remedy):
+            say(line)
+
+
+def joined_as(root: Path, wanted: Standalone, wish: "JoinWish") -> tuple[Standalone, str]:
+    """With which kubeconfig, and under which name, this root directory is a node.
+
+    Raises: UsageError.
+    """
+    from mooring.stack.join import KUBECONFIG, join
+
+    if wanted.kubeconfig is not None:
+        if wish.server or wish.token:
+            raise UsageError("--join and --kubeconfig say two things: give one of them")
+        return wanted, get_node_name(wish.node_name)
+    joined = join(root, wish)
+    if joined is None:
+        return wanted, get_node_name(wish.node_name)
+    if wish.node_name not in ("", joined.node):
+        raise UsageError(
+            f"{root} has joined {joined.server} as the node {joined.node}: leave --node-name out, "
+            f"or join as {wish.node_name} with another --root-dir"
+        )
+    return msgspec.structs.replace(wanted, kubeconfig=root / KUBECONFIG), joined.node
 
 
 def run_sidecars(

@@ -31,7 +31,7 @@ from mooring.model.storage_class import StorageClass
 from mooring.reconcile.merged_metrics import MergedMetrics
 from mooring.reconcile.role import Role
 from mooring.stack.config import LOOPBACK, Config
-from mooring.stack.credentials import keep_kubeconfig
+from mooring.stack.credentials import keep_kubeconfig, keep_server_url
 from mooring.stack.data_directory import check_data_dir
 from mooring.stack.listening import UNSPECIFIED, Reach, find_reach, is_local
 from mooring.stack.node_name import settle_node_name
@@ -279,12 +279,16 @@ async def _build_node(
         probing = tasks.create_task(probe())
         tasks.create_task(in_thread(_load_node))
     from mooring.node import role
+    from mooring.node.instance import find_instance
     from mooring.node.options import NodeOptions
+    from mooring.node.status.heartbeat import Holding
     from mooring.reconcile.loops import Loops
     from mooring.stack.limits import node_limits
 
+    instance = await in_thread(find_instance, root.layout.root)
     options = NodeOptions(
         config.node_name,
+        Holding(instance, insists=True),
         host_rootfs=config.host_rootfs,
         hidden=hidden,
         authority=server.pki.ca_certificate,
@@ -343,7 +347,9 @@ async def serving(config: Config) -> AsyncIterator[Served]:
     reach = find_reach(config.host, config.names, _addresses(config.host))
     async with running(config.data_dir, address, RealClock(), reach.names) as server:
         write_kubeconfigs(config, server)
-        yield Served(server, reach)
+        served = Served(server, reach)
+        keep_server_url(config.data_dir, served.url)
+        yield served
 
 
 def _addresses(host: str) -> tuple[str, ...]:

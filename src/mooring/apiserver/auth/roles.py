@@ -25,7 +25,9 @@ _READ = ("get", "list", "watch")
 _READ_WRITE = (*_READ, "create", "update", "patch", "delete")
 _CHANGE = ("update", "patch")
 
-_PUBLIC_PATHS = ("/livez", "/readyz", "/healthz", "/version", "/version/")
+JOIN_PATH = "/join"
+AUTHORITY_PATH = "/cacerts"
+_PUBLIC_PATHS = ("/livez", "/readyz", "/healthz", "/version", "/version/", AUTHORITY_PATH)
 _DISCOVERY_PATHS = (
     *("/api", "/api/*", "/apis", "/apis/*"),
     *("/openapi", "/openapi/*"),
@@ -262,6 +264,8 @@ NODE = Role(
     ),
 )
 
+BOOTSTRAPPER = Role("bootstrapper", (Rule(("post",), paths=(JOIN_PATH,)),))
+
 EVERYTHING = Role(
     "everything", (Rule((EVERY,), (EVERY,), (EVERY,)), Rule((EVERY,), paths=(EVERY,)))
 )
@@ -271,6 +275,7 @@ FIXED_BINDINGS = (
     Binding(PUBLIC, groups=(user.AUTHENTICATED, user.UNAUTHENTICATED)),
     Binding(BASIC, groups=(user.AUTHENTICATED,)),
     Binding(SERVICE_ACCOUNT, groups=(user.SERVICE_ACCOUNTS,)),
+    Binding(BOOTSTRAPPER, groups=(user.BOOTSTRAPPERS,)),
     Binding(READ_ONLY, users=(user.READ_ONLY.name,)),
     Binding(SCHEDULER, users=(user.SCHEDULER.name,)),
     Binding(SIDECARS, users=(user.SIDECARS.name,)),
