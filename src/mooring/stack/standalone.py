@@ -1,5 +1,6 @@
 """A role in a process of its own, against any Kubernetes API server, with leader election."""
 
+import asyncio
 import os
 import random
 import socket
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 Build = Callable[[Loops], Awaitable[Role]]
 
 EXIT_LOST = 1
+WAITING_SECONDS = 0.5  # without a driver, before the registrar says so
 
 _log = log.get("mooring.stack")
 
@@ -170,8 +172,12 @@ def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> 
     from mooring.sidecars.driver_connection import DriverConnection
 
     async def offer() -> None:
-        async with Connection(csi_address) as connection:
-            driver = await DriverConnection(connection, RealClock()).wait_ready()
+        async with Connection(csi_address) as connection, asyncio.TaskGroup() as tasks:
+            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_ready())
+            done, _ = await asyncio.wait([ready], timeout=WAITING_SECONDS)
+            if not done:
+                say(f"mooring sidecar registrar is waiting for {csi_address}")
+            driver = await ready
         say(f"mooring sidecar registrar offers {driver.name}")
         await registrar.run(registrar.Offer(driver.name, seen_as, directory))
 

@@ -26,8 +26,6 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.host.private_file import make_private_directory
-from mooring.model.claim import Claim
-from mooring.model.expansion import becomes_nodes_turn
 from mooring.model.keys import Key
 from mooring.model.storage_class import StorageClass
 from mooring.reconcile.merged_metrics import MergedMetrics
@@ -255,21 +253,10 @@ async def build_roles(
         by_driver = parse_flags(config.sidecar_flags, default)
         sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)
         serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
-        informers.share(Claim).on_change(_handing_over(node))
         roles += (node, sidecars)
         roles.append(_build_storage(config, server, driver))
         limits += await in_thread(driver_limits, driver)
     return Built(roles, limits)
-
-
-def _handing_over(node: "NodeRole") -> Callable[[Claim | None, Claim | None], None]:
-    """The node of this process hears at once of a claim that it has to grow."""
-
-    def told(before: Claim | None, after: Claim | None) -> None:
-        if after is not None and becomes_nodes_turn(before, after):
-            node.claim_changed(after.key)
-
-    return told
 
 
 def _build_storage(config: Config, server: Running, driver: "Bundled | NoDriver | None") -> Role:

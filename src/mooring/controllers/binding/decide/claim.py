@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from mooring.controllers.binding.decide.bind import bind, without_volume
+from mooring.controllers.binding.decide.explained import too_small, unregistered
 from mooring.controllers.binding.decide.match import is_reserved_for
 from mooring.controllers.binding.decide.migration import anneal_claim
 from mooring.controllers.binding.plan import AssignClass, Plan, Provision, Reason, save_claim
@@ -74,7 +75,10 @@ def _decide_unbound(view: ClaimView, claim: Claim) -> Plan:
         return _stay("no pod with this claim has a node", view, claim, _waiting_event(view))
     if claim.storage_class:
         return _decide_provisioning(view, claim)
-    event = Emit(view.claim, EventType.NORMAL, Reason.FAILED_BINDING, NO_VOLUME)
+    message = NO_VOLUME
+    if view.too_small is not None:
+        message = too_small(claim, view.too_small, "no storage class is set")
+    event = Emit(view.claim, EventType.NORMAL, Reason.FAILED_BINDING, message)
     return _stay("nothing fits and there is no class", view, claim, event)
 
 
@@ -118,6 +122,10 @@ def _decide_provisioning(view: ClaimView, claim: Claim) -> Plan:
 
 
 def _cannot_provision(view: ClaimView, claim: Claim, message: str) -> Plan:
+    if view.too_small is not None:
+        message = too_small(claim, view.too_small, message)
+    elif view.registered is not None and view.storage_class is not None:
+        message = f"{message}. {unregistered(view.storage_class.provisioner, view.registered)}"
     event = Emit(view.claim, EventType.WARNING, Reason.PROVISIONING_FAILED, message)
     return plan("nobody makes volumes of its class", event, *save_claim(view.claim, claim))
 
