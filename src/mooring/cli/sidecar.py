@@ -76,7 +76,12 @@ UidLength = Annotated[
 ]
 Granted = Annotated[
     list[str] | None,
-    typer.Option("--for", help="rbac: the sidecars that need it (repeatable).", show_default=ALL),
+    typer.Option(
+        "--for",
+        envvar="MOORING_SIDECAR_FOR",
+        help="rbac: the sidecars that need it (repeatable).",
+        show_default=ALL,
+    ),
 ]
 AccountNamespace = Annotated[str, typer.Option(help="rbac: where the ServiceAccount is.")]
 DefaultFsType = Annotated[str, typer.Option(help="File system of volumes whose class names none.")]
