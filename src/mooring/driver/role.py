@@ -17,9 +17,9 @@ from mooring.csi import registrar
 from mooring.csi.registration import registration_socket
 from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.core import Core
+from mooring.driver.file_names import CLASS_MADE, LOCK
 from mooring.driver.serve import open_driver, serving
 from mooring.driver.settings import NAME, DriverSettings, checked
-from mooring.driver.state import CLASS_MADE, LOCK
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, UsageError
 from mooring.host.blocking import in_thread
 from mooring.host.directory_lock import DirectoryLock

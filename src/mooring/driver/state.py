@@ -21,16 +21,13 @@ from typing import Generic, TypeVar
 import msgspec
 
 from mooring import log
+from mooring.driver.file_names import IMAGE, RECORD
 from mooring.driver.records import Record, SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import DATA_LOSS, CallRefused
 from mooring.errors import UsageError
 from mooring.host import tree
 from mooring.host.refusal import refusals
 
-LOCK = "mooring.lock"
-CLASS_MADE = "class-made"  # a file: who deletes the class does not want it back
-IMAGE = "image"
-RECORD = "record.json"
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 

@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 Build = Callable[[Loops], Awaitable[Role]]
 
 EXIT_LOST = 1
+CANNOT_MOUNT = (
+    "this node may not mount: pods get only volumes that are plain directories; "
+    "run it as root to give them all"
+)
 
 _log = log.get("mooring.stack")
 
@@ -120,7 +124,9 @@ def run_node(wanted: Standalone, say: Say, root_dir: Path | None, options: "Node
     cluster = {"authority": endpoint.trust.authority, "api_server": endpoint.server}
     options = msgspec.structs.replace(options, **cluster)
     home = root_dir or take_home(default_data_dir(), Mounts())
-    with held_root(options.name, home) as root:
+    with held_root(home) as root:
+        if root.cannot:
+            _log.warning(CANNOT_MOUNT, node=options.name, because=root.cannot)
 
         async def build(loops: Loops) -> Role:
             return role.build(loops, root, options, await role.read_machine(root))

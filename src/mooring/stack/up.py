@@ -169,7 +169,7 @@ def node_root(config: Config) -> "Iterator[NodeRoot | None]":
     from mooring.node.root import held_root
 
     home = take_home(config.data_dir, Mounts(), config.root_dir)
-    with held_root(config.node_name, home) as root:
+    with held_root(home) as root:
         yield root
 
 

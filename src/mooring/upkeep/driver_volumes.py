@@ -10,11 +10,12 @@ import msgspec
 from mooring.clock import Clock
 from mooring.driver.backends import device
 from mooring.driver.core import Core, new_core
+from mooring.driver.file_names import IMAGE
 from mooring.driver.publishing import is_published
 from mooring.driver.records import AccessType, VolumeRecord
 from mooring.driver.recover import recover
 from mooring.driver.settings import NAME, DriverSettings
-from mooring.driver.state import IMAGE, State
+from mooring.driver.state import State
 from mooring.errors import HostError, MooringError
 from mooring.host import loop_device
 from mooring.host.contract import MountOps
