@@ -1,9 +1,11 @@
 """The volumes of the bundled driver, let go of: not staged, not published, without loop devices."""
 
 import os
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import msgspec
 
@@ -24,6 +26,8 @@ from mooring.upkeep.bounded import Unfinished, each_within
 from mooring.upkeep.holders import find_openers
 
 SECONDS = 5.0  # for one volume
+FREED_SECONDS = 2.0  # of them, for others to close a device that was detached
+_PAUSE = 0.01
 VOLUMES = "volumes"  # in the state directory
 
 
@@ -75,7 +79,17 @@ def _release(core: Core, volume: VolumeRecord) -> bool:
         _free_devices(core, volume)
     recover(core, volume)
     left = core.get_volume(volume.id)
-    return left.stage is None and not left.publications
+    if left.stage is not None or left.publications:
+        return False
+    _await_freed(core.image_of(volume))
+    return True
+
+
+def _await_freed(image: Path) -> None:
+    """The kernel frees a device at its last close, and whoever lists devices opens them."""
+    until, pause = time.monotonic() + FREED_SECONDS, Event()
+    while loop_device.find(image) is not None and time.monotonic() < until:
+        pause.wait(_PAUSE)
 
 
 def _free_devices(core: Core, volume: VolumeRecord) -> None:
