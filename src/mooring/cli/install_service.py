@@ -23,7 +23,7 @@ def install_service(
         bool, typer.Option("--user", help="A service of this user, not of the machine.")
     ] = False,
     unit: Annotated[str, typer.Option(help="Name of the unit.")] = "mooring",
-    print: Annotated[  # noqa: A002, FBT002  a flag of the command line
+    print: Annotated[  # noqa: FBT002  a flag of the command line
         bool, typer.Option("--print", help="Print the unit, and write nothing.")
     ] = False,
     uninstall: Annotated[  # noqa: FBT002  a flag of the command line
