@@ -16,6 +16,7 @@ from mooring.cli import (
     down,
     driver,
     image,
+    install_service,
     kubeconfig,
     node,
     reset,
@@ -54,6 +55,9 @@ _commands: dict[str, Callable[..., None]] = {
 }
 for _name, _command in _commands.items():
     app.command(_name)(configurable(_command))
+app.command("install-service", context_settings=install_service.CONTEXT)(
+    install_service.install_service
+)
 app.add_typer(image.app, name="image")
 app.add_typer(token.app, name="token")
 app.command("version")(version.version)

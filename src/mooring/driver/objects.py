@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
+from mooring.driver.file_names import CLASS_MADE
 from mooring.driver.parameters import LIMITS, UNLIMITED
 from mooring.driver.settings import NAME
-from mooring.driver.state import CLASS_MADE
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.document import Doc
 from mooring.model.group_snapshot import GroupSnapshotClass

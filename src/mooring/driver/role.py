@@ -17,10 +17,10 @@ from mooring.csi import registrar
 from mooring.csi.registration import longest_registration_socket
 from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.core import Core
+from mooring.driver.file_names import LOCK
 from mooring.driver.objects import CLASSES, DRIVER
 from mooring.driver.serve import open_driver, serving
 from mooring.driver.settings import NAME, DriverSettings, checked
-from mooring.driver.state import LOCK
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, UsageError
 from mooring.host.blocking import in_thread
 from mooring.host.directory_lock import DirectoryLock

@@ -24,16 +24,13 @@ from typing import Generic, TypeVar
 import msgspec
 
 from mooring import log
+from mooring.driver.file_names import IMAGE, RECORD
 from mooring.driver.records import GroupRecord, Record, SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import DATA_LOSS, CallRefused
 from mooring.errors import UsageError
 from mooring.host import tree
 from mooring.host.refusal import refusals
 
-LOCK = "mooring.lock"
-CLASS_MADE = "class-made"  # how files end that say: who deletes a class does not want it back
-IMAGE = "image"
-RECORD = "record.json"
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 

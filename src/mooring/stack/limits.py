@@ -1,22 +1,25 @@
 """What will not work on this machine: each thing in one line, with its reason and a remedy."""
 
+import re
+
 from mooring.driver.role import Bundled, NoDriver
 from mooring.driver.settings import NAME
 from mooring.host.command import find_program
 from mooring.host.loop_device import CONTROL
-from mooring.oci.probe import NoRuntime, Probed
+from mooring.oci.probe import AS_ROOT, NoRuntime, Probed
 
-AS_ROOT = "run mooring as root"
 MAKES_EXT4 = "mkfs.ext4"
+_WHERE = re.compile(r"^mount: (/.*?: )?")  # as mount(8) begins its complaints
 
 
 def node_limits(cannot_mount: str, runtime: Probed, *, is_root: bool) -> tuple[str, ...]:
     """`cannot_mount`: why nothing can be mounted; empty: everything can."""
     found = []
     if cannot_mount:
-        found.append(f"volumes that are mounted: {cannot_mount.rstrip('.')}; {AS_ROOT}")
+        why = _WHERE.sub("", cannot_mount).rstrip(".")
+        found.append(f"volumes that are mounted: {why}; {AS_ROOT}")
     if isinstance(runtime, NoRuntime):
-        is_able = is_root and not cannot_mount
+        is_able = (is_root and not cannot_mount) or runtime.reason.endswith(AS_ROOT)
         found.append(f"pods: {runtime.reason}" + ("" if is_able else f"; {AS_ROOT}"))
     return tuple(found)
 

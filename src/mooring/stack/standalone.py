@@ -53,6 +53,10 @@ Build = Callable[[Loops], Awaitable[Role]]
 
 EXIT_LOST = 1
 WAITING_SECONDS = 0.5  # without a driver, before the registrar says so
+CANNOT_MOUNT = (
+    "this node may not mount: pods get only volumes that are plain directories; "
+    "run it as root to give them all"
+)
 
 _log = log.get("mooring.stack")
 
@@ -137,7 +141,7 @@ def run_node(
     from mooring.upkeep.running import tell_of_root
 
     home = root_dir or take_home(default_data_dir(), Mounts())
-    with held_root(wish.node_name or options.name, home) as root:
+    with held_root(home) as root:
         wanted, name = joined_as(root.layout.root, wanted, wish)
         endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
         instance = find_instance(root.layout.root)
@@ -148,6 +152,8 @@ def run_node(
             authority=endpoint.trust.authority,
             api_server=endpoint.server,
         )
+        if root.cannot:
+            _log.warning(CANNOT_MOUNT, node=name, because=root.cannot)
 
         async def build(loops: Loops) -> Role:
             await claim_name(loops.client, loops.clock, name, instance)

@@ -44,6 +44,7 @@ from mooring.stack.readiness import (
     ready_line,
     warning_line,
 )
+from mooring.stack.sd_notify import READY, STOPPING, sd_notify, status
 
 if TYPE_CHECKING:
     from mooring.driver.role import Bundled, NoDriver
@@ -141,7 +142,9 @@ async def _telling(
         return store.trouble is not None
 
     def say_waiting() -> None:
-        say(not_ready_line(url, kubeconfig, readiness.waiting_for(), store.trouble))
+        line = not_ready_line(url, kubeconfig, readiness.waiting_for(), store.trouble)
+        sd_notify(status(line))
+        say(line)
 
     async def say_ready() -> None:
         from mooring.controllers.binding.decide.claim import choose_default
@@ -151,12 +154,14 @@ async def _telling(
         warning = served.reach.warning
         block = Block(url, kubeconfig, config.node_name, default, built.limits, warning)
         say(ready_block(block))
+        sd_notify(READY, status(f"ready at {url}"))
 
     async with asyncio.TaskGroup() as tasks:
         told = readiness.tell(built.roles, has_trouble, say_waiting, say_ready)
         telling = tasks.create_task(told)
         yield
         telling.cancel()
+        sd_notify(STOPPING)
 
 
 @contextmanager
@@ -170,7 +175,7 @@ def node_root(config: Config) -> "Iterator[NodeRoot | None]":
     from mooring.node.root import held_root
 
     home = take_home(config.data_dir, Mounts(), config.root_dir)
-    with held_root(config.node_name, home) as root:
+    with held_root(home) as root:
         yield root
 
 

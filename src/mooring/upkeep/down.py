@@ -12,6 +12,7 @@ from mooring.host.mountinfo import MountEntry, read_table
 from mooring.oci.records import opened_directory, state_directory
 from mooring.plugins.layout import Layout
 from mooring.upkeep.containers import end_containers, list_containers
+from mooring.upkeep.counted import counted
 from mooring.upkeep.driver_volumes import release_locks, release_volumes
 from mooring.upkeep.place import Place, find_place, find_root, held_data, held_node, held_root
 from mooring.upkeep.unmounting import unmount_entries
@@ -31,9 +32,9 @@ class Report(msgspec.Struct):
 
     def __str__(self) -> str:
         done = [
-            _count(self.containers, "container ended", "containers ended"),
-            _count(self.mounts, "mount undone", "mounts undone"),
-            _count(self.volumes, "driver volume released", "driver volumes released"),
+            counted(self.containers, "container ended", "containers ended"),
+            counted(self.mounts, "mount undone", "mounts undone"),
+            counted(self.volumes, "driver volume released", "driver volumes released"),
         ]
         return ", ".join(part for part in done if part)
 
@@ -152,7 +153,3 @@ def _unmount(entries: Sequence[MountEntry], report: Report) -> list[MountEntry]:
     report.mounts += done.count
     report.troubles += done.troubles
     return done.busy
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}" if number else ""

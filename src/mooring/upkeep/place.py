@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from mooring.driver.state import LOCK as DRIVER_LOCK
+from mooring.driver.file_names import LOCK as DRIVER_LOCK
 from mooring.errors import UsageError
 from mooring.host.directory_lock import DirectoryLock, InUse
 from mooring.node.home import LINK, find_home, read_owner
-from mooring.node.root import LOCK as ROOT_LOCK
+from mooring.node.root_lock import LOCK as ROOT_LOCK
 
 DATABASE = "mooring.db"
 DATABASE_LOCK = f"{DATABASE}.lock"

@@ -1,11 +1,13 @@
 """What goes on when `mooring up` ends: pods and their volumes. Said once, in one line."""
 
+import shlex
 from pathlib import Path
 
 from mooring.errors import MooringError
 from mooring.host.mountinfo import MountTable, read_table
 from mooring.plugins.layout import DEVICES, VOLUMES, Layout
 from mooring.upkeep.containers import list_containers
+from mooring.upkeep.counted import counted
 from mooring.upkeep.place import find_place
 
 
@@ -15,7 +17,8 @@ def tell_what_goes_on(data_dir: Path) -> str:
         root = find_place(data_dir).root
     except MooringError:
         return ""
-    return "" if root is None else tell_of_root(root, f"mooring down --data-dir {data_dir}")
+    remedy = f"mooring down --data-dir {shlex.quote(str(data_dir))}"
+    return "" if root is None else tell_of_root(root, remedy)
 
 
 def tell_of_root(root: Path, remedy: str) -> str:
@@ -27,8 +30,8 @@ def tell_of_root(root: Path, remedy: str) -> str:
         return ""
     pods = {one.record.owner.pod_uid for one in kept if one.record and one.is_running}
     going = [
-        _told(len(pods), "pod goes on running", "pods go on running"),
-        _told(volumes, "volume stays mounted", "volumes stay mounted"),
+        counted(len(pods), "pod goes on running", "pods go on running"),
+        counted(volumes, "volume stays mounted", "volumes stay mounted"),
     ]
     if not any(going):
         return ""
@@ -45,7 +48,3 @@ def count_volumes(table: MountTable, root: Path) -> int:
         if len(parts) >= 4 and parts[1] in (VOLUMES, DEVICES):
             found.add(parts[:4])
     return len(found)
-
-
-def _told(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}" if number else ""

@@ -20,10 +20,17 @@ NODES = {
         ("pods: containers cannot run: there is no runc; install it",),
     ),
     "a user": (
-        ("mount: not permitted.", NONE, False),
+        ("mount: /a/b: not permitted.", NONE, False),
         (
-            "volumes that are mounted: mount: not permitted; run mooring as root",
+            "volumes that are mounted: not permitted; run mooring as root",
             "pods: containers cannot run: there is no runc; install it; run mooring as root",
+        ),
+    ),
+    "a user who is told so already": (
+        ("not permitted", NoRuntime("runc: no; run mooring as root"), False),
+        (
+            "volumes that are mounted: not permitted; run mooring as root",
+            "pods: runc: no; run mooring as root",
         ),
     ),
 }
