@@ -7,6 +7,7 @@ verb itself finds wrong.
 from collections.abc import Awaitable, Callable, Mapping
 
 from mooring import log
+from mooring.apiserver.api.absent_kinds import find_advice
 from mooring.apiserver.api.access import Access
 from mooring.apiserver.api.metrics import Load, Metrics, Target
 from mooring.apiserver.api.pages import Pages
@@ -172,6 +173,8 @@ class Api:
     ) -> Awaitable[Answer]:
         self._access.check(user, _attributes(request, route, word))
         if kind is None:
+            if (advice := find_advice(route)) is not None:
+                raise advice
             return _at_once(self._missing(request.path))
         verb = self._verb(kind, request.method, route, word)
         if route.subresource and (kind.plural, route.subresource) in self._of_nodes:
