@@ -34,6 +34,8 @@ from mooring.apiserver.http.writers import frame
 from mooring.apiserver.kinds.access_rules import GROUP as RBAC
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds, builtin
+from mooring.apiserver.lifecycle.access_roles.bootstrap import create_roles
+from mooring.apiserver.lifecycle.access_roles.run import RoleAggregation
 from mooring.apiserver.lifecycle.event_expiry import EventExpiry
 from mooring.apiserver.lifecycle.garbage_collector.run import GarbageCollector
 from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
@@ -76,6 +78,7 @@ class Parts(msgspec.Struct, frozen=True):
     namespaces: Namespaces
     garbage: GarbageCollector
     events: EventExpiry
+    roles: RoleAggregation
     access: Access
     metrics: Metrics
     health: Health
@@ -129,6 +132,7 @@ def assemble(
         namespaces=Namespaces(backend, writer, pki.ca_certificate.decode()),
         garbage=GarbageCollector(backend, writer),
         events=EventExpiry(backend),
+        roles=RoleAggregation(backend, writer),
         access=access,
         metrics=metrics,
         health=health,
@@ -187,13 +191,10 @@ async def running(
         parts.nodes.start()
 
         async def create_first_objects() -> None:
+            writer = InProcessWriter(parts.backend, HOUSEKEEPER)
             await parts.namespaces.create_first()
-            await announce(
-                parts.backend,
-                InProcessWriter(parts.backend, HOUSEKEEPER),
-                address.host,
-                server.port,
-            )
+            await announce(parts.backend, writer, address.host, server.port)
+            await create_roles(parts.backend, writer)
 
         async with asyncio.TaskGroup() as tasks:
             try:
@@ -208,6 +209,7 @@ async def running(
                     parts.namespaces,
                     parts.garbage,
                     parts.events,
+                    parts.roles,
                     Renewal(pki, certified, server.use, clock),
                     server,
                 )
