@@ -1,6 +1,7 @@
 """The roles of every cluster, as a server that starts writes them."""
 
 import json
+from functools import partial
 
 from tests.fakes.real_server import RealServer
 from tests.fakes.waiting import until
@@ -53,8 +54,15 @@ async def test_a_role_with_the_label_becomes_part_of_view_edit_and_admin(
     labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
     doc = {"metadata": {"name": "things", "labels": labels}, "rules": [mine]}
     assert server.ask("POST", ROLES, doc).code == 201
+
+    def has(name: str) -> bool:
+        return mine in rules_of(server, name)
+
+    def has_not(name: str) -> bool:
+        return not has(name)
+
     for name in ("view", "edit", "admin"):
-        await until(lambda name=name: mine in rules_of(server, name))
+        await until(partial(has, name))
     assert server.ask("DELETE", f"{ROLES}/things").code == 200
     for name in ("view", "edit", "admin"):
-        await until(lambda name=name: mine not in rules_of(server, name))
+        await until(partial(has_not, name))

@@ -149,7 +149,8 @@ async def test_nothing_is_left_of_a_forward_that_was_killed(
 def test_the_python_client_forwards_ports_by_channels(pods: Pods, server: ServerWithNode) -> None:
     port = a_free_port()
     pods.ready(serving("web", port))
-    api = client.CoreV1Api(config.new_client_from_config(str(server.kubeconfig)))
+    made = config.new_client_from_config(str(server.kubeconfig))  # type: ignore[no-untyped-call]
+    api = client.CoreV1Api(made)
     forward = portforward(
         api.connect_get_namespaced_pod_portforward,
         "web",

@@ -49,6 +49,8 @@ def _read(lines: list[str]) -> Iterator[BootstrapObject]:
             case ["rolebinding", namespace, name, role, *subjects]:
                 doc = _binding(name, "Role", role, subjects)
                 yield BootstrapObject("rolebindings", namespace, doc)
+            case _:
+                pass  # a comment, or an empty line
 
 
 def _metadata(name: str) -> Doc:

@@ -37,33 +37,34 @@ async def test_each_port_has_two_channels_that_begin_with_its_number(
 
 
 async def test_clients_that_can_only_send_text(node: Node, http: aiohttp.ClientSession) -> None:
-    async with Program(echo).running() as program:
-        async with forward(http, str(program.port), TEXT) as socket:
-            assert (
-                await socket.receive_str()
-                == "0" + base64.b64encode(struct.pack("<H", program.port)).decode()
-            )
+    async with (
+        Program(echo).running() as program,
+        forward(http, str(program.port), TEXT) as socket,
+    ):
+        assert (
             await socket.receive_str()
-            await socket.send_str("0" + base64.b64encode(b"hello").decode())
-            assert await socket.receive_str() == "0" + base64.b64encode(b"hello").decode()
+            == "0" + base64.b64encode(struct.pack("<H", program.port)).decode()
+        )
+        await socket.receive_str()
+        await socket.send_str("0" + base64.b64encode(b"hello").decode())
+        assert await socket.receive_str() == "0" + base64.b64encode(b"hello").decode()
 
 
 async def test_much_data_comes_back_as_it_went(node: Node, http: aiohttp.ClientSession) -> None:
     piece = bytes(range(256)) * 256
-    async with Program(echo).running() as program:
-        async with forward(http, str(program.port)) as socket:
-            for _ in range(2):
-                await socket.receive_bytes()
+    async with Program(echo).running() as program, forward(http, str(program.port)) as socket:
+        for _ in range(2):
+            await socket.receive_bytes()
 
-            async def send() -> None:
-                for _ in range(64):
-                    await socket.send_bytes(b"\x00" + piece)
+        async def send() -> None:
+            for _ in range(64):
+                await socket.send_bytes(b"\x00" + piece)
 
-            sending = asyncio.create_task(send())
-            came = b""
-            while len(came) < 64 * len(piece):
-                came += (await socket.receive_bytes())[1:]
-            await sending
+        sending = asyncio.create_task(send())
+        came = b""
+        while len(came) < 64 * len(piece):
+            came += (await socket.receive_bytes())[1:]
+        await sending
     assert came == 64 * piece
 
 
@@ -83,24 +84,25 @@ async def test_a_port_on_which_nobody_listens_is_told_on_its_error_channel(
 async def test_the_client_is_let_go_when_the_pod_breaks_off(
     node: Node, http: aiohttp.ClientSession
 ) -> None:
-    async with Program(break_off).running() as program:
-        async with forward(http, str(program.port)) as socket:
-            for _ in range(2):
-                await socket.receive_bytes()
-            await socket.send_bytes(b"\x00x")
-            assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
+    async with (
+        Program(break_off).running() as program,
+        forward(http, str(program.port)) as socket,
+    ):
+        for _ in range(2):
+            await socket.receive_bytes()
+        await socket.send_bytes(b"\x00x")
+        assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
 
 
 async def test_an_idle_client_is_let_go(node: Node, http: aiohttp.ClientSession) -> None:
-    async with Program(echo).running() as program:
-        async with forward(http, str(program.port)) as socket:
-            for _ in range(2):
-                await socket.receive_bytes()
-            closing = asyncio.create_task(socket.receive())
-            for _ in range(int(IDLE // 30) + 3):
-                await node.clock.advance(30)
-            assert (await asyncio.wait_for(closing, 20)).type is aiohttp.WSMsgType.CLOSE
-            await until(lambda: program.ended == 1)
+    async with Program(echo).running() as program, forward(http, str(program.port)) as socket:
+        for _ in range(2):
+            await socket.receive_bytes()
+        closing = asyncio.create_task(socket.receive())
+        for _ in range(int(IDLE // 30) + 3):
+            await node.clock.advance(30)
+        assert (await asyncio.wait_for(closing, 20)).type is aiohttp.WSMsgType.CLOSE
+        await until(lambda: program.ended == 1)
 
 
 NO_PORTS = {
