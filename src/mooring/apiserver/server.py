@@ -43,6 +43,7 @@ from mooring.apiserver.lifecycle.kubernetes_service import announce
 from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.node_proxy.dial import Nodes
+from mooring.apiserver.node_proxy.http_proxy import HttpProxy
 from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.openapi.serving import OpenApi
 from mooring.apiserver.schema.parse import load
@@ -121,12 +122,15 @@ def assemble(
     authorizer = Authorizer(nodes, stored=roles)
     access = Access(authenticator, authorizer, account_tokens)
     nodes_reached = Nodes(NodeCallers(pki.authority, clock.now).context)
-    pod_proxy = PodProxy(nodes_reached, access.check)
+    of_nodes = {
+        **PodProxy(nodes_reached, access.check).part_verbs,
+        **HttpProxy(nodes_reached).part_verbs,
+    }
     health = Health(live={}, ready={"store": lambda: store.trouble})
     pages = Pages(Discovery(kinds, address), OpenApi(kinds, schema), health, metrics)
     writer = InProcessWriter(backend, HOUSEKEEPER)
     return Parts(
-        api=Api(backend, access, pod_proxy, pages, metrics),
+        api=Api(backend, access, of_nodes, pages, metrics),
         backend=backend,
         nodes=nodes,
         namespaces=Namespaces(backend, writer, pki.ca_certificate.decode()),

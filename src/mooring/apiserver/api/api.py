@@ -16,7 +16,6 @@ from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import encode
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.limits.budgets import MOST_STREAMS
-from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.request.message import (
     TEXT,
     Answer,
@@ -82,13 +81,13 @@ class Api:
         self,
         backend: Backend,
         access: Access,
-        pod_proxy: PodProxy,
+        of_nodes: SubresourceVerbs,
         pages: Pages,
         metrics: Metrics,
     ) -> None:
         self._backend = backend
         self._access = access
-        self._of_nodes = pod_proxy.part_verbs
+        self._of_nodes = of_nodes
         self._pages = pages
         self._metrics = metrics
         self._streams: dict[str, int] = {}  # open ones, by user
