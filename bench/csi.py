@@ -18,6 +18,7 @@ from typing import Any
 
 import uvloop
 
+from bench import snapshots
 from bench.attachment import following
 from bench.client import open_pool, request, send_all
 from bench.process import Process
@@ -31,6 +32,7 @@ Row = tuple[str, str, str]
 Doc = dict[str, Any]
 
 ONE_BY_ONE, AT_ONCE, DRIVERS = 100, 500, 20
+SOURCES = 10  # claims that snapshots are taken of
 CONNECTIONS = 32
 PATIENCE = 60.0  # seconds
 IDLE_SECONDS = 10.0
@@ -247,6 +249,22 @@ async def _life(data: Path) -> list[Row]:
     ]
 
 
+async def _snapshots(data: Path) -> list[Row]:
+    async with served(data, *up_with_node(data), "--no-host-rootfs") as target:
+        made = {"metadata": {"name": "bench"}, "provisioner": DRIVER}
+        await send_all(
+            target, iter([request(target, "POST", CLASSES, json.dumps(made).encode())]), 1
+        )
+        bound, names = Bound(), [f"source-{number}" for number in range(SOURCES)]
+        async with registered(target, data) as driver, following(target, CLAIMS, bound.told):
+            claims = (request(target, "POST", CLAIMS, _claim(name)) for name in names)
+            await send_all(target, claims, CONNECTIONS)
+            await bound.wait(lambda: len(bound.names) == SOURCES)
+            rows = await snapshots.measure(target, DRIVER, names)
+            assert not driver.state.snapshots, "a snapshot was left"
+    return rows
+
+
 def _growing(target: Server, name: str) -> bytes:
     wanted = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
     asked = request(target, "PATCH", f"{CLAIMS}/{name}", json.dumps(wanted).encode())
@@ -314,7 +332,11 @@ async def _measure() -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="mooring-bench-") as name:
         rows = [WITHOUT_ROOT]
         if os.geteuid() == 0:
-            rows = [*await _life(Path(name) / "a"), *await _growth(Path(name) / "c")]
+            rows = [
+                *await _life(Path(name) / "a"),
+                *await _growth(Path(name) / "c"),
+                *await _snapshots(Path(name) / "d"),
+            ]
         return [*rows, await _memory(Path(name) / "b")]
 
 

@@ -136,7 +136,7 @@ class FakeCsiDriver:
             self._death = None
         services = {
             pb.DESCRIPTOR.services_by_name[name]: self._servicer(name)
-            for name in ("Identity", "Controller", "SnapshotMetadata", "Node")
+            for name in ("Identity", "Controller", "GroupController", "SnapshotMetadata", "Node")
         }
         stack = AsyncExitStack()
         await stack.enter_async_context(serving(self.socket, services))

@@ -26,6 +26,7 @@ GATES: dict[str, ControllerCapability | NodeCapability] = {
     "CreateSnapshot": C.CREATE_DELETE_SNAPSHOT,
     "DeleteSnapshot": C.CREATE_DELETE_SNAPSHOT,
     "ListSnapshots": C.LIST_SNAPSHOTS,
+    "GetSnapshot": C.GET_SNAPSHOT,
     "ControllerListVolumeHealth": C.LIST_VOLUME_HEALTH,
     "ControllerGetVolumeHealth": C.GET_VOLUME_HEALTH,
     "NodeGetVolumeHealth": N.GET_VOLUME_HEALTH,
@@ -68,6 +69,7 @@ class CsiState:
     publishes: dict[tuple[str, str], pb.NodePublishVolumeRequest] = field(default_factory=dict)
     snapshots: dict[str, pb.Snapshot] = field(default_factory=dict)
     snapshot_names: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, pb.VolumeGroupSnapshot] = field(default_factory=dict)  # by id
     parameters: dict[str, dict[str, str]] = field(default_factory=dict)  # as modified, by volume
     conditions: dict[str, str] = field(default_factory=dict)  # of volumes that are not well
     health: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
@@ -275,6 +277,53 @@ class CsiState:
         if start + len(page) < len(matching):
             reply.next_token = str(start + len(page))
         return reply
+
+    def GetSnapshot(self, request: pb.GetSnapshotRequest) -> pb.GetSnapshotResponse:
+        if request.snapshot_id not in self.snapshots:
+            raise Refuse(Code.NOT_FOUND, f"{request.snapshot_id} does not exist")
+        return pb.GetSnapshotResponse(snapshot=self.snapshots[request.snapshot_id])
+
+    # ---- group controller ----
+
+    def GroupControllerGetCapabilities(
+        self, _: pb.GroupControllerGetCapabilitiesRequest
+    ) -> pb.GroupControllerGetCapabilitiesResponse:
+        one = pb.GroupControllerServiceCapability
+        able = one(rpc=one.RPC(type="CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT"))
+        return pb.GroupControllerGetCapabilitiesResponse(capabilities=[able])
+
+    def CreateVolumeGroupSnapshot(
+        self, request: pb.CreateVolumeGroupSnapshotRequest
+    ) -> pb.CreateVolumeGroupSnapshotResponse:
+        group_id = f"group-{request.name}"
+        if group_id not in self.groups:
+            made = pb.VolumeGroupSnapshot(group_snapshot_id=group_id, ready_to_use=True)
+            made.creation_time.FromJsonString("2030-01-02T03:04:05.000000006Z")
+            for number, volume in enumerate(request.source_volume_ids):
+                cut = pb.CreateSnapshotRequest(name=f"{request.name}-{number}")
+                cut.source_volume_id = volume
+                member = self.CreateSnapshot(cut).snapshot
+                member.group_snapshot_id = group_id
+                made.snapshots.append(member)
+            self.groups[group_id] = made
+        return pb.CreateVolumeGroupSnapshotResponse(group_snapshot=self.groups[group_id])
+
+    def DeleteVolumeGroupSnapshot(
+        self, request: pb.DeleteVolumeGroupSnapshotRequest
+    ) -> pb.DeleteVolumeGroupSnapshotResponse:
+        gone = self.groups.pop(request.group_snapshot_id, None)
+        for member in gone.snapshots if gone else ():
+            self.DeleteSnapshot(pb.DeleteSnapshotRequest(snapshot_id=member.snapshot_id))
+        return pb.DeleteVolumeGroupSnapshotResponse()
+
+    def GetVolumeGroupSnapshot(
+        self, request: pb.GetVolumeGroupSnapshotRequest
+    ) -> pb.GetVolumeGroupSnapshotResponse:
+        if request.group_snapshot_id not in self.groups:
+            raise Refuse(Code.NOT_FOUND, f"{request.group_snapshot_id} does not exist")
+        return pb.GetVolumeGroupSnapshotResponse(
+            group_snapshot=self.groups[request.group_snapshot_id]
+        )
 
     def ControllerListVolumeHealth(
         self, request: pb.ControllerListVolumeHealthRequest

@@ -73,6 +73,10 @@ class ControllerCapability(Enum):
     LIST_VOLUME_HEALTH = 17
 
 
+class GroupCapability(Enum):
+    CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT = 1
+
+
 class NodeCapability(Enum):
     STAGE_UNSTAGE_VOLUME = 1
     GET_VOLUME_STATS = 2

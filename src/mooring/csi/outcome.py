@@ -220,6 +220,25 @@ TABLES: Mapping[str, Table] = {
     "ListSnapshots": {**_ASKING, Code.ABORTED: _SPEC_BAD_TOKEN},
     "ControllerListVolumeHealth": {**_ASKING, Code.ABORTED: _SPEC_BAD_TOKEN},
     "ControllerGetVolumeHealth": {**_ASKING, Code.NOT_FOUND: _SPEC_UNKNOWN_VOLUME},
+    "GetSnapshot": {**_ASKING, Code.NOT_FOUND: _refused("spec: the snapshot does not exist")},
+    # GroupController
+    "GroupControllerGetCapabilities": _ASKING,
+    "CreateVolumeGroupSnapshot": {
+        **_MAKING,
+        Code.ALREADY_EXISTS: _refused("spec: the name exists for other sources or parameters"),
+        Code.RESOURCE_EXHAUSTED: _uncertain("spec: no room; upstream keeps the mark all the same"),
+        Code.FAILED_PRECONDITION: _refused("spec: these volumes cannot be taken together"),
+    },
+    "DeleteVolumeGroupSnapshot": {
+        **_UNDOING,
+        Code.INVALID_ARGUMENT: _refused("spec: the list of snapshots is not that of the group"),
+        Code.FAILED_PRECONDITION: _refused("spec: a snapshot of the group is in use"),
+    },
+    "GetVolumeGroupSnapshot": {
+        **_ASKING,
+        Code.INVALID_ARGUMENT: _refused("spec: the list of snapshots is not that of the group"),
+        Code.NOT_FOUND: _refused("spec: the group snapshot does not exist"),
+    },
     # SnapshotMetadata
     "GetMetadataAllocated": _METADATA,
     "GetMetadataDelta": _METADATA,

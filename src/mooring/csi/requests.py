@@ -83,6 +83,20 @@ class ListSnapshots(msgspec.Struct, frozen=True):
     secrets: Secrets = NO_SECRETS
 
 
+class CreateGroupSnapshot(msgspec.Struct, frozen=True):
+    name: str
+    source_volume_ids: tuple[str, ...]
+    parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
+    secrets: Secrets = NO_SECRETS
+
+
+class GroupMembers(msgspec.Struct, frozen=True):
+    """A group snapshot, and every snapshot in it: a driver may want to hear of both."""
+
+    group_snapshot_id: str
+    snapshot_ids: tuple[str, ...]
+
+
 # the node service
 
 

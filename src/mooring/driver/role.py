@@ -14,7 +14,7 @@ from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock, RealClock
 from mooring.csi import registrar
-from mooring.csi.registration import registration_socket
+from mooring.csi.registration import longest_registration_socket
 from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.core import Core
 from mooring.driver.objects import CLASSES, DRIVER
@@ -68,7 +68,7 @@ class NoDriver(msgspec.Struct, frozen=True):
 def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundled | NoDriver]:
     """The bundled driver, or why it cannot run here. Raises: UsageError."""
     socket = layout.plugin(NAME) / "csi.sock"
-    longest = max(socket, registration_socket(layout.registrations, NAME), key=_length)
+    longest = max(socket, longest_registration_socket(layout.registrations, NAME), key=_length)
     if _length(longest) > LONGEST_PATH:
         yield NoDriver(
             f"the path of its socket is longer than {LONGEST_PATH} bytes, {longest}; "

@@ -160,14 +160,6 @@ def is_request_changed(claim: Claim, target: Quantity) -> bool:
     return claim.requested != target
 
 
-def becomes_nodes_turn(before: Claim | None, after: Claim | None) -> bool:
-    """Whether the controller has just handed the growth over to the node."""
-    if before is None or after is None:
-        return False
-    pending = ResizeStatus.NODE_PENDING
-    return find_resize_status(after.status) is pending is not find_resize_status(before.status)
-
-
 # transitions
 
 

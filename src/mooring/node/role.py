@@ -10,7 +10,6 @@ from prometheus_client.registry import Collector
 
 from mooring.host.blocking import bulkheads, in_thread
 from mooring.model.condition import is_condition_true
-from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.node.admission.host import look
 from mooring.node.csi import NodeCsi
@@ -129,7 +128,6 @@ class NodeRole:
         self._loops = loops
         self._own_node = environment.own_node
         self._workers = kubelet.workers
-        self._volumes = kubelet.volumes
         self._stuck = stuck
         self._knows_volumes = asyncio.Event()  # that an earlier process has left here
         self._is_registered = asyncio.Event()  # as a Node that is Ready
@@ -142,10 +140,6 @@ class NodeRole:
     async def synced(self) -> None:
         await self._own_node.informer.synced.wait()
         await self._workers.informer.synced.wait()
-
-    def claim_changed(self, claim: Key) -> None:
-        """Nodes may not watch claims, and read them once a minute; who may watch can tell."""
-        self._volumes.claim_changed(claim)
 
     async def ready(self) -> None:
         """Return when its Node is Ready, and by this process's word."""

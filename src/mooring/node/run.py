@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 from mooring.client.contract import Client
 from mooring.clock import Clock
-from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.selector import find_int64
 from mooring.model.wellknown import Annotation
@@ -69,10 +68,6 @@ class NodeVolumes:
     def refresh(self, pod_uid: str) -> None:
         """An object has changed that volumes of the pod show, or wait for."""
         self._pods.refresh(pod_uid)
-
-    def claim_changed(self, claim: Key) -> None:
-        """A claim that pods may use has changed: read it now. Only some callers can know."""
-        self._pods.claim_changed(claim)
 
     def release(self, pod_uid: str) -> None:
         """No container of the pod is left: take its volumes away."""
@@ -154,8 +149,9 @@ class NodeVolumes:
         self._volumes.retry(names)
 
     def attachability_changed(self) -> None:
-        """A CSIDriver may have changed: volumes that need no attaching stop waiting for it."""
+        """A CSIDriver may have changed: what its volumes need is asked anew."""
         self._volumes.attachability_changed()
+        self._pods.drivers_changed()
 
     # after a restart
 

@@ -8,6 +8,7 @@ import msgspec
 from mooring.csi.capability import (
     ControllerCapability,
     Expansion,
+    GroupCapability,
     PluginService,
     Writers,
     writers_of,
@@ -18,6 +19,7 @@ from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
 from mooring.csi.volume_health import VolumeHealth
+from mooring.sidecars.snapshot_calls import GroupCalls, SnapshotCalls
 
 
 class Calls(Protocol):
@@ -78,6 +80,7 @@ class Abilities(msgspec.Struct, frozen=True):
     controller: frozenset[ControllerCapability] = frozenset()
     expansion: frozenset[Expansion] = frozenset()  # whether in use; empty: it does not say
     node_expands: bool = False  # asked only of drivers whose controller does not expand
+    groups: frozenset[GroupCapability] = frozenset()
 
     @property
     def has_topology(self) -> bool:
@@ -86,6 +89,15 @@ class Abilities(msgspec.Struct, frozen=True):
     @property
     def attaches(self) -> bool:
         return self.can(ControllerCapability.PUBLISH_UNPUBLISH_VOLUME)
+
+    @property
+    def takes_snapshots(self) -> bool:
+        return self.can(ControllerCapability.CREATE_DELETE_SNAPSHOT)
+
+    @property
+    def takes_group_snapshots(self) -> bool:
+        is_served = PluginService.GROUP_CONTROLLER_SERVICE in self.services
+        return is_served and GroupCapability.CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT in self.groups
 
     @property
     def expands(self) -> bool:
@@ -99,6 +111,10 @@ class Abilities(msgspec.Struct, frozen=True):
     @property
     def modifies(self) -> bool:
         return self.can(ControllerCapability.MODIFY_VOLUME)
+
+    @property
+    def needs_snapshotter(self) -> bool:
+        return self.takes_snapshots or self.takes_group_snapshots
 
     @property
     def needs_resizer(self) -> bool:
@@ -117,4 +133,6 @@ class Driver(msgspec.Struct, frozen=True):
     name: str
     abilities: Abilities
     calls: Calls
+    snapshots: SnapshotCalls
+    groups: GroupCalls
     health: HealthCalls | None = None

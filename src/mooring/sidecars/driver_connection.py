@@ -6,12 +6,19 @@ import msgspec
 
 from mooring import log
 from mooring.clock import Clock
-from mooring.csi.capability import ControllerCapability, NodeCapability, PluginService
+from mooring.csi.capability import (
+    ControllerCapability,
+    GroupCapability,
+    NodeCapability,
+    PluginService,
+)
 from mooring.csi.channel import Connection
 from mooring.csi.controller import Controller
+from mooring.csi.group_snapshots import GroupSnapshots
 from mooring.csi.identity import Identity
 from mooring.csi.node import Node
 from mooring.csi.outcome import Done, Uncertain
+from mooring.csi.snapshots import Snapshots
 from mooring.model.backoff import Backoff
 from mooring.sidecars.driver import Abilities, Driver
 from mooring.sidecars.health.calls import HealthOfDriver
@@ -31,6 +38,8 @@ class DriverConnection:
         self._clock = clock
         self._identity = Identity(connection)
         self._controller = Controller(connection)
+        self._snapshots = Snapshots(connection)
+        self._groups = GroupSnapshots(connection)
         self._health = HealthOfDriver(connection)
         self._node = Node(connection)
 
@@ -83,7 +92,13 @@ class DriverConnection:
             if not isinstance(controller, Done):
                 return controller.text
             able = controller.value
-        abilities = Abilities(told.value.services, able, told.value.expansion)
+        grouped: frozenset[GroupCapability] = frozenset()
+        if PluginService.GROUP_CONTROLLER_SERVICE in told.value.services:
+            groups = await self._groups.capabilities(within=ASKING_SECONDS)
+            if not isinstance(groups, Done):
+                return groups.text
+            grouped = groups.value
+        abilities = Abilities(told.value.services, able, told.value.expansion, groups=grouped)
         if not abilities.expands:
             node = await self._node.capabilities(within=ASKING_SECONDS)
             if isinstance(node, Uncertain):
@@ -91,4 +106,11 @@ class DriverConnection:
             # A driver without a node part at this socket refuses.
             expands = isinstance(node, Done) and NodeCapability.EXPAND_VOLUME in node.value
             abilities = msgspec.structs.replace(abilities, node_expands=expands)
-        return Driver(info.value.name, abilities, self._controller, self._health)
+        return Driver(
+            info.value.name,
+            abilities,
+            self._controller,
+            self._snapshots,
+            self._groups,
+            self._health,
+        )

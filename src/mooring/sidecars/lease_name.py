@@ -25,3 +25,7 @@ def lease_of_health_monitor(driver: str) -> str:
 
 def lease_of_resizer(driver: str) -> str:
     return f"external-resizer-{sanitized(driver)}"
+
+
+def lease_of_snapshotter(driver: str) -> str:
+    return f"external-snapshotter-leader-{sanitized(driver)}"

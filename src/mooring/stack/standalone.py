@@ -1,5 +1,6 @@
 """A role in a process of its own, against any Kubernetes API server, with leader election."""
 
+import asyncio
 import os
 import random
 import socket
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Recycling  # other roles do not load the controllers
+    from mooring.controllers.snapshots.options import SnapshotOptions
     from mooring.driver.settings import DriverSettings
     from mooring.node.options import NodeOptions
     from mooring.sidecars.options import SidecarOptions
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 Build = Callable[[Loops], Awaitable[Role]]
 
 EXIT_LOST = 1
+WAITING_SECONDS = 0.5  # without a driver, before the registrar says so
 
 _log = log.get("mooring.stack")
 
@@ -76,6 +79,7 @@ class Cluster(msgspec.Struct, frozen=True):
     recycling: "Recycling"
     detaching: "Policy"
     monitoring: "Monitoring"
+    snapshots: "SnapshotOptions"
 
 
 def run_controllers(
@@ -89,7 +93,13 @@ def run_controllers(
 
     mode = HostPathProvisioning.ON if makes_host_paths else HostPathProvisioning.OFF
     host_path = HostPathPlugin(Path(tempfile.gettempdir()), mode)
-    options = Options(host_path, cluster.recycling, cluster.detaching, cluster.monitoring)
+    options = Options(
+        host_path,
+        cluster.recycling,
+        cluster.detaching,
+        cluster.monitoring,
+        snapshots=cluster.snapshots,
+    )
 
     async def build(loops: Loops) -> Role:
         return role.build(loops, options, cluster.chosen)
@@ -165,8 +175,12 @@ def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> 
     from mooring.sidecars.driver_connection import DriverConnection
 
     async def offer() -> None:
-        async with Connection(csi_address) as connection:
-            driver = await DriverConnection(connection, RealClock()).wait_ready()
+        async with Connection(csi_address) as connection, asyncio.TaskGroup() as tasks:
+            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_ready())
+            done, _ = await asyncio.wait([ready], timeout=WAITING_SECONDS)
+            if not done:
+                say(f"mooring sidecar registrar is waiting for {csi_address}")
+            driver = await ready
         say(f"mooring sidecar registrar offers {driver.name}")
         await registrar.run(registrar.Offer(driver.name, seen_as, directory))
 

@@ -26,8 +26,7 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.host.private_file import make_private_directory
-from mooring.model.claim import Claim
-from mooring.model.expansion import becomes_nodes_turn
+from mooring.model.keys import Key
 from mooring.model.storage_class import StorageClass
 from mooring.reconcile.merged_metrics import MergedMetrics
 from mooring.reconcile.role import Role
@@ -203,8 +202,10 @@ async def build_roles(
     from mooring.controllers import role as controllers
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Options
+    from mooring.controllers.snapshots.options import SNAPSHOT_LEASE, SnapshotLease, SnapshotOptions
     from mooring.plugins.host_path.volumes import DataDirectoryVolumes
-    from mooring.reconcile.elected import Candidate, ElectedRole
+    from mooring.reconcile.elected import LEASES, Candidate, ElectedRole
+    from mooring.reconcile.lease import BESIDE_THE_SERVER
     from mooring.reconcile.shared_informer import SharedInformers
     from mooring.scheduling import role as scheduling
 
@@ -216,8 +217,13 @@ async def build_roles(
     temporary = Path(tempfile.gettempdir())
     ours = (config.data_dir.resolve(), *(() if root is None else (root.layout.root,)))
     host_path = DataDirectoryVolumes(config.volumes, ours, temporary)
-    options = Options(host_path, monitoring=Monitoring(grace=config.node_monitor_grace))
     identity = _identity(server)
+    lease = SnapshotLease(Key(LEASES, SNAPSHOT_LEASE), identity, BESIDE_THE_SERVER)
+    options = Options(
+        host_path,
+        monitoring=Monitoring(grace=config.node_monitor_grace),
+        snapshots=SnapshotOptions(lease=lease),
+    )
     informers = SharedInformers(_client_of(server, CONTROLLERS), clock, rng)
 
     def elected(name: str, user: User, build: "Build") -> Role:
@@ -231,34 +237,26 @@ async def build_roles(
     ]
     limits: tuple[str, ...] = ()
     if root is not None:
-        from mooring.reconcile.lease import BESIDE_THE_SERVER
         from mooring.reconcile.loops import Loops
+        from mooring.sidecars.driver_flags import parse_flags
         from mooring.sidecars.options import SidecarOptions
+        from mooring.sidecars.role import SIDECARS as ALL
         from mooring.sidecars.role import Leases, SidecarsRole
+        from mooring.stack.driver_sidecars import serve_drivers
         from mooring.stack.limits import driver_limits
 
         node, limits = await _build_node(config, server, root, ours)
         client = _client_of(server, SIDECARS)
         loops = Loops(SidecarsRole.name, client, clock, rng, informers)
-        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER)
-        sidecars = SidecarsRole(loops, SidecarOptions(), leases)
-        node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
-        node.drivers.on_go(sidecars.remove)
-        informers.share(Claim).on_change(_handing_over(node))
+        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER, yields=True)
+        default = SidecarOptions()
+        by_driver = parse_flags(config.sidecar_flags, default)
+        sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)
+        serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
         roles += (node, sidecars)
         roles.append(_build_storage(config, server, driver))
         limits += await in_thread(driver_limits, driver)
     return Built(roles, limits)
-
-
-def _handing_over(node: "NodeRole") -> Callable[[Claim | None, Claim | None], None]:
-    """The node of this process hears at once of a claim that it has to grow."""
-
-    def told(before: Claim | None, after: Claim | None) -> None:
-        if after is not None and becomes_nodes_turn(before, after):
-            node.claim_changed(after.key)
-
-    return told
 
 
 def _build_storage(config: Config, server: Running, driver: "Bundled | NoDriver | None") -> Role:

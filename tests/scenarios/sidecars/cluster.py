@@ -27,6 +27,8 @@ from mooring.sidecars.provisioner import run as provisioner
 from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
 from mooring.sidecars.resizer import run as resizer
 from mooring.sidecars.resizer.options import ResizerOptions
+from mooring.sidecars.snapshotter import run as snapshotter
+from mooring.sidecars.snapshotter.options import SNAPSHOTTER_AS_UPSTREAM, SnapshotterOptions
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
 from tests.fakes.objects import (
@@ -127,6 +129,7 @@ class Cluster:
         self.clock = api.clock
         self.driver = FakeDriver()
         self.options: ProvisionerOptions = AS_UPSTREAM
+        self.snapshotting: SnapshotterOptions = SNAPSHOTTER_AS_UPSTREAM
         self.resizing = ResizerOptions()
 
     # running things
@@ -153,6 +156,15 @@ class Cluster:
         client = Refusing(self.client_of_sidecar(), writes, self.client())
         loops = self.loops(client)
         attacher.build(loops, self.driver.driver, SidecarOptions(self.options))
+        async with self.running(loops):
+            yield client
+
+    @asynccontextmanager
+    async def snapshotter(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
+        client = Refusing(self.client_of_sidecar(), writes, self.client())
+        loops = self.loops(client)
+        options = SidecarOptions(snapshotter=self.snapshotting)
+        snapshotter.build(loops, self.driver.driver, options)
         async with self.running(loops):
             yield client
 

@@ -13,20 +13,22 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.csi.capability import ControllerCapability, PluginService
+from mooring.csi.capability import ControllerCapability, GroupCapability, PluginService
 from mooring.csi.outcome import TABLES, Code, Done, Outcome, Refused, judge
 from mooring.csi.requests import AttachVolume, Capacity, CreateVolume, Expanded, ExpandVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
 from mooring.sidecars.driver import Abilities, Driver
+from tests.scenarios.sidecars.snapshot_driver import FakeGroups, FakeSnapshots
 
 R = TypeVar("R")
 
 NAME = "d.example.com"
 ALL = Abilities(
-    frozenset({PluginService.CONTROLLER_SERVICE}),
+    frozenset({PluginService.CONTROLLER_SERVICE, PluginService.GROUP_CONTROLLER_SERVICE}),
     frozenset(ControllerCapability) - {ControllerCapability.SINGLE_NODE_MULTI_WRITER},
+    groups=frozenset(GroupCapability),
 )
 _RPCS = {
     "create": "CreateVolume",
@@ -37,6 +39,13 @@ _RPCS = {
     "modify": "ControllerModifyVolume",
     "list": "ListVolumes",
     "capacity": "GetCapacity",
+    "take": "CreateSnapshot",
+    "drop": "DeleteSnapshot",
+    "get": "GetSnapshot",
+    "look": "ListSnapshots",
+    "take-group": "CreateVolumeGroupSnapshot",
+    "drop-group": "DeleteVolumeGroupSnapshot",
+    "get-group": "GetVolumeGroupSnapshot",
 }
 
 
@@ -95,12 +104,14 @@ class FakeDriver:
 
     def __post_init__(self) -> None:
         self._queued: dict[str, deque[Behaviour]] = defaultdict(deque)
+        self.snapshots = FakeSnapshots(self._play, self.secrets)
+        self.groups = FakeGroups(self._play, self.snapshots, self.secrets)
         self._at_work: list[str] = []
         self.grown: list[ExpandVolume] = []
 
     @property
     def driver(self) -> Driver:
-        return Driver(NAME, self.abilities, self)
+        return Driver(NAME, self.abilities, self, self.snapshots, self.groups)
 
     def next(self, rpc: str, *behaviours: Behaviour) -> None:
         self._queued[rpc].extend(behaviours)
@@ -210,7 +221,7 @@ class FakeDriver:
             case Makes(changes):
                 made = act()
                 assert isinstance(made, Done)
-                assert isinstance(made.value, Volume | Expanded)
+                assert isinstance(made.value, msgspec.Struct)
                 changed: Any = msgspec.structs.replace(made.value, **changes)
                 return Done(changed)
             case After(then):

@@ -548,24 +548,6 @@ def test_a_final_failure_counts_until_the_next_attempt(
     assert not expansion.is_answered(expansion.start(status, parse("10Gi"), NOW))
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "turn"),
-    [
-        ("ControllerResizeInProgress", "NodeResizePending", True),
-        ("NodeResizeInfeasible", "NodeResizePending", True),
-        ("NodeResizePending", "NodeResizePending", False),
-        ("NodeResizePending", "NodeResizeInProgress", False),
-        ("NodeResizeInProgress", "", False),
-        ("", "ControllerResizeInProgress", False),
-    ],
-)
-def test_when_it_becomes_the_nodes_turn(before: str, after: str, *, turn: bool) -> None:
-    claims = a_claim(at=before), a_claim(at=after)
-    assert expansion.becomes_nodes_turn(*claims) == turn
-    assert not expansion.becomes_nodes_turn(None, claims[1])
-    assert not expansion.becomes_nodes_turn(claims[0], None)
-
-
 def test_the_node_is_told_of_a_size_that_is_more_than_was_asked_for() -> None:
     status = expansion.start(a_claim().status, parse("10Gi"), NOW)
     assert find_allocated(expansion.await_node(status, NOW)) == parse("10Gi")
