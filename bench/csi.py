@@ -18,10 +18,12 @@ from typing import Any
 
 import uvloop
 
+from bench import snapshots
 from bench.attachment import following
 from bench.client import open_pool, request, send_all
 from bench.process import Process
 from bench.server import NODE, Server, node_root, served, up_with_node
+from mooring.csi.capability import NodeCapability
 from mooring.csi.plugin_info import CSI_PLUGIN, OFFERED_VERSIONS, Plugin
 from mooring.csi.registration import offering, registration_socket
 from tests.fakes.csi_driver import FakeCsiDriver
@@ -30,8 +32,10 @@ Row = tuple[str, str, str]
 Doc = dict[str, Any]
 
 ONE_BY_ONE, AT_ONCE, DRIVERS = 100, 500, 20
+SOURCES = 10  # claims that snapshots are taken of
 CONNECTIONS = 32
 PATIENCE = 60.0  # seconds
+IDLE_SECONDS = 10.0
 DRIVER = "fake.csi.mooring.dev"
 WITHOUT_ROOT = ("claims and pods of a CSI driver", "not run", "mounting needs root")
 PODS = "/api/v1/namespaces/default/pods"
@@ -67,7 +71,7 @@ async def sidecars(directory: Path, drivers: int) -> AsyncIterator[Process]:
         for socket in sockets:
             fake = ("-m", "tests.fakes.csi_driver", str(socket))
             await stack.enter_async_context(process(*fake))
-        served_by = ("-m", "mooring", "sidecar", "provisioner", "attacher", *addresses)
+        served_by = ("-m", "mooring", "sidecar", "provisioner", "attacher", "resizer", *addresses)
         flags = ("--kubeconfig", str(directory / "kubeconfig"), "--no-leader-elect")
         quiet = ("--no-immediate-topology", "--log-level", "error")
         yield await stack.enter_async_context(
@@ -245,6 +249,74 @@ async def _life(data: Path) -> list[Row]:
     ]
 
 
+async def _snapshots(data: Path) -> list[Row]:
+    async with served(data, *up_with_node(data), "--no-host-rootfs") as target:
+        made = {"metadata": {"name": "bench"}, "provisioner": DRIVER}
+        await send_all(
+            target, iter([request(target, "POST", CLASSES, json.dumps(made).encode())]), 1
+        )
+        bound, names = Bound(), [f"source-{number}" for number in range(SOURCES)]
+        async with registered(target, data) as driver, following(target, CLAIMS, bound.told):
+            claims = (request(target, "POST", CLAIMS, _claim(name)) for name in names)
+            await send_all(target, claims, CONNECTIONS)
+            await bound.wait(lambda: len(bound.names) == SOURCES)
+            rows = await snapshots.measure(target, DRIVER, names)
+            assert not driver.state.snapshots, "a snapshot was left"
+    return rows
+
+
+def _growing(target: Server, name: str) -> bytes:
+    wanted = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
+    asked = request(target, "PATCH", f"{CLAIMS}/{name}", json.dumps(wanted).encode())
+    return asked.replace(b"application/json", b"application/merge-patch+json", 1)
+
+
+class Grown:
+    """Claims that have what they asked for."""
+
+    def __init__(self, count: int) -> None:
+        self.all = asyncio.Event()
+        self._count = count
+        self._names: set[str] = set()
+
+    def told(self, _: str, claim: Doc) -> None:
+        if claim.get("status", {}).get("capacity", {}).get("storage") == "2Gi":
+            self._names.add(claim["metadata"]["name"])
+        if len(self._names) == self._count:
+            self.all.set()
+
+
+async def _growth(data: Path) -> list[Row]:
+    """Claims without pods, of a driver that needs no node to grow its volumes."""
+    loop = asyncio.get_running_loop()
+    names = [f"grows-{number:03}" for number in range(AT_ONCE)]
+    async with served(data, *up_with_node(data), "--no-host-rootfs") as target:
+        made = {"metadata": {"name": "bench"}, "provisioner": DRIVER, "allowVolumeExpansion": True}
+        body = json.dumps(made).encode()
+        await send_all(target, iter([request(target, "POST", CLASSES, body)]), 1)
+        bound, grown = Bound(), Grown(AT_ONCE)
+        async with registered(target, data) as driver, following(target, CLAIMS, bound.told):
+            driver.state.node = driver.state.node - {NodeCapability.EXPAND_VOLUME}
+            claims = (request(target, "POST", CLAIMS, _claim(name)) for name in names)
+            await send_all(target, claims, CONNECTIONS)
+            await bound.wait(lambda: bound.names.issuperset(names))
+            async with following(target, CLAIMS, grown.told):
+                began = loop.time()
+                asked = (_growing(target, name) for name in names)
+                await send_all(target, asked, CONNECTIONS)
+                async with asyncio.timeout(PATIENCE):
+                    await grown.all.wait()
+                took = loop.time() - began
+            await asyncio.sleep(3)  # until the last events are written
+            used = target.cpu_seconds()
+            await asyncio.sleep(IDLE_SECONDS)
+            share = (target.cpu_seconds() - used) / IDLE_SECONDS
+    return [
+        (f"{AT_ONCE} claims grown at once", f"{took:.2f} s", "target 6 s"),
+        (f"idle with {AT_ONCE} grown claims", f"{share:.2%}", "of a core, all roles; target 1%"),
+    ]
+
+
 def _ms(took: list[float], share: float) -> str:
     return f"{took[int(len(took) * share)] * 1e3:.1f} ms"
 
@@ -258,7 +330,13 @@ async def _memory(directory: Path) -> Row:
 
 async def _measure() -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="mooring-bench-") as name:
-        rows = await _life(Path(name) / "a") if os.geteuid() == 0 else [WITHOUT_ROOT]
+        rows = [WITHOUT_ROOT]
+        if os.geteuid() == 0:
+            rows = [
+                *await _life(Path(name) / "a"),
+                *await _growth(Path(name) / "c"),
+                *await _snapshots(Path(name) / "d"),
+            ]
         return [*rows, await _memory(Path(name) / "b")]
 
 

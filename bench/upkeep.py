@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,10 @@ def batched(names: list[str]) -> Iterator[list[str]]:
     return (names[begin : begin + BATCH] for begin in range(0, len(names), BATCH))
 
 
+def _are_in(found: dict[str, float], names: list[str]) -> bool:
+    return found.keys() >= set(names)
+
+
 def _finishing(name: str) -> Doc:
     pod = _pod(name)
     pod["spec"]["restartPolicy"] = "Never"
@@ -123,11 +128,11 @@ async def _of_pods(directory: Path) -> list[Row]:
         done = [f"done-{number}" for number in range(FINISHED)]
         for some in batched(done):
             await _create(target, f"{HERE}/pods", map(_finishing, some))
-            await watch.until(lambda some=some: watch.finished.issuperset(some))
+            await watch.until(partial(watch.finished.issuperset, some))
         names = [f"pod-{number}" for number in range(LOADED)]
         for some in batched(names):
             await _create(target, f"{HERE}/pods", map(_pod, some))
-            await watch.until(lambda some=some: watch.running.keys() >= set(some))
+            await watch.until(partial(_are_in, watch.running, some))
         checked = await _mooring("check", *flags)
         deleted = (request(target, "DELETE", f"{HERE}/pods/{one}") for one in names[RUNNING:])
         await send_all(target, deleted, 4)

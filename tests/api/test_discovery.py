@@ -49,6 +49,7 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "volumesnapshotcontents": ("vsc,vscs", "cluster", ["status"]),
         "volumesnapshotclasses": ("vsclass,vsclasses", "cluster", []),
     },
+    "apis/populator.storage.k8s.io/v1beta1": {"volumepopulators": ("", "cluster", [])},
     "apis/rbac.authorization.k8s.io/v1": {
         "roles": ("", "namespace", []),
         "rolebindings": ("", "namespace", []),

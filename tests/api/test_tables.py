@@ -119,6 +119,10 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, Driver, DeletionPolicy, Age:date",
         ["snappy", "d.example.com", "Retain", "2m5s"],
     ),
+    "VolumePopulator": (
+        "Name::name, SourceKind",
+        ["books", '{"group":"example.com","kind":"Book"}'],
+    ),
 }
 
 

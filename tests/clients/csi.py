@@ -146,6 +146,25 @@ def registrar_process(socket: Path, registrations: Path) -> Iterator["subprocess
 
 
 @contextmanager
+def unheard_registrar(socket: Path, registrations: Path) -> Iterator[str]:
+    """One whose driver is not there: the first line that it prints."""
+    words = ("--csi-address", str(socket), "--plugin-registration-path", str(registrations))
+    with _going(command("sidecar", "registrar", *words)) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().decode()
+
+
+@contextmanager
+def sidecar_process(
+    socket: Path, kubeconfig: Path, *sidecars: str
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """`mooring sidecar`, as a driver would bring its own."""
+    words = ("--csi-address", str(socket), "--kubeconfig", str(kubeconfig))
+    with _going(command("sidecar", *sidecars, *words), first="is running") as process:
+        yield process
+
+
+@contextmanager
 def _going(line: Sequence[str], *, first: str = "") -> Iterator["subprocess.Popen[bytes]"]:
     """A process that has said what it says first; it is gone afterwards."""
     with subprocess.Popen(  # noqa: S603  our own programs
@@ -155,6 +174,8 @@ def _going(line: Sequence[str], *, first: str = "") -> Iterator["subprocess.Pope
             assert process.stdout is not None
             if first:
                 said = process.stdout.readline().decode()
+                while "is waiting for" in said and first not in said:
+                    said = process.stdout.readline().decode()
                 assert first in said, said
             yield process
         finally:

@@ -110,6 +110,12 @@ def one_of_each(unique: str) -> dict[str, Doc]:
             unique,
             spec={"trustBundle": a_certificate()},
         ),
+        "volumepopulators": _doc(
+            "populator.storage.k8s.io/v1beta1",
+            "VolumePopulator",
+            unique,
+            sourceKind={"group": "example.com", "kind": "Book"},
+        ),
         "leases": _doc("coordination.k8s.io/v1", "Lease", unique, spec={"holderIdentity": "me"}),
         "volumesnapshots": a_snapshot(unique),
         "volumesnapshotclasses": _doc(SNAPSHOTS, "VolumeSnapshotClass", unique, **policy),

@@ -7,11 +7,14 @@ import asyncio
 import sys
 from pathlib import Path
 
+from mooring.csi.capability import PluginService
 from tests.fakes.csi_driver import FakeCsiDriver, run
 from tests.fakes.csi_state import CsiState
 
 TOPOLOGY = {"topology.fake.csi.mooring.dev/rack": "r1"}
 
 if __name__ == "__main__":
-    driver = FakeCsiDriver(Path(sys.argv[1]), CsiState(topology=TOPOLOGY))
+    state = CsiState(topology=TOPOLOGY)
+    state.plugin.add(PluginService.GROUP_CONTROLLER_SERVICE)
+    driver = FakeCsiDriver(Path(sys.argv[1]), state)
     asyncio.run(run(driver, sys.argv[2:]))

@@ -1,12 +1,13 @@
 """Claims on CSI drivers, on `mooring up` with a real kubectl: the bundled driver, and another's."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from mooring.driver.role import CLASS
+from mooring.driver.objects import CLASS
 from mooring.driver.settings import NAME
 from tests.clients.csi import (
     OnDisk,
@@ -19,7 +20,7 @@ from tests.clients.csi import (
     server_with_driver,
 )
 from tests.clients.kubectl import Kubectl
-from tests.clients.manifests import Doc
+from tests.clients.manifests import STORAGE, Doc
 from tests.clients.nodes import NODE, PodDirectory, ServerWithNode
 from tests.clients.pods import WITHIN, Pods, a_script, of_claim
 from tests.clients.tables import read_tables
@@ -28,6 +29,7 @@ from tests.fakes.waiting import until
 EXAMPLES = Path(__file__).parents[2] / "examples" / "csi"
 OTHER = "fake.csi.mooring.dev"
 BOUND = "--for=jsonpath={.status.phase}=Bound"
+GROWN = "--for=jsonpath={.status.capacity.storage}=2Gi"
 
 
 @pytest.fixture(scope="module")
@@ -255,3 +257,123 @@ def test_a_default_class_that_somebody_deleted_does_not_come_back(kubectl: Kubec
 
         assert own("get", "sc", "-o", "name") == ""
         assert own("get", "csidriver", "-o", "name") == f"csidriver.storage.k8s.io/{NAME}"
+
+
+def grow(pods: Pods, claim: str, size: str) -> None:
+    asked = {"spec": {"resources": {"requests": {"storage": size}}}}
+    pods.kubectl("patch", "pvc", claim, "-p", json.dumps(asked))
+
+
+def size_seen(pods: Pods, pod: str) -> int:
+    """MiB, as `df` has it inside the pod."""
+    return int(pods.sh(pod, "df -m /data | awk 'NR == 2 { print $2 }'"))
+
+
+@pytest.mark.parametrize("fs_type", ["xfs", "btrfs"])
+async def test_the_claim_of_a_running_pod_grows_and_the_pod_sees_it(
+    pods: Pods, disk: OnDisk, unique: str, fs_type: str
+) -> None:
+    growing = a_class_of(NAME, unique) | {"allowVolumeExpansion": True}
+    pods.create(growing | {"parameters": {"csi.storage.k8s.io/fstype": fs_type}})
+    pods.ready(bare_claim("data", "1Gi", storageClassName=unique), a_reader("web", "data"))
+    pods.sh("web", "echo hello >/data/letter")
+    before = size_seen(pods, "web")
+    assert before <= 1024
+
+    grow(pods, "data", "2Gi")
+
+    pods.kubectl("wait", "pvc/data", GROWN, WITHIN)
+    assert size_seen(pods, "web") > before + 900
+    assert pods.sh("web", "cat /data/letter") == "hello"
+    status = json.loads(pods.kubectl("get", "pvc", "data", "-o", "json"))["status"]
+    assert "conditions" not in status
+    assert "allocatedResourceStatuses" not in status
+    told = {line.split()[2] for line in _events(pods, "data")}
+    assert told >= {"Resizing", "FileSystemResizeRequired", "FileSystemResizeSuccessful"}
+    assert "VolumeResizeFailed" not in told
+    pods.kubectl("delete", "pod", "web", WITHIN)
+    await let_go(pods, disk, "data")
+
+
+async def test_a_claim_of_the_default_class_has_grown_for_the_next_pod_at_the_latest(
+    pods: Pods, disk: OnDisk
+) -> None:
+    """ext4 grows under a pod only where root has CAP_SYS_RESOURCE."""
+    pods.ready(bare_claim("data", "1Gi"), a_reader("web", "data"))
+    pods.sh("web", "echo hello >/data/letter")
+    grow(pods, "data", "2Gi")
+    volume = volume_of(pods, "data")
+    pods.kubectl("wait", f"pv/{volume}", "--for=jsonpath={.spec.capacity.storage}=2Gi", WITHIN)
+    pods.kubectl("delete", "pod", "web", WITHIN)
+
+    pods.ready(a_reader("next", "data"))
+
+    pods.kubectl("wait", "pvc/data", GROWN, WITHIN)
+    assert size_seen(pods, "next") > 1900
+    assert pods.sh("next", "cat /data/letter") == "hello"
+    pods.kubectl("delete", "pod", "next", WITHIN)
+    await let_go(pods, disk, "data")
+
+
+def _events(pods: Pods, claim: str) -> list[str]:
+    chosen = f"involvedObject.kind=PersistentVolumeClaim,involvedObject.name={claim}"
+    listed = pods.kubectl("get", "events", "--field-selector", chosen, "--no-headers")
+    return listed.splitlines()
+
+
+async def test_a_block_claim_grows_under_its_pod(pods: Pods, disk: OnDisk) -> None:
+    device: Doc = {"volumeDevices": [{"name": "disk", "devicePath": "/dev/disk"}]}
+    using: Doc = {"volumes": [of_claim("disk", "raw")], "container": device}
+    pods.ready(bare_claim("raw", "8Mi", volumeMode="Block"), a_script("writer", **using))
+
+    grow(pods, "raw", "16Mi")
+
+    pods.kubectl("wait", "pvc/raw", "--for=jsonpath={.status.capacity.storage}=16Mi", WITHIN)
+    told = "blockdev --getsize64 /dev/disk"
+    await until(lambda: pods.sh("writer", told) == str(16 << 20))
+    pods.kubectl("delete", "pod", "writer", WITHIN)
+    await let_go(pods, disk, "raw")
+
+
+async def test_a_claim_changes_its_attributes_class_on_another_driver(
+    pods: Pods, disk: OnDisk, unique: str
+) -> None:
+    socket = disk.node / "plugins" / OTHER / "csi.sock"
+    slow, fast = f"{unique}-slow", f"{unique}-fast"
+    with driver_process(socket), registrar_process(socket, disk.registrations):
+        wait_for_drivers(pods, 2)
+        pods.create(a_class_of(OTHER, unique), *(attributes(name) for name in (slow, fast)))
+        asked: Doc = {"storageClassName": unique, "volumeAttributesClassName": slow}
+        pods.create(bare_claim("data", **asked))
+        pods.kubectl("wait", "pvc/data", BOUND, WITHIN)
+        current = ".status.currentVolumeAttributesClassName"
+        assert pods.kubectl.field(current, "pvc", "data") == slow
+
+        pods.kubectl("patch", "pvc", "data", "-p", _asking(fast))
+
+        pods.kubectl("wait", "pvc/data", f"--for=jsonpath={{{current}}}={fast}", WITHIN)
+        volume = volume_of(pods, "data")
+        assert pods.kubectl.field(".spec.volumeAttributesClassName", "pv", volume) == fast
+        reasons = {line.split()[2] for line in _events(pods, "data")}
+        assert reasons >= {"VolumeModify", "VolumeModifySuccessful"}
+        pods.kubectl("patch", "pvc", "data", "-p", _asking(f"{unique}-none"))
+        state = "{.status.modifyVolumeStatus.status}=Pending"
+        pods.kubectl("wait", "pvc/data", f"--for=jsonpath={state}", WITHIN)
+        pods.create(attributes(f"{unique}-none"))
+        pods.kubectl("wait", "pvc/data", f"--for=jsonpath={{{current}}}={unique}-none", WITHIN)
+        pods.kubectl("delete", "pvc", "data", WITHIN)
+        pods.kubectl("wait", f"pv/{volume}", "--for=delete", WITHIN)
+
+
+def attributes(name: str) -> Doc:
+    return {
+        "apiVersion": STORAGE,
+        "kind": "VolumeAttributesClass",
+        "metadata": {"name": name},
+        "driverName": OTHER,
+        "parameters": {"tier": name},
+    }
+
+
+def _asking(name: str) -> str:
+    return json.dumps({"spec": {"volumeAttributesClassName": name}})

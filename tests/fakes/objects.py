@@ -28,6 +28,7 @@ SNAPSHOT_GROUP = "/apis/snapshot.storage.k8s.io/v1"
 SNAPSHOTS = f"{SNAPSHOT_GROUP}/namespaces/default/volumesnapshots"
 SNAPSHOT_CONTENTS = f"{SNAPSHOT_GROUP}/volumesnapshotcontents"
 SNAPSHOT_CLASSES = f"{SNAPSHOT_GROUP}/volumesnapshotclasses"
+POPULATORS = "/apis/populator.storage.k8s.io/v1beta1/volumepopulators"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
@@ -171,6 +172,15 @@ def a_snapshot_class(name: str = "snappy") -> Doc:
     )
 
 
+def a_populator(name: str = "books", group: str = "example.com", kind: str = "Book") -> Doc:
+    return _an_object(
+        "VolumePopulator",
+        "populator.storage.k8s.io/v1beta1",
+        name,
+        sourceKind={"group": group, "kind": kind},
+    )
+
+
 def a_lease(name: str = "leader", holder: str = "me", **spec: Any) -> Doc:
     held = {"holderIdentity": holder, "leaseDurationSeconds": 15}
     return _an_object("Lease", "coordination.k8s.io/v1", name, spec=held | spec)
@@ -237,6 +247,7 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "VolumeSnapshot": (SNAPSHOTS, a_snapshot),
     "VolumeSnapshotContent": (SNAPSHOT_CONTENTS, a_snapshot_content),
     "VolumeSnapshotClass": (SNAPSHOT_CLASSES, a_snapshot_class),
+    "VolumePopulator": (POPULATORS, a_populator),
     "Lease": (LEASES, a_lease),
     "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),

@@ -1,6 +1,7 @@
 """A node with CSI drivers on real mounts: one that a test scripts, and the bundled one."""
 
 import asyncio
+import os
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -52,8 +53,8 @@ class World(CsiNodeWorld):
     def files(self) -> list[str]:
         """What is left on disk of volumes."""
         places = (self.root / "pods", self.root / "plugins")
-        found = [path for place in places for path in place.rglob("*") if not path.is_dir()]
-        return [str(path) for path in found]
+        walks = (os.walk(place) for place in places)  # it passes over directories that just went
+        return [f"{top}/{name}" for walk in walks for top, _, names in walk for name in names]
 
     def target(self, uid: str) -> Path:
         return self.root / "pods" / uid / "volumes/kubernetes.io~csi/disk/mount"

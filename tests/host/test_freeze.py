@@ -150,7 +150,7 @@ def test_a_copy_is_kept_when_who_should_thaw_is_killed(
 
 
 def test_what_somebody_else_froze_is_left_frozen(machine: Machine) -> None:
-    with freeze.frozen(mount_of(machine), LONG):
+    with freeze.frozen([mount_of(machine)], LONG):
         with pytest.raises(Exception, match="busy"):
             clone(machine)
         writer = Writer(machine)

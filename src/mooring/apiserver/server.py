@@ -15,6 +15,7 @@ from mooring.apiserver.api.access import Access
 from mooring.apiserver.api.api import Api
 from mooring.apiserver.api.discovery import Discovery
 from mooring.apiserver.api.health import Health
+from mooring.apiserver.api.joining import Joining
 from mooring.apiserver.api.metrics import Metrics
 from mooring.apiserver.api.pages import Pages
 from mooring.apiserver.auth.authenticate import Authenticator
@@ -120,10 +121,11 @@ def assemble(
     nodes_reached = Nodes(NodeCallers(pki.authority, clock.now).context)
     pod_proxy = PodProxy(nodes_reached, access.check)
     health = Health(live={}, ready={"store": lambda: store.trouble})
-    pages = Pages(Discovery(kinds, address), OpenApi(kinds, schema), health, metrics)
+    openapi = OpenApi(kinds, schema)
+    pages = Pages(Discovery(kinds, address), openapi, health, metrics, pki.ca_certificate)
     writer = InProcessWriter(backend, HOUSEKEEPER)
     return Parts(
-        api=Api(backend, access, pod_proxy, pages, metrics),
+        api=Api(backend, access, pod_proxy, pages, Joining(tokens, clock), metrics),
         backend=backend,
         nodes=nodes,
         namespaces=Namespaces(backend, writer, pki.ca_certificate.decode()),

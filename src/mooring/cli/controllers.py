@@ -1,7 +1,7 @@
 """`mooring controllers`: the controllers alone, against any Kubernetes API server."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from mooring.cli.flags import (
     NodeMonitorGrace,
 )
 from mooring.cli.say import say
+
+if TYPE_CHECKING:
+    from mooring.controllers.snapshots.options import SnapshotOptions
 
 HostPathProvisioner = Annotated[
     bool,
@@ -67,8 +70,25 @@ Chosen = Annotated[
     typer.Option(
         "--controllers",
         help="Which controllers run: * are those of volumes and replication; node-lifecycle, "
-        "taint-eviction and pod-gc have to be named, for kube-controller-manager has its own; "
-        "-name leaves one out.",
+        "taint-eviction and pod-gc have to be named, for kube-controller-manager has its own, and "
+        "snapshots and data-source, for they do the work of snapshot-controller and "
+        "volume-data-source-validator; -name leaves one out.",
+    ),
+]
+PreventModeConversion = Annotated[
+    bool,
+    typer.Option(
+        "--prevent-volume-mode-conversion/--no-prevent-volume-mode-conversion",
+        help="Record the mode of the volume in each VolumeSnapshotContent, so that a restore in "
+        "another mode is refused.",
+    ),
+]
+SnapshotLeaseNamespace = Annotated[
+    str,
+    typer.Option(
+        "--snapshot-lease-namespace",
+        help="Namespace of the lease snapshot-controller-leader, which upstream's "
+        "snapshot-controller holds in its own; while it does, the controller snapshots rests.",
     ),
 ]
 
@@ -86,6 +106,8 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     disable_force_detach_on_timeout: DisableForceDetach = False,  # noqa: FBT002  likewise
     controllers: Chosen = "*",
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
+    prevent_volume_mode_conversion: PreventModeConversion = True,  # noqa: FBT002  likewise
+    snapshot_lease_namespace: SnapshotLeaseNamespace = "kube-system",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -94,7 +116,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
 
     `mooring up` includes them: this is for `mooring apiserver`, and for real clusters. Nodes that
     die are seen to in real clusters by kube-controller-manager; for `mooring apiserver` say
-    --controllers '*,node-lifecycle,taint-eviction,pod-gc'.
+    --controllers '*,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source'.
 
     Example: mooring controllers --kubeconfig data/controllers.kubeconfig
     """
@@ -127,5 +149,20 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         recycling,
         Policy(forces_on_timeout=not disable_force_detach_on_timeout),
         Monitoring(grace=node_monitor_grace_period),
+        _snapshots(snapshot_lease_namespace, prevent_volume_mode_conversion, leader_elect),
     )
     run_controllers(wanted, say, cluster, makes_host_paths=enable_hostpath_provisioner)
+
+
+def _snapshots(namespace: str, records_mode: bool, elects: bool) -> "SnapshotOptions":  # noqa: FBT001  flags of the command line
+    import socket
+    import uuid
+
+    from mooring.controllers.snapshots.options import SNAPSHOT_LEASE, SnapshotLease, SnapshotOptions
+    from mooring.controllers.snapshots.view import ContentMode
+    from mooring.model.keys import Key
+
+    mode = ContentMode.RECORDED if records_mode else ContentMode.FORGOTTEN
+    identity = f"{socket.gethostname()}_{uuid.uuid4()}"
+    lease = SnapshotLease(Key(namespace, SNAPSHOT_LEASE), identity) if elects else None
+    return SnapshotOptions(mode, lease)

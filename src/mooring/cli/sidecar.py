@@ -1,7 +1,7 @@
 """`mooring sidecar`: the sidecars between a CSI driver and a Kubernetes API server."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,14 +17,21 @@ from mooring.cli.flags import (
 from mooring.cli.say import say
 from mooring.errors import UsageError
 
-SERVED = ("provisioner", "attacher")
-TO_COME = ("resizer", "snapshotter", "health")
+if TYPE_CHECKING:
+    from mooring.sidecars.snapshotter.options import NamePattern
+
+SERVED = ("provisioner", "attacher", "resizer", "snapshotter", "health-monitor")
+ALL = "all"
+RBAC = "rbac"
 REGISTRAR = "registrar"
 RELEASE = "release"
 
 
 Roles = Annotated[
-    list[str], typer.Argument(help=f"{', '.join(SERVED)} (one or both), {REGISTRAR}, or {RELEASE}.")
+    list[str],
+    typer.Argument(
+        help=f"{', '.join(SERVED)} (some, or {ALL}), {REGISTRAR}, {RELEASE}, or {RBAC}."
+    ),
 ]
 CsiAddress = Annotated[
     list[str],
@@ -43,7 +50,11 @@ LeaseNamespace = Annotated[
 ]
 CapacityNamespace = Annotated[str, typer.Option(help="Where CSIStorageCapacity objects go.")]
 Timeout = Annotated[
-    float, typer.Option(help="Seconds that a driver may take to make or delete a volume.")
+    float | None,
+    typer.Option(
+        help="Seconds that a driver may take to make, grow, change or delete something.",
+        show_default="10 for volumes, 60 for snapshots",
+    ),
 ]
 StrictTopology = Annotated[
     bool, typer.Option(help="Late binding: tell drivers the chosen node's place alone.")
@@ -51,10 +62,52 @@ StrictTopology = Annotated[
 ImmediateTopology = Annotated[
     bool, typer.Option(help="Immediate binding: tell drivers of all places.")
 ]
-ExtraMetadata = Annotated[bool, typer.Option(help="Tell drivers the names of claim and volume.")]
+ExtraMetadata = Annotated[
+    bool,
+    typer.Option(help="Tell drivers the names of claim and volume, of snapshot and content."),
+]
+SnapshotPrefix = Annotated[str, typer.Option(help="How the names of snapshots begin.")]
+GroupPrefix = Annotated[str, typer.Option(help="How the names of group snapshots begin.")]
+UidLength = Annotated[
+    int,
+    typer.Option(
+        help="Characters of the uid in such a name; negative: all of it, with its dashes."
+    ),
+]
+Granted = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--for",
+        envvar="MOORING_SIDECAR_FOR",
+        help="rbac: the sidecars that need it (repeatable).",
+        show_default=ALL,
+    ),
+]
+AccountNamespace = Annotated[str, typer.Option(help="rbac: where the ServiceAccount is.")]
 DefaultFsType = Annotated[str, typer.Option(help="File system of volumes whose class names none.")]
 PublishReadonly = Annotated[
     bool, typer.Option(help="Attach volumes read-only whose claims say ReadOnlyMany alone.")
+]
+HttpEndpoint = Annotated[
+    str,
+    typer.Option(
+        help="host:port of /healthz (all drivers), /healthz/DRIVER and /metrics; :PORT: everywhere."
+    ),
+]
+HandleInUse = Annotated[
+    bool,
+    typer.Option(help="resizer: a volume that cannot grow in use waits until its pods have ended."),
+]
+ExtraModifyMetadata = Annotated[
+    bool, typer.Option(help="resizer: tell drivers the names of claim and volume in a change.")
+]
+Workers = Annotated[int, typer.Option(help="resizer: claims of a driver that grow at once.", min=1)]
+RetryStart = Annotated[
+    float, typer.Option(help="resizer: seconds before the first retry; doubled each time.", min=0.1)
+]
+RetryMax = Annotated[
+    float,
+    typer.Option(help="resizer: seconds before a retry at most, and of what is impossible.", min=1),
 ]
 RegistrationPath = Annotated[
     Path, typer.Option(help="registrar: the directory that the node agent watches.")
@@ -79,28 +132,43 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     leader_elect: LeaderElect = True,  # noqa: FBT002  a flag of the command line
     leader_election_namespace: LeaseNamespace = "",
     capacity_namespace: CapacityNamespace = "kube-system",
-    timeout: Timeout = 10.0,
+    timeout: Timeout = None,
     strict_topology: StrictTopology = False,  # noqa: FBT002  likewise
     immediate_topology: ImmediateTopology = True,  # noqa: FBT002  likewise
     extra_create_metadata: ExtraMetadata = False,  # noqa: FBT002  likewise
     default_fstype: DefaultFsType = "",
     controller_publish_readonly: PublishReadonly = False,  # noqa: FBT002  likewise
+    handle_volume_inuse_error: HandleInUse = True,  # noqa: FBT002  likewise
+    extra_modify_metadata: ExtraModifyMetadata = False,  # noqa: FBT002  likewise
+    workers: Workers = 10,
+    retry_interval_start: RetryStart = 1.0,
+    retry_interval_max: RetryMax = 300.0,
+    snapshot_name_prefix: SnapshotPrefix = "snapshot",
+    snapshot_name_uuid_length: UidLength = -1,
+    groupsnapshot_name_prefix: GroupPrefix = "groupsnapshot",
+    groupsnapshot_name_uuid_length: UidLength = -1,
+    granted: Granted = None,
+    namespace: AccountNamespace = "default",
     plugin_registration_path: RegistrationPath = Path("/registration"),
     kubelet_registration_path: SeenPath = "",
     driver: ReleasedDriver = "",
     dry_run: DryRun = False,  # noqa: FBT002  likewise
     abandon: Abandon = False,  # noqa: FBT002  likewise
+    http_endpoint: HttpEndpoint = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
 ) -> None:
-    """Serve CSI drivers: make and delete their volumes, attach them, offer them to a node.
+    """Serve CSI drivers: make, grow and delete volumes, attach them, take snapshots, register.
 
     `mooring up` does this by itself for every driver that registers: this is for real clusters,
-    where it takes the place of external-provisioner, external-attacher and node-driver-registrar.
+    where it takes the place of external-provisioner, -attacher and -resizer, of csi-snapshotter and
+    of node-driver-registrar. `all` is every sidecar that a driver's capabilities ask for. Each has
+    the lease of upstream's, so one by one can take over from it, and hand back.
     `release` takes Mooring's finalizer off claims that need it no longer, before an uninstall.
+    `rbac` prints the ServiceAccount, ClusterRole and binding that the sidecars need.
 
-    Example: mooring sidecar provisioner attacher --csi-address /run/csi/socket
+    Example: mooring sidecar all --csi-address /run/csi/socket
     """
     import os
 
@@ -111,10 +179,16 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.options import ProvisionerOptions
     from mooring.sidecars.provisioner.release import Release
+    from mooring.sidecars.resizer.options import ResizerOptions
     from mooring.sidecars.role import Leases
+    from mooring.sidecars.snapshotter.options import SnapshotterOptions
+    from mooring.stack.sidecar_rbac import rbac_yaml
     from mooring.stack.standalone import Standalone, run_registrar, run_release, run_sidecars
 
     _check(roles, csi_address)
+    if roles == [RBAC]:
+        typer.echo(rbac_yaml(_chosen(granted or [ALL]), namespace))
+        return
     log.to_stderr(log_level, log_format)
     if roles == [RELEASE]:
         run_release(kubeconfig, Release(driver, dry_run, abandon), typer.echo)
@@ -123,34 +197,66 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         seen_as = kubelet_registration_path or csi_address[0]
         run_registrar(csi_address[0], plugin_registration_path, seen_as, say)
         return
-    namespace = ""
+    leases = ""
     if leader_elect:
         around = Surroundings(os.environ, RealClock())
-        namespace = find_lease_namespace(leader_election_namespace, kubeconfig, around)
-    provisioning = ProvisionerOptions(
-        timeout,
-        strict_topology,
-        immediate_topology,
-        extra_create_metadata,
-        default_fstype,
-        controller_publish_readonly,
-    )
-    options = SidecarOptions(provisioning, capacity_namespace)
-    wanted = Standalone(kubeconfig, leader_elect, metrics_address)
-    run_sidecars(wanted, say, options, Leases(namespace), sorted(set(roles)), csi_address)
+        leases = find_lease_namespace(leader_election_namespace, kubeconfig, around)
+    options = SidecarOptions(
+        ProvisionerOptions(
+            strict_topology=strict_topology,
+            immediate_topology=immediate_topology,
+            default_fs_type=default_fstype,
+            controller_publish_readonly=controller_publish_readonly,
+        ),
+        capacity_namespace,
+        snapshotter=SnapshotterOptions(
+            names=_pattern(snapshot_name_prefix, snapshot_name_uuid_length),
+            group_names=_pattern(groupsnapshot_name_prefix, groupsnapshot_name_uuid_length),
+        ),
+        resizer=ResizerOptions(
+            workers=workers,
+            retry_seconds=retry_interval_start,
+            retry_cap_seconds=retry_interval_max,
+            handle_in_use=handle_volume_inuse_error,
+            extra_modify_metadata=extra_modify_metadata,
+        ),
+    ).with_extra_metadata(on=extra_create_metadata)
+    if timeout is not None:
+        options = options.with_timeout(timeout)
+    if http_endpoint.startswith(":"):
+        http_endpoint = f"0.0.0.0{http_endpoint}"  # noqa: S104  as upstream's flag of this name
+    wanted = Standalone(kubeconfig, leader_elect, http_endpoint or metrics_address)
+    run_sidecars(wanted, say, options, Leases(leases), _chosen(roles), csi_address)
+
+
+def _pattern(prefix: str, uid_length: int) -> "NamePattern":
+    """Raises: UsageError."""
+    from mooring.sidecars.snapshotter.options import NamePattern
+
+    if not prefix:
+        raise UsageError("a name prefix must not be empty: names would not be told apart")
+    return NamePattern(prefix, uid_length)
+
+
+def _chosen(roles: list[str]) -> list[str]:
+    """Raises: UsageError."""
+    for role in roles:
+        if role not in (*SERVED, ALL):
+            known = ", ".join((*SERVED, ALL))
+            raise UsageError(f"there is no sidecar {role!r}; choose {known}")
+    return sorted(SERVED if ALL in roles else set(roles))
 
 
 def _check(roles: list[str], addresses: list[str]) -> None:
     """Raises: UsageError."""
-    if RELEASE in roles:
-        if len(roles) > 1 or addresses:
-            raise UsageError("release runs alone, and talks to no driver")
-        return
+    for alone in (RELEASE, RBAC):
+        if alone in roles:
+            if len(roles) > 1 or addresses:
+                raise UsageError(f"{alone} runs alone, and talks to no driver")
+            return
     for role in roles:
-        if role in TO_COME:
-            raise UsageError(f"the {role} is not there yet; choose {', '.join(SERVED)}")
-        if role not in (*SERVED, REGISTRAR):
-            known = ", ".join((*SERVED, REGISTRAR, RELEASE))
+        if role not in (*SERVED, ALL, REGISTRAR):
+            known = ", ".join((*SERVED, ALL, REGISTRAR, RELEASE, RBAC))
             raise UsageError(f"there is no sidecar {role!r}; choose one of {known}")
     if not addresses:
         raise UsageError("give --csi-address, the socket of a driver")

@@ -57,6 +57,21 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
+    no_sidecars_for: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DRIVER",
+            help="Leave this CSI driver to sidecars of its own (repeatable).",
+        ),
+    ] = None,
+    sidecar_flag: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DRIVER:FLAG=VALUE",
+            help="A flag of `mooring sidecar` for one CSI driver (repeatable), as "
+            "hostpath.csi.k8s.io:strict-topology=true.",
+        ),
+    ] = None,
     log_level: LogLevel = Level.WARNING,
     log_format: LogFormat = Format.TEXT,
 ) -> None:
@@ -72,8 +87,11 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
+    from mooring.sidecars.driver_flags import parse_flags
+    from mooring.sidecars.options import SidecarOptions
     from mooring.stack.garbage import collect_garbage_seldom
 
+    parse_flags(sidecar_flag or (), SidecarOptions())  # refused before anything starts
     collect_garbage_seldom()
     from mooring import log
     from mooring.stack.config import Config, get_node_name
@@ -94,5 +112,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
         node_monitor_grace=node_monitor_grace_period,
+        no_sidecars_for=frozenset(no_sidecars_for or ()),
+        sidecar_flags=tuple(sidecar_flag or ()),
     )
     run_everything(config, say)

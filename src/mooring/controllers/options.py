@@ -8,6 +8,7 @@ from mooring.controllers.attachment.view import Policy
 from mooring.controllers.binding.effects.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
 from mooring.controllers.binding.effects.recycler_template import DEFAULT_TEMPLATE
 from mooring.controllers.node_lifecycle.view import Monitoring
+from mooring.controllers.snapshots.options import SnapshotOptions
 from mooring.model.document import Doc
 from mooring.plugins.contract import Deleter, Provisioner
 
@@ -35,3 +36,4 @@ class Options(msgspec.Struct, frozen=True):
     detaching: Policy = Policy()
     monitoring: Monitoring = Monitoring()
     terminated_pods: int = TERMINATED_PODS  # finished pods that are kept, in the whole cluster
+    snapshots: SnapshotOptions = SnapshotOptions()

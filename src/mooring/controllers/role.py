@@ -5,6 +5,7 @@ from typing import Final
 
 from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
+from mooring.controllers.data_source import run as data_source
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.node_lifecycle import run as node_lifecycle
@@ -12,6 +13,7 @@ from mooring.controllers.options import Options
 from mooring.controllers.pod_gc import run as pod_gc
 from mooring.controllers.protection import run as protection
 from mooring.controllers.replication import run as replication
+from mooring.controllers.snapshots import run as snapshots
 from mooring.controllers.taint_eviction import run as taint_eviction
 from mooring.errors import UsageError
 from mooring.reconcile.loops import Loops
@@ -28,9 +30,12 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "node-lifecycle": node_lifecycle.build,
     "taint-eviction": taint_eviction.build,
     "pod-gc": pod_gc.build,
+    "snapshots": snapshots.build,
+    "data-source": data_source.build,
 }
-OF_NODES: Final = frozenset({"node-lifecycle", "taint-eviction", "pod-gc"})
-"""Run only when they are named: beside kube-controller-manager, two would do the same work."""
+NAMED: Final = frozenset({"node-lifecycle", "taint-eviction", "pod-gc", "snapshots", "data-source"})
+"""Run only when they are named: beside kube-controller-manager, or upstream's snapshot-controller
+and volume-data-source-validator, two would do the same work."""
 
 
 def choose(text: str) -> tuple[str, ...]:
@@ -48,7 +53,7 @@ def choose(text: str) -> tuple[str, ...]:
     return tuple(
         name
         for name in CONTROLLERS
-        if f"-{name}" not in words and (name in words or ("*" in words and name not in OF_NODES))
+        if f"-{name}" not in words and (name in words or ("*" in words and name not in NAMED))
     )
 
 

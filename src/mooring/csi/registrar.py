@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -29,7 +30,11 @@ def _unheard() -> None:
 
 
 async def run(offer: Offer, on_registered: Callable[[], None] = _unheard) -> None:
-    """Serve until cancelled, and take the socket away then. Raises: NotRegistered, UsageError."""
+    """Serve until cancelled, and take the socket away then; while another registrar of the driver
+    serves, wait for its end.
+
+    Raises: NotRegistered, UsageError.
+    """
     refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def told(status: RegistrationStatus) -> None:
@@ -41,7 +46,26 @@ async def run(offer: Offer, on_registered: Callable[[], None] = _unheard) -> Non
 
     plugin = Plugin(CSI_PLUGIN, offer.driver, offer.endpoint, OFFERED_VERSIONS)
     socket = registration_socket(offer.directory, offer.driver)
+    await _until_vacant(socket, offer.driver)
     async with offering(socket, plugin, told):
         _log.info("offering a driver", driver=offer.driver, at=socket)
         reason = await refused
     raise NotRegistered(f"{offer.driver} was not registered: {reason}")
+
+
+async def _until_vacant(socket: Path, driver: str) -> None:
+    """Return when nobody serves there: two registrars would unregister each other's driver."""
+    is_told = False
+    while True:
+        try:
+            reader, writer = await asyncio.open_unix_connection(socket)
+        except OSError:
+            return  # nothing is there, or what an earlier process left behind
+        if not is_told:
+            _log.info("waiting for another registrar to end", driver=driver, at=socket)
+            is_told = True
+        try:
+            with suppress(OSError):
+                await reader.read()  # to its end; a registrar that hears no request ends it too
+        finally:
+            writer.close()

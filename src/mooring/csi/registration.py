@@ -9,6 +9,7 @@ from mooring.csi.outcome import Outcome
 from mooring.csi.plugin_info import Plugin, RegistrationStatus
 from mooring.csi.proto import pluginregistration_pb2 as wire
 from mooring.csi.serve import serving
+from mooring.errors import UsageError
 
 _SERVICE = wire.DESCRIPTOR.services_by_name["Registration"]
 _GET_INFO = method(_SERVICE, "GetInfo", wire.InfoRequest, wire.PluginInfo)
@@ -43,14 +44,48 @@ async def offering(
     """The registrar's side: serve `plugin` on `socket`; `told` is called with the kubelet's
     decision.
 
+    At the end the socket goes, unless another registrar has put its own there: that would
+    unregister a driver that somebody still offers.
     Raises: UsageError when the socket cannot be created.
     """
-    async with serving(socket, {_SERVICE: _Registrar(plugin, told)}):
-        yield
+    made = _draft_of(socket)  # gRPC removes at its end what has the name it listens on
+    async with serving(made, {_SERVICE: _Registrar(plugin, told)}):
+        try:
+            made.rename(socket)
+        except OSError as error:
+            raise UsageError(f"cannot listen on {socket}: {error.strerror}") from error
+        ours = _identity(socket)
+        try:
+            yield
+        finally:
+            _remove(socket, ours)
 
 
 def registration_socket(directory: Path, driver: str) -> Path:
     return directory / f"{driver}-reg.sock"
+
+
+def longest_registration_socket(directory: Path, driver: str) -> Path:
+    """The longest path that a registrar listens on."""
+    return _draft_of(registration_socket(directory, driver))
+
+
+def _draft_of(socket: Path) -> Path:
+    """The kubelet passes over names that begin with a dot."""
+    return socket.with_name(f".{socket.name}")
+
+
+def _remove(socket: Path, ours: tuple[int, int] | None) -> None:
+    if ours is not None and _identity(socket) == ours:
+        socket.unlink(missing_ok=True)
+
+
+def _identity(socket: Path) -> tuple[int, int] | None:
+    try:
+        found = socket.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class _Registrar:

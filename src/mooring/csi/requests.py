@@ -72,6 +72,7 @@ class CreateSnapshot(msgspec.Struct, frozen=True):
     source_volume_id: str
     parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
     secrets: Secrets = NO_SECRETS
+    topology: TopologyRequirement | None = None  # for SNAPSHOT_ACCESSIBILITY_CONSTRAINTS
 
 
 class ListSnapshots(msgspec.Struct, frozen=True):
@@ -80,6 +81,20 @@ class ListSnapshots(msgspec.Struct, frozen=True):
     snapshot_id: str = ""
     source_volume_id: str = ""
     secrets: Secrets = NO_SECRETS
+
+
+class CreateGroupSnapshot(msgspec.Struct, frozen=True):
+    name: str
+    source_volume_ids: tuple[str, ...]
+    parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
+    secrets: Secrets = NO_SECRETS
+
+
+class GroupMembers(msgspec.Struct, frozen=True):
+    """A group snapshot, and every snapshot in it: a driver may want to hear of both."""
+
+    group_snapshot_id: str
+    snapshot_ids: tuple[str, ...]
 
 
 # the node service

@@ -1,4 +1,4 @@
-"""The part of the controller service that makes, deletes and lists snapshots."""
+"""The part of the controller service that makes, deletes, gets and lists snapshots."""
 
 from mooring.csi.channel import Connection, method, read_nothing
 from mooring.csi.outcome import Outcome
@@ -7,7 +7,7 @@ from mooring.csi.proto import csi_pb2
 from mooring.csi.requests import CreateSnapshot, ListSnapshots
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.volume import Snapshot
-from mooring.csi.wire import snapshot_from_wire
+from mooring.csi.wire import requirement_to_wire, snapshot_from_wire
 
 _SERVICE = csi_pb2.DESCRIPTOR.services_by_name["Controller"]
 _CREATE = method(
@@ -19,6 +19,7 @@ _DELETE = method(
 _LIST = method(
     _SERVICE, "ListSnapshots", csi_pb2.ListSnapshotsRequest, csi_pb2.ListSnapshotsResponse
 )
+_GET = method(_SERVICE, "GetSnapshot", csi_pb2.GetSnapshotRequest, csi_pb2.GetSnapshotResponse)
 
 
 class Snapshots:
@@ -34,6 +35,7 @@ class Snapshots:
                 name=snapshot.name,
                 secrets=snapshot.secrets.reveal(),
                 parameters=snapshot.parameters,
+                accessibility_requirements=requirement_to_wire(snapshot.topology),
             )
 
         return await self._connection.call(
@@ -81,8 +83,22 @@ class Snapshots:
         """Every page; `within` seconds for each."""
         return await every_page(lambda token: self.list_page(which, token, within=within))
 
+    async def get(
+        self, snapshot_id: str, secrets: Secrets = NO_SECRETS, *, within: float
+    ) -> Outcome[Snapshot]:
+        """Refused with NOT_FOUND: there is none of that id."""
 
-def _read_created(reply: csi_pb2.CreateSnapshotResponse) -> Snapshot:
+        def build() -> csi_pb2.GetSnapshotRequest:
+            return csi_pb2.GetSnapshotRequest(snapshot_id=snapshot_id, secrets=secrets.reveal())
+
+        return await self._connection.call(
+            _GET, build, _read_created, within=within, secrets=secrets
+        )
+
+
+def _read_created(
+    reply: csi_pb2.CreateSnapshotResponse | csi_pb2.GetSnapshotResponse,
+) -> Snapshot:
     return snapshot_from_wire(reply.snapshot)
 
 

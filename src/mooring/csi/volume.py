@@ -50,10 +50,21 @@ class Snapshot(msgspec.Struct, frozen=True):
     snapshot_id: str
     source_volume_id: str
     created: datetime
-    created_nanoseconds: int  # since 1970; more exact than `created`
+    created_nanoseconds: int  # since 1970, more exact than `created`; 0: not said
     ready_to_use: bool
     size_bytes: int = 0
     group_snapshot_id: str = ""
+    topologies: tuple[Topology, ...] = ()  # where it can be restored; empty: anywhere
+
+
+class GroupSnapshot(msgspec.Struct, frozen=True):
+    """Snapshots of several volumes, taken at one moment."""
+
+    group_snapshot_id: str
+    snapshots: tuple[Snapshot, ...]
+    created: datetime
+    created_nanoseconds: int  # since 1970; 0: the driver does not say
+    ready_to_use: bool
 
 
 class Unit(IntEnum):

@@ -12,6 +12,7 @@ from mooring.csi.volume import (
     ContentSource,
     FromSnapshot,
     FromVolume,
+    GroupSnapshot,
     Snapshot,
     Unit,
     Usage,
@@ -136,11 +137,9 @@ def snapshot_from_wire(message: csi_pb2.Snapshot) -> Snapshot:
     """Raises: BadReply."""
     if not message.snapshot_id:
         raise BadReply("the driver returned a snapshot without an id")
-    nanoseconds = message.creation_time.seconds * 1_000_000_000 + message.creation_time.nanos
-    try:
-        created = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
-    except OverflowError:
-        raise BadReply("the driver returned a snapshot from outside of time") from None
+    if message.size_bytes < 0:
+        raise BadReply(f"the driver returned a snapshot of {message.size_bytes} bytes")
+    created, nanoseconds = _time_from_wire(message)
     return Snapshot(
         snapshot_id=message.snapshot_id,
         source_volume_id=message.source_volume_id,
@@ -149,7 +148,33 @@ def snapshot_from_wire(message: csi_pb2.Snapshot) -> Snapshot:
         ready_to_use=message.ready_to_use,
         size_bytes=message.size_bytes,
         group_snapshot_id=message.group_snapshot_id,
+        topologies=tuple(Topology(dict(each.segments)) for each in message.accessible_topology),
     )
+
+
+def group_snapshot_from_wire(message: csi_pb2.VolumeGroupSnapshot) -> GroupSnapshot:
+    """Raises: BadReply."""
+    if not message.group_snapshot_id:
+        raise BadReply("the driver returned a group snapshot without an id")
+    created, nanoseconds = _time_from_wire(message)
+    return GroupSnapshot(
+        group_snapshot_id=message.group_snapshot_id,
+        snapshots=tuple(snapshot_from_wire(each) for each in message.snapshots),
+        created=created,
+        created_nanoseconds=nanoseconds,
+        ready_to_use=message.ready_to_use,
+    )
+
+
+def _time_from_wire(
+    message: csi_pb2.Snapshot | csi_pb2.VolumeGroupSnapshot,
+) -> tuple[datetime, int]:
+    """Raises: BadReply."""
+    nanoseconds = message.creation_time.seconds * 1_000_000_000 + message.creation_time.nanos
+    try:
+        return _EPOCH + timedelta(microseconds=nanoseconds // 1000), nanoseconds
+    except OverflowError:
+        raise BadReply("the driver returned a snapshot from outside of time") from None
 
 
 def usage_from_wire(message: csi_pb2.VolumeUsage) -> Usage | None:

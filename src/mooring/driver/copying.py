@@ -1,10 +1,13 @@
-"""Copying a volume while it is in use: the copy is consistent.
+"""Copying volumes while they are in use: the copies are consistent, and all of one moment.
 
 A mounted file system is frozen for that, and its writers wait. Where blocks can be shared (reflink)
 that takes a moment. Elsewhere the image is copied before the freeze, and only the blocks that have
-changed are copied again while it is frozen; a trial run estimates how long that takes.
+changed are copied again while it is frozen; a trial run estimates how long that takes. Several
+volumes are frozen together, and thawed together.
 """
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
@@ -22,55 +25,109 @@ from mooring.host.mountinfo import MountEntry
 _log = log.get("mooring.driver.copying")
 
 
+class Wanted(msgspec.Struct, frozen=True):
+    """A volume to copy, the path of the new image, and its size."""
+
+    volume: VolumeRecord
+    target: Path
+    size: int
+
+
 class Copied(msgspec.Struct, frozen=True):
-    shared_bytes: int  # with the volume
-    moment: datetime  # the copy has all writes before this
+    shared_bytes: tuple[int, ...]  # with each volume
+    moment: datetime  # the copies have all writes before this
 
 
-def copy_volume(core: Core, volume: VolumeRecord, target: Path, size: int) -> Copied:
-    """A new image at `target`, with the content of a volume at one moment.
+class _Written(msgspec.Struct, frozen=True):
+    """A volume whose file system is mounted for writing, and its copy."""
+
+    volume: VolumeRecord
+    mount: MountEntry
+    copy: image.Copy
+
+
+def copy_volume(core: Core, wanted: Wanted) -> Copied:
+    """A new image with the content of a volume at one moment.
 
     A raw device is only flushed, not frozen. The caller holds the volume.
     Raises: HostError; CallRefused when it is mounted in another namespace, or would have to be
     frozen for too long.
     """
-    mount = _written_mount(core, volume)
-    source = core.image_of(volume)
-    if mount is None:
+    return _copy(core, (wanted,))
+
+
+def copy_together(core: Core, wanted: Sequence[Wanted]) -> Copied:
+    """New images of several volumes, all of the same moment. The caller holds the volumes.
+
+    Raises: as `copy_volume`; also CallRefused for a raw device in use, whose writers do not wait.
+    """
+    for one in wanted:
+        stage = one.volume.stage
+        if (
+            stage is not None
+            and stage.use.access_type is AccessType.BLOCK
+            and not stage.use.is_read_only
+        ):
+            text = (
+                f"{one.volume.id} is a raw device in use, whose writers cannot be made to wait: "
+                "no moment would be the same for all volumes of the group; stop its pods first"
+            )
+            raise CallRefused(PRECONDITION, text)
+    return _copy(core, wanted)
+
+
+def _copy(core: Core, wanted: Sequence[Wanted]) -> Copied:
+    with ExitStack() as copies:
+        made: list[image.Copy] = []
+        written: list[_Written] = []
         moment = core.clock.now()
-        return Copied(image.copy(source, target, size), moment)
-    with image.Copy(source, target, size) as copy:
-        copy.make()
-        try:
-            copy.catch_up(_Watch(core, volume).check)
-            moment = _catch_up_frozen(core, volume, mount, copy)
-        except ThawedEarly as error:
-            raise _takes_too_long(core, volume) from error
-        return Copied(copy.shared_bytes, moment)
+        for one in wanted:
+            mount = _written_mount(core, one.volume)
+            copy = image.Copy(core.image_of(one.volume), one.target, one.size)
+            made.append(copies.enter_context(copy))
+            copy.make()
+            if mount is not None:
+                written.append(_Written(one.volume, mount, copy))
+        if written:
+            moment = _catch_up(core, written)
+        return Copied(tuple(copy.shared_bytes for copy in made), moment)
 
 
-def _catch_up_frozen(
-    core: Core, volume: VolumeRecord, mount: MountEntry, copy: image.Copy
-) -> datetime:
-    """Record the freeze first: if driver and freezer are killed, the next start thaws it."""
-    core.state.volumes.replace(msgspec.structs.replace(volume, is_frozen=True))
-    watch = _Watch(core, volume)
+def _catch_up(core: Core, written: Sequence[_Written]) -> datetime:
+    """Copy what was written meanwhile: once on trial, then while nobody writes."""
+    trial = _Watch(core, written)
     try:
-        with frozen(mount, core.settings.freeze_seconds):
+        for one in written:
+            one.copy.catch_up(trial.check)
+        return _catch_up_frozen(core, written)
+    except ThawedEarly as error:
+        raise _takes_too_long(core, written) from error
+
+
+def _catch_up_frozen(core: Core, written: Sequence[_Written]) -> datetime:
+    """Record the freeze first: if driver and freezer are killed, the next start thaws it."""
+    for one in written:
+        core.state.volumes.replace(msgspec.structs.replace(one.volume, is_frozen=True))
+    watch = _Watch(core, written)
+    try:
+        with frozen([one.mount for one in written], core.settings.freeze_seconds):
             moment = core.clock.now()
-            copy.catch_up(watch.check)
+            for one in written:
+                one.copy.catch_up(watch.check)
     finally:
-        core.state.volumes.replace(volume)
-    _log.info("stood still", volume=volume.id, took_ms=f"{watch.seconds * 1000:.0f}")
+        for one in written:
+            core.state.volumes.replace(one.volume)
+    took_ms = f"{watch.seconds * 1000:.0f}"
+    _log.info("stood still", volumes=_names(written), took_ms=took_ms)
     return moment
 
 
 class _Watch:
-    """Measures how long a volume is frozen, or would be."""
+    """Measures how long volumes are frozen, or would be."""
 
-    def __init__(self, core: Core, volume: VolumeRecord) -> None:
+    def __init__(self, core: Core, written: Sequence[_Written]) -> None:
         self._core = core
-        self._volume = volume
+        self._written = written
         self._began = core.clock.monotonic()
 
     @property
@@ -80,15 +137,20 @@ class _Watch:
     def check(self) -> None:
         """Raises: CallRefused when the limit is exceeded."""
         if self.seconds > self._core.settings.freeze_seconds:
-            raise _takes_too_long(self._core, self._volume)
+            raise _takes_too_long(self._core, self._written)
 
 
-def _takes_too_long(core: Core, volume: VolumeRecord) -> CallRefused:
+def _names(written: Sequence[_Written]) -> str:
+    return ", ".join(one.volume.id for one in written)
+
+
+def _takes_too_long(core: Core, written: Sequence[_Written]) -> CallRefused:
     limit = core.settings.freeze_seconds
+    verb = "is" if len(written) == 1 else "are"
     text = (
-        f"{volume.id} is in use, and its writers would have to wait for more than {limit:g} s: "
-        "stop them, keep --state-dir on a file system that shares blocks (xfs, btrfs), or raise "
-        "--freeze-seconds"
+        f"{_names(written)} {verb} in use, and its writers would have to wait for more than "
+        f"{limit:g} s: stop them, keep --state-dir on a file system that shares blocks (xfs, "
+        "btrfs), or raise --freeze-seconds"
     )
     return CallRefused(PRECONDITION, text)
 

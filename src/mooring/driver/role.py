@@ -1,4 +1,4 @@
-"""The role `driver`: the bundled CSI driver, served, registered, and with a default class."""
+"""The role `driver`: the bundled CSI driver, served, registered, and with default classes."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -14,10 +14,11 @@ from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock, RealClock
 from mooring.csi import registrar
-from mooring.csi.registration import registration_socket
+from mooring.csi.registration import longest_registration_socket
 from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.core import Core
-from mooring.driver.file_names import CLASS_MADE, LOCK
+from mooring.driver.file_names import LOCK
+from mooring.driver.objects import CLASSES, DRIVER
 from mooring.driver.serve import open_driver, serving
 from mooring.driver.settings import NAME, DriverSettings, checked
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, UsageError
@@ -26,33 +27,12 @@ from mooring.host.directory_lock import DirectoryLock
 from mooring.host.mount import Mounts
 from mooring.model.backoff import Backoff
 from mooring.model.csi_driver import CsiDriver
-from mooring.model.document import Doc
-from mooring.model.storage_class import StorageClass
-from mooring.model.wellknown import Annotation
 from mooring.plugins.layout import Layout
 from mooring.reconcile.worker import lasting
 
-CLASS = "mooring-loop"
 AGAIN = Backoff(first=0.2, cap=30.0)
 
 _log = log.get("mooring.driver")
-
-_DRIVER: Doc = {
-    "metadata": {"name": NAME},
-    "spec": {
-        "attachRequired": True,
-        "podInfoOnMount": False,
-        "storageCapacity": True,
-        "fsGroupPolicy": "File",
-        "volumeLifecycleModes": ["Persistent"],
-    },
-}
-_CLASS: Doc = {
-    "metadata": {"name": CLASS, "annotations": {Annotation.DEFAULT_CLASS: "true"}},
-    "provisioner": NAME,
-    "reclaimPolicy": "Delete",
-    "volumeBindingMode": "Immediate",  # volumes are on this machine: no node to choose
-}
 
 
 @contextmanager
@@ -88,7 +68,7 @@ class NoDriver(msgspec.Struct, frozen=True):
 def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundled | NoDriver]:
     """The bundled driver, or why it cannot run here. Raises: UsageError."""
     socket = layout.plugin(NAME) / "csi.sock"
-    longest = max(socket, registration_socket(layout.registrations, NAME), key=_length)
+    longest = max(socket, longest_registration_socket(layout.registrations, NAME), key=_length)
     if _length(longest) > LONGEST_PATH:
         yield NoDriver(
             f"the path of its socket is longer than {LONGEST_PATH} bytes, {longest}; "
@@ -136,7 +116,7 @@ class DriverRole:
         return ()
 
     async def _introduce(self) -> None:
-        """Create its CSIDriver object and, once per state directory, a default StorageClass."""
+        """Create its CSIDriver object and, once per state directory, a class of each kind."""
         failures = 0
         while True:
             try:
@@ -150,9 +130,10 @@ class DriverRole:
 
     async def _make_objects(self) -> None:
         with suppress(AlreadyExists):
-            await self._client.create(CsiDriver, _DRIVER)
-        made = self._bundled.core.settings.state_dir / CLASS_MADE
-        if not await in_thread(made.exists):
-            with suppress(AlreadyExists):
-                await self._client.create(StorageClass, _CLASS)
-            await in_thread(made.touch)
+            await self._client.create(CsiDriver, DRIVER)
+        for one in CLASSES:
+            made = self._bundled.core.settings.state_dir / one.made
+            if not await in_thread(made.exists):
+                with suppress(AlreadyExists):
+                    await self._client.create(one.kind, one.document)
+                await in_thread(made.touch)

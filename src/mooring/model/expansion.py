@@ -67,6 +67,20 @@ def find_allocated(status: ClaimStatus) -> Quantity | None:
     return None if text is None else quantity.parse(text)
 
 
+def is_answered(status: ClaimStatus) -> bool:
+    """Whether the controller's last attempt certainly failed, so that none is going on.
+
+    `start` removes the condition that says so, before the driver is asked again. An upstream
+    resizer keeps it, and renews that of the attempt instead: then the younger one counts.
+    """
+    error = find_condition(status.conditions, ResizeCondition.CONTROLLER_ERROR)
+    if error is None:
+        return False
+    begun = find_condition(status.conditions, ResizeCondition.RESIZING)
+    failed_at = error.last_transition_time or ""
+    return begun is None or failed_at >= (begun.last_transition_time or "")
+
+
 # decisions of the controller
 
 
@@ -159,8 +173,12 @@ def start(status: ClaimStatus, size: Quantity, now: str) -> ClaimStatus:
     )
 
 
-def await_node(status: ClaimStatus, now: str) -> ClaimStatus:
-    """The back end has grown; the file system on it has not."""
+def await_node(status: ClaimStatus, now: str, size: Quantity | None = None) -> ClaimStatus:
+    """The back end has grown, to `size` if that is not what was asked for; the file system on it
+    has not."""
+    if size is not None:
+        allocated = {**status.allocated_resources, STORAGE: str(size)}
+        status = msgspec.structs.replace(status, allocated_resources=allocated)
     pending = _condition(ResizeCondition.FILE_SYSTEM_PENDING, now, WAITS_FOR_POD)
     return msgspec.structs.replace(
         _at(status, ResizeStatus.NODE_PENDING), conditions=_merged(status.conditions, pending)

@@ -103,6 +103,38 @@ class GroupSnapshotContent(ApiObject, frozen=True):
         return self.status is not None and bool(self.status.ready_to_use)
 
     @property
+    def is_static(self) -> bool:
+        """An administrator made it for a group snapshot that exists already."""
+        return self.spec.source.group_snapshot_handles is not None
+
+    @property
+    def group_handle(self) -> str:
+        """The driver's handle of the group snapshot, empty while there is none."""
+        taken = self.status and self.status.volume_group_snapshot_handle
+        given = self.spec.source.group_snapshot_handles
+        return taken or (given.volume_group_snapshot_handle if given else "")
+
+    @property
+    def snapshot_handles(self) -> tuple[str, ...]:
+        """The driver's handles of the members, as far as they are known."""
+        told = self.status.volume_snapshot_info_list if self.status else ()
+        if told:
+            return tuple(each.snapshot_handle for each in told)
+        given = self.spec.source.group_snapshot_handles
+        return given.volume_snapshot_handles if given else ()
+
+    @property
+    def is_doomed(self) -> bool:
+        """Deleted, and no VolumeGroupSnapshot needs it any more."""
+        is_free = self.is_static and not self.spec.volume_group_snapshot_ref.uid
+        return self.is_deleting and (self.is_being_deleted or is_free)
+
+    @property
+    def is_being_deleted(self) -> bool:
+        """Its VolumeGroupSnapshot is being deleted."""
+        return Annotation.GROUP_SNAPSHOT_BEING_DELETED in self.metadata.annotations
+
+    @property
     def is_being_created(self) -> bool:
         """A create may be running in the driver, so nothing may be deleted yet."""
         return self.metadata.annotations.get(Annotation.GROUP_SNAPSHOT_BEING_CREATED) == "yes"

@@ -109,6 +109,23 @@ class SnapshotContent(ApiObject, frozen=True):
         return taken or self.spec.source.snapshot_handle or ""
 
     @property
+    def is_static(self) -> bool:
+        """An administrator made it for a snapshot that exists already."""
+        return self.spec.source.snapshot_handle is not None
+
+    @property
+    def is_member(self) -> bool:
+        """Of a group snapshot, which is taken and deleted as a whole."""
+        is_told = self.status is not None and bool(self.status.volume_group_snapshot_handle)
+        return is_told or Annotation.GROUP_SNAPSHOT_HANDLE in self.metadata.annotations
+
+    @property
+    def is_doomed(self) -> bool:
+        """Deleted, and no VolumeSnapshot needs it any more."""
+        is_free = self.is_static and not self.spec.volume_snapshot_ref.uid
+        return self.is_deleting and (self.is_being_deleted or is_free)
+
+    @property
     def is_being_created(self) -> bool:
         """A create may be running in the driver, so nothing may be deleted yet."""
         return self.metadata.annotations.get(Annotation.SNAPSHOT_BEING_CREATED) == "yes"

@@ -61,6 +61,11 @@ class Annotation:
     GROUP_SNAPSHOT_BEING_DELETED: Final = (
         "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-deleted"
     )
+    GROUP_SNAPSHOT_SECRET_NAME: Final = "groupsnapshot.storage.kubernetes.io/deletion-secret-name"  # noqa: S105 - an annotation's name
+    GROUP_SNAPSHOT_SECRET_NAMESPACE: Final = (
+        "groupsnapshot.storage.kubernetes.io/deletion-secret-namespace"  # noqa: S105 - likewise
+    )
+    SNAPSHOT_REQUEST: Final = "snapshotter.mooring.dev/snapshot-request"  # content; while created
     GROUP_SNAPSHOT_HANDLE: Final = "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle"
 
     # written by kubectl
@@ -171,6 +176,9 @@ class Parameter:
     SNAPSHOT_NAME: Final = "csi.storage.k8s.io/volumesnapshot/name"
     SNAPSHOT_NAMESPACE: Final = "csi.storage.k8s.io/volumesnapshot/namespace"
     SNAPSHOT_CONTENT_NAME: Final = "csi.storage.k8s.io/volumesnapshotcontent/name"
+    GROUP_SNAPSHOT_NAME: Final = "csi.storage.k8s.io/volumegroupsnapshot/name"
+    GROUP_SNAPSHOT_NAMESPACE: Final = "csi.storage.k8s.io/volumegroupsnapshot/namespace"
+    GROUP_SNAPSHOT_CONTENT_NAME: Final = "csi.storage.k8s.io/volumegroupsnapshotcontent/name"
     POD_NAME: Final = "csi.storage.k8s.io/pod.name"
     POD_NAMESPACE: Final = "csi.storage.k8s.io/pod.namespace"
     POD_UID: Final = "csi.storage.k8s.io/pod.uid"

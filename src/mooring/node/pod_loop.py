@@ -1,27 +1,28 @@
 """The loop over pods: each is populated, which finds the volumes that it wants.
 
-A pod is populated when it is added or changes, and again once a minute if its volumes depend on API
-objects or claims; a failed lookup is retried sooner.
+A pod is populated when it is added or changes, when a claim or driver of it changes, and now and
+then if its volumes depend on API objects or claims (`resync.py`); a failed lookup is retried.
 """
 
 import asyncio
 
 from mooring.model.backoff import Backoff
 from mooring.model.pod import Pod
+from mooring.node.claim_watches import ClaimWatches
 from mooring.node.context import NodeContext
 from mooring.node.desired import WantedVolume
 from mooring.node.populate import Populator
 from mooring.node.restart_gate import RestartGate
+from mooring.node.resync import JITTER, POLL_SECONDS, resync_seconds
 from mooring.node.volume_loop import VolumeLoop
 from mooring.node.waits import Waits
 from mooring.plugins.contract import VolumeError
+from mooring.plugins.csi.source import find_driver_name
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Settled, Verdict, serve
 
 POD_WORKERS = 16
 POPULATE_AGAIN = Backoff(first=0.1, cap=10.0)  # a claim that is about to be bound takes no longer
-RESYNC_SECONDS = 60.0  # after which claims are read again, and content is brought up to date
-RESYNC_JITTER = 0.5  # of it, at most, on top: not all pods at once
 
 
 class PodLoop:
@@ -36,12 +37,17 @@ class PodLoop:
         self._waits = waits
         self._gate = gate
         self._populator = Populator(context)
+        self._claims = ClaimWatches(
+            context.client, context.clock, context.host.rng, self._populate_again
+        )
         self._known: dict[str, Pod] = {}  # pods that may have volumes
         self._requested: set[str] = set()  # of them, those with a pending request to look at them
         self._awaited: set[str] = set()  # of them, those with a waiting caller
+        self._news: set[str] = set()  # of them, those with a claim or driver that has changed
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._claims.run())
             for _ in range(POD_WORKERS):
                 tasks.create_task(serve(self.queue, self._populate))
 
@@ -68,11 +74,24 @@ class PodLoop:
         self._known.pop(pod_uid, None)
         self._requested.discard(pod_uid)
         self._awaited.discard(pod_uid)
+        self._news.discard(pod_uid)
+        self._claims.unfollow(pod_uid)
         self._volumes.forget(pod_uid)
         self._waits.failed(pod_uid, ())
         self._context.desired.drop_pod(pod_uid)
         self._volumes.look_at_pod(pod_uid)
         self._gate.seen(pod_uid)
+
+    def drivers_changed(self) -> None:
+        """A CSIDriver may have changed: perhaps its volumes' content is to be kept up to date."""
+        for wanted in tuple(self._context.desired.volumes()):
+            if find_driver_name(wanted.use) is not None:
+                for pod_uid in wanted.pods:
+                    self._populate_again(pod_uid)
+
+    def _populate_again(self, pod_uid: str) -> None:
+        self._news.add(pod_uid)
+        self.queue.add(pod_uid)
 
     # one pod
 
@@ -82,7 +101,9 @@ class PodLoop:
             return Settled()
         is_requested, is_awaited = pod_uid in self._requested, pod_uid in self._awaited
         self._requested.discard(pod_uid)
+        has_news = pod_uid in self._news
         self._awaited.discard(pod_uid)
+        self._news.discard(pod_uid)
         populated = await self._populator.populate(pod)
         if pod_uid not in self._known:  # released meanwhile
             return Settled()
@@ -92,15 +113,25 @@ class PodLoop:
         if populated.errors:
             if not is_awaited:
                 raise VolumeError("; ".join(populated.errors))
-            return Again(self._resync_pause())  # the waiting caller has its error, and will retry
+            return Again(
+                self._jittered(POLL_SECONDS)
+            )  # the waiting caller has its error, and will retry
+        growing = [one.claim for one in populated.volumes if one.claim and one.may_grow_here]
+        self._claims.follow(pod_uid, growing)
         following = [one for one in populated.volumes if one.wants_remount]
-        for one in following:
+        if has_news:  # a growth that failed for being too early is due now
+            self._volumes.retry(one.name for one in populated.volumes if one.must_grow_here)
+        for one in following if is_requested or not has_news else ():
             self._volumes.set_up_again(one.name, pod_uid, "pod" if is_requested else "resync")
         may_change = following or any(one.wanted.use.volume for one in populated.volumes)
-        return Again(self._resync_pause()) if may_change else Settled()
+        if not may_change:
+            return Settled()
+        polls_claims = not self._claims.are_watched(claim.key for claim in growing)
+        uses = [one.wanted.use for one in following]
+        return Again(self._jittered(resync_seconds(uses, polls_claims=polls_claims)))
 
-    def _resync_pause(self) -> float:
-        return RESYNC_SECONDS * (1 + RESYNC_JITTER * self._context.host.rng.random())
+    def _jittered(self, seconds: float) -> float:
+        return seconds * (1 + JITTER * self._context.host.rng.random())
 
     def _judge(self, pod_uid: str, *, is_sure: bool) -> None:
         """What a pod has, but is not known to want, stays while it may want more than is known."""

@@ -10,6 +10,7 @@ from mooring.client.contract import T
 from mooring.errors import ApiError, ConnectionLost
 from mooring.model import quantity
 from mooring.model.claim import Claim
+from mooring.model.expansion import ResizeStatus, find_resize_status
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
@@ -28,7 +29,13 @@ from mooring.node.claims import (
 from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
 from mooring.node.reads import SharedReads
-from mooring.plugins.contract import Attachable, DeviceMountable, Plugin, VolumeError
+from mooring.plugins.contract import (
+    Attachable,
+    DeviceMountable,
+    NodeExpandable,
+    Plugin,
+    VolumeError,
+)
 from mooring.plugins.unique_name import unique_name
 
 READS_AT_ONCE = 16  # claims and volumes asked for at the same time, for all pods together
@@ -41,12 +48,27 @@ class Resolved(msgspec.Struct, frozen=True):
     outer: str
     plugin: Plugin
     wanted: WantedVolume
-    claimed: int = 0  # bytes that the claim's owner has been given
+    claim: Claim | None = None  # that leads to the volume, as it was read
 
     @property
     def name(self) -> str:
         """Unique on this node."""
         return self.wanted.name
+
+    @property
+    def claimed(self) -> int:
+        """The bytes that the claim's owner has been given."""
+        return 0 if self.claim is None else self.claim.capacity.bytes_ceil()
+
+    @property
+    def may_grow_here(self) -> bool:
+        return isinstance(self.plugin, NodeExpandable) and not self.wanted.use.read_only
+
+    @property
+    def must_grow_here(self) -> bool:
+        """The resizer has just made it the node's turn."""
+        status = None if self.claim is None else find_resize_status(self.claim.status)
+        return status is ResizeStatus.NODE_PENDING
 
     @property
     def wants_remount(self) -> bool:
@@ -61,7 +83,7 @@ class Populated(msgspec.Struct, frozen=True):
 
 
 class Populator:
-    """Looks at claims and volumes as they are at this moment: a node may not watch them."""
+    """Looks at claims and volumes as they are at this moment, not at what a watch has brought."""
 
     def __init__(self, context: NodeContext) -> None:
         self._context = context
@@ -112,8 +134,7 @@ class Populator:
     async def _claimed(self, pod: Pod, outer: PodVolume) -> Resolved | str:
         try:
             claim, volume = await self._follow(pod, outer)
-            size = claim.capacity.bytes_ceil()
-            return self._resolved(pod, outer, use_of_claim(outer, volume), size)
+            return self._resolved(pod, outer, use_of_claim(outer, volume), claim)
         except VolumeError as error:
             return str(error)
 
@@ -139,7 +160,9 @@ class Populator:
         assert isinstance(found, kind)  # noqa: S101  the key says so
         return found
 
-    def _resolved(self, pod: Pod, outer: PodVolume, use: VolumeUse, claimed: int = 0) -> Resolved:
+    def _resolved(
+        self, pod: Pod, outer: PodVolume, use: VolumeUse, claim: Claim | None = None
+    ) -> Resolved:
         check_mode(pod, outer, use)
         try:
             plugin = self._context.registry.find(use)
@@ -154,7 +177,7 @@ class Populator:
                 f'failed to GetUniqueVolumeNameFromSpec for volumeSpec "{use.name}" '
                 f'using volume plugin "{plugin.name}" err={error}'
             ) from error
-        return Resolved(outer.name, plugin, _wanted(name, plugin, use), claimed)
+        return Resolved(outer.name, plugin, _wanted(name, plugin, use), claim)
 
 
 def _wanted(name: str, plugin: Plugin, use: VolumeUse) -> WantedVolume:

@@ -149,8 +149,9 @@ class NodeVolumes:
         self._volumes.retry(names)
 
     def attachability_changed(self) -> None:
-        """A CSIDriver may have changed: volumes that need no attaching stop waiting for it."""
+        """A CSIDriver may have changed: what its volumes need is asked anew."""
         self._volumes.attachability_changed()
+        self._pods.drivers_changed()
 
     # after a restart
 

@@ -1,9 +1,10 @@
 """The one gate before anything outside the API is destroyed: it asks the server, not a cache.
 
-Every DeleteVolume, every ControllerUnpublishVolume and every removal of a volume's data passes
-through here as the last thing before the call. The objects that the decision rests on are read
-anew, `model/may_destroy.py` compares them with what was seen, and the log says what they were. What
-cannot be read is not permission. Between the answer to the last read and the call nothing is waited
+Every DeleteVolume, DeleteSnapshot, DeleteVolumeGroupSnapshot and ControllerUnpublishVolume, and
+every removal of a volume's data passes through here as the last thing before the call. The objects
+that the decision rests on are read anew, `model/may_destroy.py` and `model/may_delete_snapshot.py`
+compare them with what was seen, and the log says what they were. What cannot be read is not
+permission. Between the answer to the last read and the call nothing is waited
 for; that moment is all that is left.
 """
 
@@ -16,7 +17,14 @@ from mooring.errors import ApiError, NotFound
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
+from mooring.model.group_snapshot import GroupSnapshot, GroupSnapshotContent
 from mooring.model.keys import Key
+from mooring.model.may_delete_snapshot import (
+    GroupSnapshotOrder,
+    SnapshotOrder,
+    may_delete_group_snapshot,
+    may_delete_snapshot,
+)
 from mooring.model.may_destroy import (
     DetachOrder,
     Go,
@@ -32,6 +40,7 @@ from mooring.model.may_destroy import (
     may_detach,
     may_move,
 )
+from mooring.model.snapshot import Snapshot, SnapshotContent
 from mooring.model.volume import Volume
 
 _log = log.get("mooring.gate")
@@ -110,6 +119,40 @@ class LiveGate:
         except ApiError as error:
             verdict = _unknown(error)
         return self._say("attachment", order.attachment.key, verdict)
+
+    async def snapshot(self, order: SnapshotOrder, siblings: Iterable[Key] = ()) -> Verdict:
+        """May the snapshot be deleted from the storage system?
+
+        `siblings` are other contents that may stand for it. Raises: ConnectionLost.
+        """
+        others, key = list(siblings), order.content.key
+        try:
+            if len(others) > MOST_SIBLINGS:
+                return self._say("snapshot content", key, TOO_MANY)
+            found = [each for other in others if (each := await self._find(SnapshotContent, other))]
+            of = order.content.spec.volume_snapshot_ref.key
+            snapshot = await self._find(Snapshot, of)
+            live = await self._find(SnapshotContent, key)
+            verdict = may_delete_snapshot(order, live, snapshot, found)
+        except ApiError as error:
+            verdict = _unknown(error)
+        return self._say("snapshot content", key, verdict)
+
+    async def group_snapshot(
+        self, order: GroupSnapshotOrder, siblings: Iterable[Key] = ()
+    ) -> Verdict:
+        """As `snapshot`, of a group."""
+        others, key, kind = list(siblings), order.content.key, GroupSnapshotContent
+        try:
+            if len(others) > MOST_SIBLINGS:
+                return self._say("group snapshot content", key, TOO_MANY)
+            found = [each for other in others if (each := await self._find(kind, other))]
+            of = order.content.spec.volume_group_snapshot_ref.key
+            snapshot = await self._find(GroupSnapshot, of)
+            verdict = may_delete_group_snapshot(order, await self._find(kind, key), snapshot, found)
+        except ApiError as error:
+            verdict = _unknown(error)
+        return self._say("group snapshot content", key, verdict)
 
     async def move(self, order: DetachOrder, node_id: str) -> Verdict:
         """May the volume be taken from a node that is called `node_id` by now, to be attached there

@@ -1,7 +1,9 @@
-"""CorrelatedEvent people what happened to an object: core Events, written in the background.
+"""Tell people what happened to an object: core Events, written in the background.
 
 `record` takes no time and never fails; one task writes, and while the API server is away a bounded
-number of events waits for it. What becomes of repetitions is decided in `repeats.py`.
+number of events waits for it. What becomes of repetitions is decided in `event_correlator.py`; the
+count of an Event that is written already may wait for a second, and those that wait are written
+together: however often something fails, it costs one write a second.
 """
 
 import asyncio
@@ -40,6 +42,8 @@ _log = log.get("mooring.recorder")
 MOST_WAITING = 1000
 TRIES = 12
 PAUSE_SECONDS = 10.0
+REPEAT_SECONDS = 1.0  # so long a new count waits for others
+REPEATS_AT_ONCE = 64
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -64,6 +68,8 @@ class Recorder:
         self._host = host
         self._correlator = EventCorrelator()
         self._waiting: asyncio.Queue[Occurrence] = asyncio.Queue(MOST_WAITING)
+        self._repeats: dict[int, CorrelatedEvent] = {}  # to be written, by identity
+        self._has_repeats = asyncio.Event()
         self._last_stamp = 0
 
     def record(self, reference: ObjectReference, type: str, reason: str, message: str) -> None:
@@ -77,16 +83,36 @@ class Recorder:
 
     async def run(self) -> None:
         """Write events until cancelled; one that meets a bug is lost."""
-        await lasting("recorder", self._clock, self._write_all, self._component)
+        loops = {"recorder": self._write_new, "recorder of repeats": self._write_repeats}
+        async with asyncio.TaskGroup() as tasks:
+            for name, run in loops.items():
+                tasks.create_task(lasting(name, self._clock, run, self._component))
 
-    async def _write_all(self) -> None:
+    async def _write_new(self) -> None:
         while True:
             occurrence = await self._waiting.get()
             event = self._correlator.judge(occurrence, self._clock.monotonic())
             if event is None:
                 self.counts.over_budget += 1
-            else:
+            elif event.written is None:
                 await self._write(event)
+            else:
+                self._repeats[id(event)] = event
+                self._has_repeats.set()
+
+    async def _write_repeats(self) -> None:
+        while True:
+            await self._has_repeats.wait()
+            await self._clock.sleep(REPEAT_SECONDS)
+            self._has_repeats.clear()
+            repeats, self._repeats = list(self._repeats.values()), {}
+            for start in range(0, len(repeats), REPEATS_AT_ONCE):
+                several = repeats[start : start + REPEATS_AT_ONCE]
+                for ended in await asyncio.gather(
+                    *map(self._write, several), return_exceptions=True
+                ):
+                    if ended is not None:
+                        raise ended  # a bug: the others are written
 
     async def _write(self, event: CorrelatedEvent) -> None:
         trouble: MooringError | None = None

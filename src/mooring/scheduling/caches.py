@@ -146,6 +146,9 @@ class Caches:
     def free_volumes(self, storage_class: str, size: Quantity) -> Iterator[Volume]:
         return self._free.of_class(storage_class, size)
 
+    def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterator[Volume]:
+        return self._free.below(storage_class, size)
+
     def is_claim_used(self, claim: Key) -> bool:
         return self.ledger.is_claim_used(claim)
 

@@ -39,3 +39,9 @@ class FreeVolumes:
         ranked = self._ranked.get(name, [])
         for place in range(bisect_left(ranked, (size.nanos, "")), len(ranked)):
             yield self._volumes[ranked[place][1]]
+
+    def below(self, name: str, size: Quantity) -> Iterator[Volume]:
+        """Those that are smaller, largest first."""
+        ranked = self._ranked.get(name, [])
+        for place in range(bisect_left(ranked, (size.nanos, "")) - 1, -1, -1):
+            yield self._volumes[ranked[place][1]]

@@ -103,6 +103,10 @@ class Storage(Protocol):
         """Available, unclaimed volumes of a class, at least of that size; smallest first."""
         ...
 
+    def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
+        """Available, unclaimed volumes of a class, below that size; largest first."""
+        ...
+
     def is_claim_used(self, claim: Key) -> bool:
         """Whether a pod that has a node uses it by name."""
         ...

@@ -2,15 +2,26 @@
 
 import asyncio
 
+import msgspec
+
 from mooring import log
 from mooring.clock import Clock
-from mooring.csi.capability import ControllerCapability, PluginService
+from mooring.csi.capability import (
+    ControllerCapability,
+    GroupCapability,
+    NodeCapability,
+    PluginService,
+)
 from mooring.csi.channel import Connection
 from mooring.csi.controller import Controller
+from mooring.csi.group_snapshots import GroupSnapshots
 from mooring.csi.identity import Identity
-from mooring.csi.outcome import Done
+from mooring.csi.node import Node
+from mooring.csi.outcome import Done, Uncertain
+from mooring.csi.snapshots import Snapshots
 from mooring.model.backoff import Backoff
 from mooring.sidecars.driver import Abilities, Driver
+from mooring.sidecars.health.calls import HealthOfDriver
 
 _log = log.get("mooring.sidecars")
 
@@ -27,6 +38,10 @@ class DriverConnection:
         self._clock = clock
         self._identity = Identity(connection)
         self._controller = Controller(connection)
+        self._snapshots = Snapshots(connection)
+        self._groups = GroupSnapshots(connection)
+        self._health = HealthOfDriver(connection)
+        self._node = Node(connection)
 
     async def wait_ready(self) -> Driver:
         """Wait until the driver listens and is ready, and ask for its name; retried until then."""
@@ -77,4 +92,19 @@ class DriverConnection:
             if not isinstance(controller, Done):
                 return controller.text
             able = controller.value
-        return Driver(info.value.name, Abilities(told.value.services, able), self._controller)
+        grouped: frozenset[GroupCapability] = frozenset()
+        if PluginService.GROUP_CONTROLLER_SERVICE in told.value.services:
+            groups = await self._groups.capabilities(within=ASKING_SECONDS)
+            if not isinstance(groups, Done):
+                return groups.text
+            grouped = groups.value
+        abilities = Abilities(told.value.services, able, told.value.expansion, groups=grouped)
+        if not abilities.expands:
+            node = await self._node.capabilities(within=ASKING_SECONDS)
+            if isinstance(node, Uncertain):
+                return node.text
+            # A driver without a node part at this socket refuses.
+            expands = isinstance(node, Done) and NodeCapability.EXPAND_VOLUME in node.value
+            abilities = msgspec.structs.replace(abilities, node_expands=expands)
+        calls = self._controller, self._snapshots, self._groups, self._health
+        return Driver(info.value.name, abilities, *calls)

@@ -1,10 +1,14 @@
 """The options of a process's sidecars; each sidecar uses its own part."""
 
-from typing import Final
+from typing import Final, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
+from mooring.sidecars.resizer.options import AS_UPSTREAM as RESIZER_AS_UPSTREAM
+from mooring.sidecars.resizer.options import ResizerOptions
+from mooring.sidecars.snapshotter.options import SNAPSHOTTER_AS_UPSTREAM, SnapshotterOptions
 
 CAPACITY_NAMESPACE: Final = "kube-system"
 
@@ -12,4 +16,22 @@ CAPACITY_NAMESPACE: Final = "kube-system"
 class SidecarOptions(msgspec.Struct, frozen=True):
     provisioner: ProvisionerOptions = AS_UPSTREAM
     capacity_namespace: str = CAPACITY_NAMESPACE  # where CSIStorageCapacity objects go
+    snapshotter: SnapshotterOptions = SNAPSHOTTER_AS_UPSTREAM
     identity: str = ""  # of the process, in events; empty: made up when it starts
+    resizer: ResizerOptions = RESIZER_AS_UPSTREAM
+
+    def with_timeout(self, seconds: float) -> Self:
+        """Every call that has a time of its own in upstream's flags has this one."""
+        return replace(
+            self,
+            provisioner=replace(self.provisioner, call_seconds=seconds),
+            resizer=replace(self.resizer, call_seconds=seconds),
+            snapshotter=replace(self.snapshotter, call_seconds=seconds),
+        )
+
+    def with_extra_metadata(self, *, on: bool) -> Self:
+        return replace(
+            self,
+            provisioner=replace(self.provisioner, extra_create_metadata=on),
+            snapshotter=replace(self.snapshotter, extra_create_metadata=on),
+        )

@@ -25,12 +25,22 @@ from mooring.reconcile.lease import TERMS, LeaderElection, Terms
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.worker import lasting
 from mooring.sidecars.attacher import run as attacher
-from mooring.sidecars.driver import Driver
+from mooring.sidecars.driver import Abilities, Driver
 from mooring.sidecars.driver_connection import DriverConnection
-from mooring.sidecars.fenced import FencedCalls
-from mooring.sidecars.lease_name import lease_of_attacher, lease_of_provisioner
+from mooring.sidecars.fenced import FencedCalls, FencedGroupCalls, FencedSnapshotCalls
+from mooring.sidecars.health import run as health
+from mooring.sidecars.lease_holders import LeaseHolders
+from mooring.sidecars.lease_name import (
+    lease_of_attacher,
+    lease_of_health_monitor,
+    lease_of_provisioner,
+    lease_of_resizer,
+    lease_of_snapshotter,
+)
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner import run as provisioner
+from mooring.sidecars.resizer import run as resizer
+from mooring.sidecars.snapshotter import run as snapshotter
 
 _log = log.get("mooring.sidecars")
 
@@ -41,11 +51,30 @@ class Sidecar(msgspec.Struct, frozen=True):
     lease: Callable[[str], str]  # its name, by the driver's: that of upstream's sidecar
     watch: Callable[[Loops], object]  # asks for its informers: they fill before a driver comes
     build: Callable[[Loops, Driver, SidecarOptions], object]
+    is_needed: Callable[[Abilities], bool] = lambda _: True
 
 
 SIDECARS: Final[Mapping[str, Sidecar]] = {
     "provisioner": Sidecar(lease_of_provisioner, provisioner.watch, provisioner.build),
     "attacher": Sidecar(lease_of_attacher, attacher.watch, attacher.build),
+    "resizer": Sidecar(
+        lease_of_resizer,
+        resizer.watch,
+        resizer.build,
+        is_needed=lambda abilities: abilities.needs_resizer,
+    ),
+    "snapshotter": Sidecar(
+        lease_of_snapshotter,
+        snapshotter.watch,
+        snapshotter.build,
+        is_needed=lambda abilities: abilities.needs_snapshotter,
+    ),
+    "health-monitor": Sidecar(
+        lease_of_health_monitor,
+        health.watch,
+        health.build,
+        is_needed=lambda abilities: health.mode_of(abilities) is not health.Mode.NOT_AT_ALL,
+    ),
 }
 
 
@@ -55,9 +84,11 @@ class Leases(msgspec.Struct, frozen=True):
     namespace: str = ""  # empty: this process is alone and needs no lease
     identity: str = ""  # empty: another one for each process
     terms: Terms = TERMS
+    yields: bool = False  # to who holds a lease of the same name, in whichever namespace
 
 
 NO_LEASES: Final = Leases()
+NO_OPTIONS: Final[Mapping[str, SidecarOptions]] = {}
 
 
 class SidecarsRole:
@@ -71,12 +102,15 @@ class SidecarsRole:
         options: SidecarOptions,
         leases: Leases = NO_LEASES,
         sidecars: Iterable[str] = SIDECARS,
+        by_driver: Mapping[str, SidecarOptions] = NO_OPTIONS,
     ) -> None:
         process = f"{socket.gethostname()}_{uuid.UUID(int=loops.rng.getrandbits(128))}"
         self._loops = loops
         self._options = msgspec.structs.replace(options, identity=options.identity or process)
         self._leases = msgspec.structs.replace(leases, identity=leases.identity or process)
+        self._by_driver = by_driver
         self._sidecars = {name: SIDECARS[name] for name in sorted(sidecars)}
+        self._others = LeaseHolders(loops, leases.namespace) if leases.yields else None
         self._calls = calls_histogram(OF_SIDECAR)
         self._running: list[Loops] = []
         self._endpoints: dict[str, str] = {}  # by driver, or by themselves
@@ -156,6 +190,7 @@ class SidecarsRole:
             parts = [
                 tasks.create_task(self._stand(sidecar, driver))
                 for sidecar in self._sidecars.values()
+                if sidecar.is_needed(driver.abilities)
             ]
             changed = await there.changed(driver)
             for part in parts:
@@ -164,16 +199,33 @@ class SidecarsRole:
 
     async def _stand(self, sidecar: Sidecar, driver: Driver) -> None:
         """Run it while this process leads, by a lease of upstream's name."""
-        loops, leases = self._loops, self._leases
+        leases = self._leases
         if not leases.namespace:
-            await self._lead(sidecar, driver, loops.client)
+            await self._lead(sidecar, driver, self._loops.client)
             return
         lease = Key(leases.namespace, sidecar.lease(driver.name))
+        if self._others is None:
+            await self._elect(sidecar, driver, lease)
+            return
+        while True:
+            await self._others.wait_free(lease.name)
+            async with asyncio.TaskGroup() as tasks:
+                elected = tasks.create_task(self._elect(sidecar, driver, lease))
+                await self._others.wait_taken(lease.name)
+                elected.cancel()
+
+    async def _elect(self, sidecar: Sidecar, driver: Driver, lease: Key) -> None:
+        loops, leases = self._loops, self._leases
         election = LeaderElection(
             loops.client, loops.clock, loops.rng, lease, leases.identity, leases.terms
         )
         fence = election.leadership
-        fenced = msgspec.structs.replace(driver, calls=FencedCalls(driver.calls, fence))
+        fenced = msgspec.structs.replace(
+            driver,
+            calls=FencedCalls(driver.calls, fence),
+            snapshots=FencedSnapshotCalls(driver.snapshots, fence),
+            groups=FencedGroupCalls(driver.groups, fence),
+        )
         client = FencedClient(loops.client, fence)
         await election.run(lambda: self._lead(sidecar, fenced, client))
 
@@ -181,11 +233,15 @@ class SidecarsRole:
         loops = self._loops.part(client)
         self._running.append(loops)
         try:
-            sidecar.build(loops, driver, self._options)
+            sidecar.build(loops, driver, self._options_of(driver.name))
             await loops.run()
         finally:
             self._running.remove(loops)
             loops.close()
+
+    def _options_of(self, driver: str) -> SidecarOptions:
+        chosen = self._by_driver.get(driver, self._options)
+        return msgspec.structs.replace(chosen, identity=self._options.identity)
 
 
 class _Running(Collector):

@@ -26,6 +26,9 @@ class Config(msgspec.Struct, frozen=True):
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
     node_monitor_grace: float = 40.0  # seconds of silence after which a node counts as lost
 
+    no_sidecars_for: frozenset[str] = frozenset()  # drivers that bring their own
+    sidecar_flags: tuple[str, ...] = ()  # DRIVER:FLAG=VALUE
+
     @property
     def volumes(self) -> Path:
         """The directory of volumes that the host-path provisioner makes."""

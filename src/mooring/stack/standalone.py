@@ -1,7 +1,9 @@
 """A role in a process of its own, against any Kubernetes API server, with leader election."""
 
+import asyncio
 import os
 import random
+import shlex
 import socket
 import tempfile
 import uuid
@@ -21,6 +23,7 @@ from mooring.client.connect import connect
 from mooring.client.contract import Client
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import RealClock
+from mooring.errors import UsageError
 from mooring.host.blocking import bulkheads
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
@@ -31,19 +34,21 @@ from mooring.reconcile.lease import TERMS, LeaderCallbacks, LeaderElection
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
-from mooring.stack.config import default_data_dir
-from mooring.stack.metrics_page import Say, metrics_served
+from mooring.stack.config import default_data_dir, get_node_name
+from mooring.stack.metrics_page import AskAlive, Say, always_alive, metrics_served
 from mooring.stack.process import gc_frozen, run_until, stop_event
 
 if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Recycling  # other roles do not load the controllers
+    from mooring.controllers.snapshots.options import SnapshotOptions
     from mooring.driver.settings import DriverSettings
     from mooring.node.options import NodeOptions
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.release import Release
     from mooring.sidecars.role import Leases
+    from mooring.stack.join import JoinWish
 
 Build = Callable[[Loops], Awaitable[Role]]
 
@@ -52,6 +57,7 @@ CANNOT_MOUNT = (
     "this node may not mount: pods get only volumes that are plain directories; "
     "run it as root to give them all"
 )
+WAITING_SECONDS = 0.5  # without a driver, before the registrar says so
 
 _log = log.get("mooring.stack")
 
@@ -70,6 +76,7 @@ class StandaloneRole(msgspec.Struct, frozen=True):
     name: str
     greeting: str  # printed when it leads
     build: Build
+    ask_alive: AskAlive = always_alive  # for /healthz
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -79,6 +86,7 @@ class Cluster(msgspec.Struct, frozen=True):
     recycling: "Recycling"
     detaching: "Policy"
     monitoring: "Monitoring"
+    snapshots: "SnapshotOptions"
 
 
 def run_controllers(
@@ -92,7 +100,13 @@ def run_controllers(
 
     mode = HostPathProvisioning.ON if makes_host_paths else HostPathProvisioning.OFF
     host_path = HostPathPlugin(Path(tempfile.gettempdir()), mode)
-    options = Options(host_path, cluster.recycling, cluster.detaching, cluster.monitoring)
+    options = Options(
+        host_path,
+        cluster.recycling,
+        cluster.detaching,
+        cluster.monitoring,
+        snapshots=cluster.snapshots,
+    )
 
     async def build(loops: Loops) -> Role:
         return role.build(loops, options, cluster.chosen)
@@ -110,29 +124,69 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     run_standalone(StandaloneRole(role.NAME, "mooring scheduler is running", build), wanted, say)
 
 
-def run_node(wanted: Standalone, say: Say, root_dir: Path | None, options: "NodeOptions") -> None:
+def run_node(
+    wanted: Standalone, say: Say, root_dir: Path | None, options: "NodeOptions", wish: "JoinWish"
+) -> None:
     """This machine as a node, with its pods' volumes below `root_dir`.
 
-    None: the root directory of `mooring up` with the default data directory.
+    None: the root directory of `mooring up` with the default data directory. The node's name and
+    its credentials are those of the join, if it has joined.
     """
     from mooring.host.mount import Mounts
     from mooring.node import role
     from mooring.node.home import take_home
+    from mooring.node.instance import find_instance
     from mooring.node.root import held_root
+    from mooring.node.status.claim import claim_name
+    from mooring.node.status.heartbeat import Holding
+    from mooring.upkeep.running import tell_of_root
 
-    endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
-    cluster = {"authority": endpoint.trust.authority, "api_server": endpoint.server}
-    options = msgspec.structs.replace(options, **cluster)
     home = root_dir or take_home(default_data_dir(), Mounts())
     with held_root(home) as root:
+        wanted, name = joined_as(root.layout.root, wanted, wish)
+        endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
+        instance = find_instance(root.layout.root)
+        options = msgspec.structs.replace(
+            options,
+            name=name,
+            holding=Holding(instance),
+            authority=endpoint.trust.authority,
+            api_server=endpoint.server,
+        )
         if root.cannot:
-            _log.warning(CANNOT_MOUNT, node=options.name, because=root.cannot)
+            _log.warning(CANNOT_MOUNT, node=name, because=root.cannot)
 
         async def build(loops: Loops) -> Role:
+            await claim_name(loops.client, loops.clock, name, instance)
             return role.build(loops, root, options, await role.read_machine(root))
 
         greeting = f"mooring node {options.name} is running"
         run_standalone(StandaloneRole(role.NAME, greeting, build), wanted, say)
+        remedy = "mooring down" + (f" --root-dir {shlex.quote(str(root_dir))}" if root_dir else "")
+        if line := tell_of_root(root.layout.root, remedy):
+            say(line)
+
+
+def joined_as(root: Path, wanted: Standalone, wish: "JoinWish") -> tuple[Standalone, str]:
+    """With which kubeconfig, and under which name, this root directory is a node.
+
+    Raises: UsageError.
+    """
+    from mooring.stack.join import KUBECONFIG, join
+
+    if wanted.kubeconfig is not None:
+        if wish.server or wish.token:
+            raise UsageError("--join and --kubeconfig say two things: give one of them")
+        return wanted, get_node_name(wish.node_name)
+    joined = join(root, wish)
+    if joined is None:
+        return wanted, get_node_name(wish.node_name)
+    if wish.node_name not in ("", joined.node):
+        raise UsageError(
+            f"{root} has joined {joined.server} as the node {joined.node}: leave --node-name out, "
+            f"or join as {wish.node_name} with another --root-dir"
+        )
+    return msgspec.structs.replace(wanted, kubeconfig=root / KUBECONFIG), joined.node
 
 
 def run_sidecars(
@@ -145,6 +199,7 @@ def run_sidecars(
 ) -> None:
     """The sidecars of the drivers at these sockets. Leases are per driver and sidecar."""
     from mooring.sidecars import role
+    from mooring.sidecars.liveness import Liveness
 
     async def build(loops: Loops) -> Role:
         made = role.SidecarsRole(loops, options, leases, sidecars)
@@ -153,7 +208,8 @@ def run_sidecars(
         return made
 
     names = " and ".join(sorted(sidecars))
-    candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build)
+    alive = Liveness(endpoints)
+    candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build, alive.ask)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 
 
@@ -168,8 +224,12 @@ def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> 
     from mooring.sidecars.driver_connection import DriverConnection
 
     async def offer() -> None:
-        async with Connection(csi_address) as connection:
-            driver = await DriverConnection(connection, RealClock()).wait_ready()
+        async with Connection(csi_address) as connection, asyncio.TaskGroup() as tasks:
+            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_ready())
+            done, _ = await asyncio.wait([ready], timeout=WAITING_SECONDS)
+            if not done:
+                say(f"mooring sidecar registrar is waiting for {csi_address}")
+            driver = await ready
         say(f"mooring sidecar registrar offers {driver.name}")
         await registrar.run(registrar.Offer(driver.name, seen_as, directory))
 
@@ -222,7 +282,7 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(wanted.kubeconfig, clock))
         if wanted.metrics_address:
-            page = metrics_served(wanted.metrics_address, registry, say)
+            page = metrics_served(wanted.metrics_address, registry, say, candidate.ask_alive)
             await stack.enter_async_context(page)
 
         async def lead(acting: Client = client) -> None:

@@ -26,11 +26,12 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.host.private_file import make_private_directory
+from mooring.model.keys import Key
 from mooring.model.storage_class import StorageClass
 from mooring.reconcile.merged_metrics import MergedMetrics
 from mooring.reconcile.role import Role
 from mooring.stack.config import LOOPBACK, Config
-from mooring.stack.credentials import keep_kubeconfig
+from mooring.stack.credentials import keep_kubeconfig, keep_server_url
 from mooring.stack.data_directory import check_data_dir
 from mooring.stack.listening import UNSPECIFIED, Reach, find_reach, is_local
 from mooring.stack.node_name import settle_node_name
@@ -206,8 +207,10 @@ async def build_roles(
     from mooring.controllers import role as controllers
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Options
+    from mooring.controllers.snapshots.options import SNAPSHOT_LEASE, SnapshotLease, SnapshotOptions
     from mooring.plugins.host_path.volumes import DataDirectoryVolumes
-    from mooring.reconcile.elected import Candidate, ElectedRole
+    from mooring.reconcile.elected import LEASES, Candidate, ElectedRole
+    from mooring.reconcile.lease import BESIDE_THE_SERVER
     from mooring.reconcile.shared_informer import SharedInformers
     from mooring.scheduling import role as scheduling
 
@@ -219,8 +222,13 @@ async def build_roles(
     temporary = Path(tempfile.gettempdir())
     ours = (config.data_dir.resolve(), *(() if root is None else (root.layout.root,)))
     host_path = DataDirectoryVolumes(config.volumes, ours, temporary)
-    options = Options(host_path, monitoring=Monitoring(grace=config.node_monitor_grace))
     identity = _identity(server)
+    lease = SnapshotLease(Key(LEASES, SNAPSHOT_LEASE), identity, BESIDE_THE_SERVER)
+    options = Options(
+        host_path,
+        monitoring=Monitoring(grace=config.node_monitor_grace),
+        snapshots=SnapshotOptions(lease=lease),
+    )
     informers = SharedInformers(_client_of(server, CONTROLLERS), clock, rng)
 
     def elected(name: str, user: User, build: "Build") -> Role:
@@ -234,19 +242,22 @@ async def build_roles(
     ]
     limits: tuple[str, ...] = ()
     if root is not None:
-        from mooring.reconcile.lease import BESIDE_THE_SERVER
         from mooring.reconcile.loops import Loops
+        from mooring.sidecars.driver_flags import parse_flags
         from mooring.sidecars.options import SidecarOptions
+        from mooring.sidecars.role import SIDECARS as ALL
         from mooring.sidecars.role import Leases, SidecarsRole
+        from mooring.stack.driver_sidecars import serve_drivers
         from mooring.stack.limits import driver_limits
 
         node, limits = await _build_node(config, server, root, ours)
         client = _client_of(server, SIDECARS)
         loops = Loops(SidecarsRole.name, client, clock, rng, informers)
-        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER)
-        sidecars = SidecarsRole(loops, SidecarOptions(), leases)
-        node.drivers.on_come(lambda name: sidecars.add(name, node.drivers.get(name).endpoint))
-        node.drivers.on_go(sidecars.remove)
+        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER, yields=True)
+        default = SidecarOptions()
+        by_driver = parse_flags(config.sidecar_flags, default)
+        sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)
+        serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
         roles += (node, sidecars)
         roles.append(_build_storage(config, server, driver))
         limits += await in_thread(driver_limits, driver)
@@ -273,12 +284,16 @@ async def _build_node(
         probing = tasks.create_task(probe())
         tasks.create_task(in_thread(_load_node))
     from mooring.node import role
+    from mooring.node.instance import find_instance
     from mooring.node.options import NodeOptions
+    from mooring.node.status.heartbeat import Holding
     from mooring.reconcile.loops import Loops
     from mooring.stack.limits import node_limits
 
+    instance = await in_thread(find_instance, root.layout.root)
     options = NodeOptions(
         config.node_name,
+        Holding(instance, insists=True),
         host_rootfs=config.host_rootfs,
         hidden=hidden,
         authority=server.pki.ca_certificate,
@@ -337,7 +352,9 @@ async def serving(config: Config) -> AsyncIterator[Served]:
     reach = find_reach(config.host, config.names, _addresses(config.host))
     async with running(config.data_dir, address, RealClock(), reach.names) as server:
         write_kubeconfigs(config, server)
-        yield Served(server, reach)
+        served = Served(server, reach)
+        keep_server_url(config.data_dir, served.url)
+        yield served
 
 
 def _addresses(host: str) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from mooring.upkeep.scratch import scratch_directory
 
 FILES = ("tokens.json", "kubeconfig")
 KEYS = "pki"
-SHELVES = ("volumes", "snapshots")  # of the bundled driver
+SHELVES = ("volumes", "snapshots", "groups")  # of the bundled driver
 UNFINISHED, COPIED = "backup", "database"
 _SCRATCH = frozenset((UNFINISHED, COPIED, f"{COPIED}-wal", f"{COPIED}-shm"))
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -143,15 +143,15 @@ def _add_keys(archive: ArchiveWriter, data: Path) -> None:
 
 
 def _records(driver: Path) -> Iterator[Path]:
-    """The directories of the bundled driver's volumes, then those of its snapshots."""
+    """The directories of the bundled driver's volumes, its snapshots, and groups of them."""
     for shelf in SHELVES:
         if (driver / shelf).is_dir():
             yield from sorted((driver / shelf).iterdir())
 
 
 def _add_driver(archive: ArchiveWriter, driver: Path, volumes: Sequence[Path]) -> None:
-    if (driver / CLASS_MADE).exists():
-        archive.add_bytes(f"{DATA}{DRIVER}/{CLASS_MADE}", b"")
+    for made in sorted(driver.glob(f"*{CLASS_MADE}")):
+        archive.add_bytes(f"{DATA}{DRIVER}/{made.name}", b"")
     for volume in volumes:
         with suppress(FileNotFoundError):  # deleted meanwhile
             archive.add_file(f"{DATA}{_name(driver, volume)}/{RECORD}", volume / RECORD)
@@ -161,13 +161,24 @@ def _add_volumes(archive: ArchiveWriter, place: Place, volumes: Sequence[Path]) 
     """How many of them somebody could write to meanwhile."""
     used = 0
     for volume in volumes:
-        image = volume / IMAGE
-        with suppress(FileNotFoundError):
-            archive.add_sparse(f"{DATA}{_name(place.driver, volume)}/{IMAGE}", image)
-            used += loop_device.find(image) is not None
+        for image in _images(volume):
+            with suppress(FileNotFoundError):
+                archive.add_sparse(f"{DATA}{_name(place.driver, image)}", image)
+                used += loop_device.find(image) is not None
     if place.volumes.is_dir():
         archive.add_tree(f"{DATA}{VOLUMES}", place.volumes)
     return used
+
+
+def _images(volume: Path) -> list[Path]:
+    """That of a volume or a snapshot, or those of the snapshots of a group."""
+    from mooring.driver.identifiers import is_snapshot_id  # and gRPC, which nobody else needs
+
+    with suppress(FileNotFoundError):  # deleted meanwhile
+        return sorted(
+            path for path in volume.iterdir() if path.name == IMAGE or is_snapshot_id(path.name)
+        )
+    return []
 
 
 def _name(driver: Path, volume: Path) -> str:

@@ -179,6 +179,7 @@ class _Look:
                 wanted_bytes=record.size_bytes if record is not None else 0,
                 image_bytes=size,
                 is_stale=record is not None and _is_stale(core, record),
+                is_inline=record is not None and record.is_inline,
             )
 
 

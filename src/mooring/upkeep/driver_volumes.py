@@ -17,6 +17,7 @@ from mooring.driver.publishing import is_published
 from mooring.driver.records import AccessType, VolumeRecord
 from mooring.driver.recover import recover
 from mooring.driver.settings import NAME, DriverSettings
+from mooring.driver.staging import undo_staging
 from mooring.driver.state import State
 from mooring.errors import HostError, MooringError
 from mooring.host import loop_device
@@ -77,6 +78,9 @@ def _release(core: Core, volume: VolumeRecord) -> bool:
     """
     if volume.access_type is AccessType.BLOCK:
         _free_devices(core, volume)
+    if volume.is_inline and not any(is_published(core, volume, one) for one in volume.publications):
+        undo_staging(core, volume)
+        volume = core.get_volume(volume.id)
     recover(core, volume)
     left = core.get_volume(volume.id)
     if left.stage is not None or left.publications:

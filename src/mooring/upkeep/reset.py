@@ -20,6 +20,7 @@ from mooring.host.contract import MountOps
 from mooring.host.mountinfo import read_table
 from mooring.node.home import HOMES, LINK, RECORD, read_owner
 from mooring.node.home_choice import NAME as HOME_NAME
+from mooring.node.instance import FILE as INSTANCE
 from mooring.node.root_lock import LOCK as ROOT_LOCK
 from mooring.oci.records import ID, opened_directory, state_directory
 from mooring.plugins.host_path.folder import FOLDER as MADE_BELOW
@@ -40,11 +41,14 @@ from mooring.upkeep.retained import find_retained
 
 # The database goes last but for its lock: until then the next try knows what this is.
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-OWN_FILES = ("kubeconfig", "own-node-name", "tokens.json")
+OWN_FILES = ("kubeconfig", "own-node-name", "tokens.json", "join-tokens.json", "server-url")
 OWN_BELOW: Mapping[str, re.Pattern[str]] = {
     f"{VOLUMES}/{MADE_BELOW}": UUID,
     VOLUMES: re.compile(CLASS_MADE),
-    DRIVER: re.compile(f"volumes|snapshots|making|trash|{CLASS_MADE}|{re.escape(DRIVER_LOCK)}"),
+    DRIVER: re.compile(
+        "volumes|snapshots|groups|inline|making|trash|"
+        f"([a-z-]+-)?{CLASS_MADE}|{re.escape(DRIVER_LOCK)}"
+    ),
     "pki": re.compile(r"[a-z-]+\.(crt|key|pem)"),
 }
 """What Mooring makes in its directories; what else is in them stays, and so do they."""
@@ -191,7 +195,7 @@ def _remove_root(root: Path) -> None:
         return
     for name, own in IN_GIVEN_ROOT.items():
         _remove_below(root / name, own)
-    for name in (RECORD, ROOT_LOCK):
+    for name in (RECORD, ROOT_LOCK, INSTANCE):
         (root / name).unlink(missing_ok=True)
     with suppress(OSError):
         root.rmdir()

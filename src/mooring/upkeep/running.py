@@ -15,8 +15,18 @@ def tell_what_goes_on(data_dir: Path) -> str:
     """The line; empty when nothing runs and nothing is mounted, or nobody can say."""
     try:
         root = find_place(data_dir).root
-        if root is None:
-            return ""
+    except MooringError:
+        return ""
+    return (
+        ""
+        if root is None
+        else tell_of_root(root, f"mooring down --data-dir {shlex.quote(str(data_dir))}")
+    )
+
+
+def tell_of_root(root: Path, remedy: str) -> str:
+    """The same for a node's root directory; `remedy` is the command that ends it."""
+    try:
         kept = list_containers(root)
         volumes = count_volumes(read_table(), root)
     except MooringError:
@@ -29,7 +39,7 @@ def tell_what_goes_on(data_dir: Path) -> str:
     if not any(going):
         return ""
     what = " and ".join(part for part in going if part)
-    return f"{what}; to end that: mooring down --data-dir {shlex.quote(str(data_dir))}"
+    return f"{what}; to end that: {remedy}"
 
 
 def count_volumes(table: MountTable, root: Path) -> int:

@@ -16,11 +16,18 @@ class Kept(Enum):
     NEVER_SMALLER = "a volume is never said to be smaller than it is"
     TEMPORARY = "only what lies below the temporary directory is temporary"
     DELETION_BLOCKED = "a claim that cannot go says which pods hold it"
+    EXPLAINED = "an event says what to change: how large a volume there is, which drivers there are"
     NEVER_THROUGH_MOUNTS = "what is mounted inside a volume is not wiped with it"
 
 
 OURS_ALONE: Mapping[str, Kept] = {"DeletionBlocked": Kept.DELETION_BLOCKED}
 """Reasons of events that Kubernetes does not have; they are not compared."""
+
+EXPLANATIONS: Mapping[str, Kept] = {
+    r"^no persistent volume is large enough: .*?, has \S+; ": Kept.EXPLAINED,
+    r'(?:(?<!registered)\.)? No CSI driver or plugin "[^"]*" is registered[;,].*$': Kept.EXPLAINED,
+}
+"""What our events say beyond Kubernetes' own; it is not compared."""
 
 THEIR_SCRUB = (
     'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1'

@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from mooring.controllers.binding.effects.recycler_template import SCRUB
-from tests.conformance.controllers.differences import OURS_ALONE, THEIR_SCRUB
+from tests.conformance.controllers.differences import EXPLANATIONS, OURS_ALONE, THEIR_SCRUB
 from tests.conformance.controllers.materials import BOUND_BY_CONTROLLER, PRE_RESIZE
 from tests.conformance.controllers.stage import Stage
 from tests.conformance.controllers.story import Doc, Told
+from tests.conformance.controllers.table.words import NO_MATCH
 
 Picture = dict[str, Any]
 
@@ -25,6 +26,7 @@ _ASKED_FOR = re.compile(r'Cannot bind to requested volume "\$s-([^"]+)": (.*)')
 _NOT_WIPED, _USED = ("Warning", "VolumeFailedRecycle"), "Volume is used by pods: "
 """Mooring pauses after a failure, and finds out later than Kubernetes that pods came meanwhile."""
 _WAITED_FOR = re.compile(r"(?<=^waiting for pods )\S+(?= to be scheduled)")
+_NO_CLASS = {"no storage class is set": NO_MATCH}  # what is left of it without our words
 _DIRECTORY = re.compile(r"/tmp/hostpath_pv/[^\"]+")  # noqa: S108 - a text that is looked for
 
 
@@ -58,6 +60,9 @@ def told(stage: Stage, events: Iterable[Doc], pictures: Collection[Picture]) -> 
 def _message(text: str) -> str:
     """Kubernetes names pods in any order."""
     text = _DIRECTORY.sub("<directory>", text)
+    for pattern in EXPLANATIONS:
+        text = re.sub(pattern, "", text)
+    text = _NO_CLASS.get(text, text)
     return _WAITED_FOR.sub(lambda found: ",".join(sorted(found[0].split(","))), text)
 
 

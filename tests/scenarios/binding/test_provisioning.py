@@ -12,11 +12,15 @@ from mooring.plugins.contract import PluginError
 from tests.fakes.objects import (
     CLAIMS,
     CLASSES,
+    CSI_NODES,
+    DRIVERS,
     NODES,
     VOLUMES,
     Doc,
     a_claim,
     a_class,
+    a_csi_node,
+    a_driver,
     a_node,
     a_volume,
 )
@@ -78,7 +82,8 @@ CANNOT = {
     "the class is not there": (None, 'storageclass.storage.k8s.io "fast" not found'),
     "the plugin is not there": (
         a_class() | {"provisioner": "kubernetes.io/unknown"},
-        "no volume plugin matched name: kubernetes.io/unknown",
+        "no volume plugin matched name: kubernetes.io/unknown. No CSI driver or plugin "
+        f'"kubernetes.io/unknown" is registered; registered are "{FAKE}".',
     ),
     "volumes of the class are made by hand": (
         a_class() | {"provisioner": "kubernetes.io/no-provisioner"},
@@ -223,6 +228,7 @@ async def test_a_volume_that_is_there_already_is_not_made_again(cluster: Cluster
 
 
 async def test_an_external_provisioner_makes_the_volume(cluster: Cluster) -> None:
+    await cluster.create(DRIVERS, a_driver())
     async with cluster.binder():
         await cluster.create(CLASSES, a_class())
         claim = await cluster.create(CLAIMS, FAST)
@@ -237,8 +243,63 @@ async def test_an_external_provisioner_makes_the_volume(cluster: Cluster) -> Non
         assert await cluster.volume("made") == "Bound ref=data+"
 
 
+async def test_a_provisioner_that_is_not_registered_is_told_with_those_that_are(
+    cluster: Cluster,
+) -> None:
+    await cluster.create(DRIVERS, a_driver("c.example.com"))
+    await cluster.create(CSI_NODES, a_csi_node("n1", "quite.different"))
+    async with cluster.binder():
+        await cluster.create(CLASSES, a_class())
+        await cluster.create(CLAIMS, FAST)
+        type, reason, message = waiting_for("d.example.com")
+        listed = f'"c.example.com", "{FAKE}", "quite.different"'
+        message += (
+            f' No CSI driver or plugin "d.example.com" is registered; registered are {listed}.'
+        )
+        assert await cluster.told() == [(type, reason, f'{message} Did you mean "c.example.com"?')]
+
+
+TOO_LARGE = (
+    "no persistent volume is large enough: the claim asks for 9Gi, and the largest that would fit "
+    'otherwise, "large", has 5Gi; '
+)
+BY_HAND = {
+    "no class": ("", None, ("Normal", "FailedBinding", f"{TOO_LARGE}no storage class is set")),
+    "a class in name only": (
+        "fast",
+        None,
+        ("Warning", FAILED, f'{TOO_LARGE}storageclass.storage.k8s.io "fast" not found'),
+    ),
+    "a class that makes none": (
+        "fast",
+        a_class() | {"provisioner": "kubernetes.io/no-provisioner"},
+        (
+            "Warning",
+            FAILED,
+            f"{TOO_LARGE}no volume plugin matched name: kubernetes.io/no-provisioner",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "made", "said"), BY_HAND.values(), ids=BY_HAND)
+async def test_a_claim_too_large_for_all_volumes_made_by_hand_is_told_so(
+    cluster: Cluster, name: str, made: Doc | None, said: tuple[str, str, str]
+) -> None:
+    async with cluster.binder():
+        if made is not None:
+            await cluster.create(CLASSES, made)
+        for volume, size in (("small", "1Gi"), ("large", "5Gi")):
+            await cluster.create(VOLUMES, a_volume(volume, size, storageClassName=name))
+        await cluster.create(CLAIMS, a_claim(storage="9Gi", storageClassName=name))
+        assert await cluster.told() == [said]
+        await cluster.create(VOLUMES, a_volume("larger", "10Gi", storageClassName=name))
+        assert await cluster.claim() == "Bound larger 10Gi"
+
+
 async def test_a_class_of_a_plugin_that_a_driver_has_taken_over(cluster: Cluster) -> None:
     driver = "pd.csi.storage.gke.io"
+    await cluster.create(CSI_NODES, a_csi_node("n1", driver))
     async with cluster.binder():
         await cluster.create(CLASSES, a_class() | {"provisioner": "kubernetes.io/gce-pd"})
         await cluster.create(CLAIMS, FAST)

@@ -135,6 +135,7 @@ SEEDS: dict[str, Seed] = {
     "volumesnapshots": lambda _: objects.a_snapshot(),
     "volumesnapshotcontents": lambda _: objects.a_snapshot_content(),
     "volumesnapshotclasses": lambda _: objects.a_snapshot_class(),
+    "volumepopulators": lambda _: objects.a_populator(),
     "leases": lambda _: objects.a_lease(),
     "clustertrustbundles": lambda _: objects.a_trust_bundle(),
     "replicationcontrollers": lambda _: _a_controller(),

@@ -18,6 +18,7 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import node_user
 from mooring.client.contract import EVERYTHING, Client, Listing, Scope, T
 from mooring.client.local import LocalClient
+from mooring.errors import Forbidden
 from mooring.model.claim import Claim
 from mooring.model.document import Doc
 from mooring.model.keys import Key
@@ -59,9 +60,13 @@ class MoodyCloud(FakeCloudDisk):
 
     is_attachable = True
     is_full = False
+    wants_republish = False
 
     def can_attach(self, use: VolumeUse) -> bool:
         return self.is_attachable
+
+    def wants_remount(self, use: VolumeUse) -> bool:
+        return self.wants_republish
 
     async def is_node_full(self, use: VolumeUse, node: str) -> bool:
         return self.is_full
@@ -94,7 +99,11 @@ class Grumpy(Mortal):
     refusals: list[Exception]
     outages: list[Exception]
     may_read: asyncio.Event
+    may_watch: asyncio.Event  # claims; they are listed first
+    watch_outages: list[Exception]
     lists_pods: bool = True
+    may_watch_claims: bool = True  # False: as Kubernetes has it
+    refused: int = 0  # lists and watches of claims
     reads: int = 0  # of claims
 
     async def get(self, kind: type[T], key: Key) -> T:
@@ -108,6 +117,13 @@ class Grumpy(Mortal):
     async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
         if kind is Pod and not self.lists_pods:
             await asyncio.get_running_loop().create_future()
+        if kind is Claim and not self.may_watch_claims:
+            self.refused += 1
+            raise Forbidden("can only get individual resources of this type")
+        if kind is Claim:
+            await self.may_watch.wait()
+            if self.watch_outages:
+                raise self.watch_outages.pop(0)
         return await super().list(kind, scope)
 
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
@@ -151,6 +167,10 @@ class Cluster(binding.Cluster):
         self.outages: list[Exception] = []  # of claims that are read
         self.may_read = asyncio.Event()
         self.may_read.set()
+        self.may_watch_claims = True
+        self.may_watch = asyncio.Event()
+        self.may_watch.set()
+        self.watch_outages: list[Exception] = []
         self.reports_use = True  # the node's status says at once what is in use
 
     @asynccontextmanager
@@ -192,6 +212,8 @@ class Cluster(binding.Cluster):
         client = Grumpy(LocalClient(api), FOREVER)
         client.refusals, client.outages = self.refusals, self.outages
         client.may_read, client.lists_pods = self.may_read, lists_pods
+        client.may_watch_claims = self.may_watch_claims
+        client.may_watch, client.watch_outages = self.may_watch, self.watch_outages
         return client
 
     def _restart(

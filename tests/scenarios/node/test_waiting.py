@@ -250,47 +250,6 @@ async def test_a_node_that_shuts_down_says_which_volumes_stay(cluster: Cluster) 
         )
 
 
-async def test_a_volume_that_grew_grows_for_who_writes(cluster: Cluster) -> None:
-    await cluster.bound()
-    async with cluster.node():
-        await cluster.create(PODS, a_pod("web", claimed()))
-        pending = {
-            "capacity": {"storage": "1Gi"},
-            "allocatedResources": {"storage": "2Gi"},
-            "allocatedResourceStatuses": {"storage": "NodeResizePending"},
-        }
-        await cluster.patch(VOLUMES, "disk", {"spec": {"capacity": {"storage": "2Gi"}}})
-        await cluster.patch(CLAIMS, "data", {"status": pending}, "/status")
-        assert cluster.did("grow") == []
-        await cluster.passes(100)
-        gib = 1 << 30
-        assert cluster.did("grow") == [f"grow disk {gib} {2 * gib}"]
-
-
-async def test_nothing_grows_for_who_only_reads(cluster: Cluster) -> None:
-    await cluster.bound()
-    async with cluster.node():
-        await cluster.create(PODS, a_pod("web", claimed(read_only=True)))
-        await cluster.patch(VOLUMES, "disk", {"spec": {"capacity": {"storage": "2Gi"}}})
-        await cluster.passes(100)
-        assert cluster.did("grow") == []
-
-
-async def test_a_volume_that_is_larger_already_is_mounted_for_a_reader_and_told_once(
-    cluster: Cluster,
-) -> None:
-    await cluster.bound()
-    await cluster.patch(VOLUMES, "disk", {"spec": {"capacity": {"storage": "2Gi"}}})
-    async with cluster.node() as node:
-        await cluster.create(PODS, a_pod("web", claimed(read_only=True)))
-        assert cluster.containers.started == [("web", ("data",))]
-        assert {reason for _, reason, _ in await cluster.said()} == {"FileSystemResizeFailed"}
-        await cluster.passes(300)
-        families = {family.name: family for family in node.volumes.context.metrics.collect()}
-        samples = families["storage_operation_duration_seconds"].samples
-        assert "volume_fs_resize" not in {sample.labels["operation_name"] for sample in samples}
-
-
 async def test_what_failed_a_while_ago_does_not_fail_a_new_wait(cluster: Cluster) -> None:
     await cluster.create(CLAIMS, a_claim(volumeName="disk", storageClassName=""))
     await cluster.create(VOLUMES, a_volume(csi=None, hostPath={"path": "/mnt"}))

@@ -132,7 +132,10 @@ async def test_a_volume_out_of_reach_keeps_its_pod_waiting(cluster: Cluster) -> 
         await cluster.create(CLAIMS, a_claim(storageClassName=""))
         await cluster.passes(1)
         await cluster.create(PODS, a_pod_with("data"))
-        why = nowhere("2 node(s) didn't match PersistentVolume's node affinity")
+        why = nowhere(
+            "2 node(s) didn't match PersistentVolume's node affinity "
+            '(volume "disk" is only on node "n3")'
+        )
         assert await cluster.pod() == f"Unschedulable: {why}"
         await cluster.nodes("n3")
         await cluster.passes(2)

@@ -1,7 +1,8 @@
 """Sidecars of one driver against a whole API in this process, with the binder beside them.
 
-`Cluster.provisioner()` and `attacher()` run one as a process of its own would; leaving kills it.
-With `writes` it dies before it can write once more; what it recorded is all that is left of it.
+`Cluster.provisioner()`, `attacher()` and `resizer()` run one as a process of its own would; leaving
+kills it. With `writes` it dies before it can write once more; what it recorded is all that is left
+of it.
 """
 
 import asyncio
@@ -24,6 +25,10 @@ from mooring.sidecars.attacher import run as attacher
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner import run as provisioner
 from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
+from mooring.sidecars.resizer import run as resizer
+from mooring.sidecars.resizer.options import ResizerOptions
+from mooring.sidecars.snapshotter import run as snapshotter
+from mooring.sidecars.snapshotter.options import SNAPSHOTTER_AS_UPSTREAM, SnapshotterOptions
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
 from tests.fakes.objects import (
@@ -61,6 +66,7 @@ class Refusing(Mortal):
         self._events = events
         self.refusals: dict[str, list[Exception]] = {}
         self.calls: list[str] = []
+        self.watched: set[str] = set()  # kinds
         self._held: set[Any] = set()
         self._through = asyncio.Event()
 
@@ -76,6 +82,7 @@ class Refusing(Mortal):
     async def watch(
         self, kind: Any, version: str, scope: Scope = EVERYTHING
     ) -> AsyncIterator[AsyncIterator[Change[Any]]]:
+        self.watched.add(kind.resource.kind)
         async with super().watch(kind, version, scope) as changes:
             yield self._when_let_through(kind, changes)
 
@@ -122,6 +129,8 @@ class Cluster:
         self.clock = api.clock
         self.driver = FakeDriver()
         self.options: ProvisionerOptions = AS_UPSTREAM
+        self.snapshotting: SnapshotterOptions = SNAPSHOTTER_AS_UPSTREAM
+        self.resizing = ResizerOptions()
 
     # running things
 
@@ -147,6 +156,24 @@ class Cluster:
         client = Refusing(self.client_of_sidecar(), writes, self.client())
         loops = self.loops(client)
         attacher.build(loops, self.driver.driver, SidecarOptions(self.options))
+        async with self.running(loops):
+            yield client
+
+    @asynccontextmanager
+    async def snapshotter(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
+        client = Refusing(self.client_of_sidecar(), writes, self.client())
+        loops = self.loops(client)
+        options = SidecarOptions(snapshotter=self.snapshotting)
+        snapshotter.build(loops, self.driver.driver, options)
+        async with self.running(loops):
+            yield client
+
+    @asynccontextmanager
+    async def resizer(self, writes: int = FOREVER) -> AsyncIterator[Refusing]:
+        client = Refusing(self.client_of_sidecar(), writes, self.client())
+        loops = self.loops(client)
+        options = SidecarOptions(self.options, resizer=self.resizing)
+        resizer.build(loops, self.driver.driver, options)
         async with self.running(loops):
             yield client
 

@@ -6,34 +6,46 @@ kills the sidecar that asked: it never hears an answer.
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.csi.capability import ControllerCapability, PluginService
+from mooring.csi.capability import ControllerCapability, GroupCapability, PluginService
 from mooring.csi.outcome import TABLES, Code, Done, Outcome, Refused, judge
-from mooring.csi.requests import AttachVolume, Capacity, CreateVolume
+from mooring.csi.requests import AttachVolume, Capacity, CreateVolume, Expanded, ExpandVolume
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
 from mooring.sidecars.driver import Abilities, Driver
+from tests.scenarios.sidecars.snapshot_driver import FakeGroups, FakeSnapshots
 
 R = TypeVar("R")
 
 NAME = "d.example.com"
 ALL = Abilities(
-    frozenset({PluginService.CONTROLLER_SERVICE}),
+    frozenset({PluginService.CONTROLLER_SERVICE, PluginService.GROUP_CONTROLLER_SERVICE}),
     frozenset(ControllerCapability) - {ControllerCapability.SINGLE_NODE_MULTI_WRITER},
+    groups=frozenset(GroupCapability),
 )
 _RPCS = {
     "create": "CreateVolume",
     "delete": "DeleteVolume",
     "attach": "ControllerPublishVolume",
     "detach": "ControllerUnpublishVolume",
+    "expand": "ControllerExpandVolume",
+    "modify": "ControllerModifyVolume",
     "list": "ListVolumes",
     "capacity": "GetCapacity",
+    "take": "CreateSnapshot",
+    "drop": "DeleteSnapshot",
+    "get": "GetSnapshot",
+    "look": "ListSnapshots",
+    "take-group": "CreateVolumeGroupSnapshot",
+    "drop-group": "DeleteVolumeGroupSnapshot",
+    "get-group": "GetVolumeGroupSnapshot",
 }
 
 
@@ -57,7 +69,7 @@ class Dies:
 
 @dataclass(frozen=True)
 class Makes:
-    """A create is answered with this changed."""
+    """A create, or an expand, is answered with this changed."""
 
     changes: Mapping[str, Any]
 
@@ -83,15 +95,23 @@ class FakeDriver:
     secrets: list[Secrets] = field(default_factory=list)
     topologies: tuple[Topology, ...] = ()
     room: dict[str, int] = field(default_factory=dict)  # by value of the first segment
+    sizes: dict[str, int] = field(default_factory=dict)  # of volumes that were grown, by id
+    needs_node: bool = False  # of volumes that grow
+    parameters: dict[str, dict[str, str]] = field(default_factory=dict)  # changed, by volume
+    overlaps: list[str] = field(default_factory=list)  # volumes that were asked for two things
     busiest: int = 0  # the most calls at once
     running: int = 0
 
     def __post_init__(self) -> None:
         self._queued: dict[str, deque[Behaviour]] = defaultdict(deque)
+        self.snapshots = FakeSnapshots(self._play, self.secrets)
+        self.groups = FakeGroups(self._play, self.snapshots, self.secrets)
+        self._at_work: list[str] = []
+        self.grown: list[ExpandVolume] = []
 
     @property
     def driver(self) -> Driver:
-        return Driver(NAME, self.abilities, self)
+        return Driver(NAME, self.abilities, self, self.snapshots, self.groups)
 
     def next(self, rpc: str, *behaviours: Behaviour) -> None:
         self._queued[rpc].extend(behaviours)
@@ -101,11 +121,11 @@ class FakeDriver:
 
     def without(self, *capabilities: ControllerCapability) -> None:
         able = self.abilities.controller - set(capabilities)
-        self.abilities = Abilities(self.abilities.services, able)
+        self.abilities = msgspec.structs.replace(self.abilities, controller=able)
 
     def with_topology(self) -> None:
         services = self.abilities.services | {PluginService.VOLUME_ACCESSIBILITY_CONSTRAINTS}
-        self.abilities = Abilities(services, self.abilities.controller)
+        self.abilities = msgspec.structs.replace(self.abilities, services=services)
 
     async def create(self, volume: CreateVolume, *, within: float) -> Outcome[Volume]:
         self.requests.append(volume)
@@ -130,6 +150,38 @@ class FakeDriver:
         self.secrets.append(secrets)
         what = f"{volume_id} {node_id}"
         return await self._play("detach", what, lambda: self._detach(volume_id, node_id))
+
+    async def expand(self, volume: ExpandVolume, *, within: float) -> Outcome[Expanded]:
+        self.secrets.append(volume.secrets)
+        self.grown.append(volume)
+        what = f"{volume.volume_id} {volume.capacity.required_bytes / (1 << 30):g}Gi"
+        with self._alone(volume.volume_id):
+            return await self._play("expand", what, lambda: self._expand(volume))
+
+    async def modify(
+        self,
+        volume_id: str,
+        mutable_parameters: Mapping[str, str],
+        secrets: Secrets = NO_SECRETS,
+        *,
+        within: float,
+    ) -> Outcome[None]:
+        self.secrets.append(secrets)
+        what = " ".join((volume_id, *(f"{k}={v}" for k, v in sorted(mutable_parameters.items()))))
+        with self._alone(volume_id):
+            return await self._play(
+                "modify", what, lambda: self._modify(volume_id, mutable_parameters)
+            )
+
+    @contextmanager
+    def _alone(self, volume_id: str) -> Iterator[None]:
+        if volume_id in self._at_work:
+            self.overlaps.append(volume_id)
+        self._at_work.append(volume_id)
+        try:
+            yield
+        finally:
+            self._at_work.remove(volume_id)
 
     async def list_all(self, *, within: float) -> Outcome[tuple[VolumeState, ...]]:
         return await self._play("list", "", self._list)
@@ -169,7 +221,7 @@ class FakeDriver:
             case Makes(changes):
                 made = act()
                 assert isinstance(made, Done)
-                assert isinstance(made.value, Volume)
+                assert isinstance(made.value, msgspec.Struct)
                 changed: Any = msgspec.structs.replace(made.value, **changes)
                 return Done(changed)
             case After(then):
@@ -202,6 +254,15 @@ class FakeDriver:
 
     def _detach(self, volume_id: str, node_id: str) -> Outcome[None]:
         self.attachments.discard((volume_id, node_id))
+        return Done(None)
+
+    def _expand(self, wanted: ExpandVolume) -> Outcome[Expanded]:
+        size = max(self.sizes.get(wanted.volume_id, 0), wanted.capacity.required_bytes)
+        self.sizes[wanted.volume_id] = size
+        return Done(Expanded(size, self.needs_node))
+
+    def _modify(self, volume_id: str, parameters: Mapping[str, str]) -> Outcome[None]:
+        self.parameters.setdefault(volume_id, {}).update(parameters)
         return Done(None)
 
     def _list(self) -> Outcome[tuple[VolumeState, ...]]:

@@ -36,6 +36,7 @@ from tests.fakes.objects import (
     CLASSES,
     NODES,
     PODS,
+    SNAPSHOTS,
     VOLUMES,
     a_claim,
     a_class,
@@ -43,6 +44,7 @@ from tests.fakes.objects import (
     a_pod,
     a_volume,
 )
+from tests.scenarios.snapshots.cluster import GROUPS, Cluster
 
 TURNS = 300  # more than any of this takes
 GONE = "gone"
@@ -191,7 +193,24 @@ async def loses_a_node(world: World) -> None:
     await world.until(f"{PODS}/on-silent", GONE)
 
 
+async def takes_snapshots(world: World) -> None:
+    """Of a claim and of a group of one, with a sidecar beside; then all of it is deleted."""
+    cluster = Cluster(world.api)
+    await cluster.claim("photos", app="album")
+    await cluster.snapshot_class()
+    await cluster.group_class()
+    await cluster.snapshot(claim="photos")
+    await cluster.group(selector={"matchLabels": {"app": "album"}})
+    await cluster.goes_on()
+    assert (await cluster.get(GROUPS, "all"))["status"]["readyToUse"]
+    await cluster.delete(GROUPS, "all")
+    await cluster.delete(SNAPSHOTS, "snap")
+    await cluster.goes_on()
+    assert await cluster.all(SNAPSHOTS) == []
+
+
 async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
+    await takes_snapshots(world)
     await lives(world)
     await loses_a_node(world)
 
@@ -216,10 +235,20 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
         ("get", "nodes", ""),
         ("get", "leases", ""),
         ("watch", "leases", ""),
+        ("create", "volumesnapshotcontents", ""),
+        ("delete", "volumesnapshotcontents", ""),
+        ("patch", "volumesnapshotcontents", "status"),
+        ("create", "volumesnapshots", ""),
+        ("patch", "volumesnapshots", "status"),
+        ("create", "volumegroupsnapshotcontents", ""),
+        ("delete", "volumegroupsnapshotcontents", ""),
+        ("patch", "volumegroupsnapshots", "status"),
+        ("watch", "volumepopulators", ""),
     } <= done
 
 
 async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: World) -> None:
+    await takes_snapshots(world)
     await lives(world)
     await loses_a_node(world)
     registry = CollectorRegistry()
@@ -247,6 +276,9 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     forced = "pod_gc_collector_force_delete_pods_total"
     assert samples[forced, "default", "orphaned"] == 1
     assert samples[forced, "default", "out-of-service"] == 1
+    snapshots = "snapshot_controller_operation_total_seconds_count"
+    assert samples[snapshots, "d.example.com", "DeleteGroupSnapshot", "success", "dynamic"] == 1
+    assert samples["snapshot_controller_operations_in_flight",] == 0
     queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),
@@ -254,6 +286,9 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
         *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
+        *("snapshot-controller-snapshot", "snapshot-controller-content"),
+        *("snapshot-controller-claim", "snapshot-controller-group-snapshot"),
+        *("snapshot-controller-group-content", "data_source_validator"),
     }
 
 
@@ -285,7 +320,10 @@ CHOICES = {
     "all but those that must be named": ("*", OF_VOLUMES),
     "one less": ("*,-replication", OF_VOLUMES[:-1]),
     "one more": ("*,pod-gc", (*OF_VOLUMES, "pod-gc")),
-    "all": ("*,node-lifecycle,taint-eviction,pod-gc", tuple(role.CONTROLLERS)),
+    "all": (
+        "*,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
+        tuple(role.CONTROLLERS),
+    ),
     "one alone": (" attachment ", ("attachment",)),
     "named and left out": ("binding,-binding", ()),
 }

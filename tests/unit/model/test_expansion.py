@@ -518,3 +518,37 @@ def test_growth_cut_anywhere_ends_and_never_shrinks(
         assert world.claim.status.conditions == ()
     else:
         assert find_resize_status(world.claim.status) is ResizeStatus.CONTROLLER_INFEASIBLE
+
+
+def an_error(at: str = NOW) -> Condition:
+    return Condition("ControllerResizeError", "True", last_transition_time=at)
+
+
+def begun(at: str = NOW) -> Condition:
+    return Condition("Resizing", "True", last_transition_time=at)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "answered"),
+    [
+        ((), False),
+        ((begun(),), False),
+        ((begun(), an_error()), True),
+        ((begun(BEFORE), an_error()), True),
+        ((begun(), an_error(BEFORE)), False),
+        ((an_error(),), True),
+    ],
+    ids=["nothing", "begun", "failed", "failed later", "begun anew since", "no beginning"],
+)
+def test_a_final_failure_counts_until_the_next_attempt(
+    conditions: tuple[Condition, ...], *, answered: bool
+) -> None:
+    status = a_claim("10Gi", "5Gi", "10Gi", "ControllerResizeInProgress", *conditions).status
+    assert expansion.is_answered(status) == answered
+    assert not expansion.is_answered(expansion.start(status, parse("10Gi"), NOW))
+
+
+def test_the_node_is_told_of_a_size_that_is_more_than_was_asked_for() -> None:
+    status = expansion.start(a_claim().status, parse("10Gi"), NOW)
+    assert find_allocated(expansion.await_node(status, NOW)) == parse("10Gi")
+    assert find_allocated(expansion.await_node(status, NOW, parse("12Gi"))) == parse("12Gi")

@@ -210,13 +210,18 @@ class Stored:
         return [volume for volume, ref in references if ref is not None and ref.key == claim]
 
     def free_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
+        return [volume for volume in self._free(storage_class) if volume.size >= size]
+
+    def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
+        return [volume for volume in reversed(self._free(storage_class)) if volume.size < size]
+
+    def _free(self, storage_class: str) -> list[Volume]:
         free = [
             volume
             for volume in self._volumes()
             if volume.spec.claim_ref is None
             and volume.is_available
             and volume.storage_class == storage_class
-            and volume.size >= size
         ]
         return sorted(free, key=lambda volume: (volume.size.nanos, volume.name))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mooring.clock import RealClock
-from mooring.csi.capability import ControllerCapability, PluginService
+from mooring.csi.capability import ControllerCapability, Expansion, PluginService
 from mooring.csi.channel import Connection
 from mooring.csi.outcome import Code
 from mooring.sidecars import driver_connection
@@ -46,8 +46,32 @@ async def test_a_driver_without_a_controller_is_not_asked_about_one(
     driver, at = there
     driver.state.plugin = set()
     met = await asyncio.wait_for(at.wait_ready(), 10)
-    assert met.abilities == Abilities()
+    online = frozenset({Expansion.ONLINE})
+    assert met.abilities == Abilities(expansion=online, node_expands=True)
     assert not driver.requests("ControllerGetCapabilities")
+
+
+async def test_a_driver_whose_controller_expands_is_not_asked_about_its_node(
+    there: tuple[FakeCsiDriver, DriverConnection],
+) -> None:
+    driver, at = there
+    driver.state.plugin = {PluginService.CONTROLLER_SERVICE}
+    met = await asyncio.wait_for(at.wait_ready(), 10)
+    assert met.abilities.expands
+    assert not met.abilities.node_expands
+    assert not driver.requests("NodeGetCapabilities")
+
+
+async def test_a_driver_without_a_node_part_at_its_socket_expands_nothing(
+    there: tuple[FakeCsiDriver, DriverConnection],
+) -> None:
+    driver, at = there
+    driver.state.plugin = {PluginService.CONTROLLER_SERVICE}
+    driver.state.controller = {ControllerCapability.CREATE_DELETE_VOLUME}
+    driver.next("NodeGetCapabilities", Fails(Code.UNIMPLEMENTED))
+    met = await asyncio.wait_for(at.wait_ready(), 10)
+    assert not met.abilities.node_expands
+    assert not met.abilities.needs_resizer
 
 
 async def test_a_driver_that_comes_back_the_same_is_the_same(

@@ -1,7 +1,12 @@
 import pytest
 
 from mooring.sidecars.attacher.plan import finalizer_of
-from mooring.sidecars.lease_name import lease_of_attacher, lease_of_provisioner, sanitized
+from mooring.sidecars.lease_name import (
+    lease_of_attacher,
+    lease_of_provisioner,
+    lease_of_snapshotter,
+    sanitized,
+)
 
 NAMES = {
     "dots become dashes": ("hostpath.csi.k8s.io", "hostpath-csi-k8s-io"),
@@ -20,4 +25,5 @@ def test_leases_and_finalizers_are_called_as_upstream_does() -> None:
     driver = "hostpath.csi.k8s.io"
     assert lease_of_provisioner(driver) == "hostpath-csi-k8s-io"
     assert lease_of_attacher(driver) == "external-attacher-leader-hostpath-csi-k8s-io"
+    assert lease_of_snapshotter(driver) == "external-snapshotter-leader-hostpath-csi-k8s-io"
     assert finalizer_of(driver) == "external-attacher/hostpath-csi-k8s-io"

@@ -12,18 +12,28 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import SIDECARS
 from mooring.client.local import LocalClient
 from mooring.clock import RealClock
-from mooring.csi.capability import PluginService
+from mooring.csi.capability import ControllerCapability, NodeCapability, PluginService
 from mooring.csi.proto import csi_pb2
 from mooring.model.volume import Volume
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.shared_informer import SharedInformer, SharedInformers
+from mooring.sidecars.driver_flags import parse_flags
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.role import NO_LEASES, Leases, SidecarsRole
 from mooring.sidecars.role import SIDECARS as ALL
 from tests.api.conftest import api, pki  # noqa: F401  fixtures
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.csi_driver import FakeCsiDriver
-from tests.fakes.objects import ATTACHMENTS, CLAIMS, CLASSES, CSI_NODES, VOLUMES, a_claim, a_class
+from tests.fakes.objects import (
+    ATTACHMENTS,
+    CLAIMS,
+    CLASSES,
+    CSI_NODES,
+    VOLUMES,
+    a_claim,
+    a_class,
+    a_lease,
+)
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 MADE_BY = "volume.kubernetes.io/storage-provisioner"
@@ -120,9 +130,16 @@ async def test_a_driver_is_counted_while_it_is_served(
 
 
 async def _counts_queues_of(role: SidecarsRole, *drivers: FakeCsiDriver) -> bool:
-    parts = ("claims", "volumes", "capacity", "attachments", "attached_volumes")
+    parts = (
+        *("claims", "volumes", "capacity", "attachments", "attached_volumes"),
+        *("snapshot_contents", "group_snapshot_contents", "health"),
+    )
     names = {f"{driver.state.name}/{part}" for driver in drivers for part in parts}
+    names |= {f"{driver.state.name}-pvc" for driver in drivers}
     recorders = {driver.state.name for driver in drivers}
+    recorders |= {f"external-resizer {driver.state.name}" for driver in drivers}
+    recorders |= {f"csi-snapshotter {driver.state.name}" for driver in drivers}
+    recorders |= {f"{driver.state.name}/health" for driver in drivers}
     is_shown = _samples(role, "workqueue_adds_total") == names
     return is_shown and _samples(role, "mooring_recorder_events_total") == recorders
 
@@ -156,7 +173,7 @@ async def test_a_driver_that_goes_leaves_no_handler(
             before = len(volumes._reflector._handlers)
             for _ in range(3):
                 role.add(drivers[0].state.name, str(drivers[0].socket))
-                await until(lambda: _handlers_are(volumes, before + 2))
+                await until(lambda: _handlers_are(volumes, before + 3))
                 role.remove(drivers[0].state.name)
                 await until(lambda: _handlers_are(volumes, before))
         shared.cancel()
@@ -213,6 +230,108 @@ async def test_leases_have_the_names_of_those_of_upstream(
     assert {lease["metadata"]["name"] for lease in leases} == {
         "d0-example-com",
         "external-attacher-leader-d0-example-com",
+        "external-health-monitor-leader-d0-example-com",
+        "external-resizer-d0-example-com",
+        "external-snapshotter-leader-d0-example-com",
+    }
+
+
+async def test_a_driver_whose_own_sidecar_holds_the_lease_elsewhere_is_left_to_it(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+) -> None:
+    driver = drivers[0]
+    answer = await api.post(LEASES, a_lease("d0-example-com", "their-pod"))
+    assert answer.code == 201, answer.text
+    role = role_on(api, leases=Leases("default", yields=True))
+    role.add(driver.state.name, str(driver.socket))
+    async with running(role):
+        await a_claim_of(api, driver.state.name, "theirs")
+        await _attachment(api, driver.state.name, "ours")
+        await until(lambda: _serves_attachments(api, driver))
+        assert not driver.state.names, "its attacher has no lease, its provisioner has"
+        lease = f"{LEASES}/d0-example-com"
+        await api.patch(lease, {"spec": {"holderIdentity": ""}})
+        await until(lambda: _has_volumes_made(driver, 1))
+        await api.patch(lease, {"spec": {"holderIdentity": "their-pod"}})
+        ours = "/apis/coordination.k8s.io/v1/namespaces/default/leases/d0-example-com"
+        await until(lambda: _is_given_back(api, ours))
+        await a_claim_of(api, driver.state.name, "theirs-too")
+        role.add(drivers[1].state.name, str(drivers[1].socket))
+        await a_claim_of(api, drivers[1].state.name, "later")
+        await until(lambda: _has_volumes_made(drivers[1], 1))
+    assert len(driver.state.names) == 1
+
+
+async def _has_volumes_made(driver: FakeCsiDriver, count: int) -> bool:
+    return len(driver.state.names) == count
+
+
+async def _is_given_back(api: ApiUnderTest, lease: str) -> bool:  # noqa: F811
+    return not (await api.get(lease)).doc["spec"].get("holderIdentity")
+
+
+async def test_a_driver_has_the_flags_that_are_its_own(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+) -> None:
+    parts = api.parts
+    client = LocalClient(InProcessApi(parts.backend, SIDECARS, check=parts.access.check))
+    loops = Loops(SidecarsRole.name, client, RealClock(), Random(1))  # noqa: S311  no secret
+    flagged = parse_flags(["d0.example.com:extra-create-metadata=true"], SidecarOptions())
+    role = SidecarsRole(loops, SidecarOptions(), NO_LEASES, ALL, flagged)
+    for driver in drivers[:2]:
+        role.add(driver.state.name, str(driver.socket))
+    async with running(role):
+        for number in range(2):
+            await a_claim_of(api, drivers[number].state.name, f"c{number}")
+        await until(lambda: _volumes(api, 2))
+    told = ["csi.storage.k8s.io/pvc/name" in _created_with(driver) for driver in drivers[:2]]
+    assert told == [True, False]
+
+
+def _created_with(driver: FakeCsiDriver) -> dict[str, str]:
+    (request,) = driver.requests("CreateVolume")
+    assert isinstance(request, csi_pb2.CreateVolumeRequest)
+    return dict(request.parameters)
+
+
+async def test_a_driver_without_snapshots_has_no_snapshotter(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+) -> None:
+    drivers[0].state.controller.discard(ControllerCapability.CREATE_DELETE_SNAPSHOT)
+    role = role_on(api, leases=Leases("kube-system"))
+    role.add_unnamed(str(drivers[0].socket))
+    async with running(role):
+        await a_claim_of(api, drivers[0].state.name, "c0")
+        await until(lambda: _volumes(api, 1))
+        names = {each["metadata"]["name"] for each in (await api.get(LEASES)).doc["items"]}
+    assert "external-snapshotter-leader-d0-example-com" not in names
+
+
+async def test_a_driver_that_neither_grows_nor_changes_volumes_has_no_resizer(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+) -> None:
+    driver = drivers[0]
+    driver.state.controller.discard(ControllerCapability.CREATE_DELETE_SNAPSHOT)
+    driver.state.controller = driver.state.controller - {
+        ControllerCapability.EXPAND_VOLUME,
+        ControllerCapability.MODIFY_VOLUME,
+    }
+    driver.state.node = driver.state.node - {NodeCapability.EXPAND_VOLUME}
+    role = role_on(api, leases=Leases("kube-system"))
+    role.add_unnamed(str(driver.socket))
+    async with running(role):
+        await a_claim_of(api, driver.state.name, "c0")
+        await until(lambda: _volumes(api, 1))
+        leases = (await api.get(LEASES)).doc["items"]
+    names = {lease["metadata"]["name"] for lease in leases}
+    assert names == {
+        "d0-example-com",
+        "external-attacher-leader-d0-example-com",
+        "external-health-monitor-leader-d0-example-com",
     }
 
 

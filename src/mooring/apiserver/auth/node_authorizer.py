@@ -9,6 +9,8 @@ not known here: `admission/node_restriction.py` checks them.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
+import msgspec
+
 from mooring.apiserver.auth.attributes import (
     ALLOWED,
     NO_OPINION,
@@ -23,7 +25,24 @@ from mooring.model.document import Doc
 
 LEASE_NAMESPACE = "kube-node-lease"
 
-_MOST_REMEMBERED = 20_000  # pods
+_MOST_REMEMBERED = 20_000  # pods, and witnesses
+
+_FIELDS = {
+    "secrets": "secrets",
+    "configmaps": "config_maps",
+    "serviceaccounts": "service_accounts",
+    "persistentvolumeclaims": "claims",
+}
+"""The part of a pod's references that names objects of a resource."""
+
+
+class _Asked(msgspec.Struct, frozen=True, gc=False):
+    """An object that a node asks for."""
+
+    node: str
+    resource: str
+    namespace: str
+    name: str
 
 
 class NodeObjects(Protocol):
@@ -50,6 +69,7 @@ class NodeAuthorizer:
     def __init__(self, objects: NodeObjects) -> None:
         self._objects = objects
         self._remembered: dict[tuple[str, int], References] = {}
+        self._witnesses: dict[_Asked, str] = {}  # the pod that led to it when it was last asked for
         self._rules: Mapping[tuple[str, str], Callable[[str, AccessAttributes], Verdict]] = {
             ("", "secrets"): self._read_namespaced,
             ("", "configmaps"): self._read_namespaced,
@@ -89,6 +109,9 @@ class NodeAuthorizer:
         return self._related(node, attributes)
 
     def _claim(self, node: str, attributes: AccessAttributes) -> Verdict:
+        by_name = attributes.verb in {"list", "watch"} and attributes.name
+        if by_name and not attributes.subresource:  # Kubernetes has a node poll its claims
+            return self._related(node, attributes)
         if attributes.subresource != "status":
             return self._get(node, attributes)
         if attributes.verb not in {"update", "patch"}:
@@ -133,20 +156,15 @@ class NodeAuthorizer:
         namespace, name = attributes.namespace, attributes.name
         match attributes.resource:
             case "secrets":
-                return any(
-                    name in found.secrets for found in self._references(node, namespace)
-                ) or self._volume_needs_secret(node, namespace, name)
-            case "configmaps":
-                return any(name in found.config_maps for found in self._references(node, namespace))
-            case "serviceaccounts":
-                return any(
-                    name == found.service_account for found in self._references(node, namespace)
-                )
-            case "persistentvolumeclaims":
-                return self._uses_claim(node, namespace, name)
+                asked = _Asked(node, "secrets", namespace, name)
+                return self._is_referred_to(asked) or self._volume_needs_secret(asked)
+            case "configmaps" | "serviceaccounts" | "persistentvolumeclaims" as resource:
+                return self._is_referred_to(_Asked(node, resource, namespace, name))
             case "persistentvolumes":
                 volume = self._objects.volume(name)
-                return volume is not None and self._uses_claim(node, *_claim_of(volume))
+                return volume is not None and self._is_referred_to(
+                    _Asked(node, "persistentvolumeclaims", *_claim_of(volume))
+                )
             case "volumeattachments":
                 attachment = self._objects.attachment(name)
                 return attachment is not None and _spec(attachment).get("nodeName") == node
@@ -156,10 +174,29 @@ class NodeAuthorizer:
             case _:
                 return False
 
-    def _references(self, node: str, namespace: str) -> Iterable[References]:
-        for pod in self._objects.pods_on_node(node):
-            if pod["metadata"]["namespace"] == namespace:
-                yield self._remember(pod)
+    def _is_referred_to(self, asked: _Asked) -> bool:
+        """Whether a pod on the node, as it is now, names the object.
+
+        The pod that did so the last time is looked at first: most nodes ask again and again.
+        """
+        witness = self._witnesses.get(asked)
+        if witness is not None:
+            pod = self._objects.pod(asked.namespace, witness)
+            if pod is not None and self._names(pod, asked):
+                return True
+            del self._witnesses[asked]
+        for pod in self._objects.pods_on_node(asked.node):
+            if pod["metadata"]["namespace"] == asked.namespace and self._names(pod, asked):
+                if len(self._witnesses) >= _MOST_REMEMBERED:
+                    self._witnesses.clear()
+                self._witnesses[asked] = pod["metadata"]["name"]
+                return True
+        return False
+
+    def _names(self, pod: Doc, asked: _Asked) -> bool:
+        if _spec(pod).get("nodeName") != asked.node:
+            return False
+        return asked.name in getattr(self._remember(pod), _FIELDS[asked.resource])
 
     def _remember(self, pod: Doc) -> References:
         """A pod's references; they change only when its generation does."""
@@ -174,16 +211,13 @@ class NodeAuthorizer:
             known = self._remembered[key] = references(pod)
         return known
 
-    def _uses_claim(self, node: str, namespace: str, name: str) -> bool:
-        return any(name in found.claims for found in self._references(node, namespace))
-
-    def _volume_needs_secret(self, node: str, namespace: str, name: str) -> bool:
+    def _volume_needs_secret(self, asked: _Asked) -> bool:
         """Is it a secret of a volume whose claim some pod on the node uses?"""
-        for pod in self._objects.pods_on_node(node):
+        for pod in self._objects.pods_on_node(asked.node):
             claim_namespace = pod["metadata"]["namespace"]
             for claim_name in self._remember(pod).claims:
                 volume = self._volume_of(claim_namespace, claim_name)
-                if volume is not None and (namespace, name) in volume_secrets(volume):
+                if volume is not None and (asked.namespace, asked.name) in volume_secrets(volume):
                     return True
         return False
 

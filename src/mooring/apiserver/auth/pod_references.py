@@ -20,7 +20,7 @@ class References(msgspec.Struct, frozen=True):
     secrets: frozenset[str] = frozenset()
     config_maps: frozenset[str] = frozenset()
     claims: frozenset[str] = frozenset()
-    service_account: str = ""
+    service_accounts: frozenset[str] = frozenset()  # at most one
 
 
 def references(pod: Doc) -> References:
@@ -35,7 +35,7 @@ def references(pod: Doc) -> References:
         secrets=frozenset(_secrets(spec)),
         config_maps=frozenset(_config_maps(spec)),
         claims=frozenset(name for _, name in claims(pod)),
-        service_account=spec.get("serviceAccountName") or "",
+        service_accounts=frozenset(filter(None, (spec.get("serviceAccountName"),))),
     )
 
 

@@ -3,6 +3,8 @@
 The rights of nodes beyond `NODE` depend on the object: see `node_authorizer.py`.
 """
 
+from collections.abc import Iterable, Mapping
+
 from mooring.apiserver.auth import user
 from mooring.apiserver.auth.rules import EVERY, Binding, Role, Rule
 
@@ -10,6 +12,7 @@ CORE = ""
 STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
+POPULATORS = "populator.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
@@ -22,7 +25,9 @@ _READ = ("get", "list", "watch")
 _READ_WRITE = (*_READ, "create", "update", "patch", "delete")
 _CHANGE = ("update", "patch")
 
-_PUBLIC_PATHS = ("/livez", "/readyz", "/healthz", "/version", "/version/")
+JOIN_PATH = "/join"
+AUTHORITY_PATH = "/cacerts"
+_PUBLIC_PATHS = ("/livez", "/readyz", "/healthz", "/version", "/version/", AUTHORITY_PATH)
 _DISCOVERY_PATHS = (
     *("/api", "/api/*", "/apis", "/apis/*"),
     *("/openapi", "/openapi/*"),
@@ -59,7 +64,10 @@ READ_ONLY = Role(
         ),
         Rule(
             _READ,
-            (STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, COORDINATION, EVENTS, EXTENSIONS, RBAC),
+            (
+                *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS),
+                *(COORDINATION, EVENTS, EXTENSIONS, RBAC),
+            ),
             (EVERY,),
         ),
         _READ_TRUST_BUNDLES,
@@ -117,6 +125,7 @@ _VOLUME_CONTROLLERS = (
         (GROUP_SNAPSHOTS,),
         ("volumegroupsnapshots/status", "volumegroupsnapshotcontents/status"),
     ),
+    Rule(_READ, (POPULATORS,), ("volumepopulators",)),
     Rule(("get", "list"), (CORE,), ("secrets",)),  # what CSI drivers are given
 )
 
@@ -171,6 +180,7 @@ _GARBAGE_COLLECTION = (
         (GROUP_SNAPSHOTS,),
         ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
     ),
+    Rule(_COLLECT, (POPULATORS,), ("volumepopulators",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
@@ -189,27 +199,59 @@ CONTROLLERS = Role(
     ),
 )
 
-SIDECARS = Role(
-    "sidecars",
-    (
-        _REPORT_EVENTS,
+_EVERY_SIDECAR = (
+    _REPORT_EVENTS,
+    Rule(("get",), (CORE,), ("secrets",)),  # what drivers are given
+    Rule((*_READ, "create", *_CHANGE), (COORDINATION,), ("leases",)),
+)
+
+_RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
+    "provisioner": (
         Rule(_READ_WRITE, (CORE,), ("persistentvolumes",)),
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims",)),
         Rule(_READ, (CORE,), ("nodes",)),
-        Rule(("get",), (CORE,), ("secrets",)),  # what drivers are given
         Rule(
             _READ,
             (STORAGE,),
-            ("csidrivers", "csinodes", "storageclasses", "volumeattributesclasses"),
+            (
+                *("csidrivers", "csinodes", "storageclasses"),
+                *("volumeattachments", "volumeattributesclasses"),
+            ),
         ),
-        Rule((*_READ, *_CHANGE), (STORAGE,), ("volumeattachments",)),
-        Rule(_CHANGE, (STORAGE,), ("volumeattachments/status",)),
         Rule(_READ_WRITE, (STORAGE,), ("csistoragecapacities",)),
         Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshots",)),
         Rule(_READ, (SNAPSHOTS,), ("volumesnapshotcontents",)),
-        Rule((*_READ, "create", *_CHANGE), (COORDINATION,), ("leases",)),
     ),
-)
+    "attacher": (
+        Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumes",)),
+        Rule(_READ, (STORAGE,), ("csinodes",)),
+        Rule((*_READ, *_CHANGE), (STORAGE,), ("volumeattachments",)),
+        Rule(_CHANGE, (STORAGE,), ("volumeattachments/status",)),
+    ),
+    "resizer": (
+        Rule((*_READ, "patch"), (CORE,), ("persistentvolumes",)),
+        Rule(_READ, (CORE,), ("persistentvolumeclaims", "pods")),  # pods: of volumes in use
+        Rule(("patch",), (CORE,), ("persistentvolumeclaims", "persistentvolumeclaims/status")),
+        Rule(_READ, (STORAGE,), ("volumeattributesclasses",)),
+    ),
+    "snapshotter": (
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotclasses")),
+        Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(_CHANGE, (SNAPSHOTS,), ("volumesnapshotcontents/status",)),
+        Rule(_READ, (GROUP_SNAPSHOTS,), ("volumegroupsnapshots", "volumegroupsnapshotclasses")),
+        Rule((*_READ, *_CHANGE), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
+        Rule(_CHANGE, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
+    ),
+}
+
+
+def rules_of_sidecars(names: Iterable[str]) -> tuple[Rule, ...]:
+    """What these sidecars need, in one process; each rule once."""
+    found = [*_EVERY_SIDECAR, *(rule for name in names for rule in _RULES_BY_SIDECAR[name])]
+    return tuple(dict.fromkeys(found))
+
+
+SIDECARS = Role("sidecars", rules_of_sidecars(_RULES_BY_SIDECAR))
 
 NODE = Role(
     "node",
@@ -222,6 +264,8 @@ NODE = Role(
     ),
 )
 
+BOOTSTRAPPER = Role("bootstrapper", (Rule(("post",), paths=(JOIN_PATH,)),))
+
 EVERYTHING = Role(
     "everything", (Rule((EVERY,), (EVERY,), (EVERY,)), Rule((EVERY,), paths=(EVERY,)))
 )
@@ -231,6 +275,7 @@ FIXED_BINDINGS = (
     Binding(PUBLIC, groups=(user.AUTHENTICATED, user.UNAUTHENTICATED)),
     Binding(BASIC, groups=(user.AUTHENTICATED,)),
     Binding(SERVICE_ACCOUNT, groups=(user.SERVICE_ACCOUNTS,)),
+    Binding(BOOTSTRAPPER, groups=(user.BOOTSTRAPPERS,)),
     Binding(READ_ONLY, users=(user.READ_ONLY.name,)),
     Binding(SCHEDULER, users=(user.SCHEDULER.name,)),
     Binding(SIDECARS, users=(user.SIDECARS.name,)),

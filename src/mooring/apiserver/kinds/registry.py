@@ -27,6 +27,7 @@ from mooring.apiserver.kinds.lease import LEASE
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.node import NODE
 from mooring.apiserver.kinds.pod.pod import POD
+from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
 from mooring.apiserver.kinds.reviews import (
     LOCAL_SUBJECT_ACCESS_REVIEW,
@@ -158,6 +159,7 @@ def builtin() -> Kinds:
             GROUP_SNAPSHOT_CONTENT_V1,
             GROUP_SNAPSHOT_CLASS,
             GROUP_SNAPSHOT_CLASS_V1,
+            VOLUME_POPULATOR,
             LEASE,
             EVENT_V1,
             TRUST_BUNDLE,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from mooring.model.claim import Claim
+from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.storage_terms import ReclaimPolicy
@@ -12,6 +13,7 @@ from mooring.reconcile.pods_by_claim import index_by_claim
 
 CLAIMS_BY_VOLUME = "volume"  # by the volumeName of the claim
 CLAIMS_BY_NODE = "node"  # by the node that the scheduler chose
+NODES_BY_DRIVER = "driver"  # CSINodes, by the drivers that run there
 RECYCLED_BY_CLAIM = "recycled"  # volumes to be recycled, by the claim they were for
 
 
@@ -30,6 +32,10 @@ def find_named_by(claims: Informer[Claim], volume: Volume) -> Claim | None:
     named = claims.by_index(CLAIMS_BY_VOLUME, volume.name)
     bound = [claim for claim in named if claim.is_bind_completed]
     return min(bound, key=lambda claim: claim.key, default=None)
+
+
+def drivers_on(node: CsiNode) -> Iterable[str]:
+    return (driver.name for driver in node.spec.drivers or ())
 
 
 def _volume_named(claim: Claim) -> Iterable[str]:

@@ -4,17 +4,26 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mooring.controllers.binding.cache_indexes import add_indexes, find_named_by
+from mooring.controllers.binding.cache_indexes import (
+    NODES_BY_DRIVER,
+    add_indexes,
+    drivers_on,
+    find_named_by,
+)
 from mooring.controllers.binding.decide.claim import choose_default
 from mooring.controllers.binding.view import ClaimView, Plugins, Provisioning
 from mooring.controllers.binding.volume_index import VolumeIndex
 from mooring.controllers.binding.waiting import WaitingClaims
 from mooring.model.claim import Claim
+from mooring.model.csi_driver import CsiDriver
+from mooring.model.csi_migration import DRIVERS
+from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
+from mooring.model.wellknown import Plugin
 from mooring.reconcile.apply import NotNow
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.pods_by_claim import pods_using
@@ -28,8 +37,10 @@ class Informers(msgspec.Struct, frozen=True):
     classes: Informer[StorageClass]
     pods: Informer[Pod]
     nodes: Informer[Node]
+    drivers: Informer[CsiDriver]  # these two for the texts of events alone
+    csi_nodes: Informer[CsiNode]
 
-    def all(
+    def needed(
         self,
     ) -> tuple[
         Informer[Volume]
@@ -49,12 +60,15 @@ class Caches:
         self.classes = informers.classes
         self.pods = informers.pods
         self.nodes = informers.nodes
+        self.drivers = informers.drivers
+        self.csi_nodes = informers.csi_nodes
         self.index = VolumeIndex()
         self.waiting = WaitingClaims()
         self.default_class: StorageClass | None = None
         self._plugins = plugins
         self._provisioning = provisioning
         add_indexes(self.claims, self.pods, self.volumes)
+        self.csi_nodes.add_index(NODES_BY_DRIVER, drivers_on)
 
     def all_volumes(self) -> Iterable[Volume]:
         return self.volumes.all()
@@ -85,17 +99,46 @@ class Caches:
         delayed = storage_class is not None and not storage_class.binds_at_once
         asked_for = claim.spec.volume_name
         volume = self.volumes.get(Key("", asked_for)) if asked_for else None
+        match = None if asked_for else self._find_match(claim, delayed=delayed)
+        is_made_by_hand = match is None and not (asked_for or delayed)
         return ClaimView(
             claim=claim,
             volume=volume,
             holder=None if volume is None else self._find_holder(claim, volume),
-            match=None if asked_for else self._find_match(claim, delayed=delayed),
+            match=match,
+            too_small=self.index.find_too_small(claim) if is_made_by_hand else None,
             storage_class=storage_class,
             default_class=None if claim.has_class else self.default_class,
             unscheduled_pods=self._unscheduled_pods(claim.key) if delayed else (),
+            registered=None if storage_class is None else self._registered_besides(storage_class),
             plugins=self._plugins,
             provisioning=self._provisioning,
         )
+
+    def _registered_besides(self, storage_class: StorageClass) -> frozenset[str] | None:
+        """Only for a plugin of Kubernetes' own: of others their provisioning tells."""
+        name = storage_class.provisioner
+        return self.registered_besides(name) if name.startswith(Plugin.PREFIX) else None
+
+    def registered_besides(self, provisioner: str) -> frozenset[str] | None:
+        """The provisioners that are registered; None if this is one of them, or none is asked for.
+
+        Those are the plugins of this process, and the CSI drivers that the API knows.
+        """
+        if not provisioner or provisioner == Plugin.NO_PROVISIONER:
+            return None
+        if not (self.drivers.synced.is_set() and self.csi_nodes.synced.is_set()):
+            return None  # nobody knows yet
+        if provisioner in DRIVERS or provisioner in self._plugins.provision:
+            return None
+        if self.drivers.get(Key("", provisioner)) is not None:
+            return None
+        if self.csi_nodes.by_index(NODES_BY_DRIVER, provisioner):
+            return None
+        on_nodes = (node.spec.drivers or () for node in self.csi_nodes.all())
+        known = {driver.name for drivers in on_nodes for driver in drivers}
+        known.update(driver.name for driver in self.drivers.all())
+        return frozenset(known | self._plugins.provision)
 
     def _find_match(self, claim: Claim, *, delayed: bool) -> Volume | None:
         try:

@@ -25,6 +25,7 @@ class Reason(StrEnum):
     VOLUME_MISMATCH = "VolumeMismatch"
     CLAIM_LOST = "ClaimLost"
     CLAIM_MISBOUND = "ClaimMisbound"
+    VOLUME_HANDED_OVER = "VolumeHandedOver"
     EXTERNAL_PROVISIONING = "ExternalProvisioning"
     PROVISIONING_FAILED = "ProvisioningFailed"
     PROVISIONING_SUCCEEDED = "ProvisioningSucceeded"

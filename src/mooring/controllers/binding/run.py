@@ -30,6 +30,8 @@ from mooring.controllers.binding.view import ClaimView, Provisioning, VolumeView
 from mooring.controllers.options import Options
 from mooring.errors import NotFound
 from mooring.model.claim import Claim
+from mooring.model.csi_driver import CsiDriver
+from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -69,6 +71,8 @@ def add_binder(
         loops.informer(StorageClass),
         loops.informer(Pod),
         loops.informer(Node),
+        loops.informer(CsiDriver),
+        loops.informer(CsiNode),
     )
     recorder = loops.recorder(COMPONENT)
     binder = Binder(loops.client, loops.clock, informers, recorder, plugins, settings)
@@ -118,7 +122,7 @@ class Binder:
             tasks.create_task(self._context.operations.run())
             tasks.create_task(lasting("resync of claims", self._context.clock, self._resync))
             tasks.create_task(
-                work(self._informers.all(), self.queue, self.reconcile, self._settings.workers)
+                work(self._informers.needed(), self.queue, self.reconcile, self._settings.workers)
             )
 
     async def reconcile(self, key: Key) -> Verdict:
@@ -216,7 +220,7 @@ class Binder:
 
     async def _resync(self) -> None:
         """A slow look at everything, a little at a time, in case an event was missed."""
-        for informer in self._informers.all():
+        for informer in self._informers.needed():
             await informer.synced.wait()
         clock = self._context.clock
         while True:

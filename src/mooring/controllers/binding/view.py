@@ -33,9 +33,11 @@ class ClaimView(msgspec.Struct, frozen=True):
     volume: Volume | None = None  # the one its volumeName names
     holder: Claim | None = None  # another that was bound to that one, which has forgotten it
     match: Volume | None = None  # without a volumeName: the one that fits best
+    too_small: Volume | None = None  # without one: the largest that would fit but for its size
     storage_class: StorageClass | None = None  # the one it asks for
     default_class: StorageClass | None = None  # looked up only when it asks for none
     unscheduled_pods: tuple[str, ...] = ()  # pods that use it and have no node yet
+    registered: frozenset[str] | None = None  # provisioners; None: its class's is one of them
     plugins: Plugins = Plugins()
     provisioning: Provisioning = Provisioning.ON
 

@@ -59,6 +59,16 @@ class VolumeBucket:
             return everything
         return merge(*(_from(entries, least) for entries in narrowed))
 
+    def largest_first(
+        self, selector: LabelSelector, volumes: Mapping[str, Volume]
+    ) -> Iterator[Entry]:
+        """All, largest first, among them all that the selector picks."""
+        narrowed = self._find_fewest(selector, volumes)
+        if narrowed is None:
+            everything: Iterator[Entry] = reversed(self._entries)
+            return everything
+        return merge(*map(reversed, narrowed), reverse=True)
+
     def _find_fewest(
         self, selector: LabelSelector, volumes: Mapping[str, Volume]
     ) -> list[list[Entry]] | None:

@@ -119,6 +119,24 @@ class VolumeIndex:
         selector = selector_of(claim)
         return find_free(claim, selector, self._ranked(claim, selector))
 
+    def find_too_small(self, claim: Claim) -> Volume | None:
+        """The largest free volume that this claim would get if it asked for less.
+
+        Raises: ValueError when the claim's selector makes no sense.
+        """
+        selector, wanted = selector_of(claim), frozenset(claim.spec.access_modes)
+        buckets = self._buckets.get(bucket_key(claim), {})
+        alike = [
+            bucket.largest_first(selector, self._volumes)
+            for modes, bucket in buckets.items()
+            if wanted <= modes
+        ]
+        for _, name in merge(*alike, reverse=True):
+            volume = self._volumes[name]
+            if selector.matches(volume.metadata.labels):
+                return volume if volume.size < claim.requested else None
+        return None
+
     def _ranked(self, claim: Claim, selector: LabelSelector) -> Iterator[Volume]:
         """Free volumes that are large enough and have its modes, best first.
 

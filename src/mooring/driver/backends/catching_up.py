@@ -26,11 +26,11 @@ def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
     different = 0
     size = os.fstat(source).st_size
     here, there = bytearray(_PIECE), bytearray(_PIECE)
-    for begin, end in _pieces(source, target, size):
+    for begin, end in pieces(source, target, 0, size):
         go_on()
         length = end - begin
-        _read(source, here, begin, length)
-        _read(target, there, begin, length)
+        read_into(source, here, begin, length)
+        read_into(target, there, begin, length)
         # Compare whole buffers without slicing: a slice copies, and takes as long as comparing.
         is_same = here == there if length == _PIECE else here[:length] == there[:length]
         if not is_same:
@@ -38,21 +38,21 @@ def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
     return different
 
 
-def _pieces(source: int, target: int, size: int) -> Iterator[tuple[int, int]]:
-    """The ranges where either file has data, a piece at a time."""
-    position = 0
+def pieces(source: int, target: int, position: int, size: int) -> Iterator[tuple[int, int]]:
+    """The ranges from `position` where either file has data, a piece at a time."""
     while position < size:
-        found = [_find(file, position, os.SEEK_DATA) for file in (source, target)]
+        found = [find_position(file, position, os.SEEK_DATA) for file in (source, target)]
         begins = [begin for begin in found if begin is not None and begin < size]
         if not begins:
             return
         begin = min(begins)
-        ends = [_find(file, begin, os.SEEK_HOLE) or begin for file in (source, target)]
+        ends = [find_position(file, begin, os.SEEK_HOLE) or begin for file in (source, target)]
         position = min(begin + _PIECE, max(ends), size)
         yield begin, position
 
 
-def _find(file: int, position: int, what: int) -> int | None:
+def find_position(file: int, position: int, what: int) -> int | None:
+    """The next SEEK_DATA or SEEK_HOLE; None: there is none. Raises: OSError."""
     try:
         return os.lseek(file, position, what)
     except OSError as error:
@@ -61,7 +61,7 @@ def _find(file: int, position: int, what: int) -> int | None:
         return None
 
 
-def _read(file: int, into: bytearray, begin: int, length: int) -> None:
+def read_into(file: int, into: bytearray, begin: int, length: int) -> None:
     """Read a range; bytes beyond the end of the file are zeros."""
     view, done = memoryview(into), 0
     while done < length:

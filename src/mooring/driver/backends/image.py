@@ -17,6 +17,8 @@ FILE_MODE = 0o600
 _FICLONE = 0x40049409
 _CANNOT_SHARE = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS)
 _CHUNK = 8 << 20
+_PARTS_TRIED = 4
+_TRIED_BYTES = 4096
 _SECTOR = 512  # the unit of st_blocks
 _fallocate = ctypes.CDLL(None, use_errno=True)["fallocate"]
 _fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong]
@@ -143,6 +145,24 @@ def give_own_identity(path: Path) -> None:
 
 def allocated_bytes(path: Path) -> int:
     return path.stat().st_blocks * _SECTOR
+
+
+def find_read_error(path: Path) -> str:
+    """Why some of its data cannot be read; empty if what was tried can. A few places are tried."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            size = os.fstat(descriptor).st_size
+            for part in range(_PARTS_TRIED):
+                begin = _find_data(descriptor, size * part // _PARTS_TRIED)
+                if begin is None:
+                    break
+                os.pread(descriptor, _TRIED_BYTES, begin)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _free_bytes(descriptor: int) -> int:

@@ -105,7 +105,7 @@ class LogReader:
             for file in reversed(files):
                 if not self._open(file):
                     return False
-                start = tally.count_back(self._handle)
+                start = tally.count_back(self._handle, self._end())
                 if start is not None:
                     os.lseek(self._handle, start, os.SEEK_SET)
                     break
@@ -114,6 +114,12 @@ class LogReader:
         wanted = (file for file in files if file is files[-1] or file.written >= since)
         first = next(wanted, None)
         return first is None or self._open(first)
+
+    def _end(self) -> int:
+        """How far the open file is read: its bound, or all that there is now."""
+        if self._bounds is not None:
+            return self._bounds.get(self._inode, 0)
+        return os.fstat(self._handle).st_size
 
     def _open(self, file: _File) -> bool:
         """Whether it is still where it was; then it is read from its beginning."""
@@ -147,10 +153,9 @@ class _Tally:
         self._found = 0
         self._is_last = True
 
-    def count_back(self, file: int) -> int | None:
-        """Where the wanted lines begin; None when the whole file is wanted."""
+    def count_back(self, file: int, place: int) -> int | None:
+        """Where the wanted lines before `place` begin; None when all of the file is wanted."""
         end: int | None = None  # of the line that is looked at, without its newline
-        place = os.fstat(file).st_size
         later = b""  # the first bytes behind the block
         while place > 0:
             size = min(BLOCK, place)

@@ -1,5 +1,7 @@
 """Publishing a volume to a pod, and taking it back."""
 
+import os
+from enum import Enum
 from pathlib import Path
 
 from mooring.csi.capability import Mount, NodeCapability, VolumeCapability, first_mode, writers_of
@@ -11,8 +13,10 @@ from mooring.csi.secrets import NO_SECRETS
 from mooring.errors import HostError
 from mooring.host import ownership
 from mooring.host.blocking import in_thread
+from mooring.host.contract import MountOps
 from mooring.host.ownership import ChangePolicy, FsGroup
 from mooring.model.csi_driver import CsiDriver
+from mooring.model.event import EventType
 from mooring.model.pod import Pod
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import Attributes, MountRequest, NotStarted, Uncertain, Usage
@@ -25,6 +29,13 @@ from mooring.plugins.csi.services import UNDEFINED, Budget, Services, failure_of
 from mooring.plugins.csi.source import Published, csi_message, persistent, published
 from mooring.plugins.csi.usage import measure
 from mooring.plugins.slow_walk import SlowWalk
+
+NOT_MOUNTED = "VolumeNotMounted"
+
+_LOOK_AT = (
+    "look at the log of its node plugin, and whether its container has the kubelet's directory "
+    "with mountPropagation: Bidirectional"
+)
 
 
 class CsiMounter:
@@ -51,7 +62,9 @@ class CsiMounter:
         capabilities = await services.capabilities(node, budget, told)
         wanted = await self._request(definition, capabilities, request)
         await services.records.begin(self.path.parent, self._data())
+        is_first = services.records.is_try(self.path.parent)
         await self._publish(node, wanted, budget)
+        await self._look(request if is_first else None)
         delegates = NodeCapability.VOLUME_MOUNT_GROUP in capabilities
         policy = (UNDEFINED if definition is None else definition.spec).fs_group_policy
         if request.fs_group is not None and not delegates:
@@ -107,6 +120,22 @@ class CsiMounter:
             case Lost() as lost:
                 raise Uncertain(lost.text)
 
+    async def _look(self, request: MountRequest | None) -> None:
+        """Whether the driver has done what it says; with a request, a doubt is told.
+
+        A plain directory is what some drivers mean to show, and a driver whose mounts stay in its
+        own container leaves one too. Raises: Uncertain when there is nothing at all.
+        """
+        driver = self._volume.driver
+        found = await in_thread(_find_place, self._services.host.mounts, self.path)
+        if found is _Place.NOTHING:
+            said = f'CSI driver "{driver}" says that it has published volume {self._volume.handle}'
+            raise Uncertain(f"{said}, but there is nothing at {self.path}; {_LOOK_AT}")
+        if found is _Place.DIRECTORY and request is not None:
+            said = f'CSI driver "{driver}" says that it has published volume "{self._use.name}"'
+            where = f"but nothing is mounted at {self.path}: the pod sees a directory of this node"
+            request.tell(EventType.WARNING, NOT_MOUNTED, f"{said}, {where}; {_LOOK_AT}")
+
     async def _give_to(self, gid: int, request: MountRequest) -> None:
         """A pod that cannot use its files must not start; but the files are there by now."""
         group = FsGroup(gid, policy=ChangePolicy(request.ownership.value))
@@ -147,6 +176,21 @@ class CsiUnmounter:
         if failure := failure_of_undoing(told, "Unmounter.TearDownAt failed"):
             raise failure
         await services.records.undone(self.path)
+
+
+class _Place(Enum):
+    NOTHING = "there is nothing"
+    DIRECTORY = "something, that is not mounted"
+    MOUNT = "something is mounted, or nobody can say"
+
+
+def _find_place(mounts: MountOps, path: Path) -> _Place:
+    try:
+        if mounts.is_mount_point(path):
+            return _Place.MOUNT
+    except HostError:
+        return _Place.MOUNT
+    return _Place.DIRECTORY if os.path.lexists(path) else _Place.NOTHING
 
 
 def _check_lifecycle(definition: CsiDriver | None, volume: Published) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
@@ -25,6 +26,12 @@ from mooring.scheduling.decide.contract import (
     is_own_claim,
     is_relabelled,
 )
+from mooring.scheduling.decide.explained import (
+    NOT_REACHABLE,
+    NOTHING_TO_BIND,
+    out_of_reach,
+    too_small,
+)
 from mooring.scheduling.decide.in_tree import is_reachable
 from mooring.scheduling.decide.matching import Candidates, find_candidates
 from mooring.scheduling.plan import PodVolumes, Reservation, Trouble
@@ -32,8 +39,6 @@ from mooring.scheduling.view import NodeView, Picture, Storage
 
 NAME = "VolumeBinding"
 
-NOT_REACHABLE = "node(s) didn't match PersistentVolume's node affinity"
-NOTHING_TO_BIND = "node(s) didn't find available persistent volumes to bind"
 NO_ROOM = "node(s) did not have enough free storage"
 NO_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
@@ -58,7 +63,7 @@ class VolumeCheck(msgspec.Struct, frozen=True):
             if isinstance(chosen, str):
                 reasons.append(chosen)
         if reasons or isinstance(chosen, str):
-            return Refused(tuple(sorted(reasons, key=_REASONS.index)))
+            return Refused(tuple(sorted(reasons, key=_rank)))
         return chosen
 
 
@@ -84,13 +89,17 @@ def look_at(picture: Picture) -> Opinion:
 _REASONS = (NOT_REACHABLE, NOTHING_TO_BIND, NO_ROOM, NO_VOLUME)  # shown in this order
 
 
+def _rank(reason: str) -> int:
+    return next(place for place, known in enumerate(_REASONS) if reason.startswith(known))
+
+
 def _judge_bound(check: VolumeCheck, node: NodeView) -> list[str]:
     for claim in check.claims.bound:
         volume = check.storage.find_volume(claim.spec.volume_name)
         if volume is None:
             return [NO_VOLUME]
         if not is_reachable(volume, node.labels, node.csi):
-            return [NOT_REACHABLE]
+            return [out_of_reach(volume)]
     return []
 
 
@@ -100,15 +109,17 @@ def _satisfy(check: VolumeCheck, node: NodeView) -> PodVolumes | str:
         return NOTHING_TO_BIND
     provisions = [claim for claim in check.claims.waiting if _has_node(claim)]
     taken: dict[str, Reservation] = {}
+    largest: dict[Key, Volume | None] = {}  # of those too small for it
     for candidates in check.candidates:
         volume = _first(candidates, node, taken)
         if volume is None:
             provisions.append(candidates.claim)
+            largest[candidates.claim.key] = candidates.too_small
         else:
             taken[volume.name] = Reservation(volume, candidates.claim)
     for claim in provisions:
         if why := _cannot_provision(check.storage, claim, node):
-            return why
+            return too_small(claim, largest.get(claim.key)) if why == NOTHING_TO_BIND else why
     return PodVolumes(tuple(taken.values()), tuple(provisions))
 
 

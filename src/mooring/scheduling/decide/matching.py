@@ -40,6 +40,7 @@ class Candidates(msgspec.Struct, frozen=True):
     claim: Claim
     reserved: Volume | None = None
     free: Offers = Offers()
+    too_small: Volume | None = None  # if there are none: the largest that would do but for its size
 
 
 def find_candidates(storage: Storage, claim: Claim) -> Candidates:
@@ -49,14 +50,19 @@ def find_candidates(storage: Storage, claim: Claim) -> Candidates:
         return Candidates(claim, reserved)
     selector = claim.spec.selector.selector() if claim.spec.selector is not None else EVERYTHING
     wanted = set(claim.spec.access_modes)
-    fitting = (
-        volume
-        for volume in storage.free_volumes(claim.storage_class, claim.requested)
-        if _fits(claim, volume)
-        and wanted <= set(volume.spec.access_modes)
-        and selector.matches(volume.metadata.labels)
-    )
-    return Candidates(claim, None, Offers(fitting))
+
+    def suits(volume: Volume) -> bool:
+        return (
+            _fits(claim, volume)
+            and wanted <= set(volume.spec.access_modes)
+            and selector.matches(volume.metadata.labels)
+        )
+
+    offers = Offers(filter(suits, storage.free_volumes(claim.storage_class, claim.requested)))
+    if next(iter(offers), None) is not None:
+        return Candidates(claim, None, offers)
+    smaller = storage.smaller_volumes(claim.storage_class, claim.requested)
+    return Candidates(claim, None, offers, next(filter(suits, smaller), None))
 
 
 def _reserved(storage: Storage, claim: Claim) -> Iterator[Volume]:

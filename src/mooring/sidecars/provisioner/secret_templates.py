@@ -4,17 +4,14 @@ A namespace may depend on nothing that the claim's owner writes, or claims could
 others; a name may.
 """
 
-import re
 from collections.abc import Mapping
 
 import msgspec
 
-from mooring.model.names import dns_label, dns_subdomain
 from mooring.model.reference import SecretReference
+from mooring.model.secret_template import InvalidTemplate, resolve_secret
 from mooring.model.wellknown import Parameter
 from mooring.sidecars.provisioner.waiting_reason import WaitingReason
-
-_TOKEN = re.compile(r"\$(?:\{([^}]*)\}|(\w+|[*#$@!?-]))", re.ASCII)
 
 
 class SecretKind(msgspec.Struct, frozen=True):
@@ -75,14 +72,12 @@ def find_secret(
         return None
     name, namespace = templates
     known = {"pv.name": subject.volume, "pvc.namespace": subject.namespace}
-    found_namespace = _resolve(namespace, known)
-    if list(dns_label(found_namespace)):
-        raise WaitingReason(_not_valid(namespace, found_namespace, "namespace"))
     notes = {f"pvc.annotations['{key}']": value for key, value in subject.annotations.items()}
-    found_name = _resolve(name, {**notes, **known, "pvc.name": subject.claim})
-    if list(dns_subdomain(found_name)):
-        raise WaitingReason(_not_valid(name, found_name, "secret"))
-    return SecretReference(found_name, found_namespace)
+    for_name = {**notes, **known, "pvc.name": subject.claim}
+    try:
+        return resolve_secret(name, namespace, for_name, known)
+    except InvalidTemplate as error:
+        raise WaitingReason(str(error)) from error
 
 
 def _find_templates(
@@ -109,25 +104,3 @@ def _find_templates(
             f"failed to get {which}name and namespace template from params: {trouble}"
         )
     return (names[0], namespaces[0]) if names else None
-
-
-def _resolve(template: str, known: Mapping[str, str]) -> str:
-    unknown: set[str] = set()
-
-    def fill(match: re.Match[str]) -> str:
-        token = match[1] if match[1] is not None else match[2]
-        if token not in known:
-            unknown.add(token)
-        return known.get(token, "")
-
-    resolved = _TOKEN.sub(fill, template)
-    if unknown:
-        tokens = " ".join(f'"{token}"' for token in sorted(unknown))
-        raise WaitingReason(f'error resolving value "{template}": invalid tokens: [{tokens}]')
-    return resolved
-
-
-def _not_valid(template: str, resolved: str, what: str) -> str:
-    if template == resolved:
-        return f'"{template}" is not a valid {what} name'
-    return f'"{template}" resolved to "{resolved}" which is not a valid {what} name'

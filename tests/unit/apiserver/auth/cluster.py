@@ -43,8 +43,10 @@ class Cluster:
         self.attachments: dict[str, Doc] = {}
         self.nodes: dict[str, Doc] = {}
         self.csi_drivers: dict[str, Doc] = {}
+        self.searches = 0  # through the pods of a node
 
     def pods_on_node(self, node: str) -> Iterable[Doc]:
+        self.searches += 1
         return [pod for pod in self.pods.values() if pod["spec"].get("nodeName") == node]
 
     def pod(self, namespace: str, name: str) -> Doc | None:

@@ -64,6 +64,8 @@ ALLOWED = {
     "the config map of an ephemeral container": core("get", "configmaps", "one-map"),
     "a watch of one config map": core("watch", "configmaps", "settings"),
     "the claim of its pod": core("get", "persistentvolumeclaims", "data"),
+    "a watch of one claim of its pod": core("watch", "persistentvolumeclaims", "data"),
+    "a list of one claim of its pod": core("list", "persistentvolumeclaims", "data"),
     "the claim made for its pod": core("get", "persistentvolumeclaims", "web-scratch"),
     "the status of its claim, patched": core("patch", "persistentvolumeclaims/status", "data"),
     "the status of its claim, updated": core("update", "persistentvolumeclaims/status", "data"),
@@ -141,7 +143,16 @@ DENIED = {
     ),
     "another node's claim": (core("get", "persistentvolumeclaims", "others-data"), UNRELATED),
     "a claim that no pod uses": (core("get", "persistentvolumeclaims", "unused"), UNRELATED),
+    "a watch of another node's claim": (
+        core("watch", "persistentvolumeclaims", "others-data"),
+        UNRELATED,
+    ),
+    "a watch of its claim's status": (
+        core("watch", "persistentvolumeclaims/status", "data"),
+        "can only get/update/patch this type",
+    ),
     "all claims": (core("list", "persistentvolumeclaims"), ONE_BY_ONE),
+    "a watch of all claims": (core("watch", "persistentvolumeclaims"), ONE_BY_ONE),
     "a claim, updated": (core("update", "persistentvolumeclaims", "data"), ONE_BY_ONE),
     "another node's claim's status": (
         core("patch", "persistentvolumeclaims/status", "others-data"),
@@ -295,3 +306,29 @@ def test_a_claim_cannot_pull_in_a_volume_that_does_not_point_back(
     cluster.claims["default", "data"] = a_claim("data", "pv-theirs")
     assert not authorizer.authorize("n1", core("get", "secrets", "root", "vault")).allowed
     assert not authorizer.authorize("n1", core("get", "persistentvolumes", "pv-theirs", "")).allowed
+
+
+def test_a_right_goes_with_the_last_pod_that_gave_it(
+    cluster: Cluster, authorizer: NodeAuthorizer
+) -> None:
+    attributes = core("get", "persistentvolumeclaims", "data")
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    cluster.pods["default", "second"] = a_pod("second", "n1", volumes=volumes)
+    for _ in range(2):
+        assert authorizer.authorize("n1", attributes).allowed
+    del cluster.pods["default", "web"]
+    assert authorizer.authorize("n1", attributes).allowed
+    cluster.pods["default", "second"]["spec"]["nodeName"] = "n2"
+    assert not authorizer.authorize("n1", attributes).allowed
+    assert authorizer.authorize("n2", attributes).allowed
+
+
+def test_what_is_asked_for_again_costs_one_look_at_one_pod(
+    cluster: Cluster, authorizer: NodeAuthorizer
+) -> None:
+    attributes = core("get", "persistentvolumeclaims", "data")
+    assert authorizer.authorize("n1", attributes).allowed
+    cluster.searches = 0
+    for _ in range(3):
+        assert authorizer.authorize("n1", attributes).allowed
+    assert cluster.searches == 0

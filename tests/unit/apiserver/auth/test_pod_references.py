@@ -35,7 +35,7 @@ def test_a_pods_volume_needs_its_secret(source: dict[str, Any]) -> None:
 
 def test_a_pod_that_refers_to_nothing() -> None:
     found = references(a_pod("p", "n", volumes=[{"name": "v", "emptyDir": {}}]))
-    assert found == References(service_account="default")
+    assert found == References(service_accounts=frozenset({"default"}))
 
 
 def test_empty_names_are_no_references() -> None:

@@ -130,6 +130,13 @@ SERVED = {
         False,
         (),
     ),
+    "populator.storage.k8s.io/v1beta1 volumepopulators": (
+        "VolumePopulator",
+        (),
+        False,
+        False,
+        (),
+    ),
     "coordination.k8s.io/v1 leases": ("Lease", (), True, False, ()),
     "events.k8s.io/v1 events": ("Event", ("ev",), True, False, ()),
     "certificates.k8s.io/v1beta1 clustertrustbundles": (

@@ -11,6 +11,8 @@ from mooring.controllers.binding.decide.claim import decide_claim
 from mooring.controllers.binding.plan import SaveVolume
 from mooring.controllers.binding.view import Plugins, Provisioning
 from mooring.model.claim import Claim
+from mooring.model.csi_driver import CsiDriver
+from mooring.model.csi_node import CsiNode
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.steps import Emit
@@ -34,7 +36,9 @@ def caches(*claims: Claim) -> Caches:
     def informer(kind: Any) -> Any:
         return Reflector(client, kind, EVERYTHING, clock, rng)
 
-    informers = Informers(*map(informer, (Volume, Claim, StorageClass, Pod, Node)))
+    informers = Informers(
+        *map(informer, (Volume, Claim, StorageClass, Pod, Node, CsiDriver, CsiNode))
+    )
     made = Caches(informers, Plugins(), Provisioning.ON)
     informers.volumes.fold(FORGETFUL)
     made.index.put(FORGETFUL)

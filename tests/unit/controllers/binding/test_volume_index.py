@@ -142,6 +142,36 @@ def search_all(claim: Claim, everything: list[Volume], *, delayed: bool) -> Volu
     return best
 
 
+def largest_of_all(claim: Claim, everything: list[Volume]) -> Volume | None:
+    """Of what the claim would get if it asked for next to nothing, the largest."""
+    modest = replace(
+        claim,
+        spec=replace(claim.spec, resources=a_claim("1", *claim.spec.access_modes).spec.resources),
+    )
+    fitting = [
+        volume
+        for volume in everything
+        if volume.spec.claim_ref is None and search_all(modest, [volume], delayed=False) == volume
+    ]
+    return max(fitting, key=lambda volume: (volume.size.value, volume.name), default=None)
+
+
+@given(history=st.lists(volumes, max_size=20), claim=claims, data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_of_volumes_that_are_too_small_the_largest_is_named(
+    history: list[Volume], claim: Claim, data: st.DataObject
+) -> None:
+    index = VolumeIndex()
+    known = {volume.name: volume for volume in history}
+    for volume in history:
+        index.find(data.draw(claims), delayed=False)
+        index.put(volume)
+    largest = largest_of_all(claim, list(known.values()))
+    if largest is not None and largest.size.value >= claim.requested.value:
+        largest = None  # that one, or a smaller one, is a match
+    assert index.find_too_small(claim) == largest
+
+
 @given(history=st.lists(volumes, max_size=20), claim=claims, delayed=st.booleans(), data=st.data())
 @settings(max_examples=250, deadline=None)
 def test_the_index_and_a_search_through_everything_agree(

@@ -204,6 +204,22 @@ def test_what_is_written_after_the_question_is_not_part_of_the_answer(tmp_path: 
         assert everything(reader) == b"before\n"
 
 
+def test_the_tail_ends_where_the_log_ended_when_it_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "0.log"
+    path.write_bytes(line("1") + line("2"))
+    open_file = os.open
+
+    def write_and_open(name: Path, flags: int) -> int:
+        with path.open("ab") as log:
+            log.write(line("3"))
+        return open_file(name, flags)
+
+    monkeypatch.setattr(os, "open", write_and_open)
+    assert read(path, PodLogOptions(tail_lines=1)) == b"2\n"
+
+
 def test_a_last_line_that_was_cut_off_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "0.log"
     path.write_bytes(line("whole") + line("cut off").removesuffix(b"\n"))

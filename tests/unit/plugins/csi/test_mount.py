@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from mooring.model.attachment import Attachment
 from mooring.model.reference import LocalObjectReference, SecretReference
 from mooring.model.storage_terms import AccessMode
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import NotStarted, Uncertain, VolumeError
-from tests.fakes.csi_played import Fault
+from mooring.plugins.contract import MountRequest, NotStarted, Uncertain, VolumeError
+from tests.fakes.csi_played import Fault, MountingState
 from tests.unit.plugins.csi.world import (
     CONTEXT,
     DRIVER,
@@ -480,3 +481,62 @@ def test_what_containers_are_told(world: CsiWorld) -> None:
     use = replace(a_persistent_use(), read_only=False)
     attributes = world.plugin.mounter(use, POD).attributes
     assert (attributes.read_only, attributes.is_managed) == (False, True)
+
+
+@dataclass
+class Careless(MountingState):
+    """A driver whose mounts nobody else sees, or that does nothing at all."""
+
+    leaves_directory: bool = True
+
+    def NodePublishVolume(
+        self, request: pb.NodePublishVolumeRequest
+    ) -> pb.NodePublishVolumeResponse:
+        if self.leaves_directory:
+            Path(request.target_path).mkdir(parents=True, exist_ok=True)
+        return pb.NodePublishVolumeResponse()
+
+
+def careless(world: CsiWorld, *, leaves_directory: bool) -> None:
+    world.attach()
+    world.connection.state = Careless(
+        mounts=world.mounts, backing=world.state.backing, leaves_directory=leaves_directory
+    )
+
+
+async def test_a_driver_that_mounts_nothing_is_named_in_an_event_once(world: CsiWorld) -> None:
+    careless(world, leaves_directory=True)
+    told: list[tuple[str, str, str]] = []
+    request = MountRequest(lambda *said: told.append(said))
+    for _ in range(2):
+        await world.plugin.mounter(a_persistent_use(), POD).set_up(request)
+    assert told == [
+        (
+            "Warning",
+            "VolumeNotMounted",
+            f'CSI driver "{DRIVER}" says that it has published volume "pv1", but nothing is '
+            f"mounted at {target(world)}: the pod sees a directory of this node; look at the log "
+            "of its node plugin, and whether its container has the kubelet's directory with "
+            "mountPropagation: Bidirectional",
+        )
+    ]
+
+
+async def test_a_driver_that_does_nothing_is_blamed_and_the_pod_waits(world: CsiWorld) -> None:
+    careless(world, leaves_directory=False)
+    with pytest.raises(Uncertain) as refused:
+        await publish(world, a_persistent_use())
+    assert str(refused.value).startswith(
+        f'CSI driver "{DRIVER}" says that it has published volume {HANDLE}, but there is nothing '
+        f"at {target(world)}; look at the log of its node plugin"
+    )
+    assert data_file(world).exists()
+
+
+async def test_a_mount_of_a_driver_is_not_doubted(world: CsiWorld) -> None:
+    world.attach()
+    told: list[tuple[str, str, str]] = []
+    await world.plugin.mounter(a_persistent_use(), POD).set_up(
+        MountRequest(lambda *said: told.append(said))
+    )
+    assert told == []

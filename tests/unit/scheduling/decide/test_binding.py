@@ -34,6 +34,7 @@ from tests.unit.scheduling.things import (
 )
 
 AFFINITY = "node(s) didn't match PersistentVolume's node affinity"
+ON_N2 = f'{AFFINITY} (volume "disk" is only on node "n2")'
 NOTHING = "node(s) didn't find available persistent volumes to bind"
 NO_ROOM = "node(s) did not have enough free storage"
 NO_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
@@ -71,7 +72,10 @@ def topology(*values: str) -> Doc:
 BOUND: dict[str, tuple[tuple[Thing, ...], str]] = {
     "a volume that does not mind": ((a_bound_claim(), a_volume()), ""),
     "a volume of this node": ((a_bound_claim(), a_volume(node="n1")), ""),
-    "a volume of another node": ((a_bound_claim(), a_volume(node="n2")), AFFINITY),
+    "a volume of another node": (
+        (a_bound_claim(), a_volume(node="n2")),
+        f'{AFFINITY} (volume "disk" is only on node "n2")',
+    ),
     "no volume at all": ((a_bound_claim(),), NO_VOLUME),
 }
 STATIC: dict[str, tuple[tuple[Thing, ...], str]] = {
@@ -91,7 +95,21 @@ STATIC: dict[str, tuple[tuple[Thing, ...], str]] = {
     ),
     "one of another node": ((waiting(), a_volume(node="n2"), BY_HAND), NOTHING),
     "one of another class": ((waiting(), a_volume(storage_class="other"), BY_HAND), NOTHING),
-    "one that is too small": ((waiting(storage="2Gi"), a_volume(), BY_HAND), NOTHING),
+    "one that is too small": (
+        (waiting(storage="3Gi"), a_volume("a"), a_volume("b", "2Gi"), a_volume("c"), BY_HAND),
+        f'{NOTHING} (claim "data" asks for 3Gi; the largest volume that would fit otherwise, "b", '
+        "has 2Gi)",
+    ),
+    "one that is too small and one that does not fit": (
+        (
+            waiting(storage="3Gi"),
+            a_volume("a"),
+            a_volume("b", "2Gi", volumeMode="Block"),
+            BY_HAND,
+        ),
+        f'{NOTHING} (claim "data" asks for 3Gi; the largest volume that would fit otherwise, "a", '
+        "has 1Gi)",
+    ),
     "one that is not available yet": ((waiting(), a_volume(phase="Pending"), BY_HAND), NOTHING),
     "one that was released": (
         (waiting(), a_volume(phase="Released", claimRef=pointing_at("x", "u")), BY_HAND),
@@ -246,7 +264,8 @@ def test_siblings_get_different_volumes_the_small_request_first() -> None:
 def test_every_reason_is_told_in_upstreams_order() -> None:
     pod = a_pod("web", "far", "data")
     things = (a_bound_claim("far", "pv-far"), a_volume("pv-far", node="n2"), waiting(), BY_HAND)
-    assert chosen(*things, pod=pod) == f"{AFFINITY} + {NOTHING}"
+    far = f'{AFFINITY} (volume "pv-far" is only on node "n2")'
+    assert chosen(*things, pod=pod) == f"{far} + {NOTHING}"
     gone = (a_bound_claim("far", "gone"), waiting(), BY_HAND)
     assert chosen(*gone, pod=pod) == f"{NOTHING} + {NO_VOLUME}"
 
@@ -294,7 +313,7 @@ def test_a_volume_that_a_driver_has_taken_over(
 ) -> None:
     volume = a_volume(**{**GCE, **spec})
     node = view_of(a_node(labels=labels), csi=a_csi_node(migrated=f"{PLUGIN},other"))
-    assert chosen(a_bound_claim(), volume, node=node) == then
+    assert chosen(a_bound_claim(), volume, node=node).partition(" (")[0] == then
 
 
 def test_elsewhere_the_volume_goes_by_its_own_labels() -> None:

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from mooring.controllers.binding.decide.bind import bind, without_volume
+from mooring.controllers.binding.decide.explained import too_small, unregistered
 from mooring.controllers.binding.decide.match import is_reserved_for
 from mooring.controllers.binding.decide.migration import anneal_claim
 from mooring.controllers.binding.plan import AssignClass, Plan, Provision, Reason, save_claim
@@ -36,6 +37,10 @@ NO_VOLUME = "no persistent volumes available for this claim and no storage class
 NO_CONSUMER = "waiting for first consumer to be created before binding"
 LOST_REFERENCE = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
 LOST_VOLUME = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+PRIME = "prime-"
+"""What upstream's populator library calls the claim whose volume it fills; a uid follows, that of
+the claim which gets the volume when it is full."""
+HANDED_OVER = "The volume was populated, and handed over to claim"
 MISBOUND = "Two claims are bound to the same volume, this one is bound incorrectly"
 
 
@@ -70,7 +75,10 @@ def _decide_unbound(view: ClaimView, claim: Claim) -> Plan:
         return _stay("no pod with this claim has a node", view, claim, _waiting_event(view))
     if claim.storage_class:
         return _decide_provisioning(view, claim)
-    event = Emit(view.claim, EventType.NORMAL, Reason.FAILED_BINDING, NO_VOLUME)
+    message = NO_VOLUME
+    if view.too_small is not None:
+        message = too_small(claim, view.too_small, "no storage class is set")
+    event = Emit(view.claim, EventType.NORMAL, Reason.FAILED_BINDING, message)
     return _stay("nothing fits and there is no class", view, claim, event)
 
 
@@ -114,6 +122,10 @@ def _decide_provisioning(view: ClaimView, claim: Claim) -> Plan:
 
 
 def _cannot_provision(view: ClaimView, claim: Claim, message: str) -> Plan:
+    if view.too_small is not None:
+        message = too_small(claim, view.too_small, message)
+    elif view.registered is not None and view.storage_class is not None:
+        message = f"{message}. {unregistered(view.storage_class.provisioner, view.registered)}"
     event = Emit(view.claim, EventType.WARNING, Reason.PROVISIONING_FAILED, message)
     return plan("nobody makes volumes of its class", event, *save_claim(view.claim, claim))
 
@@ -177,7 +189,18 @@ def _decide_bound(view: ClaimView, claim: Claim) -> Plan:
         return plan("its volume has forgotten it", *bind(volume, view.claim, claim))
     if reference.uid == claim.uid:
         return plan("it is bound", *bind(volume, view.claim, claim))
+    if claim.name == f"{PRIME}{reference.uid}":
+        return _hand_over(view, claim, f"{HANDED_OVER} {reference.key}")
     return _lose(view, claim, Reason.CLAIM_MISBOUND, MISBOUND)
+
+
+def _hand_over(view: ClaimView, claim: Claim, message: str) -> Plan:
+    """Lost is what the populator waits for, but nothing went wrong: there is no warning."""
+    if claim.status.phase is ClaimPhase.LOST:
+        return plan("its volume is handed over", *save_claim(view.claim, claim))
+    lost = without_volume(claim, ClaimPhase.LOST)
+    event = Emit(view.claim, EventType.NORMAL, Reason.VOLUME_HANDED_OVER, message)
+    return plan("a populator handed its volume over", *save_claim(view.claim, lost), event)
 
 
 def _lose(view: ClaimView, claim: Claim, reason: Reason, message: str) -> Plan:

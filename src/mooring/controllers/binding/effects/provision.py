@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from mooring.controllers.binding.context import BinderContext
 from mooring.controllers.binding.decide.bind import YES, without
+from mooring.controllers.binding.decide.explained import unregistered
 from mooring.controllers.binding.effects.writes import Writes
 from mooring.controllers.binding.metrics import PROVISION
 from mooring.controllers.binding.plan import Provision, Reason
@@ -74,6 +75,9 @@ class ProvisionOperation:
             " or manually by the system administrator. If volume creation is delayed, please verify"
             " that the provisioner is running and correctly registered."
         )
+        registered = self._caches.registered_besides(provisioner)
+        if registered is not None:
+            message = f"{message} {unregistered(provisioner, registered)}"
         self._context.record(claim, EventType.NORMAL, Reason.EXTERNAL_PROVISIONING, message)
 
     async def _in_tree(

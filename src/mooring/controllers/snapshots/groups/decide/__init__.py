@@ -1,0 +1,1 @@
+"""One decision per file: a group, its creation, its members, its deletion."""

@@ -1,0 +1,1 @@
+"""What a resizer decides: pure functions of a claim and its volume."""

@@ -1,0 +1,1 @@
+"""Carrying out a resizer's plans: records in the API, and calls to the driver."""
