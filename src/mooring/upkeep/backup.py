@@ -173,6 +173,7 @@ def _add_volumes(archive: ArchiveWriter, place: Place, volumes: Sequence[Path]) 
 
 def _images(volume: Path) -> list[Path]:
     """That of a volume or a snapshot, or those of the snapshots of a group."""
+
     with suppress(FileNotFoundError):  # deleted meanwhile
         return sorted(
             path for path in volume.iterdir() if path.name == IMAGE or is_snapshot_id(path.name)
