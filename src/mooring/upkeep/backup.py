@@ -15,7 +15,6 @@ from mooring.apiserver.store.copying import copy_database
 from mooring.apiserver.store.database import Summary, read_summary
 from mooring.clock import Clock
 from mooring.driver.file_names import CLASS_MADE, IMAGE, RECORD
-from mooring.driver.identifiers import is_snapshot_id
 from mooring.errors import UsageError
 from mooring.host import loop_device
 from mooring.host.directory_lock import DirectoryLock, InUse
