@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 Build = Callable[[Loops], Awaitable[Role]]
 
 EXIT_LOST = 1
+WAITING_SECONDS = 0.5  # without a driver, before the registrar says so
 CANNOT_MOUNT = (
     "this node may not mount: pods get only volumes that are plain directories; "
     "run it as root to give them all"
 )
-WAITING_SECONDS = 0.5  # without a driver, before the registrar says so
 
 _log = log.get("mooring.stack")
 

@@ -17,11 +17,8 @@ def tell_what_goes_on(data_dir: Path) -> str:
         root = find_place(data_dir).root
     except MooringError:
         return ""
-    return (
-        ""
-        if root is None
-        else tell_of_root(root, f"mooring down --data-dir {shlex.quote(str(data_dir))}")
-    )
+    remedy = f"mooring down --data-dir {shlex.quote(str(data_dir))}"
+    return "" if root is None else tell_of_root(root, remedy)
 
 
 def tell_of_root(root: Path, remedy: str) -> str:

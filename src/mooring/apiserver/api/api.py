@@ -7,6 +7,7 @@ verb itself finds wrong.
 from collections.abc import Awaitable, Callable, Mapping
 
 from mooring import log
+from mooring.apiserver.api.absent_kinds import find_advice
 from mooring.apiserver.api.access import Access
 from mooring.apiserver.api.joining import Joining
 from mooring.apiserver.api.metrics import Load, Metrics, Target
@@ -17,7 +18,6 @@ from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import encode
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.limits.budgets import MOST_STREAMS
-from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.request.message import (
     TEXT,
     Answer,
@@ -83,14 +83,14 @@ class Api:
         self,
         backend: Backend,
         access: Access,
-        pod_proxy: PodProxy,
+        of_nodes: SubresourceVerbs,
         pages: Pages,
         joining: Joining,
         metrics: Metrics,
     ) -> None:
         self._backend = backend
         self._access = access
-        self._of_nodes = pod_proxy.part_verbs
+        self._of_nodes = of_nodes
         self._pages = pages
         self._joining = joining
         self._metrics = metrics
@@ -178,6 +178,8 @@ class Api:
     ) -> Awaitable[Answer]:
         self._access.check(user, _attributes(request, route, word))
         if kind is None:
+            if (advice := find_advice(route)) is not None:
+                raise advice
             return _at_once(self._missing(request.path))
         verb = self._verb(kind, request.method, route, word)
         if route.subresource and (kind.plural, route.subresource) in self._of_nodes:

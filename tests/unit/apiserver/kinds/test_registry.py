@@ -81,7 +81,7 @@ SERVED = {
         True,
         (
             *("attach", "binding", "ephemeralcontainers", "eviction"),
-            *("exec", "log", "portforward"),
+            *("exec", "log", "portforward", "proxy"),
         ),
     ),
     "v1 replicationcontrollers": ("ReplicationController", ("rc",), True, True, ("scale",)),
@@ -96,7 +96,7 @@ SERVED = {
         False,
         (),
     ),
-    "v1 nodes": ("Node", ("no",), False, True, ()),
+    "v1 nodes": ("Node", ("no",), False, True, ("proxy",)),
     "v1 persistentvolumes": ("PersistentVolume", ("pv",), False, True, ()),
     "v1 persistentvolumeclaims": ("PersistentVolumeClaim", ("pvc",), True, True, ()),
     "v1 secrets": ("Secret", (), True, False, ()),
