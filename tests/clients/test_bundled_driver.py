@@ -7,6 +7,7 @@ import pytest
 
 from mooring.driver.objects import CLASS, SLOW
 from mooring.driver.settings import NAME
+from mooring.host.mountinfo import read_table
 from tests.clients.csi import OnDisk, server_with_driver
 from tests.clients.kubectl import Kubectl
 from tests.clients.manifests import Doc
@@ -57,5 +58,6 @@ async def test_an_inline_volume_comes_and_goes_with_its_pod(
     total = int(pods.sh("inline", "df -k /scratch | tail -1 | awk '{print $2}'"))
     assert 20 << 10 < total <= 32 << 10
     assert len(set(disk.volumes()) - before) == 1
+    assert not read_table().below(server.data_dir)  # where `rm -rf` would find its files
     pods.kubectl("delete", "pod", "inline", WITHIN)
     await until(lambda: set(disk.volumes()) == before)

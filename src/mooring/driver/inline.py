@@ -1,7 +1,7 @@
 """Inline ephemeral volumes: made when a pod is given them, deleted when they are taken from it.
 
-Such a volume is staged in the state directory. Only NodeUnpublishVolume deletes it: after a crash
-or a reboot the same pod finds its files again.
+Such a volume is staged by the driver itself, in a directory of its settings. Only
+NodeUnpublishVolume deletes it: after a crash or a reboot the same pod finds its files again.
 """
 
 from pathlib import Path
@@ -110,7 +110,7 @@ class InlineVolumes:
 
 
 def _staging_path(core: Core, identifier: str) -> Path:
-    return core.state.root / "inline" / identifier
+    return (core.settings.inline_dir or core.state.root / "inline") / identifier
 
 
 def _writable(use: Use) -> Use:

@@ -75,7 +75,9 @@ def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundl
             "choose a shorter --root-dir"
         )
         return
-    with driver_of(DriverSettings(node_id=node, state_dir=state_dir)) as core:
+    # Where no `rm -rf` of the data directory reaches what is mounted.
+    settings = DriverSettings(node, state_dir, inline_dir=layout.plugin(NAME) / "inline")
+    with driver_of(settings) as core:
         yield Bundled(core, socket, layout.registrations)
 
 

@@ -7,7 +7,7 @@
     groups/<id>/<snapshot>     the bytes of one of them
     making/                    volumes and snapshots being created
     trash/                     volumes and snapshots being deleted
-    inline/<id>                mount points of inline volumes (inline.py)
+    inline/<id>                mount points of inline volumes (inline.py), but for `mooring up`
     thawing/                   a mount point, used for a moment (thawing.py)
 
 A volume appears by one rename out of `making`, and disappears by one rename into `trash`; so there
