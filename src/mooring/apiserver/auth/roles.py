@@ -13,6 +13,7 @@ STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
 POPULATORS = "populator.storage.k8s.io"
+CHANGED_BLOCKS = "cbt.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
@@ -65,7 +66,7 @@ READ_ONLY = Role(
         Rule(
             _READ,
             (
-                *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS),
+                *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
                 *(COORDINATION, EVENTS, EXTENSIONS, RBAC),
             ),
             (EVERY,),
@@ -181,6 +182,7 @@ _GARBAGE_COLLECTION = (
         ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
     ),
     Rule(_COLLECT, (POPULATORS,), ("volumepopulators",)),
+    Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
