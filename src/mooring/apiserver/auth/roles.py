@@ -244,6 +244,10 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
         Rule((*_READ, *_CHANGE), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
         Rule(_CHANGE, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
     ),
+    "health-monitor": (
+        Rule(_READ, (CORE,), ("persistentvolumes", "persistentvolumeclaims")),
+        Rule(("patch",), (CORE,), ("persistentvolumeclaims/status",)),
+    ),
 }
 
 
