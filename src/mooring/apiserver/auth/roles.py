@@ -248,6 +248,13 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
         Rule(_READ, (CORE,), ("persistentvolumes", "persistentvolumeclaims")),
         Rule(("patch",), (CORE,), ("persistentvolumeclaims/status",)),
     ),
+    "snapshot-metadata": (
+        Rule(("create",), (AUTHENTICATION,), ("tokenreviews",)),
+        Rule(("create",), (AUTHORIZATION,), ("subjectaccessreviews",)),
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(("get", "list"), (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotclasses")),
+        Rule(("get",), (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
+    ),
 }
 
 
