@@ -133,15 +133,15 @@ ServicePort = Annotated[
 TlsCert = Annotated[
     Path | None,
     typer.Option(
-        envvar=["MOORING_SIDECAR_TLS_CERT", "TLS_CERT_PATH"],
         help="snapshot-metadata: its certificate, PEM; a renewed one is used at once.",
+        show_default="$TLS_CERT_PATH",
     ),
 ]
 TlsKey = Annotated[
     Path | None,
     typer.Option(
-        envvar=["MOORING_SIDECAR_TLS_KEY", "TLS_KEY_PATH"],
         help="snapshot-metadata: the key of its certificate, PEM.",
+        show_default="$TLS_KEY_PATH",
     ),
 ]
 Audience = Annotated[
@@ -307,14 +307,17 @@ def _granted(names: list[str]) -> list[str]:
 
 
 def _tls_files(certificate: Path | None, key: Path | None) -> "TlsFiles":
-    """Raises: UsageError."""
+    """Those, or what upstream's variables name. Raises: UsageError."""
+    import os
+
     from mooring.csi.serve_tls import TlsFiles
 
-    if certificate is None or key is None:
+    chosen = certificate or os.environ.get("TLS_CERT_PATH"), key or os.environ.get("TLS_KEY_PATH")
+    if not chosen[0] or not chosen[1]:
         raise UsageError(
             "snapshot-metadata is served with TLS only: give --tls-cert and --tls-key, in PEM"
         )
-    return TlsFiles(certificate, key)
+    return TlsFiles(Path(chosen[0]), Path(chosen[1]))
 
 
 def _check(roles: list[str], addresses: list[str]) -> None:

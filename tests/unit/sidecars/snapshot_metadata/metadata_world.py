@@ -80,7 +80,7 @@ class Failed(msgspec.Struct, frozen=True):
 
 class World:
     def __init__(self, driver: FakeCsiDriver, pki: Pki, options: MetadataOptions) -> None:
-        clock = RealClock()
+        self.clock = clock = RealClock()
         self.driver = driver
         self.server = FakeServer(clock)
         self.client = ReviewingClient(self.server, clock)
