@@ -99,6 +99,8 @@ class FakeCsiDriver:
     state: CsiState = field(default_factory=CsiState)
     calls: list[Call] = field(default_factory=list)
     secrets_seen: list[tuple[str, dict[str, str]]] = field(default_factory=list)  # rpc, secrets
+    breaks: deque[int] = field(default_factory=deque)
+    """After how many ranges the next streams break, one each."""
 
     def __post_init__(self) -> None:
         self._queued: dict[str, deque[Behaviour]] = defaultdict(deque)
@@ -176,11 +178,15 @@ class FakeCsiDriver:
         assert isinstance(reply, pb.GetMetadataAllocatedResponse | pb.GetMetadataDeltaResponse)
         assert isinstance(request, pb.GetMetadataAllocatedRequest | pb.GetMetadataDeltaRequest)
         ranges = list(reply.block_metadata)
+        broken = self.breaks.popleft() if self.breaks else None
+        ranges = ranges[:broken]
         size = request.max_results or max(1, len(ranges))
         for begin in range(0, max(1, len(ranges)), size):
             del reply.block_metadata[:]
             reply.block_metadata.extend(ranges[begin : begin + size])
             yield reply
+        if broken is not None:
+            await _abort(context, Code.UNAVAILABLE, "the stream broke")
 
     async def _play(self, rpc: str, request: Message, context: grpc.aio.ServicerContext) -> Message:
         call = Call(rpc, request)

@@ -23,6 +23,7 @@ from mooring.cli import (
     restore,
     scheduler,
     sidecar,
+    snapshot,
     token,
     up,
     version,
@@ -59,6 +60,7 @@ app.command("install-service", context_settings=install_service.CONTEXT)(
     install_service.install_service
 )
 app.add_typer(image.app, name="image")
+app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(token.app, name="token")
 app.command("version")(version.version)
 

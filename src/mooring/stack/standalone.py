@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.release import Release
     from mooring.sidecars.role import Leases
+    from mooring.sidecars.snapshot_metadata.run import MetadataOptions, Place
     from mooring.stack.join import JoinWish
 
 Build = Callable[[Loops], Awaitable[Role]]
@@ -210,6 +211,21 @@ def run_sidecars(
     names = " and ".join(sorted(sidecars))
     alive = Liveness(endpoints)
     candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build, alive.ask)
+    run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
+
+
+def run_snapshot_metadata(
+    wanted: Standalone, say: Say, endpoint: str, place: "Place", options: "MetadataOptions"
+) -> None:
+    """The changed blocks of the driver at this socket, for backup programs; without a lease."""
+    from mooring.sidecars.liveness import Liveness
+    from mooring.sidecars.snapshot_metadata import run
+
+    async def build(loops: Loops) -> Role:
+        return run.SnapshotMetadataRole(loops, endpoint, place, options)
+
+    greeting = f"mooring sidecar {run.NAME} is running"
+    candidate = StandaloneRole(run.NAME, greeting, build, Liveness([endpoint]).ask)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from mooring.node.role import NodeRole
     from mooring.node.root import NodeRoot
     from mooring.reconcile.elected import Build
+    from mooring.reconcile.shared_informer import SharedInformers
 
 Say = Callable[[str], None]
 
@@ -260,6 +261,7 @@ async def build_roles(
         serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
         roles += (node, sidecars)
         roles.append(_build_storage(config, server, driver))
+        roles += _build_metadata(config, server, driver, informers)
         limits += await in_thread(driver_limits, driver)
     return Built(roles, limits)
 
@@ -272,6 +274,31 @@ def _build_storage(config: Config, server: Running, driver: "Bundled | NoDriver 
     if isinstance(driver, Bundled):
         return DriverRole(_client_of(server, SIDECARS), RealClock(), driver)
     return DefaultClassRole(_client_of(server, CONTROLLERS), RealClock(), config.volumes)
+
+
+def _build_metadata(
+    config: Config,
+    server: Running,
+    driver: "Bundled | NoDriver | None",
+    informers: "SharedInformers",
+) -> list[Role]:
+    """Tells the changed blocks of the bundled driver's snapshots to programs of this machine."""
+    from mooring.csi.serve_tls import TlsFiles
+    from mooring.driver.role import Bundled
+    from mooring.driver.settings import NAME as DRIVER
+    from mooring.reconcile.loops import Loops
+    from mooring.sidecars.snapshot_metadata import run
+
+    if not isinstance(driver, Bundled) or DRIVER in config.no_sidecars_for:
+        return []
+    pki, access = server.pki, server.parts.access
+    api = InProcessApi(server.parts.backend, SIDECARS, review_verbs=access.review_verbs)
+    loops = Loops(run.NAME, LocalClient(api), RealClock(), random.SystemRandom(), informers)
+    place = run.Place(LOOPBACK, 0, TlsFiles(pki.server_file, pki.server_file))
+    audience = f"{run.NAME}.{DRIVER}"
+    told = run.Introduction(LOOPBACK, pki.ca_certificate, audience)
+    options = run.MetadataOptions(introduction=told)
+    return [run.SnapshotMetadataRole(loops, str(driver.socket), place, options)]
 
 
 async def _build_node(

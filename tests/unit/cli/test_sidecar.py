@@ -15,11 +15,19 @@ REFUSED = {
     "a sidecar that nobody knows": (
         ["pilot"],
         "there is no sidecar 'pilot'; choose one of provisioner, attacher, resizer, snapshotter,"
-        " health-monitor, all, registrar, release, rbac",
+        " health-monitor, all, snapshot-metadata, registrar, release, rbac",
     ),
     "a registrar with another": (
         ["registrar", "attacher"],
-        "a registrar runs alone, for one driver: give it a process of its own",
+        "registrar runs alone, for one driver: give it a process of its own",
+    ),
+    "changed blocks beside another": (
+        ["snapshot-metadata", "attacher"],
+        "snapshot-metadata runs alone, for one driver: give it a process of its own",
+    ),
+    "changed blocks without a certificate": (
+        ["snapshot-metadata"],
+        "snapshot-metadata is served with TLS only: give --tls-cert and --tls-key, in PEM",
     ),
     "a release with a driver's socket": (
         ["release"],

@@ -13,6 +13,7 @@ STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
 POPULATORS = "populator.storage.k8s.io"
+CHANGED_BLOCKS = "cbt.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
@@ -65,7 +66,7 @@ READ_ONLY = Role(
         Rule(
             _READ,
             (
-                *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS),
+                *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
                 *(COORDINATION, EVENTS, EXTENSIONS, RBAC),
             ),
             (EVERY,),
@@ -181,6 +182,7 @@ _GARBAGE_COLLECTION = (
         ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
     ),
     Rule(_COLLECT, (POPULATORS,), ("volumepopulators",)),
+    Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
@@ -245,6 +247,13 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
     "health-monitor": (
         Rule(_READ, (CORE,), ("persistentvolumes", "persistentvolumeclaims")),
         Rule(("patch",), (CORE,), ("persistentvolumeclaims/status",)),
+    ),
+    "snapshot-metadata": (
+        Rule(("create",), (AUTHENTICATION,), ("tokenreviews",)),
+        Rule(("create",), (AUTHORIZATION,), ("subjectaccessreviews",)),
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(("get", "list"), (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotclasses")),
+        Rule(("get",), (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     ),
 }
 

@@ -137,6 +137,13 @@ SERVED = {
         False,
         (),
     ),
+    "cbt.storage.k8s.io/v1beta1 snapshotmetadataservices": (
+        "SnapshotMetadataService",
+        ("sms",),
+        False,
+        False,
+        (),
+    ),
     "coordination.k8s.io/v1 leases": ("Lease", (), True, False, ()),
     "events.k8s.io/v1 events": ("Event", ("ev",), True, False, ()),
     "certificates.k8s.io/v1beta1 clustertrustbundles": (
