@@ -220,6 +220,43 @@ def test_only_what_was_written_meanwhile_is_looked_at_while_it_stands_still(
     machine.unstage(copy, at)
 
 
+def test_nothing_that_was_written_is_missed(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it still stands still, the copy is compared as a whole."""
+    enough = threading.Event()
+    missed: list[int] = []
+    really = image.Copy.catch_up
+
+    def write() -> None:
+        number = 0
+        while not enough.is_set():
+            number += 1
+            file = machine.staging / f"file-{number % 30}"
+            if number % 5 == 0:
+                file.unlink(missing_ok=True)
+            else:
+                file.write_bytes(os.urandom(number * 7919 % 100_000))
+
+    def catch_up(
+        copy: image.Copy, go_on: Callable[[], None], ranges: list[tuple[int, int]] | None = None
+    ) -> None:
+        really(copy, go_on, ranges)
+        if go_on is not copying.while_in_use:
+            missed.append(catching_up.catch_up(copy._read, copy._written, go_on))
+
+    monkeypatch.setattr(image.Copy, "catch_up", catch_up)
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for number in range(5):
+            clone(machine, f"clone {number}")
+    finally:
+        enough.set()
+        thread.join()
+    assert missed[-5:] == [0] * 5
+
+
 @pytest.mark.parametrize("is_followed", [True, False])
 def test_a_clone_of_a_volume_that_is_written_to_is_that_of_a_moment(
     machine: Machine,

@@ -146,7 +146,7 @@ def _follow_up(one: _Written) -> None:
         one.copy.save()
         flush_all(one.mount)
         ranges = _changes(one)
-        one.copy.catch_up(_go_on, ranges)
+        one.copy.catch_up(while_in_use, ranges)
         if ranges is not None and sum(end - begin for begin, end in ranges) <= LITTLE_BYTES:
             return
 
@@ -156,7 +156,7 @@ def _changes(one: _Written) -> list[tuple[int, int]] | None:
     return one.trace.take() if one.trace is not None else None
 
 
-def _go_on() -> None:
+def while_in_use() -> None:
     """Nobody waits: it may take as long as it does."""
 
 
