@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import shlex
 import socket
 import tempfile
 import uuid
@@ -161,7 +162,7 @@ def run_node(
 
         greeting = f"mooring node {options.name} is running"
         run_standalone(StandaloneRole(role.NAME, greeting, build), wanted, say)
-        remedy = "mooring down" + (f" --root-dir {root_dir}" if root_dir else "")
+        remedy = "mooring down" + (f" --root-dir {shlex.quote(str(root_dir))}" if root_dir else "")
         if line := tell_of_root(root.layout.root, remedy):
             say(line)
 

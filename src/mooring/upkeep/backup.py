@@ -15,7 +15,6 @@ from mooring.apiserver.store.copying import copy_database
 from mooring.apiserver.store.database import Summary, read_summary
 from mooring.clock import Clock
 from mooring.driver.file_names import CLASS_MADE, IMAGE, RECORD
-from mooring.driver.identifiers import is_snapshot_id
 from mooring.errors import UsageError
 from mooring.host import loop_device
 from mooring.host.directory_lock import DirectoryLock, InUse
@@ -173,6 +172,8 @@ def _add_volumes(archive: ArchiveWriter, place: Place, volumes: Sequence[Path]) 
 
 def _images(volume: Path) -> list[Path]:
     """That of a volume or a snapshot, or those of the snapshots of a group."""
+    from mooring.driver.identifiers import is_snapshot_id  # and gRPC, which nobody else needs
+
     with suppress(FileNotFoundError):  # deleted meanwhile
         return sorted(
             path for path in volume.iterdir() if path.name == IMAGE or is_snapshot_id(path.name)
