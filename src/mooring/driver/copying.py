@@ -2,8 +2,9 @@
 
 A mounted file system is frozen for that, and its writers wait. Where blocks can be shared (reflink)
 that takes a moment. Elsewhere the image is copied before the freeze, and only the blocks that have
-changed are copied again while it is frozen; a trial run estimates how long that takes. Several
-volumes are frozen together, and thawed together.
+changed are copied again while it is frozen. The kernel reports which these are; where it does not,
+all are compared, and a trial run estimates how long that takes. Several volumes are frozen
+together, and thawed together.
 """
 
 from collections.abc import Sequence
@@ -15,12 +16,17 @@ import msgspec
 
 from mooring import log
 from mooring.driver.backends import device, image
-from mooring.driver.backends.freeze import ThawedEarly, flush, frozen
+from mooring.driver.backends.freeze import ThawedEarly, flush, flush_all, frozen
 from mooring.driver.core import Core
 from mooring.driver.records import AccessType, VolumeRecord
 from mooring.driver.refusal import ABORTED, PRECONDITION, CallRefused
 from mooring.driver.staging import staged_mount
+from mooring.errors import HostError
 from mooring.host.mountinfo import MountEntry
+from mooring.host.write_trace import WriteTrace, write_trace
+
+ROUNDS = 8  # of copying what was written during the round before
+LITTLE_BYTES = 2 << 20  # copied within milliseconds
 
 _log = log.get("mooring.driver.copying")
 
@@ -44,6 +50,11 @@ class _Written(msgspec.Struct, frozen=True):
     volume: VolumeRecord
     mount: MountEntry
     copy: image.Copy
+    trace: WriteTrace | None  # None: the kernel does not report what is written
+
+    @property
+    def is_followed(self) -> bool:
+        return self.trace is not None and not self.copy.is_shared
 
 
 def copy_volume(core: Core, wanted: Wanted) -> Copied:
@@ -83,25 +94,70 @@ def _copy(core: Core, wanted: Sequence[Wanted]) -> Copied:
         moment = core.clock.now()
         for one in wanted:
             mount = _written_mount(core, one.volume)
+            trace = None if mount is None else _follow(core, one.volume, copies)
             copy = image.Copy(core.image_of(one.volume), one.target, one.size)
             made.append(copies.enter_context(copy))
             copy.make()
             if mount is not None:
-                written.append(_Written(one.volume, mount, copy))
+                written.append(_Written(one.volume, mount, copy, trace))
         if written:
             moment = _catch_up(core, written)
         return Copied(tuple(copy.shared_bytes for copy in made), moment)
 
 
+def _follow(core: Core, volume: VolumeRecord, until: ExitStack) -> WriteTrace | None:
+    """What is written to the volume from now on, if the kernel reports it."""
+    attached = device.find(core.image_of(volume))
+    if attached is None:
+        return None
+    try:
+        return until.enter_context(write_trace(attached))
+    except HostError as error:
+        _log.info("what is written cannot be followed", volume=volume.id, because=error)
+        return None
+
+
 def _catch_up(core: Core, written: Sequence[_Written]) -> datetime:
-    """Copy what was written meanwhile: once on trial, then while nobody writes."""
+    """Copy what was written meanwhile: first while it is in use, then while nobody writes."""
     trial = _Watch(core, written)
     try:
         for one in written:
-            one.copy.catch_up(trial.check)
+            if not one.is_followed:
+                one.copy.catch_up(trial.check)
+        for one in _in_rounds(written):
+            _follow_up(one)
         return _catch_up_frozen(core, written)
     except ThawedEarly as error:
         raise _takes_too_long(core, written) from error
+
+
+def _in_rounds(written: Sequence[_Written]) -> list[_Written]:
+    """Those that are followed; of several the first again, as it was written to during the rest."""
+    followed = [one for one in written if one.is_followed]
+    return followed * 2 if len(followed) > 1 else followed
+
+
+def _follow_up(one: _Written) -> None:
+    """Copy what was written, and again what was written during that, until it is little.
+
+    Before each round all is sent to the disk: a freeze waits for what the disk has not got yet.
+    """
+    for _ in range(ROUNDS):
+        one.copy.save()
+        flush_all(one.mount)
+        ranges = _changes(one)
+        one.copy.catch_up(while_in_use, ranges)
+        if ranges is not None and sum(end - begin for begin, end in ranges) <= LITTLE_BYTES:
+            return
+
+
+def _changes(one: _Written) -> list[tuple[int, int]] | None:
+    """What may have changed since the last call; None: anything."""
+    return one.trace.take() if one.trace is not None else None
+
+
+def while_in_use() -> None:
+    """Nobody waits: it may take as long as it does."""
 
 
 def _catch_up_frozen(core: Core, written: Sequence[_Written]) -> datetime:
@@ -113,7 +169,7 @@ def _catch_up_frozen(core: Core, written: Sequence[_Written]) -> datetime:
         with frozen([one.mount for one in written], core.settings.freeze_seconds):
             moment = core.clock.now()
             for one in written:
-                one.copy.catch_up(watch.check)
+                one.copy.catch_up(watch.check, _changes(one))
     finally:
         for one in written:
             core.state.volumes.replace(one.volume)

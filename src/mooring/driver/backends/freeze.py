@@ -4,6 +4,7 @@ A separate process freezes them (`host/freezer.py`), and thaws them when this pr
 when the time is over, even if this process hangs.
 """
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from mooring.host.mountinfo import MountEntry
 from mooring.host.refusal import reason, refusals
 from mooring.host.same_mount import mount_of
 from mooring.processes import STARTING
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ThawedEarly(HostError):
@@ -48,6 +51,17 @@ def thaw(mount: MountEntry) -> None:
     """Thaw the file system; not frozen is success. Raises: HostError."""
     with _directory_of(mount, "thaw") as directory, refusals(f"thaw {mount.at}"):
         freezer.thaw(directory)
+
+
+def flush_all(mount: MountEntry) -> None:
+    """Write the file system's cached data, so that less is left to do once it is frozen.
+
+    Raises: HostError.
+    """
+    with _directory_of(mount, "flush") as directory, refusals(f"flush {mount.at}"):
+        if _libc.syncfs(directory):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
 
 
 def flush(device: Path) -> None:

@@ -4,7 +4,7 @@ import ctypes
 import errno
 import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Self
 
@@ -71,12 +71,30 @@ class Copy:
                 _copy_data(self._read, self._written)
             os.ftruncate(self._written, self._size)
 
-    def catch_up(self, go_on: Callable[[], None]) -> None:
-        """Copy what changed since `make`; `go_on` is called now and then, and may raise."""
+    def catch_up(
+        self, go_on: Callable[[], None], ranges: Iterable[tuple[int, int]] | None = None
+    ) -> None:
+        """Copy what changed since `make`; `go_on` is called now and then, and may raise.
+
+        `ranges` are the bytes that may have changed; None: any may.
+        """
         with refusals(f"copy {self._source}"):
-            if not self._is_shared or not _share(self._read, self._written):
+            if self._is_shared and _share(self._read, self._written):
+                pass
+            elif ranges is None:
                 catching_up.catch_up(self._read, self._written, go_on)
+            else:
+                catching_up.catch_up_in(ranges, self._read, self._written, go_on)
             os.ftruncate(self._written, self._size)
+
+    def save(self) -> None:
+        """Wait until it is on the disk."""
+        with refusals(f"copy {self._source}"):
+            os.fdatasync(self._written)
+
+    @property
+    def is_shared(self) -> bool:
+        return self._is_shared
 
     @property
     def shared_bytes(self) -> int:
