@@ -157,7 +157,8 @@ class Connection(asyncio.Protocol):
         receiving.end_head()
         self._check_header()
         headers = receiving.headers
-        if self._parser.get_http_version() not in ("1.1", "1.0"):
+        is_ambiguous = "\n" in headers.get("host", "")  # two: RFC 9112, 3.2
+        if is_ambiguous or self._parser.get_http_version() not in ("1.1", "1.0"):
             self._refuse(error_responses.BAD_REQUEST)
             return
         receiving.caller = self._caller(headers.get("authorization"))

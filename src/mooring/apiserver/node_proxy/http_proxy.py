@@ -74,6 +74,7 @@ class HttpProxy:
             raise _unreachable(error) from error
         if head.status == SWITCHING and is_upgrade:
             return Upgrade(UpgradedStream(answer), head.raw)
+        _check_switched(head, answer)
         hosts = _hosts(pod, port) | {request.headers.get("host", "").lower()}
         return await _passed_back(request, head, answer, where, frozenset(hosts))
 
@@ -104,6 +105,7 @@ class HttpProxy:
             head, answer = await self._nodes.ask(node, sent)
         except (NotConnected, NoAnswer) as error:
             raise _unreachable(error) from error
+        _check_switched(head, answer)
         hosts = {node.authority, request.headers.get("host", "").lower()}
         return await _passed_back(request, head, answer, where, frozenset(hosts))
 
@@ -156,6 +158,13 @@ def _passed_on(request: Request, where: ProxyPath, *, upgrade: bool) -> bytes:
     length = len(request.body) if has_body else None
     head = request_head(request.method, where.path, request.query, headers, length)
     return head + request.body
+
+
+def _check_switched(head: Head, answer: NodeAnswer) -> None:
+    """Another protocol that nobody asked for is no answer. Raises: Unavailable."""
+    if head.status == SWITCHING:
+        answer.close()
+        raise Unavailable(f"{_UNREACHABLE}it switched protocols without being asked")
 
 
 async def _passed_back(
