@@ -120,12 +120,14 @@ def test_beside_a_running_up_it_is_refused(own_server: RealServer) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_a_mooring_node_on_the_root_of_an_up_is_noticed(server: ServerWithNode) -> None:
-    """Its kubeconfig is of another server, or as here of one that is gone: it waits."""
+def test_a_mooring_node_on_the_root_of_an_up_is_noticed(
+    server: ServerWithNode, own_server: RealServer
+) -> None:
+    """It has joined another server, which needs nothing of this data directory."""
+    server.stop()
     config = server.data_dir.parent / "node.conf"
     role = ("--role", "node:here", "-o", str(config))
-    done("kubeconfig", "--data-dir", server.data_dir, *role)
-    server.stop()
+    done("kubeconfig", "--data-dir", own_server.data_dir, *role)
     run = command(
         *("node", "--kubeconfig", str(config), "--node-name", "here"),
         *("--root-dir", str(server.node_root)),

@@ -253,3 +253,8 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),
 }
 """Every kind that is stored (group snapshots aside): its collection, and a document of it."""
+
+CUSTOM = frozenset(
+    {"VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass", "VolumePopulator"}
+)
+"""Of these, the kinds that Kubernetes serves from CustomResourceDefinitions."""

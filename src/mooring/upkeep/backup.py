@@ -172,6 +172,7 @@ def _add_volumes(archive: ArchiveWriter, place: Place, volumes: Sequence[Path]) 
 
 def _images(volume: Path) -> list[Path]:
     """That of a volume or a snapshot, or those of the snapshots of a group."""
+    from mooring.driver.identifiers import is_snapshot_id  # and gRPC, which nobody else needs
 
     with suppress(FileNotFoundError):  # deleted meanwhile
         return sorted(
