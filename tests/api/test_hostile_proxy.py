@@ -176,3 +176,42 @@ def test_a_node_with_a_port_that_is_none_says_so(real_server: RealServer, port: 
     got = real_server.ask("GET", f"/api/v1/nodes/{name}/proxy/healthz")
     assert got.code == 503
     assert "dial tcp" in got.doc["message"]
+
+
+# clients that do not read
+
+SILENT = 150
+MOST_BEYOND = 100 << 20  # bytes
+
+
+@pytest.mark.parametrize("part", ["proxy/", "log"])
+async def test_clients_that_never_read_what_pods_say_cost_little(
+    own_api_server: RealServer, tmp_path: Path, part: str
+) -> None:
+    """Those that wait longest are let go, and others are served."""
+    server = own_api_server
+
+    async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if part != "log":
+            writer.write(TUNNEL)
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            writer.write(bytes(1 << 16))
+            await writer.drain()
+
+    async def never_read(path: str) -> RawHttp:
+        client = await RawHttp.connect(server, receive_buffer=4096)
+        client.reader._transport.pause_reading()  # type: ignore[attr-defined]  # no public word
+        await client.send(raw(server, path, "Host: a"))
+        return client
+
+    async with a_pod_on(server, tmp_path, flood) as pod:
+        idle = server.memory()
+        clients = [await never_read(pod.path(part)) for _ in range(SILENT)]
+        try:
+            for _ in range(20):
+                assert (await ask(server, "/livez", "Host: a")).code == 200
+            assert server.memory() - idle < MOST_BEYOND
+        finally:
+            for client in clients:
+                await client.close()

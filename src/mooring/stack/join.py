@@ -112,10 +112,9 @@ def fetch_authority(server: str, expected: str) -> bytes:
     status, content = _ask(server, unverified, "GET", AUTHORITY_PATH)
     try:
         authority = sole_certificate(content) if status == 200 else b""
-        found = authority_hash(authority) if authority else ""
     except ValueError:
-        found = ""
-    if found != expected:
+        authority = b""
+    if not authority or authority_hash(authority) != expected:
         raise UsageError(
             f"{server} is not the server that the token is of (its CA is another one), and was "
             "told nothing: check the URL, or make a token on that server"

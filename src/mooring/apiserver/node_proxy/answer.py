@@ -110,6 +110,13 @@ class NodeAnswer(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def abort(self) -> None:
+        """Hang up at once: neither side waits for what is under way."""
+        transport = self._transport
+        self.close()
+        if transport is not None:
+            transport.abort()
+
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.objects import store_name
+from mooring.apiserver.limits.budgets import HELD_BEHIND
 from mooring.apiserver.node_proxy.address import NodeAddress, address_of
 from mooring.apiserver.node_proxy.answer import Head, NodeAnswer
 from mooring.apiserver.node_proxy.bodies import BodySource, read_refusal
@@ -73,7 +74,7 @@ class HttpProxy:
         except NoAnswer as error:
             raise _unreachable(error) from error
         if head.status == SWITCHING and is_upgrade:
-            return Upgrade(UpgradedStream(answer), head.raw)
+            return Upgrade(UpgradedStream(answer), head.raw, behind=HELD_BEHIND)
         _check_switched(head, answer)
         hosts = _hosts(pod, port) | {request.headers.get("host", "").lower()}
         return await _passed_back(request, head, answer, where, frozenset(hosts))
@@ -173,7 +174,7 @@ async def _passed_back(
     headers = tuple(response_headers(head.pairs, where, hosts))
     content_type = head.headers.get("content-type", "")
     if request.method != "HEAD" and head.status not in _NO_BODY:
-        return Stream(BodySource(answer), head.status, content_type, headers)
+        return Stream(BodySource(answer), head.status, content_type, headers, HELD_BEHIND)
     answer.close()
     body = Joined(())
     length = head.headers.get("content-length", "")

@@ -146,6 +146,7 @@ def test_roles_that_are_made_of_each_other_come_to_rest(circle: list[Doc]) -> No
     base = labelled("base", LIST)
     base["metadata"]["labels"] = {"x": "true"}
     roles = [*circle, base]
+    before: list[Doc] = []
     for _ in range(3):
         before = roles
         made = [aggregated_rules(role, before) for role in before]
