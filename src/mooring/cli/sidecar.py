@@ -162,9 +162,10 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     """Serve CSI drivers: make, grow and delete volumes, attach them, take snapshots, register.
 
     `mooring up` does this by itself for every driver that registers: this is for real clusters,
-    where it takes the place of external-provisioner, -attacher and -resizer, of csi-snapshotter and
-    of node-driver-registrar. `all` is every sidecar that a driver's capabilities ask for. Each has
-    the lease of upstream's, so one by one can take over from it, and hand back.
+    where it takes the place of external-provisioner, -attacher, -resizer and -health-monitor, of
+    csi-snapshotter and of node-driver-registrar. `all` is every sidecar that a driver's
+    capabilities ask for. Each has the lease of upstream's, so one by one can take over from it, and
+    hand back.
     `release` takes Mooring's finalizer off claims that need it no longer, before an uninstall.
     `rbac` prints the ServiceAccount, ClusterRole and binding that the sidecars need.
 

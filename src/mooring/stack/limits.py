@@ -2,6 +2,7 @@
 
 import re
 
+from mooring.driver.backends.filesystem import grows_mounted
 from mooring.driver.role import Bundled, NoDriver
 from mooring.driver.settings import NAME
 from mooring.host.command import find_program
@@ -32,7 +33,7 @@ def driver_limits(driver: Bundled | NoDriver | None) -> tuple[str, ...]:
         case NoDriver(because):
             return (f"volumes of {NAME}: {because}",)
         case Bundled():
-            return missing_tools()
+            return (*missing_tools(), *missing_rights())
 
 
 def missing_tools() -> tuple[str, ...]:
@@ -42,3 +43,12 @@ def missing_tools() -> tuple[str, ...]:
     if not CONTROL.exists():
         found.append(f"volumes of {NAME}: there is no {CONTROL}; modprobe loop")
     return tuple(found)
+
+
+def missing_rights() -> tuple[str, ...]:
+    if grows_mounted("ext4"):
+        return ()
+    return (
+        "growth of ext4 while it is mounted: this process lacks CAP_SYS_RESOURCE; grant it, or "
+        "replace the pod after the claim has grown",
+    )

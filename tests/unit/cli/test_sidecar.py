@@ -70,6 +70,7 @@ def test_rbac_grants_what_the_role_in_this_server_grants() -> None:
 @pytest.mark.parametrize("name", SERVED)
 def test_rbac_for_one_sidecar_is_less(name: str) -> None:
     result = CliRunner().invoke(app, ["sidecar", "rbac", "--for", name])
+    assert result.exit_code == 0, result.output
     _, role, _ = yaml.safe_load_all(result.output)
     assert 0 < len(role["rules"]) < len(roles.SIDECARS.rules)
 
