@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mooring.apiserver.auth.pki import open_pki
 from mooring.apiserver.auth.user import node_user
 from mooring.clock import RealClock
 from mooring.errors import UsageError
+from mooring.host.private_file import write_private
 from mooring.stack import join as joining
 from mooring.stack.join import ATTEMPT, KUBECONFIG, RECORD, JoinWish, find_joined, join
 from mooring.stack.tokens import create_join_command, revoke, rotate
@@ -145,6 +147,73 @@ def test_a_server_that_shows_the_right_authority_and_has_not_its_key_is_told_not
         join(root, wish(own_api_server, token))
     listed = (real_server.data_dir / "join-tokens.json").read_text()
     assert "used" not in json.loads(listed)["tokens"][parse_join_token(token).id]
+
+
+def test_a_server_that_shows_its_own_authority_beside_the_right_one_is_told_nothing(
+    real_server: RealServer, own_api_server: RealServer, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The right one is public: whoever hands it on must not be trusted by what he adds."""
+    right, wrong = (
+        (server.data_dir / "pki" / "ca.crt").read_bytes()
+        for server in (real_server, own_api_server)
+    )
+    token = a_token(real_server, "j-both")
+    asked: list[str] = []
+
+    def between(server: str, tls: object, method: str, path: str, *rest: object) -> object:
+        asked.append(path)
+        return (200, right + wrong)
+
+    monkeypatch.setattr(joining, "_ask", between)
+    with pytest.raises(UsageError, match="is not the server that the token is of"):
+        join(root, wish(own_api_server, token))
+    assert asked == ["/cacerts"]
+    assert not list(root.iterdir())
+
+
+def test_what_stands_beside_the_authority_is_not_kept(
+    real_server: RealServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = (real_server.data_dir / "pki" / "ca.crt").read_bytes()
+    expected = parse_join_token(a_token(real_server, "j-beside")).authority
+    monkeypatch.setattr(joining, "_ask", lambda *_: (200, b"a comment\n" + right + b"\nanother"))
+    assert joining.fetch_authority("https://x", expected) == right
+
+
+@pytest.mark.parametrize("taken_away", [revoke, rotate])
+def test_a_node_whose_credentials_were_taken_away_does_not_get_others_by_asking_again(
+    real_server: RealServer, taken_away: Callable[[Path, str], object]
+) -> None:
+    """The attempt that used a join token may be repeated: but no longer then."""
+    node = f"j-gone-{taken_away.__name__}"
+    bearer = parse_join_token(a_token(real_server, node)).bearer()
+    unused = parse_join_token(a_token(real_server, node)).bearer()
+    body = {"attempt": "a" * 30}
+    assert real_server.ask("POST", "/join", body, token=bearer).code == 200
+    taken_away(real_server.data_dir, f"node:{node}")
+    assert real_server.ask("POST", "/join", body, token=bearer).code == 401
+    assert real_server.ask("POST", "/join", body, token=unused).code == 401
+
+
+def test_a_machine_killed_while_it_changes_servers_has_not_one_with_the_others_credentials(
+    real_server: RealServer, own_api_server: RealServer, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    join(root, wish(real_server, a_token(real_server, "j-before")))
+    after = wish(own_api_server, a_token(own_api_server, "j-after"))
+
+    def killed(path: Path, content: bytes) -> None:
+        if path.name == RECORD:
+            raise KeyboardInterrupt
+        write_private(path, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(joining, "write_private", killed)
+        with pytest.raises(KeyboardInterrupt):
+            join(root, after)
+    assert find_joined(root) is None
+    joined = join(root, after)
+    assert joined is not None
+    assert (joined.server, joined.node) == (own_api_server.url, "j-after")
 
 
 URLS = {"no URL": "somewhere", "no TLS": "http://127.0.0.1:6443", "nobody": "https://127.0.0.1:1"}

@@ -16,7 +16,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mooring.apiserver.auth.join_tokens import JoinToken, authority_hash, parse_join_token
+from mooring.apiserver.auth.join_tokens import (
+    JoinToken,
+    authority_hash,
+    parse_join_token,
+    sole_certificate,
+)
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.roles import AUTHORITY_PATH, JOIN_PATH
 from mooring.apiserver.auth.tokens import Token
@@ -97,22 +102,24 @@ def join(root: Path, wish: JoinWish) -> Joined | None:
 def fetch_authority(server: str, expected: str) -> bytes:
     """The certificate of the cluster's CA, of which the join token holds the key's hash.
 
-    Nothing secret is sent before. Raises: UsageError, also when another server answers.
+    Nothing secret is sent before. Only what was compared is returned: of several certificates that
+    a server shows, the others would be trusted too. Raises: UsageError, also when another server
+    answers.
     """
     unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     unverified.check_hostname = False
     unverified.verify_mode = ssl.CERT_NONE  # what it sends is public, and checked by its hash
     status, content = _ask(server, unverified, "GET", AUTHORITY_PATH)
     try:
-        found = authority_hash(content) if status == 200 else ""
+        authority = sole_certificate(content) if status == 200 else b""
     except ValueError:
-        found = ""
-    if found != expected:
+        authority = b""
+    if not authority or authority_hash(authority) != expected:
         raise UsageError(
             f"{server} is not the server that the token is of (its CA is another one), and was "
             "told nothing: check the URL, or make a token on that server"
         )
-    return content
+    return authority
 
 
 def _exchange(server: str, authority: bytes, token: JoinToken, body: dict[str, str]) -> _Answer:
@@ -137,6 +144,7 @@ def _keep(root: Path, kubeconfig: Kubeconfig, token: JoinToken, answer: _Answer)
     """In an order that a kill at any point leaves something to go on with."""
     joined = Joined(kubeconfig.server, answer.node, token.id)
     try:
+        (root / RECORD).unlink(missing_ok=True)  # of another server: it goes with its kubeconfig
         kubeconfig.write(root / KUBECONFIG)
         write_private(root / RECORD, msgspec.json.encode(joined))
         (root / ATTEMPT).unlink(missing_ok=True)

@@ -87,6 +87,7 @@ def revoke(data_dir: Path, word: str) -> str:
     tokens = _role_tokens(data_dir)
     try:
         if word.startswith(NODE_PREFIX):
+            _end_joins(tokens, word)
             was_there = tokens.remove(word)
         elif word in FIXED_ROLES:
             raise UsageError(f"{word} always has a token: `mooring token rotate --role {word}`")
@@ -109,11 +110,19 @@ def rotate(data_dir: Path, role: str) -> Rotated:
     if role.startswith(NODE_PREFIX) and (problem := _node_problem(data_dir, role)):
         raise UsageError(problem)
     try:
-        before, after = _role_tokens(data_dir).rotate(role)
+        tokens = _role_tokens(data_dir)
+        _end_joins(tokens, role)
+        before, after = tokens.rotate(role)
         rewritten = tuple(_rewrite(data_dir, before, after)) if before else ()
     except OSError as error:
         raise UsageError(f"cannot write to {data_dir}: {error.strerror}") from error
     return Rotated(role, rewritten, _remedy(data_dir, role))
+
+
+def _end_joins(tokens: RoleTokens, role: str) -> None:
+    """Before a node's token goes: its machine could ask once more, and would get the new one."""
+    if role.startswith(NODE_PREFIX):
+        tokens.joins.revoke_node(role.removeprefix(NODE_PREFIX))
 
 
 def _node_problem(data_dir: Path, role: str) -> str:

@@ -88,6 +88,14 @@ def parse_join_token(text: str) -> JoinToken:
     return JoinToken(found["id"], SecretValue(found["secret"].encode()), found["authority"])
 
 
+def sole_certificate(content: bytes) -> bytes:
+    """The one certificate in it, and nothing else that was beside it. Raises: ValueError."""
+    found = x509.load_pem_x509_certificates(content)
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} certificates, not one")
+    return found[0].public_bytes(Encoding.PEM)
+
+
 def authority_hash(ca_certificate: bytes) -> str:
     """Of the public key: it stays when the certificate is renewed. Raises: ValueError."""
     key = x509.load_pem_x509_certificate(ca_certificate).public_key()
@@ -180,6 +188,18 @@ class JoinTokens:
                 return False
             self._save({id: kept for id, kept in tokens.items() if id != token_id})
             return True
+
+    def revoke_node(self, node: str) -> int:
+        """After: no token lets a machine in as this node, not even again. How many did.
+
+        Raises: UsageError, OSError.
+        """
+        with sole_writer(self._path.parent):
+            tokens = self._load()
+            others = {id: kept for id, kept in tokens.items() if kept.node != node}
+            if len(others) < len(tokens):
+                self._save(others)
+            return len(tokens) - len(others)
 
     def _look_again(self) -> None:
         self._seen = file_mark(self._path)

@@ -110,6 +110,13 @@ class NodeAnswer(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def abort(self) -> None:
+        """Hang up at once: neither side waits for what is under way."""
+        transport = self._transport
+        self.close()
+        if transport is not None:
+            transport.abort()
+
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -148,16 +155,22 @@ class NodeAnswer(asyncio.Protocol):
 
     # httptools callbacks
 
+    def on_message_begin(self) -> None:
+        if not self.head.done():
+            self._pairs = []  # of what was said before the answer
+
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self.head.done():
             self._pairs.append((name.decode("latin-1").lower(), value.decode("latin-1")))
 
     def on_headers_complete(self) -> None:
-        if self._parser.get_status_code() != 101:  # whose head is complete where the tunnel begins
+        # An informational one precedes the answer, but for 101, complete where the tunnel begins.
+        if self._parser.get_status_code() >= 200:
             self._answer(b"")
 
     def on_body(self, body: bytes) -> None:
-        self._pass(body)
+        if self._ended is None:  # else of a second answer, to nothing that was asked
+            self._pass(body)
 
     def on_message_complete(self) -> None:
         if self.head.done():

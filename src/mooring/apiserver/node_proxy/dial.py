@@ -97,6 +97,8 @@ class Nodes:
                 )
         except OSError as error:
             raise NotConnected(_in_words(node, error)) from error
+        except (ValueError, OverflowError) as error:  # a host or port that there cannot be
+            raise NotConnected(f"dial tcp: lookup {node.host!a}: no such host") from error
         transport.set_write_buffer_limits(high=HIGH_WATER)
         shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True) or b""
         if not hmac.compare_digest(sha256(shown).hexdigest(), node.fingerprint):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.objects import store_name
+from mooring.apiserver.limits.budgets import HELD_BEHIND
 from mooring.apiserver.node_proxy.address import NodeAddress, address_of
 from mooring.apiserver.node_proxy.answer import Head, NodeAnswer
 from mooring.apiserver.node_proxy.bodies import BodySource, read_refusal
@@ -73,7 +74,8 @@ class HttpProxy:
         except NoAnswer as error:
             raise _unreachable(error) from error
         if head.status == SWITCHING and is_upgrade:
-            return Upgrade(UpgradedStream(answer), head.raw)
+            return Upgrade(UpgradedStream(answer), head.raw, behind=HELD_BEHIND)
+        _check_switched(head, answer)
         hosts = _hosts(pod, port) | {request.headers.get("host", "").lower()}
         return await _passed_back(request, head, answer, where, frozenset(hosts))
 
@@ -104,6 +106,7 @@ class HttpProxy:
             head, answer = await self._nodes.ask(node, sent)
         except (NotConnected, NoAnswer) as error:
             raise _unreachable(error) from error
+        _check_switched(head, answer)
         hosts = {node.authority, request.headers.get("host", "").lower()}
         return await _passed_back(request, head, answer, where, frozenset(hosts))
 
@@ -158,13 +161,20 @@ def _passed_on(request: Request, where: ProxyPath, *, upgrade: bool) -> bytes:
     return head + request.body
 
 
+def _check_switched(head: Head, answer: NodeAnswer) -> None:
+    """Another protocol that nobody asked for is no answer. Raises: Unavailable."""
+    if head.status == SWITCHING:
+        answer.close()
+        raise Unavailable(f"{_UNREACHABLE}it switched protocols without being asked")
+
+
 async def _passed_back(
     request: Request, head: Head, answer: NodeAnswer, where: ProxyPath, hosts: frozenset[str]
 ) -> Answer:
     headers = tuple(response_headers(head.pairs, where, hosts))
     content_type = head.headers.get("content-type", "")
     if request.method != "HEAD" and head.status not in _NO_BODY:
-        return Stream(BodySource(answer), head.status, content_type, headers)
+        return Stream(BodySource(answer), head.status, content_type, headers, HELD_BEHIND)
     answer.close()
     body = Joined(())
     length = head.headers.get("content-length", "")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from mooring.apiserver.auth.attributes import AccessAttributes, AccessCheck
 from mooring.apiserver.documents.document import decode
+from mooring.apiserver.limits.budgets import HELD_BEHIND
 from mooring.apiserver.node_proxy.address import NodeAddress, address_of
 from mooring.apiserver.node_proxy.answer import Head, NodeAnswer
 from mooring.apiserver.node_proxy.bodies import BodySource, read_refusal
@@ -54,7 +55,7 @@ class PodProxy:
         if not 200 <= head.status <= 206:
             text = (await read_refusal(answer)).decode("utf-8", "replace")
             return log_refusal(head.status, text, call.name)
-        return Stream(BodySource(answer), content_type=LOG_TYPE)
+        return Stream(BodySource(answer), content_type=LOG_TYPE, behind=HELD_BEHIND)
 
     async def _connect(self, backend: Backend, call: Call) -> Answer:
         self._check_create(call)
@@ -95,7 +96,7 @@ class PodProxy:
 
 async def _upgraded(head: Head, answer: NodeAnswer) -> Answer:
     if head.status == SWITCHING:
-        return Upgrade(UpgradedStream(answer), head.raw)
+        return Upgrade(UpgradedStream(answer), head.raw, behind=HELD_BEHIND)
     body = await read_refusal(answer)
     if head.status < 400:
         raise ServerError(f"invalid upgrade response: status code {head.status}")

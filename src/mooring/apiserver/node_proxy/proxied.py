@@ -77,13 +77,19 @@ def port_of(target: ProxyTarget, pod: Doc) -> int:
 
 
 def path_of(raw: str) -> ProxyPath:
-    """`raw` is the path as it was sent; its name is followed by `/proxy`."""
+    """`raw` is the path as it was sent; its name is followed by `/proxy`.
+
+    Raises: BadRequest when its words are spelled in another way.
+    """
     segments = raw.split("/")
-    place = next(
+    places = (
         place
         for place, segment in enumerate(segments)
         if place >= _BEFORE_PROXY and segment == "proxy" and _is_name(segments, place - 1)
     )
+    place = next(places, None)
+    if place is None:
+        raise BadRequest("write `/proxy` and what is before it without percent-encoding")
     return ProxyPath(
         "/".join(segments[: place + 1]), "".join(f"/{s}" for s in segments[place + 1 :])
     )
@@ -112,7 +118,7 @@ def request_headers(sent: Mapping[str, str], *, upgrade: bool) -> Iterator[tuple
                 yield name, value
     if upgrade:
         yield "Connection", "Upgrade"
-        yield "Upgrade", sent["upgrade"]
+        yield "Upgrade", sent["upgrade"].replace("\n", ", ")
 
 
 def request_head(

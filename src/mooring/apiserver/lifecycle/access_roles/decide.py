@@ -7,10 +7,14 @@ annotation says `autoupdate: "false"` is left alone.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
+import msgspec
+
 from mooring.apiserver.auth.bootstrap_policy import AUTO_UPDATE
 from mooring.apiserver.auth.rules import EVERY
 from mooring.model.document import Doc
 from mooring.model.selector import from_document
+
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 _FIELDS = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
@@ -39,18 +43,39 @@ def is_bound_elsewhere(wanted: Doc, found: Doc) -> bool:
 
 
 def aggregated_rules(role: Doc, roles: Iterable[Doc]) -> list[Doc] | None:
-    """The rules of a cluster role that is made of others; None for any other."""
-    rule = role.get("aggregationRule")
-    if rule is None:
+    """The rules of a cluster role that is made of others; None for any other.
+
+    Of those that are made of others themselves it has what they will have: roles that are made of
+    each other would else exchange their rules for ever.
+    """
+    if role.get("aggregationRule") is None:
         return None
+    ordered = sorted(roles, key=lambda doc: str(doc["metadata"]["name"]))
+    rules: dict[bytes, Doc] = {}
+    seen = {role["metadata"]["name"]}
+    ahead = list(reversed(_chosen(role, ordered)))
+    while ahead:
+        other = ahead.pop()
+        if other["metadata"]["name"] in seen:
+            continue
+        seen.add(other["metadata"]["name"])
+        if other.get("aggregationRule") is None:
+            for each in other.get("rules") or ():
+                rules.setdefault(_encode(each), each)
+        else:
+            ahead += reversed(_chosen(other, ordered))
+    return list(rules.values())
+
+
+def _chosen(role: Doc, roles: Iterable[Doc]) -> list[Doc]:
+    """The roles that it is made of, in their order."""
+    rule = role["aggregationRule"]
     selectors = [from_document(each) for each in rule.get("clusterRoleSelectors") or ()]
-    rules: list[Doc] = []
-    for other in sorted(roles, key=lambda doc: str(doc["metadata"]["name"])):
-        labels = other["metadata"].get("labels") or {}
-        is_itself = other["metadata"]["name"] == role["metadata"]["name"]
-        if not is_itself and any(selector.matches(labels) for selector in selectors):
-            rules += [each for each in other.get("rules") or () if each not in rules]
-    return rules
+    return [
+        other
+        for other in roles
+        if any(selector.matches(other["metadata"].get("labels") or {}) for selector in selectors)
+    ]
 
 
 def _with_metadata(wanted: Doc, found: Doc) -> Doc:

@@ -120,3 +120,39 @@ def test_a_role_is_never_part_of_itself() -> None:
 
 def test_other_roles_are_not_touched() -> None:
     assert aggregated_rules(labelled("a", GET), []) is None
+
+
+def in_circle(name: str, part: str, label: str, *rules: Doc) -> Doc:
+    """A role that is made of those with `part`, and is one with `label` itself."""
+    doc = labelled(name, *rules)
+    doc["metadata"]["labels"] = {label: "true"}
+    doc["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": {part: "true"}}]}
+    return doc
+
+
+CIRCLES = {
+    "two": [in_circle("a", "y", "x", GET), in_circle("b", "x", "y", LIST)],
+    "three": [
+        in_circle("a", "y", "x", GET),
+        in_circle("b", "z", "y", LIST),
+        in_circle("c", "x", "z"),
+    ],
+    "itself": [in_circle("a", "x", "x", GET)],
+}
+
+
+@pytest.mark.parametrize("circle", CIRCLES.values(), ids=CIRCLES)
+def test_roles_that_are_made_of_each_other_come_to_rest(circle: list[Doc]) -> None:
+    base = labelled("base", LIST)
+    base["metadata"]["labels"] = {"x": "true"}
+    roles = [*circle, base]
+    before: list[Doc] = []
+    for _ in range(3):
+        before = roles
+        made = [aggregated_rules(role, before) for role in before]
+        roles = [
+            role if rules is None else {**role, "rules": rules}
+            for role, rules in zip(before, made, strict=True)
+        ]
+    assert roles == before
+    assert all(role["rules"] == [LIST] for role in roles)
