@@ -10,12 +10,14 @@ every example take a share of that, `max_examples=settings().max_examples // 4`,
 longer than a few seconds in `make test`; a plain `max_examples=300` is for those that are cheap.
 """
 
+import logging
 import os
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mooring import log
 from mooring.reconcile.poison import POISONED
 
 USUAL, LONG = 100, 1000  # examples
@@ -47,3 +49,14 @@ def nothing_is_poisoned(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if request.node.get_closest_marker("poisons") is None:
         assert POISONED.total() == before, "an exception was set aside: see the captured log"
+
+
+@pytest.fixture(autouse=True)
+def log_lines_go_where_they_went() -> Iterator[None]:
+    """A command that runs in the test's process sends them to a standard error that closes."""
+    loggers = [logging.getLogger(name) for name in ("mooring", *log.OF_OTHERS)]
+    before = [(each.handlers, each.propagate, each.level) for each in loggers]
+    yield
+    for logger, (handlers, propagate, level) in zip(loggers, before, strict=True):
+        logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)

@@ -3,8 +3,11 @@
 import asyncio
 import io
 import json
+import os
 import re
 import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
@@ -94,6 +97,10 @@ server.serve_forever()
 """
 
 
+def own_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
 class Web:
     """A pod with an HTTP server, and the way to it."""
 
@@ -106,10 +113,17 @@ class Web:
     def raw(self, path: str) -> Doc:
         return dict(json.loads(self.kubectl("get", "--raw", f"{self.root}{path}")))
 
-    def session(self) -> aiohttp.ClientSession:
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[aiohttp.ClientSession]:
+        """After: its connections are closed, which a session by itself does not wait for."""
         headers = {"Authorization": f"Bearer {self.server.token()}"}
         connector = aiohttp.TCPConnector(ssl=self.server.tls())
-        return aiohttp.ClientSession(self.server.url, headers=headers, connector=connector)
+        before = own_files()
+        async with aiohttp.ClientSession(
+            self.server.url, headers=headers, connector=connector
+        ) as session:
+            yield session
+        await until(lambda: own_files() <= before)
 
 
 @pytest.fixture
