@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from mooring.apiserver.kinds.registry import builtin
 from tests.fakes.certificates import a_certificate
 
 Doc = dict[str, Any]
@@ -267,7 +268,5 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
 }
 """Every kind that is stored (group snapshots aside): its collection, and a document of it."""
 
-CUSTOM = frozenset(
-    {"VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass", "VolumePopulator"}
-)
+CUSTOM = frozenset(kind.kind for kind in builtin().all() if kind.custom) & STORED.keys()
 """Of these, the kinds that Kubernetes serves from CustomResourceDefinitions."""
