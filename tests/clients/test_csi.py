@@ -233,7 +233,7 @@ def test_the_driver_is_told_of_by_its_objects(pods: Pods) -> None:
     assert (node["NAME"], node["DRIVERS"]) == (f"csinode.storage.k8s.io/{NODE}", "1")
     assert driver["NAME"] == f"csidriver.storage.k8s.io/{NAME}"
     told = ("ATTACHREQUIRED", "PODINFOONMOUNT", "STORAGECAPACITY", "MODES")
-    assert [driver[column] for column in told] == ["true", "false", "true", "Persistent"]
+    assert [driver[column] for column in told] == ["true", "true", "true", "Persistent,Ephemeral"]
     (entry,) = pods.kubectl.doc("csinode", NODE)["spec"]["drivers"]
     assert entry["name"] == NAME
     assert entry["nodeID"] == NODE
