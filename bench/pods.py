@@ -81,6 +81,7 @@ class Watch:
         self._target = target
         self.running: dict[str, float] = {}
         self.gone: dict[str, float] = {}
+        self.finished: set[str] = set()
         self._told = asyncio.Event()
 
     async def run(self, began: asyncio.Event) -> None:
@@ -102,6 +103,8 @@ class Watch:
             self.gone[name] = now
         elif event["object"]["status"].get("phase") == "Running":
             self.running.setdefault(name, now)
+        elif event["object"]["status"].get("phase") == "Succeeded":
+            self.finished.add(name)
         self._told.set()
 
     async def when_running(self, name: str) -> float:

@@ -10,6 +10,7 @@ from tests.fakes.objects import (
     CLAIMS,
     CLASSES,
     CONFIG_MAPS,
+    CUSTOM,
     DRIVERS,
     NAMESPACES,
     NODES,
@@ -31,6 +32,7 @@ Doc = dict[str, Any]
 PROTECTION = "kubernetes.io/pvc-protection"
 HOLD = "example.com/hold"
 ANSWERED_AS_STATUS = {
+    *CUSTOM,
     "ConfigMap",
     "Secret",
     "Node",
@@ -38,9 +40,6 @@ ANSWERED_AS_STATUS = {
     "Lease",
     "ClusterTrustBundle",
     "CSIStorageCapacity",
-    "VolumeSnapshot",
-    "VolumeSnapshotContent",
-    "VolumeSnapshotClass",
     "Event of events.k8s.io",
 }
 

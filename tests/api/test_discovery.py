@@ -50,6 +50,7 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "volumesnapshotclasses": ("vsclass,vsclasses", "cluster", []),
     },
     "apis/populator.storage.k8s.io/v1beta1": {"volumepopulators": ("", "cluster", [])},
+    "apis/cbt.storage.k8s.io/v1beta1": {"snapshotmetadataservices": ("sms", "cluster", [])},
     "apis/rbac.authorization.k8s.io/v1": {
         "roles": ("", "namespace", []),
         "rolebindings": ("", "namespace", []),

@@ -8,11 +8,10 @@ from tests.api.answers import causes, message, refusal
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.objects import (
     ATTACHMENTS,
-    CAPACITIES,
     CLAIMS,
     CLASSES,
     CONFIG_MAPS,
-    CSI_NODES,
+    CUSTOM,
     DRIVERS,
     LEASES,
     NAMESPACES,
@@ -21,7 +20,6 @@ from tests.fakes.objects import (
     SNAPSHOT_CONTENTS,
     SNAPSHOTS,
     STORED,
-    TRUST_BUNDLES,
     VOLUMES,
     a_claim,
     a_class,
@@ -42,15 +40,13 @@ from tests.fakes.objects import (
 Doc = dict[str, Any]
 
 NEEDS_VERSION = {
-    "VolumeAttachment": ATTACHMENTS,
-    "CSIDriver": DRIVERS,
-    "CSINode": CSI_NODES,
-    "CSIStorageCapacity": CAPACITIES,
-    "Lease": LEASES,
-    "ClusterTrustBundle": TRUST_BUNDLES,
-    "VolumeSnapshot": SNAPSHOTS,
-    "VolumeSnapshotContent": SNAPSHOT_CONTENTS,
-    "VolumeSnapshotClass": STORED["VolumeSnapshotClass"][0],
+    *CUSTOM,
+    "VolumeAttachment",
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
+    "Lease",
+    "ClusterTrustBundle",
 }
 CREATED_BY_PUT = {"Lease", "Event", "Event of events.k8s.io"}
 

@@ -116,6 +116,12 @@ def one_of_each(unique: str) -> dict[str, Doc]:
             unique,
             sourceKind={"group": "example.com", "kind": "Book"},
         ),
+        "snapshotmetadataservices": _doc(
+            "cbt.storage.k8s.io/v1beta1",
+            "SnapshotMetadataService",
+            unique,
+            spec={"address": "127.0.0.1:50051", "audience": "blocks", "caCert": "UEVN"},
+        ),
         "leases": _doc("coordination.k8s.io/v1", "Lease", unique, spec={"holderIdentity": "me"}),
         "volumesnapshots": a_snapshot(unique),
         "volumesnapshotclasses": _doc(SNAPSHOTS, "VolumeSnapshotClass", unique, **policy),

@@ -9,8 +9,9 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -21,7 +22,7 @@ from tests.clients.mooring_command import done, refused
 from tests.clients.nodes import ServerWithNode, need_root, server_with_node
 from tests.clients.pods import Pods, a_script, mounting, of_claim
 from tests.clients.test_down import SLEEPS, a_loop_claim
-from tests.fakes.real_server import RealServer
+from tests.fakes.real_server import RealServer, command
 
 HERE = "/api/v1/namespaces/default/configmaps"
 
@@ -97,6 +98,43 @@ def test_beside_a_running_server_it_has_all_that_was_acknowledged_and_no_write_f
         assert create(restored, "later") > create(own_server, "later")
     finally:
         restored.stop()
+
+
+@pytest.mark.timeout(180)
+def test_killed_at_any_moment_nothing_of_it_stays_after_the_next_one(
+    own_server: RealServer, tmp_path: Path
+) -> None:
+    for number in range(50):
+        create(own_server, f"before-{number}")
+    own_server.stop()
+    draw = Random(13)  # noqa: S311  moments
+    place = tmp_path / "place"
+    place.mkdir()
+    file = place / "one.tar"
+    backup = ("backup", str(file), "--data-dir", str(own_server.data_dir))
+    killed_within(backup, draw)
+    done(*backup)
+    assert os.listdir(place) == ["one.tar"]
+    restore = ("restore", str(file), "--data-dir", str(place / "restored"))
+    killed_within(restore, draw)
+    if not (place / "restored").exists():
+        done(*restore)
+    assert sorted(os.listdir(place)) == ["one.tar", "restored"]
+    reset = ("reset", "--yes", "--data-dir", str(place / "restored"))
+    killed_within(reset, draw)
+    if (place / "restored").exists():
+        done(*reset)
+    assert os.listdir(place) == ["one.tar"]
+
+
+def killed_within(words: tuple[str, ...], draw: Random) -> None:
+    """Six times, each at another moment of the half second that the command takes."""
+    for _ in range(6):
+        run, silent = command(*words), subprocess.DEVNULL
+        with subprocess.Popen(run, stdout=silent, stderr=silent) as process:  # noqa: S603
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(draw.uniform(0.2, 0.7))
+            process.kill()
 
 
 def test_after_kill_9_and_after_a_clean_end(own_server: RealServer, tmp_path: Path) -> None:
@@ -280,7 +318,7 @@ def test_volumes_come_back_with_their_contents(server: ServerWithNode, kubectl: 
 
     place = server.data_dir.parent
     said = done("backup", place / "running.tar", "--with-volumes", "--data-dir", server.data_dir)
-    assert "1 volumes were in use: their contents are as after a power cut" in said
+    assert "1 volume was in use: contents are as after a power cut" in said
     server.stop()
     done("down", "--data-dir", server.data_dir)
     file = place / "stopped.tar"

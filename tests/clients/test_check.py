@@ -36,7 +36,7 @@ def test_mounts_containers_and_records_against_objects(
     assert "is in use by `mooring up`" in refused("check", "--repair", "--data-dir", data)
 
     server.kill()
-    assert "1 volumes, 1 containers" in done("check", "--data-dir", data)
+    assert "1 volume of the bundled driver, 1 container and" in done("check", "--data-dir", data)
     lost = str(uuid.uuid4())
     place = server.node_root / "pods" / lost / "volumes" / "kubernetes.io~empty-dir" / "m"
     place.mkdir(parents=True)

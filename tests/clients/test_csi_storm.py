@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.driver.role import CLASS
+from mooring.driver.objects import CLASS
 from tests.clients.csi import OnDisk, a_reader, bare_claim, server_with_driver
 from tests.clients.kubectl import Kubectl
 from tests.clients.manifests import Doc

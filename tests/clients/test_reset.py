@@ -14,7 +14,7 @@ from tests.clients.mooring_command import done, mooring, refused
 from tests.clients.nodes import ServerWithNode, server_with_node, wait_for_node
 from tests.clients.pods import Pods, a_script, mounting, of_claim
 from tests.clients.test_down import SLEEPS, a_loop_claim, a_process_in, check_nothing_left
-from tests.fakes.real_server import RealServer
+from tests.fakes.real_server import RealServer, command
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_it_asks_and_then_removes_all_that_is_its_own_and_the_next_start_is_the_
     no = mooring("reset", "--data-dir", server.data_dir, given="n\n")
     assert no.returncode == 1
     assert no.stderr.endswith("mooring: nothing was ended and nothing was removed\n")
-    assert "1 volumes of the bundled driver and their data" in no.stdout
+    assert "1 volume of the bundled driver and its data" in no.stdout
     assert str(server.data_dir) in no.stdout
     assert str(server.node_root) in no.stdout
     assert mooring("reset", "--data-dir", server.data_dir).returncode == 1  # nobody answers
@@ -117,6 +117,33 @@ def test_beside_a_running_up_it_is_refused(own_server: RealServer) -> None:
     line = refused("reset", "--yes", "--data-dir", own_server.data_dir)
     assert f"is in use by `mooring up` (pid {own_server.pid})" in line
     assert own_server.ask("GET", "/healthz").body == b"ok"
+
+
+@pytest.mark.timeout(120)
+def test_a_mooring_node_on_the_root_of_an_up_is_noticed(
+    server: ServerWithNode, own_server: RealServer
+) -> None:
+    """It has joined another server, which needs nothing of this data directory."""
+    server.stop()
+    config = server.data_dir.parent / "node.conf"
+    role = ("--role", "node:here", "-o", str(config))
+    done("kubeconfig", "--data-dir", own_server.data_dir, *role)
+    run = command(
+        *("node", "--kubeconfig", str(config), "--node-name", "here"),
+        *("--root-dir", str(server.node_root)),
+    )
+    with subprocess.Popen(run, stdout=subprocess.PIPE, text=True) as node:  # noqa: S603
+        try:
+            assert node.stdout is not None
+            assert node.stdout.readline() == "mooring node here is running\n"
+            line = refused("reset", "--yes", "--data-dir", server.data_dir)
+            assert f"{server.node_root} is in use by `mooring node` (pid {node.pid})" in line
+            assert (server.data_dir / "mooring.db").exists()
+        finally:
+            node.terminate()
+            node.wait(30)
+    done("reset", "--yes", "--data-dir", server.data_dir)
+    assert not server.data_dir.exists()
 
 
 def test_a_data_directory_of_another_version_is_removed(own_server: RealServer) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.driver.role import CLASS
+from mooring.driver.objects import CLASS
 from mooring.driver.settings import NAME
 from tests.clients.csi import (
     OnDisk,

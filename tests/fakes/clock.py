@@ -22,6 +22,10 @@ class VirtualClock:
     def monotonic(self) -> float:
         return self._elapsed
 
+    def set_wall(self, ahead: float) -> None:
+        """Somebody sets the machine's clock so many seconds ahead, or back; no time passes."""
+        self._start += timedelta(seconds=ahead)
+
     async def sleep(self, seconds: float) -> None:
         future = asyncio.get_running_loop().create_future()
         self._count += 1

@@ -1,12 +1,13 @@
 """Every RPC of the CSI clients, ready to be called: for tests that hold for all of them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from mooring.csi.capability import Mount, VolumeCapability, WireMode
 from mooring.csi.channel import Connection
 from mooring.csi.controller import Controller
 from mooring.csi.group_snapshots import GroupSnapshots
+from mooring.csi.health import ControllerHealth, NodeHealth
 from mooring.csi.identity import Identity
 from mooring.csi.node import Node
 from mooring.csi.outcome import Outcome
@@ -24,6 +25,7 @@ from mooring.csi.requests import (
     ValidateVolume,
 )
 from mooring.csi.secrets import Secrets
+from mooring.csi.snapshot_metadata import SnapshotMetadata
 from mooring.csi.snapshots import Snapshots
 from mooring.csi.volume import CapacityRange
 
@@ -32,6 +34,13 @@ GROUP = GroupMembers("group-1", ("snap-1",))
 GIB = CapacityRange(required_bytes=1 << 30)
 
 RpcCall = Callable[[Connection, Secrets, float], Awaitable[Outcome[Any]]]
+
+
+async def the_last(items: AsyncIterator[Outcome[Any]]) -> Outcome[Any]:
+    """How a stream ended."""
+    *_, last = [item async for item in items]
+    return last
+
 
 WITH_SECRETS: dict[str, RpcCall] = {
     "CreateVolume": lambda c, s, within: Controller(c).create(
@@ -68,6 +77,19 @@ WITH_SECRETS: dict[str, RpcCall] = {
         GROUP, s, within=within
     ),
     "GetVolumeGroupSnapshot": lambda c, s, within: GroupSnapshots(c).get(GROUP, s, within=within),
+    "ControllerListVolumeHealth": lambda c, s, within: ControllerHealth(c).list_page(
+        secrets=s, within=within
+    ),
+    "ControllerGetVolumeHealth": lambda c, s, within: ControllerHealth(c).get(
+        "vol-1", s, within=within
+    ),
+    "GetMetadataAllocated": lambda c, s, within: the_last(
+        SnapshotMetadata(c).allocated("snap-1", secrets=s, within=within)
+    ),
+    "GetMetadataDelta": lambda c, s, within: the_last(
+        SnapshotMetadata(c).delta("snap-1", "snap-2", secrets=s, within=within)
+    ),
+    "NodeGetStorageHealth": lambda c, s, within: NodeHealth(c).get_storage(s, within=within),
     "NodeStageVolume": lambda c, s, within: Node(c).stage(
         StageVolume("vol-1", "/nowhere/staging", CAPABILITY, secrets=s), within=within
     ),
@@ -109,5 +131,6 @@ EVERY_CALL: dict[str, RpcCall] = {
         "vol-1", "/nowhere/target", within=within
     ),
     "NodeGetCapabilities": lambda c, _, within: Node(c).capabilities(within=within),
+    "NodeGetVolumeHealth": lambda c, _, within: NodeHealth(c).get("vol-1", within=within),
     "NodeGetInfo": lambda c, _, within: Node(c).get_info(within=within),
 }

@@ -13,7 +13,7 @@ hangs in the RPCs that are named.
 import asyncio
 import sys
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +27,8 @@ from mooring.csi.outcome import Code
 from mooring.csi.proto import csi_pb2 as pb
 from mooring.csi.serve import serving
 from tests.fakes.csi_state import CsiState, Refuse
+
+SERVICES = ("Identity", "Controller", "GroupController", "SnapshotMetadata", "Node")
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,8 @@ class FakeCsiDriver:
     state: CsiState = field(default_factory=CsiState)
     calls: list[Call] = field(default_factory=list)
     secrets_seen: list[tuple[str, dict[str, str]]] = field(default_factory=list)  # rpc, secrets
+    breaks: deque[int] = field(default_factory=deque)
+    """After how many ranges the next streams break, one each."""
 
     def __post_init__(self) -> None:
         self._queued: dict[str, deque[Behaviour]] = defaultdict(deque)
@@ -134,10 +138,7 @@ class FakeCsiDriver:
         if self._death is not None:
             await self._death
             self._death = None
-        services = {
-            pb.DESCRIPTOR.services_by_name[name]: self._servicer(name)
-            for name in ("Identity", "Controller", "GroupController", "Node")
-        }
+        services = {pb.DESCRIPTOR.services_by_name[name]: self._servicer(name) for name in SERVICES}
         stack = AsyncExitStack()
         await stack.enter_async_context(serving(self.socket, services))
         self._server = stack
@@ -158,10 +159,34 @@ class FakeCsiDriver:
         await self.stop()
 
     def _servicer(self, service: str) -> SimpleNamespace:
-        names = (method.name for method in pb.DESCRIPTOR.services_by_name[service].methods)
+        methods = pb.DESCRIPTOR.services_by_name[service].methods
         return SimpleNamespace(
-            **{name: partial(self._play, name) for name in names if hasattr(CsiState, name)}
+            **{
+                each.name: partial(
+                    self._play_stream if each.server_streaming else self._play, each.name
+                )
+                for each in methods
+                if hasattr(CsiState, each.name)
+            }
         )
+
+    async def _play_stream(
+        self, rpc: str, request: Message, context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[Message]:
+        """The whole answer, cut into messages of `max_results` ranges."""
+        reply = await self._play(rpc, request, context)
+        assert isinstance(reply, pb.GetMetadataAllocatedResponse | pb.GetMetadataDeltaResponse)
+        assert isinstance(request, pb.GetMetadataAllocatedRequest | pb.GetMetadataDeltaRequest)
+        ranges = list(reply.block_metadata)
+        broken = self.breaks.popleft() if self.breaks else None
+        ranges = ranges[:broken]
+        size = request.max_results or max(1, len(ranges))
+        for begin in range(0, max(1, len(ranges)), size):
+            del reply.block_metadata[:]
+            reply.block_metadata.extend(ranges[begin : begin + size])
+            yield reply
+        if broken is not None:
+            await _abort(context, Code.UNAVAILABLE, "the stream broke")
 
     async def _play(self, rpc: str, request: Message, context: grpc.aio.ServicerContext) -> Message:
         call = Call(rpc, request)
@@ -205,6 +230,8 @@ _ASKING_PREFIXES = (
     "GetPlugin",
     "Probe",
     "ControllerGet",
+    "ControllerList",
+    "GetMetadata",
     "NodeGet",
     "GetCapacity",
     "List",

@@ -27,6 +27,10 @@ GATES: dict[str, ControllerCapability | NodeCapability] = {
     "DeleteSnapshot": C.CREATE_DELETE_SNAPSHOT,
     "ListSnapshots": C.LIST_SNAPSHOTS,
     "GetSnapshot": C.GET_SNAPSHOT,
+    "ControllerListVolumeHealth": C.LIST_VOLUME_HEALTH,
+    "ControllerGetVolumeHealth": C.GET_VOLUME_HEALTH,
+    "NodeGetVolumeHealth": N.GET_VOLUME_HEALTH,
+    "NodeGetStorageHealth": N.GET_STORAGE_HEALTH,
     "NodeStageVolume": N.STAGE_UNSTAGE_VOLUME,
     "NodeUnstageVolume": N.STAGE_UNSTAGE_VOLUME,
     "NodeGetVolumeStats": N.GET_VOLUME_STATS,
@@ -68,6 +72,11 @@ class CsiState:
     groups: dict[str, pb.VolumeGroupSnapshot] = field(default_factory=dict)  # by id
     parameters: dict[str, dict[str, str]] = field(default_factory=dict)  # as modified, by volume
     conditions: dict[str, str] = field(default_factory=dict)  # of volumes that are not well
+    health: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+    """By volume: status, reason and message of its adverse conditions, as of CSI 1.13."""
+    storage_health: list[tuple[str, str, str]] = field(default_factory=list)
+    blocks: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """Offset and size of the ranges with data, by snapshot."""
     publish_context: dict[str, str] = field(default_factory=lambda: {"device": "/dev/fake"})
 
     def answer(self, rpc: str, request: object) -> object:
@@ -316,7 +325,63 @@ class CsiState:
             group_snapshot=self.groups[request.group_snapshot_id]
         )
 
+    def ControllerListVolumeHealth(
+        self, request: pb.ControllerListVolumeHealthRequest
+    ) -> pb.ControllerListVolumeHealthResponse:
+        ailing = sorted(self.health)
+        start = _start(request.starting_token, len(ailing))
+        page = ailing[start:][: request.max_entries or len(ailing)]
+        end = start + len(page)
+        return pb.ControllerListVolumeHealthResponse(
+            entries=[self._health(each) for each in page],
+            next_token=str(end) if end < len(ailing) else "",
+        )
+
+    def ControllerGetVolumeHealth(
+        self, request: pb.ControllerGetVolumeHealthRequest
+    ) -> pb.ControllerGetVolumeHealthResponse:
+        self._need_volume(request.volume_id)
+        return pb.ControllerGetVolumeHealthResponse(volume_health=self._health(request.volume_id))
+
+    # ---- snapshot metadata ----
+
+    def GetMetadataAllocated(
+        self, request: pb.GetMetadataAllocatedRequest
+    ) -> pb.GetMetadataAllocatedResponse:
+        return pb.GetMetadataAllocatedResponse(
+            block_metadata_type="VARIABLE_LENGTH",
+            volume_capacity_bytes=1 << 30,
+            block_metadata=self._blocks(request.snapshot_id, request.starting_offset),
+        )
+
+    def GetMetadataDelta(self, request: pb.GetMetadataDeltaRequest) -> pb.GetMetadataDeltaResponse:
+        base = self.blocks.get(request.base_snapshot_id, [])
+        changed = self._blocks(request.target_snapshot_id, request.starting_offset)
+        return pb.GetMetadataDeltaResponse(
+            block_metadata_type="VARIABLE_LENGTH",
+            volume_capacity_bytes=1 << 30,
+            block_metadata=[
+                each for each in changed if (each.byte_offset, each.size_bytes) not in base
+            ],
+        )
+
     # ---- node ----
+
+    def NodeGetVolumeHealth(
+        self, request: pb.NodeGetVolumeHealthRequest
+    ) -> pb.NodeGetVolumeHealthResponse:
+        return pb.NodeGetVolumeHealthResponse(volume_health=self._health(request.volume_id))
+
+    def NodeGetStorageHealth(
+        self, _: pb.NodeGetStorageHealthRequest
+    ) -> pb.NodeGetStorageHealthResponse:
+        one = pb.NodeGetStorageHealthResponse.StorageBackendHealth
+        return pb.NodeGetStorageHealthResponse(
+            backend_health=[
+                one(status=status, reason=reason, message=message)
+                for status, reason, message in self.storage_health
+            ]
+        )
 
     def NodeGetCapabilities(
         self, _: pb.NodeGetCapabilitiesRequest
@@ -402,6 +467,23 @@ class CsiState:
 
     def _nodes_of(self, volume_id: str) -> Iterator[str]:
         return (node for volume, node in self.attachments if volume == volume_id)
+
+    def _health(self, volume_id: str) -> pb.VolumeHealth:
+        one = pb.VolumeHealth.VolumeHealthEntry
+        return pb.VolumeHealth(
+            volume_id=volume_id,
+            health_statuses=[
+                one(status=status, reason=reason, message=message)
+                for status, reason, message in self.health.get(volume_id, [])
+            ],
+        )
+
+    def _blocks(self, snapshot_id: str, starting_offset: int) -> list[pb.BlockMetadata]:
+        return [
+            pb.BlockMetadata(byte_offset=offset, size_bytes=size)
+            for offset, size in self.blocks.get(snapshot_id, [])
+            if offset + size > starting_offset
+        ]
 
     def _condition(self, volume_id: str) -> pb.VolumeCondition:
         trouble = self.conditions.get(volume_id, "")

@@ -28,6 +28,7 @@ SNAPSHOT_GROUP = "/apis/snapshot.storage.k8s.io/v1"
 SNAPSHOTS = f"{SNAPSHOT_GROUP}/namespaces/default/volumesnapshots"
 SNAPSHOT_CONTENTS = f"{SNAPSHOT_GROUP}/volumesnapshotcontents"
 SNAPSHOT_CLASSES = f"{SNAPSHOT_GROUP}/volumesnapshotclasses"
+METADATA_SERVICES = "/apis/cbt.storage.k8s.io/v1beta1/snapshotmetadataservices"
 POPULATORS = "/apis/populator.storage.k8s.io/v1beta1/volumepopulators"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
@@ -181,6 +182,17 @@ def a_populator(name: str = "books", group: str = "example.com", kind: str = "Bo
     )
 
 
+def a_metadata_service(
+    driver: str = "d.example.com", address: str = "127.0.0.1:50051", audience: str = "blocks"
+) -> Doc:
+    return _an_object(
+        "SnapshotMetadataService",
+        "cbt.storage.k8s.io/v1beta1",
+        driver,
+        spec={"address": address, "audience": audience, "caCert": "UEVN"},
+    )
+
+
 def a_lease(name: str = "leader", holder: str = "me", **spec: Any) -> Doc:
     held = {"holderIdentity": holder, "leaseDurationSeconds": 15}
     return _an_object("Lease", "coordination.k8s.io/v1", name, spec=held | spec)
@@ -248,8 +260,14 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "VolumeSnapshotContent": (SNAPSHOT_CONTENTS, a_snapshot_content),
     "VolumeSnapshotClass": (SNAPSHOT_CLASSES, a_snapshot_class),
     "VolumePopulator": (POPULATORS, a_populator),
+    "SnapshotMetadataService": (METADATA_SERVICES, a_metadata_service),
     "Lease": (LEASES, a_lease),
     "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),
 }
 """Every kind that is stored (group snapshots aside): its collection, and a document of it."""
+
+CUSTOM = frozenset(
+    {"VolumeSnapshot", "VolumeSnapshotContent", "VolumeSnapshotClass", "VolumePopulator"}
+)
+"""Of these, the kinds that Kubernetes serves from CustomResourceDefinitions."""

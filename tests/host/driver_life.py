@@ -82,6 +82,20 @@ class Machine:
         )
         return target
 
+    def publish_inline(self, handle: str, **attributes: str) -> Path:
+        """An inline volume, at a target of the same name."""
+        target = self.target(handle)
+        self.driver.NodePublishVolume(
+            csi.NodePublishVolumeRequest(
+                volume_id=handle,
+                target_path=str(target),
+                volume_capability=a_capability(),
+                volume_context={"csi.storage.k8s.io/ephemeral": "true", "size": "16Mi"}
+                | attributes,
+            )
+        )
+        return target
+
     def unpublish(self, volume_id: str, name: str = "target") -> None:
         path = str(self.target(name))
         request = csi.NodeUnpublishVolumeRequest(volume_id=volume_id, target_path=path)

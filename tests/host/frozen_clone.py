@@ -5,28 +5,29 @@ Run as a program, with the place of a `Machine` whose volume is staged. It says 
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from mooring.driver.backends import catching_up
+from mooring.driver import copying
+from mooring.driver.backends.freeze import frozen
 from mooring.host.mount import Mounts
+from mooring.host.mountinfo import MountEntry
 from tests.host.driver_life import SIZES, Machine
 
 
-def main(place: Path) -> None:
-    passes = 0
-
-    def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
-        nonlocal passes
-        passes += 1
-        if passes == 1:  # the trial, before it stands still
-            return 0
+@contextmanager
+def frozen_for_ever(mounts: Sequence[MountEntry], seconds: float) -> Iterator[None]:
+    with frozen(mounts, seconds):
         sys.stdout.write("still\n")
         sys.stdout.flush()
         while True:
             signal.pause()
+        yield
 
-    catching_up.catch_up = catch_up
+
+def main(place: Path) -> None:
+    vars(copying)["frozen"] = frozen_for_ever
     machine = Machine(place, Mounts())
     (source,) = machine.driver.ids()
     machine.driver.make("clone", size=SIZES["ext4"], volume_id=source, fs_type="ext4")

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver.settings import MIB
 from mooring.errors import CommandFailed
 from tests.fakes.waiting import until
@@ -18,6 +19,7 @@ from tests.host.driver_life import Machine
 from tests.host.killing import KilledMounts, Steps, serve
 
 MARKER = "marker"
+INLINE = "csi-inline"
 SIZE = 16 * MIB
 
 
@@ -40,13 +42,18 @@ class Phase(Enum):
     SNAPSHOT = "snapshot"
     RESTORE = "restore"
     CLONE = "clone"
+    GROUP = "group"
+    INLINE = "publish an inline volume"
+    MODIFY = "modify"
     EXPAND = "expand"
+    DROP_INLINE = "unpublish the inline volume"
     UNPUBLISH = "unpublish"
     UNSTAGE = "unstage"
     STAGE_AGAIN = "stage again, grown"
     UNSTAGE_AGAIN = "unstage again"
     DETACH = "detach"
     DELETE_SNAPSHOT = "delete the snapshot"
+    DELETE_GROUP = "delete the group"
     DELETE = "delete"
 
 
@@ -74,6 +81,10 @@ class Life:
             Phase.SNAPSHOT: lambda: self.machine.driver.snap(self.volume),
             Phase.RESTORE: self._restore,
             Phase.CLONE: self._clone,
+            Phase.GROUP: self._group,
+            Phase.INLINE: lambda: self.machine.publish_inline(INLINE),
+            Phase.MODIFY: lambda: self.machine.driver.modify(self.volume, readIOPS="100"),
+            Phase.DROP_INLINE: lambda: self.machine.unpublish(INLINE, INLINE),
             Phase.EXPAND: lambda: self.machine.driver.expand(self.volume, 2 * SIZE),
             Phase.UNPUBLISH: lambda: self.machine.unpublish(self.volume),
             Phase.UNSTAGE: lambda: self.machine.unstage(self.volume),
@@ -81,6 +92,7 @@ class Life:
             Phase.UNSTAGE_AGAIN: lambda: self.machine.unstage(self.volume),
             Phase.DETACH: lambda: self.machine.driver.detach(self.volume),
             Phase.DELETE_SNAPSHOT: self._delete_snapshot,
+            Phase.DELETE_GROUP: self._delete_group,
             Phase.DELETE: self._delete,
         }
         calls[phase]()
@@ -109,6 +121,24 @@ class Life:
     def _clone(self) -> None:
         source = self.volume
         self.machine.driver.make("clone", size=SIZE, volume_id=source, **self.kind.capability)
+
+    def _group(self) -> None:
+        """Of a raw device in use there is none."""
+        clone = self.machine.driver.make(
+            "clone", size=SIZE, volume_id=self.volume, **self.kind.capability
+        ).volume_id
+        volumes = [clone] if self.kind is Kind.BLOCK else [self.volume, clone]
+        self.machine.driver.CreateVolumeGroupSnapshot(
+            csi.CreateVolumeGroupSnapshotRequest(name="group", source_volume_ids=volumes)
+        )
+
+    def _delete_group(self) -> None:
+        for group in self.machine.driver.core.state.groups.all():
+            self.machine.driver.DeleteVolumeGroupSnapshot(
+                csi.DeleteVolumeGroupSnapshotRequest(
+                    group_snapshot_id=group.id, snapshot_ids=[one.id for one in group.snapshots]
+                )
+            )
 
     def _delete_snapshot(self) -> None:
         for snapshot in self.machine.driver.core.state.snapshots.all():

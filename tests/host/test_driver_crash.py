@@ -86,6 +86,7 @@ def test_killed_anywhere(
         assert [entry.at for entry in mounts.table().below(root)] == []
         assert list((machine.state / "volumes").iterdir()) == []
         assert list((machine.state / "snapshots").iterdir()) == []
+        assert list((machine.state / "groups").iterdir()) == []
 
 
 def check_data(life: Life) -> None:
@@ -113,10 +114,12 @@ def check_sizes(machine: Machine) -> None:
 
 def put_away(life: Life) -> None:
     for phase in (
+        Phase.DROP_INLINE,
         Phase.UNPUBLISH,
         Phase.UNSTAGE,
         Phase.DETACH,
         Phase.DELETE_SNAPSHOT,
+        Phase.DELETE_GROUP,
         Phase.DELETE,
     ):
         life.call(phase)

@@ -5,15 +5,18 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from mooring.driver import copying
 from mooring.driver.backends import catching_up, freeze, image
 from mooring.driver.refusal import PRECONDITION
+from mooring.errors import HostError
 from mooring.host.mount import Mounts
+from mooring.host.mount_calls import open_file_system
 from mooring.host.mountinfo import MountEntry
 from tests.fakes.clock import VirtualClock
 from tests.host.conftest import NeedsTool
@@ -150,7 +153,7 @@ def test_a_copy_is_kept_when_who_should_thaw_is_killed(
 
 
 def test_what_somebody_else_froze_is_left_frozen(machine: Machine) -> None:
-    with freeze.frozen(mount_of(machine), LONG):
+    with freeze.frozen([mount_of(machine)], LONG):
         with pytest.raises(Exception, match="busy"):
             clone(machine)
         writer = Writer(machine)
@@ -175,14 +178,95 @@ def test_a_volume_that_would_stand_still_for_too_long_never_does(
     def must_not(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("mooring.driver.copying.frozen", must_not)
+    not_followed(monkeypatch)
+    monkeypatch.setattr(copying, "frozen", must_not)
     with refused(PRECONDITION, "raise --freeze-seconds"):
         clone(machine)
 
 
-def test_a_clone_of_a_volume_that_is_written_to_is_that_of_a_moment(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, place: Path, mounts: Mounts
+def test_only_what_was_written_meanwhile_is_looked_at_while_it_stands_still(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, place: Path
 ) -> None:
+    try:
+        os.close(open_file_system("tracefs"))
+    except HostError as error:
+        pytest.skip(f"needs tracefs: {error}")
+    with (machine.staging / "large").open("wb") as large:
+        large.write(os.urandom(12 << 20))
+        os.fsync(large.fileno())
+    looked_at: list[int] = []
+    really = catching_up.catch_up_in
+
+    def catch_up_in(
+        ranges: list[tuple[int, int]], source: int, target: int, go_on: Callable[[], None]
+    ) -> int:
+        looked_at.append(sum(end - begin for begin, end in ranges))
+        return really(ranges, source, target, go_on)
+
+    def write_late(*_: object) -> None:
+        (machine.staging / "late").write_text("late")
+
+    monkeypatch.setattr(catching_up, "catch_up_in", catch_up_in)
+    monkeypatch.setattr(catching_up, "catch_up", None)  # nothing is compared as a whole
+    monkeypatch.setattr(copying, "_follow_up", write_late)
+    copy = clone(machine)
+    assert len(looked_at) == 1
+    assert 0 < looked_at[0] < 4 << 20
+    at = place / "copy"
+    at.mkdir()
+    machine.stage(copy, at)
+    assert (at / "late").read_text() == "late"
+    assert (at / "large").read_bytes() == (machine.staging / "large").read_bytes()
+    machine.unstage(copy, at)
+
+
+def test_nothing_that_was_written_is_missed(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it still stands still, the copy is compared as a whole."""
+    enough = threading.Event()
+    missed: list[int] = []
+    really = image.Copy.catch_up
+
+    def write() -> None:
+        number = 0
+        while not enough.is_set():
+            number += 1
+            file = machine.staging / f"file-{number % 30}"
+            if number % 5 == 0:
+                file.unlink(missing_ok=True)
+            else:
+                file.write_bytes(os.urandom(number * 7919 % 100_000))
+
+    def catch_up(
+        copy: image.Copy, go_on: Callable[[], None], ranges: list[tuple[int, int]] | None = None
+    ) -> None:
+        really(copy, go_on, ranges)
+        if go_on is not copying.while_in_use:
+            missed.append(catching_up.catch_up(copy._read, copy._written, go_on))
+
+    monkeypatch.setattr(image.Copy, "catch_up", catch_up)
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for number in range(5):
+            clone(machine, f"clone {number}")
+    finally:
+        enough.set()
+        thread.join()
+    assert missed[-5:] == [0] * 5
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_a_clone_of_a_volume_that_is_written_to_is_that_of_a_moment(
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    place: Path,
+    *,
+    is_followed: bool,
+) -> None:
+    if not is_followed:
+        not_followed(monkeypatch)
     first, second = machine.staging / "first", machine.staging / "second"
     enough, begun = threading.Event(), threading.Event()
 
@@ -250,13 +334,23 @@ def test_what_was_written_after_blocks_were_shared_is_in_the_clone(
 
 
 def during(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
-    """Do something while the volume stands still; the trial before is left as it is."""
-    really, passes = catching_up.catch_up, []
+    """Do something while the volume stands still."""
 
-    def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
-        passes.append(1)
-        if len(passes) == 2:
+    @contextmanager
+    def frozen(mounts: Sequence[MountEntry], seconds: float) -> Iterator[None]:
+        with freeze.frozen(mounts, seconds):
             act()
-        return really(source, target, go_on)
+            yield
 
-    monkeypatch.setattr(catching_up, "catch_up", catch_up)
+    monkeypatch.setattr(copying, "frozen", frozen)
+
+
+def not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a kernel that does not report what is written."""
+
+    @contextmanager
+    def refuse(device: Path) -> Iterator[None]:
+        raise HostError(f"{device}: no tracefs")
+        yield
+
+    monkeypatch.setattr(copying, "write_trace", refuse)

@@ -15,6 +15,7 @@ from mooring.apiserver.api.access import Access
 from mooring.apiserver.api.api import Api
 from mooring.apiserver.api.discovery import Discovery
 from mooring.apiserver.api.health import Health
+from mooring.apiserver.api.joining import Joining
 from mooring.apiserver.api.metrics import Metrics
 from mooring.apiserver.api.pages import Pages
 from mooring.apiserver.auth.authenticate import Authenticator
@@ -34,6 +35,8 @@ from mooring.apiserver.http.writers import frame
 from mooring.apiserver.kinds.access_rules import GROUP as RBAC
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds, builtin
+from mooring.apiserver.lifecycle.access_roles.bootstrap import create_roles
+from mooring.apiserver.lifecycle.access_roles.run import RoleAggregation
 from mooring.apiserver.lifecycle.event_expiry import EventExpiry
 from mooring.apiserver.lifecycle.garbage_collector.run import GarbageCollector
 from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
@@ -41,6 +44,7 @@ from mooring.apiserver.lifecycle.kubernetes_service import announce
 from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.node_proxy.dial import Nodes
+from mooring.apiserver.node_proxy.http_proxy import HttpProxy
 from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.openapi.serving import OpenApi
 from mooring.apiserver.schema.parse import load
@@ -76,6 +80,7 @@ class Parts(msgspec.Struct, frozen=True):
     namespaces: Namespaces
     garbage: GarbageCollector
     events: EventExpiry
+    roles: RoleAggregation
     access: Access
     metrics: Metrics
     health: Health
@@ -118,17 +123,22 @@ def assemble(
     authorizer = Authorizer(nodes, stored=roles)
     access = Access(authenticator, authorizer, account_tokens)
     nodes_reached = Nodes(NodeCallers(pki.authority, clock.now).context)
-    pod_proxy = PodProxy(nodes_reached, access.check)
+    of_nodes = {
+        **PodProxy(nodes_reached, access.check).part_verbs,
+        **HttpProxy(nodes_reached).part_verbs,
+    }
     health = Health(live={}, ready={"store": lambda: store.trouble})
-    pages = Pages(Discovery(kinds, address), OpenApi(kinds, schema), health, metrics)
+    openapi = OpenApi(kinds, schema)
+    pages = Pages(Discovery(kinds, address), openapi, health, metrics, pki.ca_certificate)
     writer = InProcessWriter(backend, HOUSEKEEPER)
     return Parts(
-        api=Api(backend, access, pod_proxy, pages, metrics),
+        api=Api(backend, access, of_nodes, pages, Joining(tokens, clock), metrics),
         backend=backend,
         nodes=nodes,
         namespaces=Namespaces(backend, writer, pki.ca_certificate.decode()),
         garbage=GarbageCollector(backend, writer),
         events=EventExpiry(backend),
+        roles=RoleAggregation(backend, writer),
         access=access,
         metrics=metrics,
         health=health,
@@ -187,13 +197,10 @@ async def running(
         parts.nodes.start()
 
         async def create_first_objects() -> None:
+            writer = InProcessWriter(parts.backend, HOUSEKEEPER)
             await parts.namespaces.create_first()
-            await announce(
-                parts.backend,
-                InProcessWriter(parts.backend, HOUSEKEEPER),
-                address.host,
-                server.port,
-            )
+            await announce(parts.backend, writer, address.host, server.port)
+            await create_roles(parts.backend, writer)
 
         async with asyncio.TaskGroup() as tasks:
             try:
@@ -208,6 +215,7 @@ async def running(
                     parts.namespaces,
                     parts.garbage,
                     parts.events,
+                    parts.roles,
                     Renewal(pki, certified, server.use, clock),
                     server,
                 )

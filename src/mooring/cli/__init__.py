@@ -16,12 +16,15 @@ from mooring.cli import (
     down,
     driver,
     image,
+    install_service,
     kubeconfig,
     node,
     reset,
     restore,
     scheduler,
     sidecar,
+    snapshot,
+    token,
     up,
     version,
 )
@@ -53,7 +56,12 @@ _commands: dict[str, Callable[..., None]] = {
 }
 for _name, _command in _commands.items():
     app.command(_name)(configurable(_command))
+app.command("install-service", context_settings=install_service.CONTEXT)(
+    install_service.install_service
+)
 app.add_typer(image.app, name="image")
+app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(token.app, name="token")
 app.command("version")(version.version)
 
 

@@ -31,13 +31,23 @@ def backup(
     from mooring import log
     from mooring.clock import RealClock
     from mooring.upkeep.backup import back_up
+    from mooring.upkeep.counted import counted
+    from mooring.upkeep.printable import printable
     from mooring.upkeep.sizes import told_bytes
 
     log.to_stderr(Level.ERROR)
     made = back_up(data_dir, file, RealClock(), with_volumes=with_volumes)
     say(f"{file}: {made.objects} objects, revision {made.revision}, {told_bytes(made.size)}")
     if made.volumes_in_use:
+        used = counted(made.volumes_in_use, "volume was in use", "volumes were in use")
         say(
-            f"{made.volumes_in_use} volumes were in use: their contents are as after a power cut; "
-            "for better ones stop mooring, and run `mooring down` before"
+            f"{used}: contents are as after a power cut; for better ones stop mooring, and "
+            "run `mooring down` before"
         )
+    if made.left_out:
+        what = counted(
+            len(made.left_out),
+            "FIFO, socket or device node was",
+            "FIFOs, sockets or device nodes were",
+        )
+        say(f"{what} left out: {printable(', '.join(made.left_out))}")

@@ -30,16 +30,22 @@ def check(
     from mooring.clock import RealClock
     from mooring.host.mount import Mounts
     from mooring.upkeep import check as upkeep
+    from mooring.upkeep.counted import counted
+    from mooring.upkeep.printable import printable
 
     log.to_stderr(Level.ERROR)
     found = upkeep.check(data_dir, Mounts(), RealClock(), repair=repair)
     for one in found.repaired:
-        say(f"repaired: {one.where}: {one.what}")
+        say(printable(f"repaired: {one.where}: {one.what}"))
     for line in found.failed:
         typer.echo(f"mooring: not repaired: {line}", err=True)
     if found.findings:
         for line in upkeep.told(found.findings):
             say(line)
         raise typer.Exit(1)
-    counted = f"{found.objects} objects, {found.volumes} volumes, {found.containers} containers"
-    say(f"no findings in {counted} and their mounts")
+    looked_at = (
+        counted(found.objects, "object", "objects") or "no objects",
+        counted(found.volumes, "volume of the bundled driver", "volumes of the bundled driver"),
+        counted(found.containers, "container", "containers"),
+    )
+    say(f"no findings in {', '.join(filter(None, looked_at))} and their mounts")

@@ -32,14 +32,16 @@ def driver(  # noqa: PLR0913, PLR0917  one argument per flag
 ) -> None:
     """Run the bundled CSI driver, loop.csi.mooring.dev: volumes are files behind loop devices.
 
-    File systems ext4 (the default), xfs and btrfs; raw block; snapshots and clones, which share
-    blocks where the disk's file system can (xfs, btrfs); expansion; topology by node. Access modes:
-    all of one node, and read-only on many. Needs root. Stopping it leaves everything mounted.
+    CSI 1.13. File systems ext4 (the default), xfs and btrfs; raw block; snapshots, also of groups,
+    and clones, which share blocks where the disk's file system can (xfs, btrfs); changed blocks;
+    expansion; health; inline volumes; topology by node. Access modes: all of one node, and
+    read-only on many. Needs root. Stopping it leaves everything mounted.
 
     Parameters of a StorageClass: csi.storage.k8s.io/fstype (ext4, xfs, btrfs); provisioning
-    (sparse, the default: blocks are taken when they are written; full: all at once), which a
-    VolumeAttributesClass can change.
-    A VolumeSnapshotClass has none.
+    (sparse, the default: blocks are taken when they are written; full: all at once);
+    readBytesPerSecond, writeBytesPerSecond, readIOPS, writeIOPS (an amount such as 20Mi, or max),
+    which take cgroup v2. A VolumeAttributesClass can change all but the first. An inline volume has
+    them as attributes, and size. A VolumeSnapshotClass has none.
 
     Example: mooring driver --endpoint unix:///run/mooring/csi.sock --node-id n1 --state-dir ./state
     """

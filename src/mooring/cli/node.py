@@ -29,6 +29,18 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
             show_default="/var/lib/mooring-node/default for root, else ~/.local/share/mooring/node",
         ),
     ] = None,
+    join: Annotated[
+        str,
+        typer.Option(
+            help="URL of the API server to join, with --token; the whole line is printed there by "
+            "`mooring token create --node NAME`.",
+            show_default="the one joined before",
+        ),
+    ] = "",
+    token: Annotated[
+        str,
+        typer.Option(help="The join token: for one node, once.", show_default=False),
+    ] = "",
     kubeconfig: Kubeconfig = None,
     node_name: NodeName = "",
     host_rootfs: HostRootfs = False,  # noqa: FBT002  a flag of the command line
@@ -50,28 +62,32 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
 ) -> None:
     """Join a Mooring API server as a node: run the pods that are bound to it, with their volumes.
 
-    `mooring up` includes one: this is for further machines. Make its kubeconfig on the server's:
-    mooring kubeconfig --role node:worker-1 --server https://10.0.0.5:6443 -o worker-1.conf
+    `mooring up` includes one: this is for further machines. On the server's machine, `mooring token
+    create --node worker-1` prints the command to type here. The server is known by its CA, whose
+    hash is in the token; the node's credentials are kept in the root directory, so that a
+    restart needs neither --join nor --token. A second machine under the name of a living one is
+    refused.
 
-    Stopping it leaves everything mounted and running; a restart finds it. Mounting needs root,
-    containers need runc and conmon too. Images come from `mooring image import`.
+    Stopping it leaves everything mounted and running; a restart finds it. To end all that and leave
+    the cluster: mooring down --root-dir R. Mounting needs root, containers need runc and conmon
+    too. Images come from `mooring image import`.
 
-    Example: mooring node --kubeconfig worker-1.conf --node-name worker-1
+    Example: mooring node --join https://10.0.0.5:6443 --token 5f0c... --node-name worker-1
     """
     from mooring import log
     from mooring.node.options import NodeOptions
     from mooring.node.status.hardware import own_address
-    from mooring.stack.config import get_node_name
+    from mooring.stack.join import JoinWish
     from mooring.stack.standalone import Standalone, run_node
 
     log.to_stderr(log_level, log_format)
     wanted = Standalone(kubeconfig, leader_elect=False, metrics_address=metrics_address)
     options = NodeOptions(
-        get_node_name(node_name),
+        node_name,
         host_rootfs=host_rootfs,
         listen=listen or own_address(),
         port=port,
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
     )
-    run_node(wanted, say, root_dir, options)
+    run_node(wanted, say, root_dir, options, JoinWish(join, token, node_name))

@@ -49,14 +49,10 @@ def reset(
 
 
 def _ask(found: "Inventory") -> bool:
-    from mooring.upkeep.sizes import told_bytes
+    from mooring.upkeep.prompt import prompt_lines
 
-    say("This ends all containers, and removes for good:")
-    say(f"  {found.data}: database ({told_bytes(found.database_bytes)}), keys, tokens,")
-    say(f"    {found.driver_volumes} volumes of the bundled driver and their data,")
-    say(f"    {found.directories} directories of hostPath claims and their files")
-    if found.root is not None:
-        say(f"  {found.root}: images, logs and scratch space of its pods")
+    for line in prompt_lines(found):
+        say(line)
     try:
         return typer.confirm("Remove all that?")
     except typer.Abort:  # the end of the input, or Ctrl-C

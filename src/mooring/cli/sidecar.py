@@ -18,20 +18,22 @@ from mooring.cli.say import say
 from mooring.errors import UsageError
 
 if TYPE_CHECKING:
+    from mooring.csi.serve_tls import TlsFiles
     from mooring.sidecars.snapshotter.options import NamePattern
 
-SERVED = ("provisioner", "attacher", "resizer", "snapshotter")
-TO_COME = ("health",)
+SERVED = ("provisioner", "attacher", "resizer", "snapshotter", "health-monitor")
 ALL = "all"
 RBAC = "rbac"
 REGISTRAR = "registrar"
 RELEASE = "release"
+SNAPSHOT_METADATA = "snapshot-metadata"
 
 
 Roles = Annotated[
     list[str],
     typer.Argument(
-        help=f"{', '.join(SERVED)} (some, or {ALL}), {REGISTRAR}, {RELEASE}, or {RBAC}."
+        help=f"{', '.join(SERVED)} (some, or {ALL}), {SNAPSHOT_METADATA}, {REGISTRAR}, {RELEASE}, "
+        f"or {RBAC}."
     ),
 ]
 CsiAddress = Annotated[
@@ -77,12 +79,23 @@ UidLength = Annotated[
 ]
 Granted = Annotated[
     list[str] | None,
-    typer.Option("--for", help="rbac: the sidecars that need it (repeatable).", show_default=ALL),
+    typer.Option(
+        "--for",
+        envvar="MOORING_SIDECAR_FOR",
+        help="rbac: the sidecars that need it (repeatable).",
+        show_default=ALL,
+    ),
 ]
 AccountNamespace = Annotated[str, typer.Option(help="rbac: where the ServiceAccount is.")]
 DefaultFsType = Annotated[str, typer.Option(help="File system of volumes whose class names none.")]
 PublishReadonly = Annotated[
     bool, typer.Option(help="Attach volumes read-only whose claims say ReadOnlyMany alone.")
+]
+HttpEndpoint = Annotated[
+    str,
+    typer.Option(
+        help="host:port of /healthz (all drivers), /healthz/DRIVER and /metrics; :PORT: everywhere."
+    ),
 ]
 HandleInUse = Annotated[
     bool,
@@ -112,6 +125,34 @@ DryRun = Annotated[bool, typer.Option(help="release: only tell what would be don
 Abandon = Annotated[
     bool,
     typer.Option(help="release: let go also of claims that may leave a volume behind."),
+]
+ServicePort = Annotated[
+    int,
+    typer.Option(help="snapshot-metadata: where it listens; 0: a free one.", min=0, max=65535),
+]
+TlsCert = Annotated[
+    Path | None,
+    typer.Option(
+        help="snapshot-metadata: its certificate, PEM; a renewed one is used at once.",
+        show_default="$TLS_CERT_PATH",
+    ),
+]
+TlsKey = Annotated[
+    Path | None,
+    typer.Option(
+        help="snapshot-metadata: the key of its certificate, PEM.",
+        show_default="$TLS_KEY_PATH",
+    ),
+]
+Audience = Annotated[
+    str,
+    typer.Option(
+        help="snapshot-metadata: of the tokens that it takes.",
+        show_default="as its SnapshotMetadataService says",
+    ),
+]
+MostMinutes = Annotated[
+    int, typer.Option(help="snapshot-metadata: how long one call may last.", min=1)
 ]
 
 
@@ -144,6 +185,12 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     driver: ReleasedDriver = "",
     dry_run: DryRun = False,  # noqa: FBT002  likewise
     abandon: Abandon = False,  # noqa: FBT002  likewise
+    port: ServicePort = 50051,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    audience: Audience = "",
+    max_streaming_duration_min: MostMinutes = 10,
+    http_endpoint: HttpEndpoint = "",
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -151,9 +198,12 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     """Serve CSI drivers: make, grow and delete volumes, attach them, take snapshots, register.
 
     `mooring up` does this by itself for every driver that registers: this is for real clusters,
-    where it takes the place of external-provisioner, -attacher and -resizer, of csi-snapshotter and
-    of node-driver-registrar. `all` is every sidecar that a driver's capabilities ask for. Each has
-    the lease of upstream's, so one by one can take over from it, and hand back.
+    where it takes the place of external-provisioner, -attacher, -resizer and -health-monitor, of
+    csi-snapshotter and of node-driver-registrar. `all` is every sidecar that a driver's
+    capabilities ask for. Each has the lease of upstream's, so one by one can take over from it, and
+    hand back.
+    `snapshot-metadata` is external-snapshot-metadata: it tells backup programs which blocks have
+    changed between two snapshots, and needs a certificate; it takes no lease, every replica serves.
     `release` takes Mooring's finalizer off claims that need it no longer, before an uninstall.
     `rbac` prints the ServiceAccount, ClusterRole and binding that the sidecars need.
 
@@ -170,13 +220,21 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.sidecars.provisioner.release import Release
     from mooring.sidecars.resizer.options import ResizerOptions
     from mooring.sidecars.role import Leases
+    from mooring.sidecars.snapshot_metadata.calls import CHECK_SECONDS, Limits
+    from mooring.sidecars.snapshot_metadata.run import MetadataOptions, Place
     from mooring.sidecars.snapshotter.options import SnapshotterOptions
     from mooring.stack.sidecar_rbac import rbac_yaml
-    from mooring.stack.standalone import Standalone, run_registrar, run_release, run_sidecars
+    from mooring.stack.standalone import (
+        Standalone,
+        run_registrar,
+        run_release,
+        run_sidecars,
+        run_snapshot_metadata,
+    )
 
     _check(roles, csi_address)
     if roles == [RBAC]:
-        typer.echo(rbac_yaml(_chosen(granted or [ALL]), namespace))
+        typer.echo(rbac_yaml(_granted(granted or [ALL]), namespace))
         return
     log.to_stderr(log_level, log_format)
     if roles == [RELEASE]:
@@ -186,11 +244,20 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         seen_as = kubelet_registration_path or csi_address[0]
         run_registrar(csi_address[0], plugin_registration_path, seen_as, say)
         return
+    if http_endpoint.startswith(":"):
+        http_endpoint = f"0.0.0.0{http_endpoint}"  # noqa: S104  as upstream's flag of this name
+    wanted = Standalone(kubeconfig, leader_elect, http_endpoint or metrics_address)
+    if roles == [SNAPSHOT_METADATA]:
+        limits = Limits(max_streaming_duration_min * 60.0, timeout or CHECK_SECONDS)
+        options = MetadataOptions(audience, limits)
+        place = Place("::", port, _tls_files(tls_cert, tls_key))
+        run_snapshot_metadata(wanted, say, csi_address[0], place, options)
+        return
     leases = ""
     if leader_elect:
         around = Surroundings(os.environ, RealClock())
         leases = find_lease_namespace(leader_election_namespace, kubeconfig, around)
-    options = SidecarOptions(
+    served = SidecarOptions(
         ProvisionerOptions(
             strict_topology=strict_topology,
             immediate_topology=immediate_topology,
@@ -211,9 +278,8 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         ),
     ).with_extra_metadata(on=extra_create_metadata)
     if timeout is not None:
-        options = options.with_timeout(timeout)
-    wanted = Standalone(kubeconfig, leader_elect, metrics_address)
-    run_sidecars(wanted, say, options, Leases(leases), _chosen(roles), csi_address)
+        served = served.with_timeout(timeout)
+    run_sidecars(wanted, say, served, Leases(leases), _chosen(roles), csi_address)
 
 
 def _pattern(prefix: str, uid_length: int) -> "NamePattern":
@@ -234,6 +300,27 @@ def _chosen(roles: list[str]) -> list[str]:
     return sorted(SERVED if ALL in roles else set(roles))
 
 
+def _granted(names: list[str]) -> list[str]:
+    """Raises: UsageError."""
+    others = [name for name in names if name != SNAPSHOT_METADATA]
+    also = [SNAPSHOT_METADATA] if ALL in names or SNAPSHOT_METADATA in names else []
+    return [*_chosen(others), *also]
+
+
+def _tls_files(certificate: Path | None, key: Path | None) -> "TlsFiles":
+    """Those, or what upstream's variables name. Raises: UsageError."""
+    import os
+
+    from mooring.csi.serve_tls import TlsFiles
+
+    chosen = certificate or os.environ.get("TLS_CERT_PATH"), key or os.environ.get("TLS_KEY_PATH")
+    if not chosen[0] or not chosen[1]:
+        raise UsageError(
+            "snapshot-metadata is served with TLS only: give --tls-cert and --tls-key, in PEM"
+        )
+    return TlsFiles(Path(chosen[0]), Path(chosen[1]))
+
+
 def _check(roles: list[str], addresses: list[str]) -> None:
     """Raises: UsageError."""
     for alone in (RELEASE, RBAC):
@@ -242,12 +329,11 @@ def _check(roles: list[str], addresses: list[str]) -> None:
                 raise UsageError(f"{alone} runs alone, and talks to no driver")
             return
     for role in roles:
-        if role in TO_COME:
-            raise UsageError(f"the {role} is not there yet; choose {', '.join(SERVED)}")
-        if role not in (*SERVED, ALL, REGISTRAR):
-            known = ", ".join((*SERVED, ALL, REGISTRAR, RELEASE, RBAC))
+        if role not in (*SERVED, ALL, SNAPSHOT_METADATA, REGISTRAR):
+            known = ", ".join((*SERVED, ALL, SNAPSHOT_METADATA, REGISTRAR, RELEASE, RBAC))
             raise UsageError(f"there is no sidecar {role!r}; choose one of {known}")
     if not addresses:
         raise UsageError("give --csi-address, the socket of a driver")
-    if REGISTRAR in roles and (len(roles) > 1 or len(addresses) > 1):
-        raise UsageError("a registrar runs alone, for one driver: give it a process of its own")
+    for alone in (REGISTRAR, SNAPSHOT_METADATA):
+        if alone in roles and (len(roles) > 1 or len(addresses) > 1):
+            raise UsageError(f"{alone} runs alone, for one driver: give it a process of its own")

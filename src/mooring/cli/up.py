@@ -87,18 +87,18 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
-    from mooring.stack.garbage import collect_garbage_seldom
-
-    collect_garbage_seldom()
-    from mooring import log
     from mooring.sidecars.driver_flags import parse_flags
     from mooring.sidecars.options import SidecarOptions
+    from mooring.stack.garbage import collect_garbage_seldom
+
+    parse_flags(sidecar_flag or (), SidecarOptions())  # refused before anything starts
+    collect_garbage_seldom()
+    from mooring import log
     from mooring.stack.config import Config, get_node_name
     from mooring.stack.node_name import find_node_name
     from mooring.stack.up import run_everything
 
     log.to_stderr(log_level, log_format)
-    parse_flags(sidecar_flag or (), SidecarOptions())  # refused before anything starts
     node = "" if no_node else get_node_name(node_name, find_node_name(data_dir))
     config = Config(
         data_dir,

@@ -5,7 +5,7 @@ driver went away. No call is retried here: only the caller knows what a repetiti
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Generic, TypeVar
 from urllib.parse import quote
 
@@ -138,6 +138,30 @@ class Connection:
             self._observer(Observation(method.path, _label(outcome), seconds))
         return outcome
 
+    async def stream(
+        self,
+        method: Method[Q, R],
+        build: Callable[[], Q],
+        read: Callable[[R], T],
+        *,
+        within: float,
+        secrets: Secrets = NO_SECRETS,
+    ) -> AsyncGenerator[Outcome[T], None]:
+        """As `call`, for many replies: each is Done, and a failure is the last item.
+
+        Close the iterator (`aclosing`) to stop early. Raises: only CancelledError.
+        """
+        started = self._clock.monotonic()
+        label = Code.CANCELLED.label
+        try:
+            async for outcome in self._stream(method, build, read, within, secrets):
+                label = _label(outcome)
+                yield outcome
+        finally:
+            if self._observer is not None:
+                seconds = self._clock.monotonic() - started
+                self._observer(Observation(method.path, label, seconds))
+
     async def wait_ready(self) -> None:
         """Return when the driver listens; tried again and again until then."""
         self._notice_loss()
@@ -170,6 +194,18 @@ class Connection:
         within: float,
         secrets: Secrets,
     ) -> Outcome[T]:
+        request = self._request(method, build, within, secrets)
+        if not isinstance(request, Done):
+            return request
+        sent = await self._send(method, request.value, within, secrets)
+        if not isinstance(sent, Done):
+            log.debug("the driver failed", method=method.name, why=sent.text)
+            return sent
+        return _decoded(method, read, sent.value, secrets)
+
+    def _request(
+        self, method: Method[Q, R], build: Callable[[], Q], within: float, secrets: Secrets
+    ) -> Outcome[bytes]:
         try:
             request = build()
         except Unsendable as error:
@@ -183,18 +219,38 @@ class Connection:
             return TOO_LATE
         self._notice_loss()
         log.debug("calls a driver", method=method.name, request=Stripped(request, secrets))
-        sent = await self._send(method, request.SerializeToString(), within, secrets)
-        if not isinstance(sent, Done):
-            log.debug("the driver failed", method=method.name, why=sent.text)
-            return sent
+        return Done(request.SerializeToString())
+
+    async def _stream(
+        self,
+        method: Method[Q, R],
+        build: Callable[[], Q],
+        read: Callable[[R], T],
+        within: float,
+        secrets: Secrets,
+    ) -> AsyncGenerator[Outcome[T], None]:
+        request = self._request(method, build, within, secrets)
+        if not isinstance(request, Done):
+            yield request
+            return
+        started = self._clock.monotonic()
+        call = self._open().unary_stream(method.path)(request.value, timeout=within)
         try:
-            reply = method.reply.FromString(sent.value)
-            log.debug("the driver answered", method=method.name, reply=Stripped(reply, secrets))
-            return Done(read(reply))
-        except DecodeError:
-            return Uncertain(None, f"the answer to {method.name} cannot be decoded")
-        except BadReply as error:
-            return Uncertain(None, secrets.mask(str(error)))
+            async for reply in call:
+                self._stands = True
+                outcome = _decoded(method, read, reply, secrets)
+                yield outcome
+                if not isinstance(outcome, Done):
+                    return
+        except grpc.aio.AioRpcError as error:
+            yield self._failed(method, error, started, within, secrets)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not self._closed or (task and task.cancelling()):
+                raise
+            yield _CLOSED
+        finally:
+            call.cancel()
 
     async def _send(
         self, method: Method[Q, R], request: bytes, within: float, secrets: Secrets
@@ -203,14 +259,7 @@ class Connection:
         try:
             reply = await self._prepared(method)(request, timeout=within)
         except grpc.aio.AioRpcError as error:
-            code = Code(error.code().value[0])
-            if code is Code.UNAVAILABLE:
-                self._stands = False
-                self._incarnation += 1
-            if code is Code.DEADLINE_EXCEEDED and self._clock.monotonic() - started >= within:
-                return TOO_LATE  # our own deadline, not one that the driver speaks of
-            text = secrets.mask(error.details() or "")
-            return judge(method.table, code, text[:LONGEST_TEXT])
+            return self._failed(method, error, started, within, secrets)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and not (task and task.cancelling()):
@@ -218,6 +267,23 @@ class Connection:
             raise
         self._stands = True
         return Done(reply)
+
+    def _failed(
+        self,
+        method: Method[Q, R],
+        error: grpc.aio.AioRpcError,
+        started: float,
+        within: float,
+        secrets: Secrets,
+    ) -> Refused | Uncertain:
+        code = Code(error.code().value[0])
+        if code is Code.UNAVAILABLE:
+            self._stands = False
+            self._incarnation += 1
+        if code is Code.DEADLINE_EXCEEDED and self._clock.monotonic() - started >= within:
+            return TOO_LATE  # our own deadline, not one that the driver speaks of
+        text = secrets.mask(error.details() or "")
+        return judge(method.table, code, text[:LONGEST_TEXT])
 
     def _prepared(self, method: Method[Q, R]) -> Callable[..., Awaitable[bytes]]:
         """Takes and gives bytes: of a reply that it cannot decode, gRPC would make None."""
@@ -236,6 +302,19 @@ class Connection:
         if self._stands and self._open().get_state() is not grpc.ChannelConnectivity.READY:
             self._stands = False
             self._incarnation += 1
+
+
+def _decoded(
+    method: Method[Q, R], read: Callable[[R], T], sent: bytes, secrets: Secrets
+) -> Outcome[T]:
+    try:
+        reply = method.reply.FromString(sent)
+        log.debug("the driver answered", method=method.name, reply=Stripped(reply, secrets))
+        return Done(read(reply))
+    except DecodeError:
+        return Uncertain(None, f"the answer to {method.name} cannot be decoded")
+    except BadReply as error:
+        return Uncertain(None, secrets.mask(str(error)))
 
 
 def read_nothing(_: Message) -> None:

@@ -100,7 +100,7 @@ def judge(table: Table, code: Code, message: str) -> Refused | Uncertain:
 
 # ---- one table per RPC ----
 #
-# "spec" is the CSI specification 1.12, "upstream" what the callers in Kubernetes 1.35 do. A row of
+# "spec" is the CSI specification 1.13, "upstream" what the callers in Kubernetes 1.35 do. A row of
 # an RPC stands before the general ones. Where a repeated call is cheap and a wrong "certainly not"
 # would lose a volume or a mount, the doubtful code counts as uncertain.
 
@@ -149,6 +149,11 @@ _UNDOING: Table = {
 
 _SPEC_UNKNOWN_VOLUME = _refused("spec: the volume does not exist")
 _SPEC_BAD_TOKEN = _refused("spec: starting_token is not valid; list again from the beginning")
+_METADATA: Table = {
+    **_ASKING,
+    Code.NOT_FOUND: _refused("spec: the snapshot does not exist"),
+    Code.OUT_OF_RANGE: _refused("spec: starting_offset is negative or behind the end"),
+}
 
 TABLES: Mapping[str, Table] = {
     # Identity
@@ -232,6 +237,11 @@ TABLES: Mapping[str, Table] = {
         Code.INVALID_ARGUMENT: _refused("spec: the list of snapshots is not that of the group"),
         Code.NOT_FOUND: _refused("spec: the group snapshot does not exist"),
     },
+    "ControllerListVolumeHealth": {**_ASKING, Code.ABORTED: _SPEC_BAD_TOKEN},
+    "ControllerGetVolumeHealth": {**_ASKING, Code.NOT_FOUND: _SPEC_UNKNOWN_VOLUME},
+    # SnapshotMetadata
+    "GetMetadataAllocated": _METADATA,
+    "GetMetadataDelta": _METADATA,
     # Node
     "NodeStageVolume": {
         **_MAKING,
@@ -260,6 +270,8 @@ TABLES: Mapping[str, Table] = {
     },
     "NodeGetCapabilities": _ASKING,
     "NodeGetInfo": _ASKING,
+    "NodeGetVolumeHealth": {**_ASKING, Code.NOT_FOUND: _SPEC_UNKNOWN_VOLUME},
+    "NodeGetStorageHealth": _ASKING,
     # plugin registration
     "GetInfo": _ASKING,
     "NotifyRegistrationStatus": _ASKING,

@@ -72,6 +72,7 @@ class CreateSnapshot(msgspec.Struct, frozen=True):
     source_volume_id: str
     parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
     secrets: Secrets = NO_SECRETS
+    topology: TopologyRequirement | None = None  # for SNAPSHOT_ACCESSIBILITY_CONSTRAINTS
 
 
 class ListSnapshots(msgspec.Struct, frozen=True):

@@ -33,14 +33,20 @@ async def serving(
     Raises: UsageError when the socket cannot be had.
     """
     server = grpc.aio.server(options=_OPTIONS)
-    handlers = [_handler(service, servicer) for service, servicer in services.items()]
-    server.add_generic_rpc_handlers(tuple(handlers))
+    server.add_generic_rpc_handlers(handlers_of(services))
     _listen(server, socket)
     await server.start()
     try:
         yield
     finally:
         await server.stop(grace)  # removes the socket too
+
+
+def handlers_of(
+    services: Mapping[ServiceDescriptor, object],
+) -> tuple[grpc.GenericRpcHandler, ...]:
+    """Of servicers as `serving` takes them."""
+    return tuple(_handler(service, servicer) for service, servicer in services.items())
 
 
 def _listen(server: grpc.aio.Server, socket: Path) -> None:

@@ -7,7 +7,7 @@ from mooring.csi.proto import csi_pb2
 from mooring.csi.requests import CreateSnapshot, ListSnapshots
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.volume import Snapshot
-from mooring.csi.wire import snapshot_from_wire
+from mooring.csi.wire import requirement_to_wire, snapshot_from_wire
 
 _SERVICE = csi_pb2.DESCRIPTOR.services_by_name["Controller"]
 _CREATE = method(
@@ -35,6 +35,7 @@ class Snapshots:
                 name=snapshot.name,
                 secrets=snapshot.secrets.reveal(),
                 parameters=snapshot.parameters,
+                accessibility_requirements=requirement_to_wire(snapshot.topology),
             )
 
         return await self._connection.call(

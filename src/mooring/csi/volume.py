@@ -54,6 +54,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     ready_to_use: bool
     size_bytes: int = 0
     group_snapshot_id: str = ""
+    topologies: tuple[Topology, ...] = ()  # where it can be restored; empty: anywhere
 
 
 class GroupSnapshot(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from mooring.csi.volume import (
     VolumeState,
 )
 
+_TIME_BITS = 63  # nanoseconds in a VolumeSnapshotContent: from 1677 to 2262
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -148,6 +149,7 @@ def snapshot_from_wire(message: csi_pb2.Snapshot) -> Snapshot:
         ready_to_use=message.ready_to_use,
         size_bytes=message.size_bytes,
         group_snapshot_id=message.group_snapshot_id,
+        topologies=tuple(Topology(dict(each.segments)) for each in message.accessible_topology),
     )
 
 
@@ -170,10 +172,9 @@ def _time_from_wire(
 ) -> tuple[datetime, int]:
     """Raises: BadReply."""
     nanoseconds = message.creation_time.seconds * 1_000_000_000 + message.creation_time.nanos
-    try:
-        return _EPOCH + timedelta(microseconds=nanoseconds // 1000), nanoseconds
-    except OverflowError:
-        raise BadReply("the driver returned a snapshot from outside of time") from None
+    if nanoseconds.bit_length() > _TIME_BITS:
+        raise BadReply("the driver returned a snapshot from outside of time")
+    return _EPOCH + timedelta(microseconds=nanoseconds // 1000), nanoseconds
 
 
 def usage_from_wire(message: csi_pb2.VolumeUsage) -> Usage | None:

@@ -3,10 +3,8 @@
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from mooring.csi.proto import csi_pb2 as csi
-from mooring.driver.core import Core
-from mooring.driver.records import SnapshotRecord, VolumeRecord
+from mooring.driver.records import GroupRecord, SnapshotRecord, VolumeRecord
 from mooring.driver.topology import of_node
-from mooring.host import usage
 
 
 def volume(record: VolumeRecord, node_id: str) -> csi.Volume:
@@ -25,29 +23,27 @@ def volume(record: VolumeRecord, node_id: str) -> csi.Volume:
     )
 
 
-def snapshot(record: SnapshotRecord) -> csi.Snapshot:
-    seconds, nanos = divmod(record.created_ns, 1_000_000_000)
+def snapshot(record: SnapshotRecord, node_id: str) -> csi.Snapshot:
     return csi.Snapshot(
         size_bytes=record.size_bytes,
         snapshot_id=record.id,
         source_volume_id=record.volume_id,
-        creation_time=Timestamp(seconds=seconds, nanos=nanos),
+        creation_time=_timestamp(record.created_ns),
+        ready_to_use=True,
+        group_snapshot_id=record.group_id,
+        accessible_topology=[of_node(node_id)],
+    )
+
+
+def group(record: GroupRecord, node_id: str) -> csi.VolumeGroupSnapshot:
+    return csi.VolumeGroupSnapshot(
+        group_snapshot_id=record.id,
+        snapshots=[snapshot(one, node_id) for one in record.snapshots],
+        creation_time=_timestamp(record.created_ns),
         ready_to_use=True,
     )
 
 
-def condition(core: Core, record: VolumeRecord) -> csi.VolumeCondition:
-    """The condition of a volume, judged by its image."""
-    try:
-        size = core.image_of(record).stat().st_size
-    except FileNotFoundError:
-        return abnormal("its image is missing")
-    if size < record.size_bytes:
-        return abnormal(f"its image has {size} bytes of {record.size_bytes}")
-    if usage.of_filesystem(core.state.root).available_bytes == 0:
-        return abnormal("the disk that holds its image is full")
-    return csi.VolumeCondition(abnormal=False, message="the volume is in order")
-
-
-def abnormal(message: str) -> csi.VolumeCondition:
-    return csi.VolumeCondition(abnormal=True, message=message)
+def _timestamp(nanoseconds: int) -> Timestamp:
+    seconds, nanos = divmod(nanoseconds, 1_000_000_000)
+    return Timestamp(seconds=seconds, nanos=nanos)

@@ -7,7 +7,7 @@ import msgspec
 from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver import answers
-from mooring.driver.backends import device, image
+from mooring.driver.backends import image
 from mooring.driver.capability import (
     MANY_NODES,
     find_mismatch,
@@ -15,10 +15,11 @@ from mooring.driver.capability import (
     read_use,
     read_uses,
 )
-from mooring.driver.copying import copy_volume
+from mooring.driver.copying import Wanted, copy_volume
 from mooring.driver.core import Core, shown
 from mooring.driver.identifiers import is_volume_id, volume_id_of
-from mooring.driver.parameters import is_allocated, volume_parameters
+from mooring.driver.limiting import apply_limits
+from mooring.driver.parameters import PROVISIONING, is_allocated, limits_of, volume_parameters
 from mooring.driver.records import (
     AccessType,
     Attachment,
@@ -40,6 +41,7 @@ from mooring.driver.refusal import (
     CallRefused,
     need,
 )
+from mooring.driver.removing import remove_volume
 from mooring.driver.room import checked_range, choose_size, is_within
 from mooring.driver.topology import check_reachable
 from mooring.host import loop_device
@@ -79,6 +81,7 @@ class VolumeCalls:
             source,
             Blank(),
             is_allocated(parameters),
+            limits=limits_of(parameters),
         )
         copied = [source.volume_id] if source and source.volume_id else []
         read = [source.snapshot_id] if source and source.snapshot_id else []
@@ -149,7 +152,8 @@ class VolumeCalls:
             uses = read_uses(request.volume_capabilities)
             problem = next(filter(None, (find_mismatch(use, volume) for use in uses)), "")
             given = volume_parameters(request.parameters, request.mutable_parameters)
-            if given and is_allocated(given) != volume.is_allocated:
+            is_same = is_allocated(given, now=volume.is_allocated) == volume.is_allocated
+            if not is_same or limits_of(given, volume.limits) != volume.limits:
                 problem = problem or f"{volume.id} has other parameters"
         except CallRefused as refused:
             problem = refused.message
@@ -173,11 +177,17 @@ class VolumeCalls:
             volume = self._core.get_volume(request.volume_id)
             if not parameters:
                 raise CallRefused(INVALID, "mutable_parameters are missing from the request")
-            wanted = is_allocated(parameters)
-            if wanted:
+            wanted = msgspec.structs.replace(
+                volume,
+                is_allocated=is_allocated(parameters, now=volume.is_allocated),
+                limits=limits_of(parameters, volume.limits),
+            )
+            if wanted.is_allocated and PROVISIONING in parameters:
                 image.allocate(self._core.image_of(volume))
-            if wanted != volume.is_allocated:
-                self._volumes.replace(msgspec.structs.replace(volume, is_allocated=wanted))
+            if wanted != volume:
+                self._volumes.replace(wanted)
+                _log.info("volume modified", volume=volume.id, **parameters)
+            apply_limits(self._core, wanted)
         return csi.ControllerModifyVolumeResponse()
 
     def ControllerExpandVolume(
@@ -226,14 +236,14 @@ class VolumeCalls:
             return 0
         if origin.volume is None:
             return image.copy(origin.image, path, size)
-        return copy_volume(self._core, origin.volume, path, size).shared_bytes
+        return copy_volume(self._core, Wanted(origin.volume, path, size)).shared_bytes[0]
 
     def _origin(self, source: CopiedFrom | None) -> Origin | None:
         if source is None:
             return None
         if source.snapshot_id:
             snapshot = self._core.get_snapshot(source.snapshot_id)
-            path = self._core.state.snapshots.image(snapshot.id)
+            path = self._core.state.snapshot_image(snapshot)
             return Origin(source, path, snapshot.size_bytes, snapshot.contents)
         volume = self._core.get_volume(source.volume_id)
         path = self._core.image_of(volume)
@@ -245,19 +255,7 @@ class VolumeCalls:
             raise CallRefused(PRECONDITION, f"{volume.id} is attached to {nodes}")
         if volume.stage or volume.publications:
             raise CallRefused(PRECONDITION, f"{volume.id} is staged on this node")
-        path = self._core.image_of(volume)
-        self._let_go(volume.id, path)
-        self._volumes.remove(volume.id)
-        _log.info("volume deleted", volume=volume.id, name=volume.name)
-
-    def _let_go(self, volume_id: str, path: Path) -> None:
-        """Detach its unused devices. Raises: CallRefused while the image is open anywhere."""
-        if device.wait_unmounted(path):
-            device.detach_all(path)
-            if device.is_soon_closed(path):
-                return
-        text = f"{volume_id} is still in use on this node, perhaps in another mount namespace"
-        raise CallRefused(PRECONDITION, text)
+        remove_volume(self._core, volume)
 
     def _check_limit(self, node_id: str) -> None:
         limit = self._core.settings.max_volumes

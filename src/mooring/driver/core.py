@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.clock import Clock
+from mooring.driver.identifiers import inline_id_of
 from mooring.driver.in_flight import InFlight
 from mooring.driver.records import SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import NOT_FOUND, CallRefused, need
@@ -29,9 +30,18 @@ class Core(msgspec.Struct, frozen=True):
             raise CallRefused(NOT_FOUND, f"there is no volume {shown(identifier)}")
         return volume
 
+    def find_on_node(self, handle: str) -> VolumeRecord | None:
+        """The volume of this id, or the inline volume of this handle."""
+        volume = self.state.volumes.find(need(handle, "volume_id"))
+        return volume or self.state.volumes.find(inline_id_of(handle))
+
+    def get_on_node(self, handle: str) -> VolumeRecord:
+        """Raises: CallRefused when there is none."""
+        return self.find_on_node(handle) or self.get_volume(handle)
+
     def get_snapshot(self, identifier: str) -> SnapshotRecord:
         """Raises: CallRefused when there is none."""
-        snapshot = self.state.snapshots.find(need(identifier, "snapshot_id"))
+        snapshot = self.state.find_snapshot(need(identifier, "snapshot_id"))
         if snapshot is None:
             raise CallRefused(NOT_FOUND, f"there is no snapshot {shown(identifier)}")
         return snapshot

@@ -16,8 +16,8 @@ from pathlib import Path
 from mooring import log
 from mooring.driver.backends import device
 from mooring.driver.core import Core
+from mooring.driver.file_names import IMAGE
 from mooring.driver.staging import entry_at
-from mooring.driver.state import IMAGE
 from mooring.host import loop_device
 from mooring.host.loop_backing import sysfs_backing_path, used_devices
 from mooring.host.mountinfo import MountEntry

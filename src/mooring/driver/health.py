@@ -1,14 +1,14 @@
-"""The Node service: usage and condition of a volume."""
+"""The Node service: usage and health of a volume, and of the disk below."""
 
 from pathlib import Path
 
 from mooring.csi.proto import csi_pb2 as csi
-from mooring.driver import answers
+from mooring.driver import troubles
 from mooring.driver.core import Core
 from mooring.driver.publishing import is_published
 from mooring.driver.records import AccessType, Publication, VolumeRecord
 from mooring.driver.refusal import NOT_FOUND, CallRefused, need
-from mooring.driver.staging import entry_at, is_staged
+from mooring.driver.staging import is_staged
 from mooring.errors import HostError
 from mooring.host import usage
 
@@ -26,30 +26,36 @@ class HealthCalls:
     ) -> csi.NodeGetVolumeStatsResponse:
         need(request.volume_id, "volume_id")
         path = need(request.volume_path, "volume_path")
-        volume = self._core.get_volume(request.volume_id)
+        volume = self._core.get_on_node(request.volume_id)
         if not self._is_at(volume, path):
             raise CallRefused(NOT_FOUND, f"{volume.id} is not at {path}")
         try:
             used = _usage(volume, Path(path))
         except HostError as error:  # an unreadable file system is reported as abnormal
-            return csi.NodeGetVolumeStatsResponse(volume_condition=answers.abnormal(str(error)))
-        return csi.NodeGetVolumeStatsResponse(
-            usage=used, volume_condition=self._condition(volume, Path(path))
+            told = csi.VolumeCondition(abnormal=True, message=str(error))
+            return csi.NodeGetVolumeStatsResponse(volume_condition=told)
+        told = troubles.condition(troubles.on_node(self._core, volume))
+        return csi.NodeGetVolumeStatsResponse(usage=used, volume_condition=told)
+
+    def NodeGetVolumeHealth(
+        self, request: csi.NodeGetVolumeHealthRequest
+    ) -> csi.NodeGetVolumeHealthResponse:
+        volume = self._core.get_on_node(request.volume_id)
+        these = troubles.on_node(self._core, volume)
+        return csi.NodeGetVolumeHealthResponse(
+            volume_health=troubles.health(request.volume_id, these)
         )
+
+    def NodeGetStorageHealth(
+        self, _: csi.NodeGetStorageHealthRequest
+    ) -> csi.NodeGetStorageHealthResponse:
+        return troubles.of_storage(self._core)
 
     def _is_at(self, volume: VolumeRecord, path: str) -> bool:
         if volume.stage is not None and volume.stage.path == path:
             return is_staged(self._core, volume)
         published = _find(volume, path)
         return published is not None and is_published(self._core, volume, published)
-
-    def _condition(self, volume: VolumeRecord, path: Path) -> csi.VolumeCondition:
-        entry = entry_at(self._core, path)
-        is_meant_so = volume.stage is not None and volume.stage.use.is_read_only
-        is_mount = volume.access_type is AccessType.MOUNT
-        if is_mount and entry is not None and "ro" in entry.super_options and not is_meant_so:
-            return answers.abnormal("its file system found an error, and is read-only since")
-        return answers.condition(self._core, volume)
 
 
 def _find(volume: VolumeRecord, target: str) -> Publication | None:

@@ -9,6 +9,14 @@ from mooring.driver.settings import NAME
 Service = csi.PluginCapability.Service
 Expansion = csi.PluginCapability.VolumeExpansion
 
+SERVICES = (
+    Service.CONTROLLER_SERVICE,
+    Service.VOLUME_ACCESSIBILITY_CONSTRAINTS,
+    Service.GROUP_CONTROLLER_SERVICE,
+    Service.SNAPSHOT_METADATA_SERVICE,
+    Service.SNAPSHOT_ACCESSIBILITY_CONSTRAINTS,
+)
+
 
 class IdentityCalls:
     def GetPluginInfo(self, _: csi.GetPluginInfoRequest) -> csi.GetPluginInfoResponse:
@@ -19,10 +27,7 @@ class IdentityCalls:
     ) -> csi.GetPluginCapabilitiesResponse:
         return csi.GetPluginCapabilitiesResponse(
             capabilities=[
-                csi.PluginCapability(service=Service(type=Service.CONTROLLER_SERVICE)),
-                csi.PluginCapability(
-                    service=Service(type=Service.VOLUME_ACCESSIBILITY_CONSTRAINTS)
-                ),
+                *(csi.PluginCapability(service=Service(type=service)) for service in SERVICES),
                 csi.PluginCapability(volume_expansion=Expansion(type=Expansion.ONLINE)),
                 csi.PluginCapability(volume_expansion=Expansion(type=Expansion.OFFLINE)),
             ]

@@ -10,7 +10,7 @@ from typing import TypeVar
 from google.protobuf.wrappers_pb2 import Int64Value
 
 from mooring.csi.proto import csi_pb2 as csi
-from mooring.driver import answers
+from mooring.driver import answers, troubles
 from mooring.driver.capability import read_use
 from mooring.driver.core import Core
 from mooring.driver.identifiers import is_snapshot_id, is_volume_id
@@ -39,6 +39,8 @@ CAPABILITIES = (
     Rpc.SINGLE_NODE_MULTI_WRITER,
     Rpc.MODIFY_VOLUME,
     Rpc.GET_SNAPSHOT,
+    Rpc.GET_VOLUME_HEALTH,
+    Rpc.LIST_VOLUME_HEALTH,
 )
 
 
@@ -59,14 +61,15 @@ class ListingCalls:
         )
 
     def ListVolumes(self, request: csi.ListVolumesRequest) -> csi.ListVolumesResponse:
-        volumes = self._core.state.volumes.all()
-        page, token = _page(volumes, request.max_entries, request.starting_token, is_volume_id)
+        page, token = _page(
+            self._volumes(), request.max_entries, request.starting_token, is_volume_id
+        )
         entries = [
             csi.ListVolumesResponse.Entry(
                 volume=answers.volume(volume, self._core.settings.node_id),
                 status=csi.ListVolumesResponse.VolumeStatus(
                     published_node_ids=_nodes(volume),
-                    volume_condition=answers.condition(self._core, volume),
+                    volume_condition=troubles.condition(troubles.of_volume(self._core, volume)),
                 ),
             )
             for volume in page
@@ -81,21 +84,49 @@ class ListingCalls:
             volume=answers.volume(volume, self._core.settings.node_id),
             status=csi.ControllerGetVolumeResponse.VolumeStatus(
                 published_node_ids=_nodes(volume),
-                volume_condition=answers.condition(self._core, volume),
+                volume_condition=troubles.condition(troubles.of_volume(self._core, volume)),
             ),
         )
+
+    def ControllerListVolumeHealth(
+        self, request: csi.ControllerListVolumeHealthRequest
+    ) -> csi.ControllerListVolumeHealthResponse:
+        """Volumes in order are left out; so a page may hold fewer than were asked for."""
+        page, token = _page(
+            self._volumes(), request.max_entries, request.starting_token, is_volume_id
+        )
+        found = ((each.id, troubles.of_volume(self._core, each)) for each in page)
+        return csi.ControllerListVolumeHealthResponse(
+            entries=[troubles.health(identifier, these) for identifier, these in found if these],
+            next_token=token,
+        )
+
+    def ControllerGetVolumeHealth(
+        self, request: csi.ControllerGetVolumeHealthRequest
+    ) -> csi.ControllerGetVolumeHealthResponse:
+        volume = self._core.get_volume(request.volume_id)
+        these = troubles.of_volume(self._core, volume)
+        return csi.ControllerGetVolumeHealthResponse(
+            volume_health=troubles.health(volume.id, these)
+        )
+
+    def _volumes(self) -> list[VolumeRecord]:
+        """Those that the controller service has made."""
+        return [volume for volume in self._core.state.volumes.all() if not volume.is_inline]
 
     def ListSnapshots(self, request: csi.ListSnapshotsRequest) -> csi.ListSnapshotsResponse:
         snapshots = [
             snapshot
-            for snapshot in self._core.state.snapshots.all()
+            for snapshot in self._core.state.all_snapshots()
             if request.snapshot_id in ("", snapshot.id)
             and request.source_volume_id in ("", snapshot.volume_id)
         ]
         page, token = _page(snapshots, request.max_entries, request.starting_token, is_snapshot_id)
         return csi.ListSnapshotsResponse(
             entries=[
-                csi.ListSnapshotsResponse.Entry(snapshot=answers.snapshot(snapshot))
+                csi.ListSnapshotsResponse.Entry(
+                    snapshot=answers.snapshot(snapshot, self._core.settings.node_id)
+                )
                 for snapshot in page
             ],
             next_token=token,

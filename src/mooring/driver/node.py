@@ -11,6 +11,8 @@ from mooring.driver.backends import device
 from mooring.driver.backends.filesystem import Mounting, grows_mounted
 from mooring.driver.capability import find_mismatch, flags_of, need_use, read_use
 from mooring.driver.core import Core
+from mooring.driver.identifiers import inline_id_of
+from mooring.driver.inline import InlineVolumes, is_inline
 from mooring.driver.publishing import (
     check_target,
     is_published,
@@ -53,6 +55,8 @@ CAPABILITIES = (
     Rpc.EXPAND_VOLUME,
     Rpc.VOLUME_CONDITION,
     Rpc.SINGLE_NODE_MULTI_WRITER,
+    Rpc.GET_VOLUME_HEALTH,
+    Rpc.GET_STORAGE_HEALTH,
 )
 
 _log = log.get("mooring.driver.node")
@@ -64,6 +68,7 @@ class NodeCalls:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._volumes = core.state.volumes
+        self._inline = InlineVolumes(core)
 
     def NodeGetCapabilities(
         self, _: csi.NodeGetCapabilitiesRequest
@@ -126,6 +131,9 @@ class NodeCalls:
         target = _absolute(request.target_path, "target_path")
         has_one = request.HasField("volume_capability")
         use = need_use(has_one, request.volume_capability, is_read_only=request.readonly)
+        if is_inline(request):
+            self._inline.publish(request, target, use)
+            return csi.NodePublishVolumeResponse()
         if not request.staging_target_path:
             raise CallRefused(PRECONDITION, "staging_target_path is missing from the request")
         with self._core.in_flight.holding(request.volume_id):
@@ -151,11 +159,13 @@ class NodeCalls:
     ) -> csi.NodeUnpublishVolumeResponse:
         need(request.volume_id, "volume_id")
         target = _absolute(request.target_path, "target_path")
-        with self._core.in_flight.holding(request.volume_id):
-            volume = self._volumes.find(request.volume_id)
+        with self._core.in_flight.holding(request.volume_id, inline_id_of(request.volume_id)):
+            volume = self._core.find_on_node(request.volume_id)
             if volume is None:
                 forgotten.unmount(self._core, request.volume_id, Path(target))
                 self._check_nothing_at(target, request.volume_id)
+            elif volume.is_inline:
+                self._inline.unpublish(volume, target)
             else:
                 unpublish_volume(self._core, volume, target)
                 _log.info("volume unpublished", volume=volume.id, target=target)

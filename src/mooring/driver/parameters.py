@@ -2,12 +2,23 @@
 
 from collections.abc import Mapping
 
+from mooring.driver.records import Limits, NoLimits
 from mooring.driver.refusal import INVALID, CallRefused
 from mooring.driver.settings import KUBERNETES_PREFIX
+from mooring.model.quantity import parse
 
 PROVISIONING = "provisioning"
 SPARSE = "sparse"
 FULL = "full"
+UNLIMITED = "max"
+LIMITS = {  # the parameter, and the field of `Limits`
+    "readBytesPerSecond": "read_bytes",
+    "writeBytesPerSecond": "write_bytes",
+    "readIOPS": "read_operations",
+    "writeIOPS": "write_operations",
+}
+_KNOWN = (PROVISIONING, *LIMITS)
+_MOST = 1 << 62
 
 
 def volume_parameters(
@@ -16,11 +27,13 @@ def volume_parameters(
     """A volume's parameters without Kubernetes' own; mutable ones win. Raises: CallRefused."""
     own = _own({**given, **(mutable or {})})
     for name, value in own.items():
-        if name != PROVISIONING:
-            raise CallRefused(INVALID, f"parameter {name!r} is not known; there is {PROVISIONING}")
-        if value not in (SPARSE, FULL):
+        if name not in _KNOWN:
+            known = ", ".join(_KNOWN)
+            raise CallRefused(INVALID, f"parameter {name!r} is not known; there are {known}")
+        if name == PROVISIONING and value not in (SPARSE, FULL):
             text = f"parameter {PROVISIONING} is {value!r}, and may be {SPARSE} or {FULL}"
             raise CallRefused(INVALID, text)
+    limits_of(own)
     return own
 
 
@@ -30,9 +43,32 @@ def check_snapshot_parameters(given: Mapping[str, str]) -> None:
         raise CallRefused(INVALID, f"parameter {name!r} is not known; snapshots have none")
 
 
-def is_allocated(parameters: Mapping[str, str]) -> bool:
-    """Whether a volume gets all its blocks when it is created (`provisioning: full`)."""
-    return parameters.get(PROVISIONING) == FULL
+def is_allocated(parameters: Mapping[str, str], *, now: bool = False) -> bool:
+    """Whether a volume gets all its blocks (`provisioning: full`); `now`: if it is not said."""
+    return parameters[PROVISIONING] == FULL if PROVISIONING in parameters else now
+
+
+def limits_of(parameters: Mapping[str, str], now: Limits = NoLimits) -> Limits:
+    """The limits with those of the parameters in place of `now`. Raises: CallRefused."""
+    told = {name: getattr(now, name) for name in LIMITS.values()}
+    for name, field in LIMITS.items():
+        if name in parameters:
+            told[field] = _amount(name, parameters[name])
+    return Limits(**told)
+
+
+def _amount(name: str, text: str) -> int:
+    """0 for no limit."""
+    if text == UNLIMITED:
+        return 0
+    try:
+        amount = parse(text).bytes_ceil()
+    except ValueError as error:
+        raise CallRefused(INVALID, f"parameter {name} is {text!r}: {error}") from error
+    if not 0 < amount < _MOST:
+        text = f"parameter {name} is {text!r}, and may be an amount per second or {UNLIMITED}"
+        raise CallRefused(INVALID, text)
+    return amount
 
 
 def _own(given: Mapping[str, str]) -> dict[str, str]:

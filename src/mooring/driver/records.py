@@ -1,8 +1,8 @@
-"""The driver's records, one small file each: volumes with their attachments, and snapshots."""
+"""The driver's records, one small file each: volumes with their attachments, snapshots, groups."""
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -69,6 +69,18 @@ class Publication(msgspec.Struct, frozen=True):
     use: Use
 
 
+class Limits(msgspec.Struct, frozen=True):
+    """Per second, of all who use the volume; 0: no limit."""
+
+    read_bytes: int = 0
+    write_bytes: int = 0
+    read_operations: int = 0
+    write_operations: int = 0
+
+
+NoLimits: Final = Limits()
+
+
 class VolumeRecord(msgspec.Struct, frozen=True):
     """A volume. `is_frozen`: a snapshot is being taken, and its file system may be frozen."""
 
@@ -83,6 +95,8 @@ class VolumeRecord(msgspec.Struct, frozen=True):
     is_allocated: bool = False  # it has all its blocks; expansion allocates the new ones
     shared_bytes: int = 0  # in blocks shared with other images; room for copies is reserved
     is_frozen: bool = False
+    limits: Limits = NoLimits
+    is_inline: bool = False  # of one pod, and deleted with it
     attachments: tuple[Attachment, ...] = ()
     stage: Stage | None = None
     publications: tuple[Publication, ...] = ()
@@ -98,6 +112,16 @@ class SnapshotRecord(msgspec.Struct, frozen=True):
     created_ns: int  # since 1970
     contents: Contents
     shared_bytes: int = 0
+    group_id: str = ""  # of the group snapshot that it is part of
 
 
-Record: TypeAlias = VolumeRecord | SnapshotRecord
+class GroupRecord(msgspec.Struct, frozen=True):
+    """A group snapshot: snapshots of several volumes, all of one moment."""
+
+    id: str
+    name: str
+    created_ns: int  # since 1970
+    snapshots: tuple[SnapshotRecord, ...]  # sorted by volume
+
+
+Record: TypeAlias = VolumeRecord | SnapshotRecord | GroupRecord

@@ -11,8 +11,9 @@ import msgspec
 from mooring import log
 from mooring.driver.backends import device
 from mooring.driver.core import Core
+from mooring.driver.limiting import apply_limits
 from mooring.driver.publishing import is_published
-from mooring.driver.records import AccessType, VolumeRecord
+from mooring.driver.records import AccessType, NoLimits, VolumeRecord
 from mooring.driver.staging import entry_at, is_staged, undo_staging
 from mooring.driver.thawing import clear_place, thaw_volume
 from mooring.errors import HostError
@@ -53,6 +54,8 @@ def recover(core: Core, volume: VolumeRecord) -> None:
         undo_staging(core, volume)
     elif volume.access_type is AccessType.BLOCK:
         _detach_strays(path, volume)
+    if volume.limits != NoLimits:
+        apply_limits(core, volume)
 
 
 def _may_be_used(path: Path, volume: VolumeRecord) -> bool:

@@ -1,4 +1,4 @@
-"""The role `driver`: the bundled CSI driver, served, registered, and with a default class."""
+"""The role `driver`: the bundled CSI driver, served, registered, and with default classes."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -17,43 +17,22 @@ from mooring.csi import registrar
 from mooring.csi.registration import longest_registration_socket
 from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.core import Core
+from mooring.driver.file_names import LOCK
+from mooring.driver.objects import CLASSES, DRIVER
 from mooring.driver.serve import open_driver, serving
 from mooring.driver.settings import NAME, DriverSettings, checked
-from mooring.driver.state import CLASS_MADE, LOCK
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, UsageError
 from mooring.host.blocking import in_thread
 from mooring.host.directory_lock import DirectoryLock
 from mooring.host.mount import Mounts
 from mooring.model.backoff import Backoff
 from mooring.model.csi_driver import CsiDriver
-from mooring.model.document import Doc
-from mooring.model.storage_class import StorageClass
-from mooring.model.wellknown import Annotation
 from mooring.plugins.layout import Layout
 from mooring.reconcile.worker import lasting
 
-CLASS = "mooring-loop"
 AGAIN = Backoff(first=0.2, cap=30.0)
 
 _log = log.get("mooring.driver")
-
-_DRIVER: Doc = {
-    "metadata": {"name": NAME},
-    "spec": {
-        "attachRequired": True,
-        "podInfoOnMount": False,
-        "storageCapacity": True,
-        "fsGroupPolicy": "File",
-        "volumeLifecycleModes": ["Persistent"],
-    },
-}
-_CLASS: Doc = {
-    "metadata": {"name": CLASS, "annotations": {Annotation.DEFAULT_CLASS: "true"}},
-    "provisioner": NAME,
-    "reclaimPolicy": "Delete",
-    "allowVolumeExpansion": True,
-    "volumeBindingMode": "Immediate",  # volumes are on this machine: no node to choose
-}
 
 
 @contextmanager
@@ -96,7 +75,9 @@ def bundled_driver(node: str, state_dir: Path, layout: Layout) -> Iterator[Bundl
             "choose a shorter --root-dir"
         )
         return
-    with driver_of(DriverSettings(node_id=node, state_dir=state_dir)) as core:
+    # Where no `rm -rf` of the data directory reaches what is mounted.
+    settings = DriverSettings(node, state_dir, inline_dir=layout.plugin(NAME) / "inline")
+    with driver_of(settings) as core:
         yield Bundled(core, socket, layout.registrations)
 
 
@@ -137,7 +118,7 @@ class DriverRole:
         return ()
 
     async def _introduce(self) -> None:
-        """Create its CSIDriver object and, once per state directory, a default StorageClass."""
+        """Create its CSIDriver object and, once per state directory, a class of each kind."""
         failures = 0
         while True:
             try:
@@ -151,9 +132,10 @@ class DriverRole:
 
     async def _make_objects(self) -> None:
         with suppress(AlreadyExists):
-            await self._client.create(CsiDriver, _DRIVER)
-        made = self._bundled.core.settings.state_dir / CLASS_MADE
-        if not await in_thread(made.exists):
-            with suppress(AlreadyExists):
-                await self._client.create(StorageClass, _CLASS)
-            await in_thread(made.touch)
+            await self._client.create(CsiDriver, DRIVER)
+        for one in CLASSES:
+            made = self._bundled.core.settings.state_dir / one.made
+            if not await in_thread(made.exists):
+                with suppress(AlreadyExists):
+                    await self._client.create(one.kind, one.document)
+                await in_thread(made.touch)

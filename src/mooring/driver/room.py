@@ -116,7 +116,7 @@ class Room:
 
     def _kept(self) -> int:
         """Reserved for images being created, and for blocks that snapshots share with volumes."""
-        shared = sum(snapshot.shared_bytes for snapshot in self._state.snapshots.all())
+        shared = sum(snapshot.shared_bytes for snapshot in self._state.all_snapshots())
         return shared + sum(self._coming.values())
 
 

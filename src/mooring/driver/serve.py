@@ -4,8 +4,8 @@ import errno
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -17,8 +17,11 @@ from mooring.clock import Clock
 from mooring.csi import serve
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.csi.serve import LONGEST_PATH
+from mooring.driver.backends.block_ranges import Step
+from mooring.driver.block_metadata import MetadataCalls, Scan
 from mooring.driver.controller import VolumeCalls
 from mooring.driver.core import Core, new_core
+from mooring.driver.groups import GroupCalls
 from mooring.driver.health import HealthCalls
 from mooring.driver.identity import IdentityCalls
 from mooring.driver.listing import ListingCalls
@@ -38,6 +41,8 @@ RECOVER_SECONDS = 5.0
 CALL_SECONDS = LONG_SECONDS  # without progress; callers time out sooner, and retry
 
 _log = log.get("mooring.driver")
+
+_PLACE_FIELDS = ("volume_id", "snapshot_id", "source_volume_id", "group_snapshot_id", "name")
 
 Call = Callable[[Message], Message]
 
@@ -80,7 +85,7 @@ async def serving(core: Core, endpoint: str) -> AsyncIterator[None]:
     await in_thread(_make_place, path)
     await recover_all(core)
     offered = {
-        csi.DESCRIPTOR.services_by_name[name]: _Service(name, calls, core.clock)
+        csi.DESCRIPTOR.services_by_name[name]: _Service(name, calls, core)
         for name, calls in services(core).items()
     }
     async with serve.serving(path, offered, grace=GRACE_SECONDS):
@@ -92,6 +97,8 @@ def services(core: Core) -> dict[str, tuple[object, ...]]:
     return {
         "Identity": (IdentityCalls(),),
         "Controller": (VolumeCalls(core), SnapshotCalls(core), ListingCalls(core)),
+        "GroupController": (GroupCalls(core),),
+        "SnapshotMetadata": (MetadataCalls(core),),
         "Node": (NodeCalls(core), HealthCalls(core)),
     }
 
@@ -139,7 +146,7 @@ def _is_listening(path: Path) -> bool:
 
 def place_of(request: Message) -> str:
     """The bulkhead key of a call: the id of its volume or snapshot, or its name if it has no id."""
-    for field in ("volume_id", "snapshot_id", "source_volume_id", "name"):
+    for field in _PLACE_FIELDS:
         if named := getattr(request, field, ""):
             return f"{NAME}/{named}"
     return ""
@@ -148,41 +155,78 @@ def place_of(request: Message) -> str:
 class _Service:
     """One gRPC service: an async method for each RPC that an object in `answering` implements."""
 
-    def __init__(self, name: str, answering: tuple[object, ...], clock: Clock) -> None:
+    def __init__(self, name: str, answering: tuple[object, ...], core: Core) -> None:
         for method in csi.DESCRIPTOR.services_by_name[name].methods:
             found = (getattr(each, method.name, None) for each in answering)
             call = next((one for one in found if one is not None), None)
             if call is not None:
-                setattr(self, method.name, _handler(method.name, call, clock))
+                handler = _stream_handler if method.server_streaming else _handler
+                setattr(self, method.name, handler(method.name, call, core))
 
 
 def _handler(
-    name: str, call: Call, clock: Clock
+    name: str, call: Call, core: Core
 ) -> Callable[[Message, Context], Awaitable[Message | None]]:
     def answer(request: Message) -> Message:
         with host_refusals():
             return call(request)
 
     async def handle(request: Message, context: Context) -> Message | None:
-        began = clock.monotonic()
-        code, because = grpc.StatusCode.OK, ""
-        try:
-            with within_volume(place_of(request) or f"{NAME} {name}"), taking(CALL_SECONDS):
+        async with _answering(name, core.clock, context):
+            with _at_place(name, request):
                 return await in_thread(answer, request)
-        except CallRefused as refused:
-            code, because = refused.code, refused.message
-        except StillRunning as stuck:  # it may still take effect: a retry learns how it ended
-            code, because = grpc.StatusCode.DEADLINE_EXCEEDED, str(stuck)
-        except HostError as error:
-            code, because = grpc.StatusCode.UNAVAILABLE, str(error)
-        except Exception as error:  # noqa: BLE001  a bug must not look like an unknown outcome
-            _log.exception("a call failed", call=name)
-            code, because = grpc.StatusCode.INTERNAL, f"a bug in the driver: {type(error).__name__}"
-        finally:
-            took_ms = f"{(clock.monotonic() - began) * 1000:.1f}"
-            _log.debug("called", call=name, code=code.name, took_ms=took_ms)
-        _log.info("a call was refused", call=name, code=code.name, because=because)
-        await context.abort(code, because)
         return None
 
     return handle
+
+
+def _stream_handler(
+    name: str, call: Callable[[Message], Scan], core: Core
+) -> Callable[[Message, Context], AsyncIterator[Message]]:
+    def look(scan: Scan, position: int) -> Step:
+        with host_refusals():
+            return scan.look(position)
+
+    async def handle(request: Message, context: Context) -> AsyncIterator[Message]:
+        async with _answering(name, core.clock, context):
+            scan = call(request)
+            with core.in_flight.holding(reading=scan.snapshots):
+                position: int | None = scan.begin
+                while position is not None:
+                    with _at_place(name, request):
+                        step = await in_thread(look, scan, position)
+                    position = step.go_on
+                    if step.ranges or position is None:
+                        yield scan.message(step)
+
+    return handle
+
+
+@contextmanager
+def _at_place(name: str, request: Message) -> Iterator[None]:
+    with within_volume(place_of(request) or f"{NAME} {name}"), taking(CALL_SECONDS):
+        yield
+
+
+@asynccontextmanager
+async def _answering(name: str, clock: Clock, context: Context) -> AsyncIterator[None]:
+    """Inside the block a call is answered; what it raises becomes its code."""
+    began = clock.monotonic()
+    code, because = grpc.StatusCode.OK, ""
+    try:
+        yield
+    except CallRefused as refused:
+        code, because = refused.code, refused.message
+    except StillRunning as stuck:  # it may still take effect: a retry learns how it ended
+        code, because = grpc.StatusCode.DEADLINE_EXCEEDED, str(stuck)
+    except HostError as error:
+        code, because = grpc.StatusCode.UNAVAILABLE, str(error)
+    except Exception as error:  # noqa: BLE001  a bug must not look like an unknown outcome
+        _log.exception("a call failed", call=name)
+        code, because = grpc.StatusCode.INTERNAL, f"a bug in the driver: {type(error).__name__}"
+    finally:
+        took_ms = f"{(clock.monotonic() - began) * 1000:.1f}"
+        _log.debug("called", call=name, code=code.name, took_ms=took_ms)
+    if code is not grpc.StatusCode.OK:
+        _log.info("a call was refused", call=name, code=code.name, because=because)
+        await context.abort(code, because)

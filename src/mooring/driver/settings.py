@@ -23,6 +23,7 @@ class DriverSettings(msgspec.Struct, frozen=True):
     max_volumes: int = 0  # that may be attached to the node; 0: no limit
     overcommit: float = 1.0  # bytes promised per byte of disk space
     freeze_seconds: float = FREEZE_SECONDS  # how long writers may wait while a volume is copied
+    inline_dir: Path | None = None  # where inline volumes are staged; None: in the state directory
 
 
 def checked(settings: DriverSettings) -> DriverSettings:

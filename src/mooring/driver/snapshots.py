@@ -6,12 +6,13 @@ from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver import answers
 from mooring.driver.backends import device, image
-from mooring.driver.copying import copy_volume
+from mooring.driver.copying import Wanted, copy_volume
 from mooring.driver.core import Core
 from mooring.driver.identifiers import is_snapshot_id, snapshot_id_of
 from mooring.driver.parameters import check_snapshot_parameters
 from mooring.driver.records import SnapshotRecord
-from mooring.driver.refusal import EXISTS, PRECONDITION, CallRefused, need
+from mooring.driver.refusal import EXISTS, INVALID, PRECONDITION, CallRefused, need
+from mooring.driver.topology import check_reachable
 
 _log = log.get("mooring.driver.snapshots")
 
@@ -27,6 +28,7 @@ class SnapshotCalls:
         identifier = snapshot_id_of(request.name)
         volume_id = need(request.source_volume_id, "source_volume_id")
         check_snapshot_parameters(request.parameters)
+        check_reachable(request.accessibility_requirements, self._core.settings.node_id)
         with self._core.in_flight.holding(identifier, volume_id):
             snapshot = self._snapshots.find(identifier)
             if snapshot is None:
@@ -34,13 +36,17 @@ class SnapshotCalls:
             elif snapshot.volume_id != volume_id:
                 text = f"snapshot {request.name!r} exists, of volume {snapshot.volume_id}"
                 raise CallRefused(EXISTS, text)
-        return csi.CreateSnapshotResponse(snapshot=answers.snapshot(snapshot))
+        return csi.CreateSnapshotResponse(snapshot=self._answer(snapshot))
 
     def DeleteSnapshot(self, request: csi.DeleteSnapshotRequest) -> csi.DeleteSnapshotResponse:
         identifier = need(request.snapshot_id, "snapshot_id")
         if is_snapshot_id(identifier):
             with self._core.in_flight.holding(identifier):
-                if self._snapshots.find(identifier) is not None:
+                found = self._core.state.find_snapshot(identifier)
+                if found is not None:
+                    if found.group_id:
+                        text = f"{identifier} is part of {found.group_id}, and goes with it"
+                        raise CallRefused(INVALID, text)
                     if not device.is_soon_closed(self._snapshots.image(identifier)):
                         raise CallRefused(
                             PRECONDITION, f"{identifier} is still in use on this node"
@@ -51,7 +57,10 @@ class SnapshotCalls:
 
     def GetSnapshot(self, request: csi.GetSnapshotRequest) -> csi.GetSnapshotResponse:
         snapshot = self._core.get_snapshot(request.snapshot_id)
-        return csi.GetSnapshotResponse(snapshot=answers.snapshot(snapshot))
+        return csi.GetSnapshotResponse(snapshot=self._answer(snapshot))
+
+    def _answer(self, snapshot: SnapshotRecord) -> csi.Snapshot:
+        return answers.snapshot(snapshot, self._core.settings.node_id)
 
     def _cut(self, identifier: str, name: str, volume_id: str) -> SnapshotRecord:
         volume = self._core.get_volume(volume_id)
@@ -60,7 +69,7 @@ class SnapshotCalls:
             self._core.room.reserved(identifier, image.allocated_bytes(source)),
             self._snapshots.making(identifier) as path,
         ):
-            copied = copy_volume(self._core, volume, path, volume.size_bytes)
+            copied = copy_volume(self._core, Wanted(volume, path, volume.size_bytes))
             snapshot = SnapshotRecord(
                 identifier,
                 name,
@@ -68,14 +77,15 @@ class SnapshotCalls:
                 volume.access_type,
                 volume.fs_type,
                 volume.size_bytes,
-                _nanoseconds(copied.moment),
+                nanoseconds(copied.moment),
                 volume.contents,
-                copied.shared_bytes,
+                copied.shared_bytes[0],
             )
             self._snapshots.add(snapshot)
-        _log.info("snapshot cut", snapshot=identifier, volume=volume.id, shared=copied.shared_bytes)
+        shared = snapshot.shared_bytes
+        _log.info("snapshot cut", snapshot=identifier, volume=volume.id, shared=shared)
         return snapshot
 
 
-def _nanoseconds(moment: datetime) -> int:
+def nanoseconds(moment: datetime) -> int:
     return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1000

@@ -11,6 +11,7 @@ import msgspec
 from mooring.driver.backends import device, image
 from mooring.driver.backends.filesystem import Mounting, NotThere, grows_mounted
 from mooring.driver.core import Core
+from mooring.driver.limiting import apply_limits, clear_limits
 from mooring.driver.records import (
     AccessType,
     Blank,
@@ -63,6 +64,7 @@ def stage_volume(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[st
             contents = volume.contents
         else:
             contents = _mount(core, volume, stage, flags)
+        apply_limits(core, volume)
         done = msgspec.structs.replace(stage, is_done=True)
         core.state.volumes.replace(msgspec.structs.replace(volume, stage=done, contents=contents))
     except (CallRefused, HostError):
@@ -97,6 +99,7 @@ def undo_staging(core: Core, volume: VolumeRecord) -> None:
     """
     while volume.access_type is AccessType.MOUNT and (mount := staged_mount(core, volume)):
         core.mounts.unmount(mount.mount_point)
+    clear_limits(core, volume)
     device.detach_all(core.image_of(volume))
     core.state.volumes.replace(msgspec.structs.replace(volume, stage=None))
 

@@ -1,10 +1,13 @@
-"""The state directory: volumes and snapshots, which appear and disappear atomically.
+"""The state directory: volumes, snapshots and groups, which appear and disappear atomically.
 
     volumes/<id>/record.json   the record of a volume
     volumes/<id>/image         its bytes
     snapshots/<id>/...         the same for a snapshot
+    groups/<id>/record.json    the record of a group snapshot, with those of its snapshots
+    groups/<id>/<snapshot>     the bytes of one of them
     making/                    volumes and snapshots being created
     trash/                     volumes and snapshots being deleted
+    inline/<id>                mount points of inline volumes (inline.py), but for `mooring up`
     thawing/                   a mount point, used for a moment (thawing.py)
 
 A volume appears by one rename out of `making`, and disappears by one rename into `trash`; so there
@@ -21,16 +24,13 @@ from typing import Generic, TypeVar
 import msgspec
 
 from mooring import log
-from mooring.driver.records import Record, SnapshotRecord, VolumeRecord
+from mooring.driver.file_names import IMAGE, RECORD
+from mooring.driver.records import GroupRecord, Record, SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import DATA_LOSS, CallRefused
 from mooring.errors import UsageError
 from mooring.host import tree
 from mooring.host.refusal import refusals
 
-LOCK = "mooring.lock"
-CLASS_MADE = "class-made"  # a file: who deletes the class does not want it back
-IMAGE = "image"
-RECORD = "record.json"
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
@@ -40,7 +40,10 @@ _log = log.get("mooring.driver.state")
 
 
 class Shelf(Generic[R]):
-    """All volumes, or all snapshots. Reads come from memory, and each change is on disk first."""
+    """All volumes, all snapshots, or all groups.
+
+    Reads come from memory, and each change is on disk first.
+    """
 
     def __init__(self, root: Path, kind: type[R], directory: str) -> None:
         self._kind = kind
@@ -66,27 +69,38 @@ class Shelf(Generic[R]):
 
     def image(self, identifier: str) -> Path:
         """The path of the image. The id must be that of a record."""
-        return self._home / identifier / IMAGE
+        return self.home(identifier) / IMAGE
+
+    def home(self, identifier: str) -> Path:
+        """The directory of a record."""
+        return self._home / identifier
 
     @contextmanager
     def making(self, identifier: str) -> Iterator[Path]:
         """A path for a new image; removed again unless `add` is called inside the block."""
+        with self.drafting(identifier) as draft:
+            yield draft / IMAGE
+
+    @contextmanager
+    def drafting(self, identifier: str) -> Iterator[Path]:
+        """A directory for new images; removed again unless `add` is called inside the block."""
         draft = self._draft(identifier)
         with refusals(f"make {identifier}"):
             remove_tree(draft)
             draft.mkdir(DIRECTORY_MODE)
         try:
-            yield draft / IMAGE
+            yield draft
         finally:
             with refusals(f"clear away {draft}"):
                 remove_tree(draft)
 
     def add(self, record: R) -> None:
-        """Publish the new image with its record. After: it survives a crash."""
+        """Publish the new images with their record. After: it survives a crash."""
         draft, home = self._draft(record.id), self._home / record.id
         with refusals(f"add {record.id}"):
             _write(draft, record)
-            sync(draft / IMAGE)
+            for image in draft.iterdir():
+                sync(image)
             sync(draft)
             draft.rename(home)
             sync(self._home)
@@ -134,12 +148,33 @@ class Shelf(Generic[R]):
 
 
 class State:
-    """Volumes and snapshots of one state directory, which is used by one driver at a time."""
+    """What is in one state directory, which is used by one driver at a time.
+
+    Snapshots that were made as a group appear and disappear with it, so they are kept in it.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.volumes: Shelf[VolumeRecord] = Shelf(root, VolumeRecord, "volumes")
         self.snapshots: Shelf[SnapshotRecord] = Shelf(root, SnapshotRecord, "snapshots")
+        self.groups: Shelf[GroupRecord] = Shelf(root, GroupRecord, "groups")
+
+    def find_snapshot(self, identifier: str) -> SnapshotRecord | None:
+        """Of a group or not. Raises: CallRefused when its record cannot be read."""
+        alone = self.snapshots.find(identifier)
+        return alone or next((one for one in self._grouped() if one.id == identifier), None)
+
+    def all_snapshots(self) -> list[SnapshotRecord]:
+        """Those of groups too; sorted by id."""
+        return sorted((*self.snapshots.all(), *self._grouped()), key=lambda one: one.id)
+
+    def snapshot_image(self, snapshot: SnapshotRecord) -> Path:
+        if snapshot.group_id:
+            return self.groups.home(snapshot.group_id) / snapshot.id
+        return self.snapshots.image(snapshot.id)
+
+    def _grouped(self) -> Iterator[SnapshotRecord]:
+        return (one for group in self.groups.all() for one in group.snapshots)
 
 
 def open_state(root: Path) -> State:
@@ -149,7 +184,7 @@ def open_state(root: Path) -> State:
     """
     try:
         root.mkdir(DIRECTORY_MODE, parents=True, exist_ok=True)
-        for name in ("volumes", "snapshots", "making", "trash"):
+        for name in ("volumes", "snapshots", "groups", "making", "trash"):
             (root / name).mkdir(DIRECTORY_MODE, exist_ok=True)
         for name in ("making", "trash"):
             for left in (root / name).iterdir():

@@ -51,6 +51,8 @@ class DirectoryLock:
                     f"stop it or choose another {flag}",
                     int(owner) if owner.isdecimal() else 0,
                 ) from None
+            if not _is_still(descriptor, path):
+                raise InUse(f"{path.parent} is being removed: wait for that, then try again", 0)
             _check_content(descriptor, path)
             with suppress(OSError):  # a full disk; the process id is only for information
                 os.ftruncate(descriptor, os.pwrite(descriptor, b"%d\n" % os.getpid(), 0))
@@ -72,6 +74,14 @@ def _open(path: Path) -> int:
         if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.ENODEV):
             raise _no_lock(path, "no plain file") from error
         raise
+
+
+def _is_still(descriptor: int, path: Path) -> bool:
+    """Whether it is the lock that everybody finds: who had it may have removed it meanwhile."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _check_ours(descriptor: int, path: Path) -> None:

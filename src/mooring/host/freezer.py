@@ -1,12 +1,13 @@
-"""A program that freezes a file system, and thaws it: on request, in time, or with its parent.
+"""A program that freezes file systems, and thaws them: on request, in time, or with its parent.
 
 A process that freezes a file system and dies leaves all writers blocked, out of reach of signals.
 So the driver, which works while the file system is frozen, starts this program to freeze it: its
 only task is to thaw again. It thaws on a byte on its standard input, or when that is closed, which
 also happens when the parent is killed.
 
-Run by its path, with the descriptor of a directory and a number of seconds. It prints one line
-each: `frozen`, or `refused` and an errno; then how the freeze ended, see `End`.
+Run by its path, with a number of seconds and the descriptor of a directory in each file system. It
+freezes all of them or none, and prints one line each: `frozen`, or `refused`, the place of the one
+that could not be frozen, and an errno; then how the freeze ended, see `End`.
 """
 
 import errno
@@ -33,7 +34,7 @@ class End(Enum):
 
 
 def main(arguments: list[str]) -> None:
-    directory, seconds = int(arguments[0]), float(arguments[1])
+    seconds, directories = float(arguments[0]), [int(each) for each in arguments[1:]]
     for number in _DEAF_TO:
         signal.signal(number, signal.SIG_IGN)
     ear = select.poll()
@@ -41,17 +42,34 @@ def main(arguments: list[str]) -> None:
     if ear.poll(0):
         return  # the parent is gone already
     until = time.monotonic() + seconds
+    still: list[int] = []
     try:
-        fcntl.ioctl(directory, FREEZE, 0)
-    except OSError as error:
-        _say(f"{REFUSED} {error.errno}")
-        return
-    try:
+        for place, directory in enumerate(directories):
+            try:
+                fcntl.ioctl(directory, FREEZE, 0)
+            except OSError as error:
+                _say(f"{REFUSED} {place} {error.errno}")
+                return
+            still.append(directory)
         _say(FROZEN)
         is_asked = bool(ear.poll(max(0.0, until - time.monotonic()) * 1000))
     finally:
-        end = thaw(directory)
+        end = thaw_all(still)
     _say((End.LATE if end is End.THAWED and not is_asked else end).value)
+
+
+def thaw_all(directories: list[int]) -> End:
+    """Thaw them all, whatever becomes of one. Raises: OSError when one failed."""
+    end, failed = End.THAWED, None
+    for directory in directories:
+        try:
+            if thaw(directory) is End.LOST:
+                end = End.LOST
+        except OSError as error:
+            failed = error
+    if failed is not None:
+        raise failed
+    return end
 
 
 def thaw(directory: int) -> End:

@@ -33,10 +33,15 @@ _UMOUNT_NOFOLLOW = 8
 
 _OPEN_TREE = 428
 _MOVE_MOUNT = 429
+_FSOPEN = 430
+_FSCONFIG = 431
+_FSMOUNT = 432
 _MOUNT_SETATTR = 442
 _OPEN_TREE_CLONE = 1
 _AT_RECURSIVE = 0x8000
 _MOVE_MOUNT_F_EMPTY_PATH = 4
+_CLOEXEC = 1  # FSOPEN_CLOEXEC, FSMOUNT_CLOEXEC
+_FSCONFIG_CMD_CREATE = 6
 _MOUNT_ATTR = struct.Struct("4Q")  # attr_set, attr_clr, propagation, userns_fd
 _ATTRIBUTES = {
     MountFlag.RDONLY: 0x1,
@@ -125,6 +130,21 @@ def open_view(directory: int) -> int:
     """
     how = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH
     return _call(_OPEN_TREE, Path("open_tree"), directory, b"", how)
+
+
+def open_file_system(fs_type: str) -> int:
+    """A descriptor (O_PATH) of the root of a kernel's own file system, such as tracefs, that is
+    mounted nowhere and gone when it is closed.
+
+    Raises: KernelRefused; needs Linux 5.2 and the right to mount.
+    """
+    place = Path(fs_type)
+    context = _call(_FSOPEN, place, _bytes(fs_type), _CLOEXEC)
+    try:
+        _call(_FSCONFIG, place, context, _FSCONFIG_CMD_CREATE, 0, 0, 0)
+        return _call(_FSMOUNT, place, context, _CLOEXEC, 0)
+    finally:
+        os.close(context)
 
 
 def bind_mapped(source: Path, target: Path, user_namespace: int, *, recursive: bool) -> None:

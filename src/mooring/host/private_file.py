@@ -50,6 +50,15 @@ def find_private(path: Path) -> bytes | None:
         return None
 
 
+def file_mark(path: Path) -> tuple[int, ...]:
+    """Differs when the file was replaced; empty when there is none. Cheap, for every request."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 def check_link(path: Path) -> None:
     """A link is followed if it belongs to this user or to the owner of the directory.
 

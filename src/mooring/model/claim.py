@@ -46,6 +46,21 @@ class ModifyStatus(Wire, frozen=True):
     target_volume_attributes_class_name: str = ""
 
 
+class HealthCondition(Wire, frozen=True):
+    """An adverse condition of a volume: Inaccessible, DataLoss or Degraded."""
+
+    status: str
+    reason: str
+    message: str = ""
+
+
+class ClaimHealth(Wire, frozen=True):
+    """What the driver's controller says of the volume; no condition: it is healthy."""
+
+    health_conditions: tuple[HealthCondition, ...] = ()
+    last_transition_time: str | None = None
+
+
 class ClaimStatus(Wire, frozen=True):
     phase: ClaimPhase = ClaimPhase.PENDING
     access_modes: tuple[AccessMode, ...] = ()
@@ -55,6 +70,7 @@ class ClaimStatus(Wire, frozen=True):
     allocated_resource_statuses: Mapping[str, str] = msgspec.field(default_factory=dict)
     current_volume_attributes_class_name: str | None = None
     modify_volume_status: ModifyStatus | None = None
+    health_status: ClaimHealth | None = None
 
 
 class ClaimTemplate(Wire, frozen=True):
@@ -95,6 +111,11 @@ class Claim(ApiObject, frozen=True):
     def capacity(self) -> Quantity:
         """The size in its status."""
         return quantity.parse(self.status.capacity.get(STORAGE, "0"))
+
+    @property
+    def health_conditions(self) -> tuple[HealthCondition, ...]:
+        health = self.status.health_status
+        return health.health_conditions if health is not None else ()
 
     @property
     def is_bound(self) -> bool:

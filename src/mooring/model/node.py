@@ -13,6 +13,8 @@ from mooring.model.wire import Wire
 
 LEFT = "NodeShutdown"
 """The reason of a Ready condition that is False because the node has left; see `has_left`."""
+LEFT_VALUE = "left"
+"""Of the out-of-service taint that `controllers/node_lifecycle` puts on a node which has left."""
 
 
 class NodeSpec(Wire, frozen=True):
@@ -59,8 +61,13 @@ class Node(ApiObject, frozen=True):
 
     @property
     def is_out_of_service(self) -> bool:
-        """It has the out-of-service taint, with any effect: volumes may be detached by force."""
-        return any(taint.key == TaintKey.OUT_OF_SERVICE for taint in self.spec.taints)
+        """It has the out-of-service taint, with any effect: volumes may be detached by force.
+
+        The taint that only repeats the node's goodbye holds no longer than that: a node that came
+        back may have mounted volumes before somebody takes the taint away.
+        """
+        taints = [taint for taint in self.spec.taints if taint.key == TaintKey.OUT_OF_SERVICE]
+        return any(taint.value != LEFT_VALUE for taint in taints) or bool(taints and self.has_left)
 
     @property
     def has_left(self) -> bool:

@@ -20,6 +20,7 @@ class UserInfo(Wire, frozen=True):
 class TokenVerdict(Wire, frozen=True):
     authenticated: bool = False
     user: UserInfo = UserInfo()
+    audiences: tuple[str, ...] = ()  # of those that were asked for, the token's
     error: str = ""
 
 

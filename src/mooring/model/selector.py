@@ -7,6 +7,7 @@ ValueError with the API's text.
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -33,20 +34,25 @@ class Operator(StrEnum):
     ABSENT = "!"
 
 
-class Requirement(msgspec.Struct, frozen=True):
+class Requirement(msgspec.Struct, frozen=True, dict=True):
     """One condition on one label. Make it with `require`, which checks it."""
 
     key: str
     operator: Operator
     values: tuple[str, ...] = ()
 
+    @cached_property
+    def _choice(self) -> frozenset[str | None]:
+        """There may be tens of thousands of values, and as many objects to compare with them."""
+        return frozenset(self.values)
+
     def matches(self, labels: Mapping[str, str]) -> bool:
         value = labels.get(self.key)
         match self.operator:
             case Operator.EQUALS | Operator.DOUBLE_EQUALS | Operator.IN:
-                return value in self.values
+                return value in self._choice
             case Operator.NOT_EQUALS | Operator.NOT_IN:
-                return value not in self.values
+                return value not in self._choice
             case Operator.EXISTS:
                 return value is not None
             case Operator.ABSENT:

@@ -30,7 +30,7 @@ from mooring.node.home_choice import (
     choose,
     names_for,
 )
-from mooring.node.root import LOCK
+from mooring.node.root_lock import LOCK
 from mooring.plugins.layout import DIRECTORY_MODE
 
 HOMES = Path("/var/lib/mooring-node")

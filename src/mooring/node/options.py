@@ -4,6 +4,8 @@ from pathlib import Path
 
 import msgspec
 
+from mooring.node.status.heartbeat import UNTOLD, Holding
+
 LOOPBACK = "127.0.0.1"
 
 
@@ -11,6 +13,7 @@ class NodeOptions(msgspec.Struct, frozen=True):
     """How the node is called, how it runs pods, and how it is reached."""
 
     name: str
+    holding: Holding = UNTOLD  # of the node's lease
     host_rootfs: bool = False  # an image that is not here is replaced by the host's root
     hidden: tuple[Path, ...] = ()  # what containers never see of the host, wherever it is
     listen: str = LOOPBACK  # where logs, exec and attach are served

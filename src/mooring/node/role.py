@@ -28,7 +28,7 @@ from mooring.node.status.hardware import (
     read_amounts,
     read_identity,
 )
-from mooring.node.status.heartbeat import Heartbeat
+from mooring.node.status.heartbeat import Heartbeat, Holding
 from mooring.node.status.report import Report
 from mooring.node.stuck import StuckVolumes
 from mooring.oci.probe import Probed, probe
@@ -79,7 +79,7 @@ def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineIn
     if kubelet.server is not None:
         endpoint = _endpoint(kubelet.server, options)
         identity = msgspec.structs.replace(identity, endpoint=endpoint)
-    stuck = _add_status(loops, environment, kubelet, identity)
+    stuck = _add_status(loops, environment, kubelet, identity, options.holding)
     return NodeRole(loops, environment, kubelet, csi.drivers, stuck)
 
 
@@ -89,7 +89,11 @@ def _endpoint(server: NodeServer, options: NodeOptions) -> KubeletEndpoint:
 
 
 def _add_status(
-    loops: Loops, environment: NodeEnvironment, kubelet: Kubelet, identity: Identity
+    loops: Loops,
+    environment: NodeEnvironment,
+    kubelet: Kubelet,
+    identity: Identity,
+    holding: Holding,
 ) -> StuckVolumes:
     """The node's reports: its status, its lease, the usage of its volumes."""
     client, clock, rng = loops.client, loops.clock, loops.rng
@@ -102,7 +106,7 @@ def _add_status(
     statistics = Statistics(volumes)
     for name, run in {
         "node status": report.run,
-        "node lease": Heartbeat(client, clock, rng, own_node).run,
+        "node lease": Heartbeat(client, clock, rng, own_node, holding).run,
         "volume statistics": statistics.run,
         "evictions": Evictions(volumes.context, statistics).run,
     }.items():

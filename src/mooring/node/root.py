@@ -12,14 +12,9 @@ from mooring.host.contract import MountOps
 from mooring.host.directory_lock import DirectoryLock
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import MountTable
+from mooring.node.root_lock import LOCK
 from mooring.oci.host_root import HOST_DIRECTORY, put_away
 from mooring.plugins.layout import DIRECTORY_MODE, Layout
-
-LOCK = "mooring.lock"
-CANNOT_MOUNT = (
-    "this node may not mount: pods get only volumes that are plain directories; "
-    "run it as root to give them all"
-)
 
 _log = log.get("mooring.node")
 
@@ -31,15 +26,13 @@ class NodeRoot(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def held_root(node: str, root_dir: Path) -> Iterator[NodeRoot]:
+def held_root(root_dir: Path) -> Iterator[NodeRoot]:
     """`node_root` on this machine's own mounts.
 
     After: what is mounted stays, but for what containers see of the host. Raises: UsageError.
     """
     mounts = Mounts()
     with node_root(root_dir, mounts) as root:
-        if root.cannot:
-            _log.warning(CANNOT_MOUNT, node=node, because=root.cannot)
         try:
             yield root
         finally:

@@ -25,6 +25,7 @@ from mooring.plugins.volume_host import Token, TokenWish
 REQUESTS_AT_ONCE = 16
 OLDEST_SECONDS = 24 * 3600
 MOST_JITTER_SECONDS = 10
+LEEWAY_SECONDS = 60  # that the server gives a token which is not valid yet
 
 _log = log.get("mooring.node.tokens")
 
@@ -78,6 +79,7 @@ class Tokens:
         return (
             now > expires_at - kept.lifetime + OLDEST_SECONDS - jitter
             or now > expires_at - kept.lifetime * 20 // 100 - jitter
+            or now < expires_at - kept.lifetime - LEEWAY_SECONDS  # the clock was set back
         )
 
     def _now(self) -> float:

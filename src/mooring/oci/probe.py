@@ -5,6 +5,7 @@ inside another container some system calls may not be permitted. So each creates
 with limits, which is never started.
 """
 
+import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from mooring.oci.runc import Runc, RuntimeProgram, explain
 from mooring.oci.users import User
 
 REMEDY = "install runc and conmon: apt-get install runc conmon"
+AS_ROOT = "run mooring as root"
 RUNTIMES = ("runc", "crun")
 OLDEST_CONMON = (2, 1)
 CONMON_ELSEWHERE = (
@@ -64,7 +66,8 @@ async def probe(runtimes: Sequence[str] = RUNTIMES) -> Probed:
             failures.append(f"{name}: {complaint}")
     except HostError as error:
         return NoRuntime(f"containers cannot run: {_line(str(error))}")
-    return NoRuntime(f"containers cannot run: {'; '.join(failures)}")
+    remedy = "" if os.geteuid() == 0 else f"; {AS_ROOT}"
+    return NoRuntime(f"containers cannot run: {'; '.join(failures)}{remedy}")
 
 
 async def _try(program: RuntimeProgram) -> str:

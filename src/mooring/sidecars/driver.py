@@ -18,6 +18,7 @@ from mooring.csi.requests import AttachVolume, Capacity, CreateVolume, Expanded,
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.csi.topology import Topology
 from mooring.csi.volume import Volume, VolumeState
+from mooring.csi.volume_health import VolumeHealth
 from mooring.sidecars.snapshot_calls import GroupCalls, SnapshotCalls
 
 
@@ -58,6 +59,18 @@ class Calls(Protocol):
         topology: Topology | None = None,
         within: float,
     ) -> Outcome[Capacity]: ...
+
+
+class HealthCalls(Protocol):
+    """What the health monitor asks; `sidecars.health.calls.HealthOfDriver` does it."""
+
+    async def list_health(self, *, within: float) -> Outcome[tuple[VolumeHealth, ...]]: ...
+
+    async def get_health(self, volume_id: str, *, within: float) -> Outcome[VolumeHealth]: ...
+
+    async def list_states(self, *, within: float) -> Outcome[tuple[VolumeState, ...]]: ...
+
+    async def get_state(self, volume_id: str, *, within: float) -> Outcome[VolumeState]: ...
 
 
 class Abilities(msgspec.Struct, frozen=True):
@@ -122,3 +135,4 @@ class Driver(msgspec.Struct, frozen=True):
     calls: Calls
     snapshots: SnapshotCalls
     groups: GroupCalls
+    health: HealthCalls | None = None

@@ -21,6 +21,7 @@ from mooring.csi.outcome import Done, Uncertain
 from mooring.csi.snapshots import Snapshots
 from mooring.model.backoff import Backoff
 from mooring.sidecars.driver import Abilities, Driver
+from mooring.sidecars.health.calls import HealthOfDriver
 
 _log = log.get("mooring.sidecars")
 
@@ -39,6 +40,7 @@ class DriverConnection:
         self._controller = Controller(connection)
         self._snapshots = Snapshots(connection)
         self._groups = GroupSnapshots(connection)
+        self._health = HealthOfDriver(connection)
         self._node = Node(connection)
 
     async def wait_ready(self) -> Driver:
@@ -104,4 +106,5 @@ class DriverConnection:
             # A driver without a node part at this socket refuses.
             expands = isinstance(node, Done) and NodeCapability.EXPAND_VOLUME in node.value
             abilities = msgspec.structs.replace(abilities, node_expands=expands)
-        return Driver(info.value.name, abilities, self._controller, self._snapshots, self._groups)
+        calls = self._controller, self._snapshots, self._groups, self._health
+        return Driver(info.value.name, abilities, *calls)

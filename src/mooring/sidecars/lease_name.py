@@ -19,6 +19,10 @@ def lease_of_attacher(driver: str) -> str:
     return f"external-attacher-leader-{sanitized(driver)}"
 
 
+def lease_of_health_monitor(driver: str) -> str:
+    return f"external-health-monitor-leader-{sanitized(driver)}"
+
+
 def lease_of_resizer(driver: str) -> str:
     return f"external-resizer-{sanitized(driver)}"
 

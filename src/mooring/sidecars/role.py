@@ -28,9 +28,11 @@ from mooring.sidecars.attacher import run as attacher
 from mooring.sidecars.driver import Abilities, Driver
 from mooring.sidecars.driver_connection import DriverConnection
 from mooring.sidecars.fenced import FencedCalls, FencedGroupCalls, FencedSnapshotCalls
+from mooring.sidecars.health import run as health
 from mooring.sidecars.lease_holders import LeaseHolders
 from mooring.sidecars.lease_name import (
     lease_of_attacher,
+    lease_of_health_monitor,
     lease_of_provisioner,
     lease_of_resizer,
     lease_of_snapshotter,
@@ -66,6 +68,12 @@ SIDECARS: Final[Mapping[str, Sidecar]] = {
         snapshotter.watch,
         snapshotter.build,
         is_needed=lambda abilities: abilities.needs_snapshotter,
+    ),
+    "health-monitor": Sidecar(
+        lease_of_health_monitor,
+        health.watch,
+        health.build,
+        is_needed=lambda abilities: health.mode_of(abilities) is not health.Mode.NOT_AT_ALL,
     ),
 }
 

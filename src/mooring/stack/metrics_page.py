@@ -4,7 +4,7 @@ Plain HTTP without authentication, as Prometheus expects: every client that reac
 read. The API server serves both pages itself.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -14,11 +14,17 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from mooring.errors import UsageError
 
 Say = Callable[[str], None]
+AskAlive = Callable[[str], Awaitable[tuple[bool, str]]]
+"""Whether what has this name is alive, and what to say; an empty name: all of it."""
+
+
+async def always_alive(_: str) -> tuple[bool, str]:
+    return True, "ok"
 
 
 @asynccontextmanager
 async def metrics_served(
-    address: str, registry: CollectorRegistry, say: Say
+    address: str, registry: CollectorRegistry, say: Say, ask_alive: AskAlive = always_alive
 ) -> AsyncIterator[None]:
     """Serve them at `host:port` while the context is entered; `say` prints the URL.
 
@@ -31,11 +37,18 @@ async def metrics_served(
         body = generate_latest(registry)
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    async def health(_: web.Request) -> web.Response:
-        return web.Response(text="ok")
+    async def health(request: web.Request) -> web.Response:
+        is_alive, text = await ask_alive(request.match_info.get("name", ""))
+        return web.Response(status=200 if is_alive else 500, text=text)
 
     app = web.Application()
-    app.add_routes([web.get("/metrics", metrics), web.get("/healthz", health)])
+    app.add_routes(
+        [
+            web.get("/metrics", metrics),
+            web.get("/healthz", health),
+            web.get("/healthz/{name}", health),
+        ]
+    )
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:

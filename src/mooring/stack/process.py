@@ -15,7 +15,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager
 
 from mooring import log
-from mooring.errors import MooringError
+from mooring.errors import MooringError, UsageError
 from mooring.host.blocking import bulkheads
 from mooring.reconcile.role import Role
 
@@ -89,7 +89,8 @@ async def _run(name: str, run: Callable[[], Awaitable[None]]) -> None:
         if any(not isinstance(reason, MooringError) for reason in reasons):
             _log.exception("a role died", role=name)
         why = "; ".join(dict.fromkeys(map(_told, reasons)))
-        raise RoleDied(f"the {name} died: {why}") from error
+        is_refused = all(isinstance(reason, UsageError) for reason in reasons)
+        raise RoleDied(why if is_refused else f"the {name} died: {why}") from error
     raise RoleDied(f"the {name} ended without being asked to")
 
 

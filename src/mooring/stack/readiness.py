@@ -1,6 +1,7 @@
 """When `mooring up` is ready, and the block that it then says."""
 
 import asyncio
+import shlex
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
@@ -30,7 +31,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 def ready_line(url: str, kubeconfig: str) -> str:
-    return f"mooring is ready at {url} (kubectl --kubeconfig {kubeconfig})"
+    return f"mooring is ready at {url} (kubectl --kubeconfig {shlex.quote(kubeconfig)})"
 
 
 def warning_line(warning: str) -> str:
@@ -56,7 +57,8 @@ def ready_block(block: Block) -> str:
 def not_ready_line(url: str, kubeconfig: str, waiting: Iterable[str], trouble: str | None) -> str:
     """For a server that answers while other roles keep the user waiting."""
     why = f"waiting for {', '.join(waiting)}" + (f" ({trouble})" if trouble else "")
-    return f"mooring answers at {url} (kubectl --kubeconfig {kubeconfig}) but is not ready: {why}"
+    how = f"kubectl --kubeconfig {shlex.quote(kubeconfig)}"
+    return f"mooring answers at {url} ({how}) but is not ready: {why}"
 
 
 class Readiness:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import shlex
 import socket
 import tempfile
 import uuid
@@ -22,6 +23,7 @@ from mooring.client.connect import connect
 from mooring.client.contract import Client
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import RealClock
+from mooring.errors import UsageError
 from mooring.host.blocking import bulkheads
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
@@ -32,8 +34,8 @@ from mooring.reconcile.lease import TERMS, LeaderCallbacks, LeaderElection
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
-from mooring.stack.config import default_data_dir
-from mooring.stack.metrics_page import Say, metrics_served
+from mooring.stack.config import default_data_dir, get_node_name
+from mooring.stack.metrics_page import AskAlive, Say, always_alive, metrics_served
 from mooring.stack.process import gc_frozen, run_until, stop_event
 
 if TYPE_CHECKING:
@@ -46,11 +48,17 @@ if TYPE_CHECKING:
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.release import Release
     from mooring.sidecars.role import Leases
+    from mooring.sidecars.snapshot_metadata.run import MetadataOptions, Place
+    from mooring.stack.join import JoinWish
 
 Build = Callable[[Loops], Awaitable[Role]]
 
 EXIT_LOST = 1
 WAITING_SECONDS = 0.5  # without a driver, before the registrar says so
+CANNOT_MOUNT = (
+    "this node may not mount: pods get only volumes that are plain directories; "
+    "run it as root to give them all"
+)
 
 _log = log.get("mooring.stack")
 
@@ -69,6 +77,7 @@ class StandaloneRole(msgspec.Struct, frozen=True):
     name: str
     greeting: str  # printed when it leads
     build: Build
+    ask_alive: AskAlive = always_alive  # for /healthz
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -116,27 +125,69 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     run_standalone(StandaloneRole(role.NAME, "mooring scheduler is running", build), wanted, say)
 
 
-def run_node(wanted: Standalone, say: Say, root_dir: Path | None, options: "NodeOptions") -> None:
+def run_node(
+    wanted: Standalone, say: Say, root_dir: Path | None, options: "NodeOptions", wish: "JoinWish"
+) -> None:
     """This machine as a node, with its pods' volumes below `root_dir`.
 
-    None: the root directory of `mooring up` with the default data directory.
+    None: the root directory of `mooring up` with the default data directory. The node's name and
+    its credentials are those of the join, if it has joined.
     """
     from mooring.host.mount import Mounts
     from mooring.node import role
     from mooring.node.home import take_home
+    from mooring.node.instance import find_instance
     from mooring.node.root import held_root
+    from mooring.node.status.claim import claim_name
+    from mooring.node.status.heartbeat import Holding
+    from mooring.upkeep.running import tell_of_root
 
-    endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
-    cluster = {"authority": endpoint.trust.authority, "api_server": endpoint.server}
-    options = msgspec.structs.replace(options, **cluster)
     home = root_dir or take_home(default_data_dir(), Mounts())
-    with held_root(options.name, home) as root:
+    with held_root(home) as root:
+        wanted, name = joined_as(root.layout.root, wanted, wish)
+        endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, RealClock()))
+        instance = find_instance(root.layout.root)
+        options = msgspec.structs.replace(
+            options,
+            name=name,
+            holding=Holding(instance),
+            authority=endpoint.trust.authority,
+            api_server=endpoint.server,
+        )
+        if root.cannot:
+            _log.warning(CANNOT_MOUNT, node=name, because=root.cannot)
 
         async def build(loops: Loops) -> Role:
+            await claim_name(loops.client, loops.clock, name, instance)
             return role.build(loops, root, options, await role.read_machine(root))
 
         greeting = f"mooring node {options.name} is running"
         run_standalone(StandaloneRole(role.NAME, greeting, build), wanted, say)
+        remedy = "mooring down" + (f" --root-dir {shlex.quote(str(root_dir))}" if root_dir else "")
+        if line := tell_of_root(root.layout.root, remedy):
+            say(line)
+
+
+def joined_as(root: Path, wanted: Standalone, wish: "JoinWish") -> tuple[Standalone, str]:
+    """With which kubeconfig, and under which name, this root directory is a node.
+
+    Raises: UsageError.
+    """
+    from mooring.stack.join import KUBECONFIG, join
+
+    if wanted.kubeconfig is not None:
+        if wish.server or wish.token:
+            raise UsageError("--join and --kubeconfig say two things: give one of them")
+        return wanted, get_node_name(wish.node_name)
+    joined = join(root, wish)
+    if joined is None:
+        return wanted, get_node_name(wish.node_name)
+    if wish.node_name not in ("", joined.node):
+        raise UsageError(
+            f"{root} has joined {joined.server} as the node {joined.node}: leave --node-name out, "
+            f"or join as {wish.node_name} with another --root-dir"
+        )
+    return msgspec.structs.replace(wanted, kubeconfig=root / KUBECONFIG), joined.node
 
 
 def run_sidecars(
@@ -149,6 +200,7 @@ def run_sidecars(
 ) -> None:
     """The sidecars of the drivers at these sockets. Leases are per driver and sidecar."""
     from mooring.sidecars import role
+    from mooring.sidecars.liveness import Liveness
 
     async def build(loops: Loops) -> Role:
         made = role.SidecarsRole(loops, options, leases, sidecars)
@@ -157,7 +209,23 @@ def run_sidecars(
         return made
 
     names = " and ".join(sorted(sidecars))
-    candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build)
+    alive = Liveness(endpoints)
+    candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build, alive.ask)
+    run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
+
+
+def run_snapshot_metadata(
+    wanted: Standalone, say: Say, endpoint: str, place: "Place", options: "MetadataOptions"
+) -> None:
+    """The changed blocks of the driver at this socket, for backup programs; without a lease."""
+    from mooring.sidecars.liveness import Liveness
+    from mooring.sidecars.snapshot_metadata import run
+
+    async def build(loops: Loops) -> Role:
+        return run.SnapshotMetadataRole(loops, endpoint, place, options)
+
+    greeting = f"mooring sidecar {run.NAME} is running"
+    candidate = StandaloneRole(run.NAME, greeting, build, Liveness([endpoint]).ask)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 
 
@@ -230,7 +298,7 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(wanted.kubeconfig, clock))
         if wanted.metrics_address:
-            page = metrics_served(wanted.metrics_address, registry, say)
+            page = metrics_served(wanted.metrics_address, registry, say, candidate.ask_alive)
             await stack.enter_async_context(page)
 
         async def lead(acting: Client = client) -> None:

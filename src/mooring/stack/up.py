@@ -31,7 +31,7 @@ from mooring.model.storage_class import StorageClass
 from mooring.reconcile.merged_metrics import MergedMetrics
 from mooring.reconcile.role import Role
 from mooring.stack.config import LOOPBACK, Config
-from mooring.stack.credentials import keep_kubeconfig
+from mooring.stack.credentials import keep_kubeconfig, keep_server_url
 from mooring.stack.data_directory import check_data_dir
 from mooring.stack.listening import UNSPECIFIED, Reach, find_reach, is_local
 from mooring.stack.node_name import settle_node_name
@@ -44,12 +44,14 @@ from mooring.stack.readiness import (
     ready_line,
     warning_line,
 )
+from mooring.stack.sd_notify import READY, STOPPING, sd_notify, status
 
 if TYPE_CHECKING:
     from mooring.driver.role import Bundled, NoDriver
     from mooring.node.role import NodeRole
     from mooring.node.root import NodeRoot
     from mooring.reconcile.elected import Build
+    from mooring.reconcile.shared_informer import SharedInformers
 
 Say = Callable[[str], None]
 
@@ -141,7 +143,9 @@ async def _telling(
         return store.trouble is not None
 
     def say_waiting() -> None:
-        say(not_ready_line(url, kubeconfig, readiness.waiting_for(), store.trouble))
+        line = not_ready_line(url, kubeconfig, readiness.waiting_for(), store.trouble)
+        sd_notify(status(line))
+        say(line)
 
     async def say_ready() -> None:
         from mooring.controllers.binding.decide.claim import choose_default
@@ -151,12 +155,14 @@ async def _telling(
         warning = served.reach.warning
         block = Block(url, kubeconfig, config.node_name, default, built.limits, warning)
         say(ready_block(block))
+        sd_notify(READY, status(f"ready at {url}"))
 
     async with asyncio.TaskGroup() as tasks:
         told = readiness.tell(built.roles, has_trouble, say_waiting, say_ready)
         telling = tasks.create_task(told)
         yield
         telling.cancel()
+        sd_notify(STOPPING)
 
 
 @contextmanager
@@ -170,7 +176,7 @@ def node_root(config: Config) -> "Iterator[NodeRoot | None]":
     from mooring.node.root import held_root
 
     home = take_home(config.data_dir, Mounts(), config.root_dir)
-    with held_root(config.node_name, home) as root:
+    with held_root(home) as root:
         yield root
 
 
@@ -255,6 +261,7 @@ async def build_roles(
         serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
         roles += (node, sidecars)
         roles.append(_build_storage(config, server, driver))
+        roles += _build_metadata(config, server, driver, informers)
         limits += await in_thread(driver_limits, driver)
     return Built(roles, limits)
 
@@ -269,6 +276,31 @@ def _build_storage(config: Config, server: Running, driver: "Bundled | NoDriver 
     return DefaultClassRole(_client_of(server, CONTROLLERS), RealClock(), config.volumes)
 
 
+def _build_metadata(
+    config: Config,
+    server: Running,
+    driver: "Bundled | NoDriver | None",
+    informers: "SharedInformers",
+) -> list[Role]:
+    """Tells the changed blocks of the bundled driver's snapshots to programs of this machine."""
+    from mooring.csi.serve_tls import TlsFiles
+    from mooring.driver.role import Bundled
+    from mooring.driver.settings import NAME as DRIVER
+    from mooring.reconcile.loops import Loops
+    from mooring.sidecars.snapshot_metadata import run
+
+    if not isinstance(driver, Bundled) or DRIVER in config.no_sidecars_for:
+        return []
+    pki, access = server.pki, server.parts.access
+    api = InProcessApi(server.parts.backend, SIDECARS, review_verbs=access.review_verbs)
+    loops = Loops(run.NAME, LocalClient(api), RealClock(), random.SystemRandom(), informers)
+    place = run.Place(LOOPBACK, 0, TlsFiles(pki.server_file, pki.server_file))
+    audience = f"{run.NAME}.{DRIVER}"
+    told = run.Introduction(LOOPBACK, pki.ca_certificate, audience)
+    options = run.MetadataOptions(introduction=told)
+    return [run.SnapshotMetadataRole(loops, str(driver.socket), place, options)]
+
+
 async def _build_node(
     config: Config, server: Running, root: "NodeRoot", hidden: tuple[Path, ...]
 ) -> tuple["NodeRole", tuple[str, ...]]:
@@ -279,12 +311,16 @@ async def _build_node(
         probing = tasks.create_task(probe())
         tasks.create_task(in_thread(_load_node))
     from mooring.node import role
+    from mooring.node.instance import find_instance
     from mooring.node.options import NodeOptions
+    from mooring.node.status.heartbeat import Holding
     from mooring.reconcile.loops import Loops
     from mooring.stack.limits import node_limits
 
+    instance = await in_thread(find_instance, root.layout.root)
     options = NodeOptions(
         config.node_name,
+        Holding(instance, insists=True),
         host_rootfs=config.host_rootfs,
         hidden=hidden,
         authority=server.pki.ca_certificate,
@@ -343,7 +379,9 @@ async def serving(config: Config) -> AsyncIterator[Served]:
     reach = find_reach(config.host, config.names, _addresses(config.host))
     async with running(config.data_dir, address, RealClock(), reach.names) as server:
         write_kubeconfigs(config, server)
-        yield Served(server, reach)
+        served = Served(server, reach)
+        keep_server_url(config.data_dir, served.url)
+        yield served
 
 
 def _addresses(host: str) -> tuple[str, ...]:

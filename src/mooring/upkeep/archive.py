@@ -29,6 +29,7 @@ class ArchiveWriter:
             fileobj=file, mode="w", format=tarfile.PAX_FORMAT, copybufsize=_CHUNK
         )
         self.members: dict[str, Member] = {}
+        self.left_out: list[str] = []  # neither files nor directories nor links
 
     def add_bytes(self, name: str, content: bytes) -> None:
         info = tarfile.TarInfo(name)
@@ -96,6 +97,8 @@ class ArchiveWriter:
                 self._add_special(info)
             elif stat.S_ISDIR(seen.st_mode):
                 self._add_special(info)
+            else:
+                self.left_out.append(name)
         except FileNotFoundError:
             return  # it went meanwhile
 

@@ -3,7 +3,7 @@
 import errno
 import os
 import sqlite3
-import tempfile
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -12,12 +12,13 @@ import msgspec
 
 from mooring import __version__
 from mooring.apiserver.store.copying import copy_database
-from mooring.apiserver.store.database import Contents
+from mooring.apiserver.store.database import Summary, read_summary
 from mooring.clock import Clock
-from mooring.driver.state import CLASS_MADE, IMAGE, RECORD
+from mooring.driver.file_names import CLASS_MADE, IMAGE, RECORD
 from mooring.errors import UsageError
-from mooring.host import loop_device, tree
+from mooring.host import loop_device
 from mooring.host.directory_lock import DirectoryLock, InUse
+from mooring.plugins.host_path.folder import FOLDER as MADE_BELOW
 from mooring.upkeep.archive import ArchiveWriter
 from mooring.upkeep.manifest import DATA, Manifest, this_machine
 from mooring.upkeep.place import (
@@ -30,11 +31,13 @@ from mooring.upkeep.place import (
     find_place,
     in_use,
 )
+from mooring.upkeep.scratch import scratch_directory
 
 FILES = ("tokens.json", "kubeconfig")
 KEYS = "pki"
-SHELVES = ("volumes", "snapshots")  # of the bundled driver
-UNFINISHED = "backup"
+SHELVES = ("volumes", "snapshots", "groups")  # of the bundled driver
+UNFINISHED, COPIED = "backup", "database"
+_SCRATCH = frozenset((UNFINISHED, COPIED, f"{COPIED}-wal", f"{COPIED}-shm"))
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CHANGING = ("reset", "restore")
 
@@ -44,6 +47,7 @@ class BackedUp(msgspec.Struct, frozen=True):
     revision: int
     size: int  # of the file
     volumes_in_use: int  # whose contents were copied while they could be written to
+    left_out: tuple[str, ...]  # FIFOs, sockets and device nodes in volumes
 
 
 def back_up(data_dir: Path, file: Path, clock: Clock, *, with_volumes: bool) -> BackedUp:
@@ -57,8 +61,10 @@ def back_up(data_dir: Path, file: Path, clock: Clock, *, with_volumes: bool) -> 
         raise UsageError(f"{file} is in the data directory, and would be lost with it")
     if not place.database.is_file():
         raise UsageError(f"{place.data} has no database: there is nothing to back up")
+    _check_target(target, file)
     try:
-        with _held_if_free(place) as is_free, _beside(target) as directory:
+        beside = scratch_directory(target.parent, f".{target.name}.mooring-", _SCRATCH)
+        with _held_if_free(place) as is_free, beside as directory:
             result = _write(place, directory, clock, is_free=is_free, with_volumes=with_volumes)
             (directory / UNFINISHED).replace(target)
             _sync(target.parent)
@@ -68,6 +74,16 @@ def back_up(data_dir: Path, file: Path, clock: Clock, *, with_volumes: bool) -> 
     except sqlite3.Error as error:
         full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
         raise UsageError(_refusal(file, errno.ENOSPC if full else 0, str(error))) from error
+
+
+def _check_target(target: Path, file: Path) -> None:
+    """Raises: UsageError for what a backup would replace, and must not."""
+    try:
+        seen = target.lstat()
+    except OSError:
+        return  # missing; or who makes it says why not
+    if not stat.S_ISREG(seen.st_mode):
+        raise UsageError(f"{file} is no plain file: give a backup a name of its own")
 
 
 def _refusal(file: Path, number: int, reason: str) -> str:
@@ -94,22 +110,12 @@ def _held_if_free(place: Place) -> Iterator[bool]:
         yield True
 
 
-@contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """A private directory beside it, for what is not finished."""
-    directory = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        yield directory
-    finally:
-        tree.remove_path(directory)
-
-
 def _write(
     place: Place, directory: Path, clock: Clock, *, is_free: bool, with_volumes: bool
 ) -> BackedUp:
     """The database first: a volume that an object tells of then has its record too."""
-    copied = directory / "database"
-    contents = copy_database(place.database, copied, is_written=not is_free)
+    copied = directory / COPIED
+    summary = copy_database(place.database, copied, read_summary, is_written=not is_free)
     with (directory / UNFINISHED).open("xb") as file:
         os.fchmod(file.fileno(), 0o600)
         archive = ArchiveWriter(file)
@@ -118,12 +124,13 @@ def _write(
         volumes = list(_records(place.driver))
         _add_driver(archive, place.driver, volumes)
         used = _add_volumes(archive, place, volumes) if with_volumes else 0
-        manifest = _manifest(contents, archive, clock, len(volumes), has_volumes=with_volumes)
+        manifest = _manifest(place, summary, archive, clock, len(volumes), with_volumes)
         archive.finish(manifest)
         file.flush()
         os.fsync(file.fileno())
         size = file.tell()
-    return BackedUp(manifest.objects, manifest.revision, size, used)
+    left_out = tuple(archive.left_out)
+    return BackedUp(manifest.objects, manifest.revision, size, used, left_out)
 
 
 def _add_keys(archive: ArchiveWriter, data: Path) -> None:
@@ -136,15 +143,15 @@ def _add_keys(archive: ArchiveWriter, data: Path) -> None:
 
 
 def _records(driver: Path) -> Iterator[Path]:
-    """The directories of the bundled driver's volumes, then those of its snapshots."""
+    """The directories of the bundled driver's volumes, its snapshots, and groups of them."""
     for shelf in SHELVES:
         if (driver / shelf).is_dir():
             yield from sorted((driver / shelf).iterdir())
 
 
 def _add_driver(archive: ArchiveWriter, driver: Path, volumes: Sequence[Path]) -> None:
-    if (driver / CLASS_MADE).exists():
-        archive.add_bytes(f"{DATA}{DRIVER}/{CLASS_MADE}", b"")
+    for made in sorted(driver.glob(f"*{CLASS_MADE}")):
+        archive.add_bytes(f"{DATA}{DRIVER}/{made.name}", b"")
     for volume in volumes:
         with suppress(FileNotFoundError):  # deleted meanwhile
             archive.add_file(f"{DATA}{_name(driver, volume)}/{RECORD}", volume / RECORD)
@@ -154,13 +161,24 @@ def _add_volumes(archive: ArchiveWriter, place: Place, volumes: Sequence[Path]) 
     """How many of them somebody could write to meanwhile."""
     used = 0
     for volume in volumes:
-        image = volume / IMAGE
-        with suppress(FileNotFoundError):
-            archive.add_sparse(f"{DATA}{_name(place.driver, volume)}/{IMAGE}", image)
-            used += loop_device.find(image) is not None
+        for image in _images(volume):
+            with suppress(FileNotFoundError):
+                archive.add_sparse(f"{DATA}{_name(place.driver, image)}", image)
+                used += loop_device.find(image) is not None
     if place.volumes.is_dir():
         archive.add_tree(f"{DATA}{VOLUMES}", place.volumes)
     return used
+
+
+def _images(volume: Path) -> list[Path]:
+    """That of a volume or a snapshot, or those of the snapshots of a group."""
+    from mooring.driver.identifiers import is_snapshot_id  # and gRPC, which nobody else needs
+
+    with suppress(FileNotFoundError):  # deleted meanwhile
+        return sorted(
+            path for path in volume.iterdir() if path.name == IMAGE or is_snapshot_id(path.name)
+        )
+    return []
 
 
 def _name(driver: Path, volume: Path) -> str:
@@ -168,19 +186,33 @@ def _name(driver: Path, volume: Path) -> str:
 
 
 def _manifest(
-    contents: Contents, archive: ArchiveWriter, clock: Clock, volumes: int, *, has_volumes: bool
+    place: Place,
+    summary: Summary,
+    archive: ArchiveWriter,
+    clock: Clock,
+    volumes: int,
+    has_volumes: bool,  # noqa: FBT001
 ) -> Manifest:
     return Manifest(
         version=__version__,
         created=clock.now(),
         machine=this_machine(),
-        nodes=tuple(sorted(name.rpartition("/")[2] for name in contents.tables.get("nodes", {}))),
-        revision=contents.revision,
-        objects=sum(map(len, contents.tables.values())),
+        nodes=tuple(sorted(name.rpartition("/")[2] for name in summary.names.get("nodes", ()))),
+        revision=summary.revision,
+        objects=sum(map(len, summary.names.values())),
         volumes=volumes,
         has_volumes=has_volumes,
         members=dict(archive.members),
+        data_dir=str(place.data),
+        directories=_count_directories(place.volumes / MADE_BELOW),
     )
+
+
+def _count_directories(made: Path) -> int:
+    try:
+        return len(os.listdir(made))
+    except OSError:
+        return 0
 
 
 def _sync(directory: Path) -> None:

@@ -1,24 +1,23 @@
 """`check`: a data directory and its machine, looked at; what is safe is put right on request."""
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
-from mooring.apiserver.store.copying import copy_database
 from mooring.apiserver.store.database import Contents
 from mooring.clock import Clock
 from mooring.driver.backends import device
 from mooring.driver.core import Core, new_core
+from mooring.driver.file_names import IMAGE
 from mooring.driver.publishing import is_published
 from mooring.driver.records import VolumeRecord
 from mooring.driver.recover import recover
 from mooring.driver.settings import NAME, DriverSettings
 from mooring.driver.staging import is_staged
-from mooring.driver.state import IMAGE, State
+from mooring.driver.state import State
 from mooring.errors import HostError, MooringError, StoreError, UsageError
 from mooring.host import loop_device, tree
 from mooring.host.contract import MountOps
@@ -32,9 +31,11 @@ from mooring.upkeep.containers import (
     remove_container,
     settle_container,
 )
+from mooring.upkeep.database_copy import CannotCopy, read_copy
 from mooring.upkeep.driver_volumes import VOLUMES
 from mooring.upkeep.findings import Finding, Repair, Seen, SeenContainer, SeenVolume, decide
 from mooring.upkeep.place import DATABASE_LOCK, Place, find_place, held_node, in_use
+from mooring.upkeep.printable import printable
 from mooring.upkeep.unmounting import unmount_entries
 
 DRAFTS = ("making", "trash")
@@ -178,6 +179,7 @@ class _Look:
                 wanted_bytes=record.size_bytes if record is not None else 0,
                 image_bytes=size,
                 is_stale=record is not None and _is_stale(core, record),
+                is_inline=record is not None and record.is_inline,
             )
 
 
@@ -232,14 +234,12 @@ def _read(database: Path, *, is_running: bool) -> tuple[Contents | None, str]:
     """Its contents; or why there are none. A copy is read, also of one that nobody writes to."""
     if not database.is_file():
         return None, f"there is no {database.name}"
-    with tempfile.TemporaryDirectory(prefix="mooring-check-") as directory:
-        try:
-            copied = Path(directory) / database.name
-            return copy_database(database, copied, is_written=is_running), ""
-        except (StoreError, UsageError) as error:
-            return None, str(error).replace(directory, str(database.parent))
-        except OSError as error:
-            raise UsageError(f"cannot copy {database} to look at it: {error.strerror}") from error
+    try:
+        return read_copy(database, is_written=is_running), ""
+    except CannotCopy:
+        raise
+    except (StoreError, UsageError) as error:
+        return None, str(error)
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -300,6 +300,9 @@ class _Objects:
 def told(findings: Sequence[Finding]) -> list[str]:
     """The findings as a table, with a line above it."""
     rows = [("WHERE", "FINDING", "REMEDY")]
-    rows += [(one.where, " ".join(one.what.split()), one.remedy) for one in findings]
+    rows += [
+        (printable(one.where), printable(" ".join(one.what.split())), printable(one.remedy))
+        for one in findings
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     return [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows]

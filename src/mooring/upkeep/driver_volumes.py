@@ -1,20 +1,24 @@
 """The volumes of the bundled driver, let go of: not staged, not published, without loop devices."""
 
 import os
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import msgspec
 
 from mooring.clock import Clock
 from mooring.driver.backends import device
 from mooring.driver.core import Core, new_core
+from mooring.driver.file_names import IMAGE
 from mooring.driver.publishing import is_published
 from mooring.driver.records import AccessType, VolumeRecord
 from mooring.driver.recover import recover
 from mooring.driver.settings import NAME, DriverSettings
-from mooring.driver.state import IMAGE, State
+from mooring.driver.staging import undo_staging
+from mooring.driver.state import State
 from mooring.errors import HostError, MooringError
 from mooring.host import loop_device
 from mooring.host.contract import MountOps
@@ -23,6 +27,8 @@ from mooring.upkeep.bounded import Unfinished, each_within
 from mooring.upkeep.holders import find_openers
 
 SECONDS = 5.0  # for one volume
+FREED_SECONDS = 2.0  # of them, for others to close a device that was detached
+_PAUSE = 0.01
 VOLUMES = "volumes"  # in the state directory
 
 
@@ -72,9 +78,22 @@ def _release(core: Core, volume: VolumeRecord) -> bool:
     """
     if volume.access_type is AccessType.BLOCK:
         _free_devices(core, volume)
+    if volume.is_inline and not any(is_published(core, volume, one) for one in volume.publications):
+        undo_staging(core, volume)
+        volume = core.get_volume(volume.id)
     recover(core, volume)
     left = core.get_volume(volume.id)
-    return left.stage is None and not left.publications
+    if left.stage is not None or left.publications:
+        return False
+    _await_freed(core.image_of(volume))
+    return True
+
+
+def _await_freed(image: Path) -> None:
+    """The kernel frees a device at its last close, and whoever lists devices opens them."""
+    until, pause = time.monotonic() + FREED_SECONDS, Event()
+    while loop_device.find(image) is not None and time.monotonic() < until:
+        pause.wait(_PAUSE)
 
 
 def _free_devices(core: Core, volume: VolumeRecord) -> None:

@@ -35,6 +35,7 @@ class SeenVolume(msgspec.Struct, frozen=True):
     wanted_bytes: int = 0
     image_bytes: int | None = 0  # None: there is no image
     is_stale: bool = False  # the record tells of a use that is not there
+    is_inline: bool = False  # of a pod, without a PersistentVolume
 
 
 class SeenContainer(msgspec.Struct, frozen=True):
@@ -104,7 +105,8 @@ def _of_volumes(seen: Seen) -> Iterator[Finding]:
 
 def _of_left_volumes(seen: Seen) -> Iterator[Finding]:
     known = {volume.id for volume in seen.volumes}
-    for id in sorted(known - seen.handles.keys()):
+    inline = {volume.id for volume in seen.volumes if volume.is_inline}
+    for id in sorted(known - inline - seen.handles.keys()):
         yield Finding(
             f"volume {id}",
             "no PersistentVolume tells of it",

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from mooring.upkeep.counted import counted
+from mooring.upkeep.printable import printable
+
 FORMAT = 1
 MANIFEST = "manifest.json"
 SEAL = "manifest.sha256"
@@ -40,6 +43,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     objects: int
     volumes: int  # of the bundled driver
     has_volumes: bool  # their contents, and those of hostPath claims, are here too
+    data_dir: str = ""  # where it was; the paths of hostPath claims begin with it
+    directories: int = 0  # of hostPath claims
     members: dict[str, Member]
 
 
@@ -62,23 +67,32 @@ def seal_of(manifest: bytes) -> bytes:
     return f"{hashlib.sha256(manifest).hexdigest()}  {MANIFEST}\n".encode()
 
 
-def differences(manifest: Manifest, here: Machine) -> list[str]:
-    """What somebody who restores it here should know, one line each."""
+def differences(manifest: Manifest, here: Machine, data_dir: Path) -> list[str]:
+    """What somebody who restores it to `data_dir` here should know, one line each."""
     found = []
     if manifest.machine != here:
         found.append(
-            f"it was made on another machine ({manifest.machine.host}): volumes of type local, "
-            "and hostPath volumes made by hand, are on its disks"
+            f"it was made on another machine ({printable(manifest.machine.host)}): volumes of type "
+            "local, and hostPath volumes made by hand, are on its disks"
         )
     if manifest.nodes and here.host.lower() not in manifest.nodes:
-        names = ", ".join(manifest.nodes)
+        names = printable(", ".join(manifest.nodes))
         found.append(
             f"its node was {names}, and here it would be {here.host.lower()}: to reach volumes "
-            f"that are bound to it, start with --node-name {manifest.nodes[0]}"
+            f"that are bound to it, start with --node-name {printable(manifest.nodes[0])}"
         )
-    if manifest.volumes and not manifest.has_volumes:
+    kept_elsewhere = [
+        counted(manifest.volumes, "volume of the bundled driver", "volumes of the bundled driver"),
+        counted(manifest.directories, "hostPath claim", "hostPath claims"),
+    ]
+    if not manifest.has_volumes and any(kept_elsewhere):
         found.append(
-            f"the contents of {manifest.volumes} volumes of the bundled driver are not in it: it "
+            f"the contents of {' and of '.join(filter(None, kept_elsewhere))} are not in it: it "
             "was made without --with-volumes"
+        )
+    if manifest.directories and manifest.data_dir not in ("", str(data_dir)):
+        found.append(
+            f"its hostPath claims have their directories below {printable(manifest.data_dir)}: to "
+            "have them found, restore to that path"
         )
     return found

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from mooring.driver.state import LOCK as DRIVER_LOCK
+from mooring.driver.file_names import LOCK as DRIVER_LOCK
 from mooring.errors import UsageError
 from mooring.host.directory_lock import DirectoryLock, InUse
 from mooring.node.home import LINK, find_home, read_owner
-from mooring.node.root import LOCK as ROOT_LOCK
+from mooring.node.root_lock import LOCK as ROOT_LOCK
 
 DATABASE = "mooring.db"
 DATABASE_LOCK = f"{DATABASE}.lock"
@@ -61,6 +61,21 @@ def find_place(data_dir: Path) -> Place:
     return Place(data, root)
 
 
+def find_root(root_dir: Path) -> Path:
+    """The root directory of a `mooring node`. Raises: UsageError when it is none."""
+    root = root_dir.resolve()
+    owner = read_owner(root)
+    if owner is not None and Path(os.path.realpath(owner / LINK)) == root:
+        raise UsageError(
+            f"{root} is the node of the data directory {owner}: give --data-dir {owner} instead"
+        )
+    if not (root / ROOT_LOCK).is_file() or not (root / "pods").is_dir():
+        raise UsageError(
+            f"{root} is no root directory of a node: give the one of `mooring node --root-dir`"
+        )
+    return root
+
+
 def _find_root(data: Path) -> Path | None:
     """Only one that says it is this data directory's, or is inside of it."""
     home = find_home(data)
@@ -95,6 +110,14 @@ def held_node(place: Place) -> Iterator[None]:
             _hold(locks, place.driver / DRIVER_LOCK, "--state-dir")
         if place.root is not None and place.root.is_dir():
             _hold(locks, place.root / ROOT_LOCK, "--root-dir")
+        yield
+
+
+@contextmanager
+def held_root(root: Path) -> Iterator[None]:
+    """No node starts on it meanwhile. Raises: UsageError."""
+    with ExitStack() as locks:
+        _hold(locks, root / ROOT_LOCK, "--root-dir")
         yield
 
 

@@ -11,18 +11,19 @@ import msgspec
 
 from mooring.clock import Clock
 from mooring.driver.backends import device
+from mooring.driver.file_names import CLASS_MADE, IMAGE
+from mooring.driver.file_names import LOCK as DRIVER_LOCK
 from mooring.driver.settings import NAME as DRIVER_NAME
-from mooring.driver.state import CLASS_MADE, IMAGE
-from mooring.driver.state import LOCK as DRIVER_LOCK
 from mooring.errors import HostError, MooringError, UsageError
 from mooring.host import tree
 from mooring.host.contract import MountOps
 from mooring.host.mountinfo import read_table
 from mooring.node.home import HOMES, LINK, RECORD, read_owner
 from mooring.node.home_choice import NAME as HOME_NAME
-from mooring.node.root import LOCK as ROOT_LOCK
+from mooring.node.instance import FILE as INSTANCE
+from mooring.node.root_lock import LOCK as ROOT_LOCK
 from mooring.oci.records import ID, opened_directory, state_directory
-from mooring.plugins.host_path.provision import FOLDER as MADE_BELOW
+from mooring.plugins.host_path.folder import FOLDER as MADE_BELOW
 from mooring.upkeep.down import take_down_held
 from mooring.upkeep.driver_volumes import VOLUMES as DRIVER_VOLUMES
 from mooring.upkeep.holders import find_users_below
@@ -34,15 +35,20 @@ from mooring.upkeep.place import (
     Place,
     find_place,
     held_data,
+    held_node,
 )
+from mooring.upkeep.retained import find_retained
 
 # The database goes last but for its lock: until then the next try knows what this is.
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-OWN_FILES = ("kubeconfig", "own-node-name", "tokens.json")
+OWN_FILES = ("kubeconfig", "own-node-name", "tokens.json", "join-tokens.json", "server-url")
 OWN_BELOW: Mapping[str, re.Pattern[str]] = {
     f"{VOLUMES}/{MADE_BELOW}": UUID,
     VOLUMES: re.compile(CLASS_MADE),
-    DRIVER: re.compile(f"volumes|snapshots|making|trash|{CLASS_MADE}|{re.escape(DRIVER_LOCK)}"),
+    DRIVER: re.compile(
+        "volumes|snapshots|groups|inline|making|trash|"
+        f"([a-z-]+-)?{CLASS_MADE}|{re.escape(DRIVER_LOCK)}"
+    ),
     "pki": re.compile(r"[a-z-]+\.(crt|key|pem)"),
 }
 """What Mooring makes in its directories; what else is in them stays, and so do they."""
@@ -69,6 +75,7 @@ class Inventory(msgspec.Struct, frozen=True):
     driver_volumes: int
     directories: int  # of hostPath claims
     others: tuple[str, ...]  # in the data directory, and not Mooring's: they stay
+    retained: tuple[str, ...] | None = ()  # volumes that go against their policy; None: unknown
 
 
 def take_inventory(place: Place) -> Inventory:
@@ -80,6 +87,7 @@ def take_inventory(place: Place) -> Inventory:
         len(_names(place.driver / DRIVER_VOLUMES)),
         len(_names(place.volumes / MADE_BELOW)),
         tuple(name for name in _names(place.data) if name not in own),
+        find_retained(place),
     )
 
 
@@ -100,6 +108,8 @@ def reset(
     Repeated after it was killed midway: goes on. No mount is ever entered.
     Raises: UsageError; StillInUse, HostError.
     """
+    if _is_all_but_gone(data_dir.resolve()):
+        return _finish(data_dir.resolve())
     place = find_place(data_dir)
     if not _is_plain_file(place.database):
         raise UsageError(
@@ -107,15 +117,31 @@ def reset(
             "has left is ended by `mooring down`"
         )
     with held_data(place):
-        found = take_inventory(place)
+        with held_node(place):  # or else it is said before anybody is asked
+            found = take_inventory(place)
         if not agree(found):
             return None
         report = take_down_held(place, mounts, clock, grace)
-        in_use = [*report.troubles, *_uses(place)]
-        if in_use:
-            raise StillInUse("\n".join(in_use))
-        paths = tuple(_remove(place))
+        with held_node(place):
+            in_use = [*report.troubles, *_uses(place)]
+            if in_use:
+                raise StillInUse("\n".join(in_use))
+            paths = tuple(_remove(place))
         return Removed(paths, tuple(_names(place.data)))
+
+
+def _is_all_but_gone(data: Path) -> bool:
+    """Whether an earlier reset was killed when only the lock was left."""
+    is_last = data.is_dir() and os.listdir(data) == [DATABASE_LOCK]
+    return is_last and _is_plain_file(data / DATABASE_LOCK)
+
+
+def _finish(data: Path) -> Removed:
+    with held_data(Place(data, None)):
+        (data / DATABASE_LOCK).unlink(missing_ok=True)
+        with suppress(OSError):
+            data.rmdir()
+    return Removed((data,), ())
 
 
 def _uses(place: Place) -> Iterator[str]:
@@ -169,7 +195,7 @@ def _remove_root(root: Path) -> None:
         return
     for name, own in IN_GIVEN_ROOT.items():
         _remove_below(root / name, own)
-    for name in (RECORD, ROOT_LOCK):
+    for name in (RECORD, ROOT_LOCK, INSTANCE):
         (root / name).unlink(missing_ok=True)
     with suppress(OSError):
         root.rmdir()

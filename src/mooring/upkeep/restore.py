@@ -2,9 +2,9 @@
 
 import hashlib
 import os
+import shlex
 import sqlite3
 import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +13,9 @@ from typing import IO
 import msgspec
 
 from mooring.apiserver.store.copying import raise_revision
-from mooring.apiserver.store.database import read_contents
+from mooring.apiserver.store.database import read_summary
 from mooring.errors import UsageError
-from mooring.host import no_follow, tree
+from mooring.host import no_follow
 from mooring.host.mountinfo import read_table
 from mooring.node.home import find_home, read_owner
 from mooring.upkeep.manifest import (
@@ -33,8 +33,14 @@ from mooring.upkeep.manifest import (
     this_machine,
 )
 from mooring.upkeep.place import DATABASE, DRIVER, VOLUMES
+from mooring.upkeep.printable import printable
+from mooring.upkeep.scratch import scratch_directory
 
 HEADROOM = 1_000_000  # versions that clients may have seen since the backup
+UNPACKED = "data"
+_LAST_REVISION = (1 << 63) - 1 - HEADROOM  # of which numbers SQLite can keep
+_LAST_ID = (1 << 32) - 2  # of users and groups
+_LARGEST = (1 << 63) - 1  # bytes of a file
 _CHUNK = 1 << 20
 _LONGEST = 1 << 28  # bytes of a member that is read whole
 
@@ -52,15 +58,18 @@ def restore(file: Path, data_dir: Path) -> Restored:
     data = data_dir.resolve()
     _check_free(data)
     try:
-        with file.open("rb") as opened, _beside(data) as directory:
-            unpacked = directory / "data"
+        data.parent.mkdir(parents=True, exist_ok=True)
+        beside = scratch_directory(data.parent, f".{data.name}.mooring-", frozenset((UNPACKED,)))
+        with file.open("rb") as opened, beside as directory:
+            unpacked = directory / UNPACKED
             unpacked.mkdir(0o700)
             manifest = _unpack(opened, file, unpacked)
             _settle(unpacked / DATABASE, manifest, file)
             unpacked.rename(data)
+            _sync(data.parent)
     except OSError as error:
         raise UsageError(f"cannot restore {file} to {data}: {error.strerror or error}") from error
-    return Restored(manifest, tuple(differences(manifest, this_machine())))
+    return Restored(manifest, tuple(differences(manifest, this_machine(), data)))
 
 
 def _check_free(data: Path) -> None:
@@ -74,36 +83,31 @@ def _check_free(data: Path) -> None:
     if read_owner(root) == data and len(read_table().below(root.resolve())) > 0:
         raise UsageError(
             f"volumes of an earlier {data} are still mounted in {root}: run `mooring down "
-            f"--data-dir {data}` first"
+            f"--data-dir {shlex.quote(str(data))}` first"
         )
-
-
-@contextmanager
-def _beside(data: Path) -> Iterator[Path]:
-    """A private directory beside it, for what is not finished."""
-    data.parent.mkdir(parents=True, exist_ok=True)
-    directory = Path(tempfile.mkdtemp(prefix=f".{data.name}.", dir=data.parent))
-    try:
-        yield directory
-    finally:
-        tree.remove_path(directory)
 
 
 def _settle(database: Path, manifest: Manifest, file: Path) -> None:
     """Check it once more, as a start would. Raises: Damaged, UsageError."""
-    contents = read_contents(database)
+    contents = read_summary(database)
     if contents.revision != manifest.revision:
         raise _altered(file, f"{DATABASE} is of another revision")
+    if not 0 < contents.revision <= _LAST_REVISION:
+        raise _altered(file, f"{DATABASE} cannot have reached revision {contents.revision}")
     try:
         raise_revision(database, contents.revision + HEADROOM)
     except sqlite3.Error as error:
         raise UsageError(f"cannot restore {file}: {error}") from error
     for path in (database, database.parent):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _unpack(opened: IO[bytes], file: Path, target: Path) -> Manifest:
@@ -112,8 +116,10 @@ def _unpack(opened: IO[bytes], file: Path, target: Path) -> Manifest:
     try:
         with tarfile.open(fileobj=opened, mode="r|", bufsize=_CHUNK) as archive:
             return _Unpacker(file, root).unpack(archive)
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, EOFError, RecursionError) as error:  # recursion: headers of headers
         raise _cut(file) from error
+    except (ValueError, OverflowError) as error:  # numbers and names that no file has
+        raise _altered(file, str(error)) from error
     finally:
         os.close(root)
 
@@ -155,7 +161,7 @@ class _Unpacker:
         if manifest.format != FORMAT:
             raise UsageError(
                 f"{self._file} has format {manifest.format}, not {FORMAT}: use mooring "
-                f"{manifest.version}"
+                f"{printable(manifest.version)}"
             )
         self._compare(manifest.members)
         return manifest
@@ -167,6 +173,7 @@ class _Unpacker:
 
     def _take(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> None:
         path = _safe(info.name.removeprefix(DATA), self._file)
+        self._check_numbers(info)
         if info.isreg():
             self._take_file(archive, info, path)
             return
@@ -181,9 +188,17 @@ class _Unpacker:
         with self._parent(path) as (parent, name):
             if info.issym():
                 os.symlink(info.linkname, name, dir_fd=parent)
-                os.chown(name, info.uid, info.gid, dir_fd=parent, follow_symlinks=False)
+                if os.geteuid() == 0:
+                    os.chown(name, info.uid, info.gid, dir_fd=parent, follow_symlinks=False)
             elif info.islnk():
                 self._link(info, parent, name)
+            else:
+                raise _altered(self._file, f"{info.name[:80]!r} is no file")
+
+    def _check_numbers(self, info: tarfile.TarInfo) -> None:
+        is_owned = 0 <= info.uid <= _LAST_ID and 0 <= info.gid <= _LAST_ID
+        if not is_owned or not 0 <= info.size <= _LARGEST or not 0 <= info.mode <= 0o7777:
+            raise _altered(self._file, f"{info.name[:80]!r} has numbers that no file has")
 
     def _take_file(self, archive: tarfile.TarFile, info: tarfile.TarInfo, path: str) -> None:
         is_image = path.startswith(f"{DRIVER}/")
@@ -194,6 +209,8 @@ class _Unpacker:
                 self._map = msgspec.json.decode(content, type=SparseMap)
             except msgspec.MsgspecError as error:
                 raise _altered(self._file, str(error)) from error
+            if not _is_possible(self._map):
+                raise _altered(self._file, f"{info.name[:80]!r} is no map of a file")
             return
         is_sparse = is_image and path.endswith(BYTES)
         with self._parent(path.removesuffix(BYTES) if is_sparse else path) as (parent, name):
@@ -204,7 +221,7 @@ class _Unpacker:
                 self._members[info.name] = self._copy(archive, info, written, pieces)
                 if is_sparse:
                     os.ftruncate(written, self._map.size)
-                self._own(info, written)
+                self._own(info, written, path)
                 os.fsync(written)
             finally:
                 os.close(written)
@@ -239,7 +256,11 @@ class _Unpacker:
         with self._parent(first) as (directory, entry):
             os.link(entry, name, src_dir_fd=directory, dst_dir_fd=parent, follow_symlinks=False)
 
-    def _own(self, info: tarfile.TarInfo, descriptor: int) -> None:
+    def _own(self, info: tarfile.TarInfo, descriptor: int, path: str) -> None:
+        """As it was, in volumes; all else is private to who restores it."""
+        if not path.startswith(f"{VOLUMES}/"):
+            os.fchmod(descriptor, info.mode & 0o700)
+            return
         if os.geteuid() == 0:
             os.fchown(descriptor, info.uid, info.gid)
         os.fchmod(descriptor, info.mode)
@@ -247,7 +268,7 @@ class _Unpacker:
     def _own_directory(self, info: tarfile.TarInfo) -> None:
         path = _safe(info.name.removeprefix(DATA), self._file)
         with no_follow.descended(self._root, path, no_follow.open_directory) as opened:
-            self._own(info, opened)
+            self._own(info, opened, path)
 
     def _read(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
         source = archive.extractfile(info)
@@ -272,9 +293,19 @@ def _make_directory(parent: int, name: str) -> int:
 
 def _safe(path: str, file: Path) -> str:
     parts = path.split("/")
-    if not path or any(part in ("", ".", "..") for part in parts):
+    if "\0" in path or any(part in ("", ".", "..") for part in parts):
         raise _altered(file, f"{path[:80]!r} is no name in a data directory")
     return path
+
+
+def _is_possible(found: SparseMap) -> bool:
+    """Whether the pieces follow each other, and end before the file does."""
+    at = 0
+    for begin, length in found.pieces:
+        if begin < at or length < 0:
+            return False
+        at = begin + length
+    return at <= found.size <= _LARGEST
 
 
 def _member(content: bytes) -> Member:

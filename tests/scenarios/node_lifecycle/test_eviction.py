@@ -178,3 +178,17 @@ async def test_killed_after_any_write_the_next_one_finishes(cluster: Cluster, wr
         await cluster.passes(1)
         assert await cluster.is_deleted("web")
         assert (await cluster.pod_condition("web", "DisruptionTarget"))["status"] == "True"
+
+
+@pytest.mark.parametrize("ahead", [-3600, 3600], ids=["back", "forward"])
+async def test_setting_the_clock_moves_no_eviction(cluster: Cluster, ahead: float) -> None:
+    await two_nodes(cluster)
+    await cluster.pod("web")
+    async with cluster.controllers():
+        await lose(cluster)
+        await cluster.passes(100)
+        cluster.clock.set_wall(ahead)
+        await cluster.passes(195)
+        assert not await cluster.is_deleted("web")
+        await cluster.passes(10)
+        assert await cluster.is_deleted("web")

@@ -262,3 +262,42 @@ async def test_killed_after_any_write_the_next_one_finishes(cluster: Cluster, wr
         assert await cluster.ready("n1") == "Unknown"
         assert await cluster.taints("n1") == BOTH_UNREACHABLE
         assert (await cluster.pod_condition("web", "Ready"))["status"] == "False"
+
+
+@pytest.mark.parametrize("ahead", [-3600, 3600], ids=["back", "forward"])
+async def test_setting_the_clock_condemns_nobody_and_saves_nobody(
+    cluster: Cluster, ahead: float
+) -> None:
+    await two_nodes(cluster)
+    async with cluster.controllers():
+        await cluster.passes(60)
+        cluster.clock.set_wall(ahead)
+        await cluster.passes(600)
+        assert await cluster.told("NodeNotReady") == []
+        assert not await cluster.is_deleted("web")
+        cluster.living.discard("n1")
+        await cluster.passes(20)
+        cluster.clock.set_wall(ahead)
+        await cluster.passes(15)
+        assert await cluster.ready("n1") == "True"
+        await cluster.passes(20)
+        assert await cluster.ready("n1") == "Unknown"
+
+
+async def test_one_that_is_gone_for_a_minute_and_back_for_half_a_one_keeps_its_pods(
+    cluster: Cluster,
+) -> None:
+    """Lost and found, over and over: never five minutes at a time."""
+    await two_nodes(cluster)
+    async with cluster.controllers():
+        for _ in range(10):
+            cluster.living.discard("n1")
+            await cluster.passes(60)
+            assert await cluster.ready("n1") == "Unknown"
+            await cluster.posts("n1")
+            await cluster.beats("n1")
+            cluster.living.add("n1")
+            await cluster.passes(30)
+            assert await cluster.ready("n1") == "True"
+            assert await cluster.taints("n1") == set()
+        assert not await cluster.is_deleted("web")

@@ -113,3 +113,19 @@ async def test_a_deleted_node_is_no_proof(cluster: Cluster, volumes: Volumes) ->
         assert await cluster.find_pod("web") is None  # collected after 40 s
         assert await volumes.attachments() == THERE
         assert await moved(cluster, volumes, 120) > PROMPTLY
+
+
+@pytest.mark.parametrize("ahead", [-3600, 3600], ids=["back", "forward"])
+async def test_setting_the_clock_detaches_nothing_from_a_silent_machine(
+    cluster: Cluster, volumes: Volumes, ahead: float
+) -> None:
+    """Its pod is removed by force: its volume has six minutes, by no clock that can be set."""
+    async with in_use(cluster, volumes):
+        cluster.living.discard("n1")
+        await cluster.passes(60)
+        await cluster.api.delete(f"{PODS}/web", {"gracePeriodSeconds": 0})
+        await cluster.passes(60)
+        cluster.clock.set_wall(ahead)
+        await cluster.passes(270)
+        assert await volumes.attachments() == THERE
+        assert await moved(cluster, volumes, 60) > 0

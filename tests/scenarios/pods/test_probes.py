@@ -149,3 +149,19 @@ async def test_nobody_probes_a_pod_that_ends(cluster: Cluster) -> None:
         cluster.runtime.calls.clear()
         await cluster.passes(25)
         assert cluster.asked("exec") == []
+
+
+async def test_after_the_clock_was_set_back_a_restart_does_not_wait_an_hour(
+    cluster: Cluster,
+) -> None:
+    """By that clock the container starts in an hour."""
+    answers = Answers(cluster, "alive?")
+    async with cluster.node():
+        probe = asking("alive?", failureThreshold=1, initialDelaySeconds=5)
+        await cluster.create(PODS, a_pod("web", a_container(livenessProbe=probe)))
+        await cluster.passes(20)
+    cluster.clock.set_wall(-3600)
+    answers.bad = {"alive?"}
+    async with cluster.node():
+        await cluster.passes(30)
+        assert (await cluster.container())["restartCount"] > 0

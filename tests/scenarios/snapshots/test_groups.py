@@ -9,7 +9,15 @@ from mooring.model.document import Doc
 from mooring.model.group_snapshot import GroupSnapshot, GroupSnapshotSource, GroupSnapshotSpec
 from mooring.model.meta import ObjectMeta
 from mooring.model.wellknown import Annotation, Finalizer
-from tests.fakes.objects import CLAIMS, SNAPSHOT_CONTENTS, SNAPSHOTS, a_claim
+from tests.fakes.objects import (
+    CLAIMS,
+    NAMESPACES,
+    SNAPSHOT_CONTENTS,
+    SNAPSHOTS,
+    a_claim,
+    a_namespace,
+    a_snapshot,
+)
 from tests.scenarios.snapshots.cluster import GROUP_CLASSES, GROUP_CONTENTS, GROUPS, Cluster
 from tests.scenarios.snapshots.sidecar import Answer
 
@@ -202,6 +210,31 @@ async def test_a_restore_from_a_member_holds_the_group(cluster: Cluster) -> None
         ]
         assert calls(cluster, "Delete") == []
         await cluster.patch(CLAIMS, "copy", {"status": {"phase": "Bound"}}, "/status")
+        await cluster.goes_on()
+        await nothing_is_left(cluster)
+
+
+async def test_a_snapshot_elsewhere_that_names_the_group_does_not_hold_it(
+    cluster: Cluster,
+) -> None:
+    async with cluster.controller():
+        group = await taken(cluster)
+        foreign = a_snapshot("foreign", "data")
+        foreign["metadata"] |= {
+            "namespace": "elsewhere",
+            "finalizers": [Finalizer.RESTORE_SOURCE],
+            "ownerReferences": [
+                {
+                    "apiVersion": "groupsnapshot.storage.k8s.io/v1",
+                    "kind": "VolumeGroupSnapshot",
+                    "name": "all",
+                    "uid": group["metadata"]["uid"],
+                }
+            ],
+        }
+        await cluster.create(NAMESPACES, a_namespace("elsewhere"))
+        await cluster.create(SNAPSHOTS.replace("default", "elsewhere"), foreign)
+        await cluster.delete(GROUPS, "all")
         await cluster.goes_on()
         await nothing_is_left(cluster)
 

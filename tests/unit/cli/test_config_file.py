@@ -110,4 +110,8 @@ def test_every_flag_has_a_variable_of_its_own_name() -> None:
         for param in command.params:
             long = [option for option in param.opts if option.startswith("--")]
             if param.param_type_name == "option" and long:
-                assert param.name == long[0].removeprefix("--").replace("-", "_"), (name, param)
+                flag = long[0].removeprefix("--").replace("-", "_")
+                if param.envvar:  # a word of Python cannot be a parameter's name
+                    assert param.envvar == f"MOORING_{name}_{flag}".upper(), (name, param)
+                else:
+                    assert param.name == flag, (name, param)

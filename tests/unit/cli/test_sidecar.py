@@ -12,18 +12,22 @@ from mooring.errors import UsageError
 from mooring.sidecars.role import SIDECARS
 
 REFUSED = {
-    "a sidecar that is not there yet": (
-        ["health"],
-        "the health is not there yet; choose provisioner, attacher, resizer, snapshotter",
-    ),
     "a sidecar that nobody knows": (
         ["pilot"],
         "there is no sidecar 'pilot'; choose one of provisioner, attacher, resizer, snapshotter,"
-        " all, registrar, release, rbac",
+        " health-monitor, all, snapshot-metadata, registrar, release, rbac",
     ),
     "a registrar with another": (
         ["registrar", "attacher"],
-        "a registrar runs alone, for one driver: give it a process of its own",
+        "registrar runs alone, for one driver: give it a process of its own",
+    ),
+    "changed blocks beside another": (
+        ["snapshot-metadata", "attacher"],
+        "snapshot-metadata runs alone, for one driver: give it a process of its own",
+    ),
+    "changed blocks without a certificate": (
+        ["snapshot-metadata"],
+        "snapshot-metadata is served with TLS only: give --tls-cert and --tls-key, in PEM",
     ),
     "a release with a driver's socket": (
         ["release"],
@@ -74,6 +78,7 @@ def test_rbac_grants_what_the_role_in_this_server_grants() -> None:
 @pytest.mark.parametrize("name", SERVED)
 def test_rbac_for_one_sidecar_is_less(name: str) -> None:
     result = CliRunner().invoke(app, ["sidecar", "rbac", "--for", name])
+    assert result.exit_code == 0, result.output
     _, role, _ = yaml.safe_load_all(result.output)
     assert 0 < len(role["rules"]) < len(roles.SIDECARS.rules)
 

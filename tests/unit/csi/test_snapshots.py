@@ -66,6 +66,10 @@ async def test_lists_of_all_and_of_some(snapshots: Snapshots) -> None:
 BAD = {
     "no id": pb.Snapshot(),
     "a time before time": pb.Snapshot(snapshot_id="x", creation_time={"seconds": -(1 << 60)}),
+    "a time that no content can hold": pb.Snapshot(
+        snapshot_id="x",
+        creation_time={"seconds": 32_503_680_000},  # the year 3000
+    ),
 }
 
 

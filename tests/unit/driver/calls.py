@@ -88,6 +88,12 @@ class Driver:
         )
         return answer
 
+    def modify(self, volume_id: str, **parameters: str) -> None:
+        request = csi.ControllerModifyVolumeRequest(
+            volume_id=volume_id, mutable_parameters=parameters
+        )
+        self.ControllerModifyVolume(request)
+
     def image(self, volume_id: str) -> Path:
         return self.core.state.volumes.image(volume_id)
 

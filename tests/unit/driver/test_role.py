@@ -15,7 +15,9 @@ from mooring.client.local import LocalClient
 from mooring.csi.channel import Connection
 from mooring.csi.node import Node
 from mooring.driver.core import new_core
-from mooring.driver.role import CLASS, Bundled, DriverRole, NoDriver, bundled_driver
+from mooring.driver.objects import CLASS
+from mooring.driver.objects import CLASSES as MADE
+from mooring.driver.role import Bundled, DriverRole, NoDriver, bundled_driver
 from mooring.driver.settings import NAME, DriverSettings
 from mooring.driver.state import open_state
 from mooring.plugins.csi.drivers import Driver, Drivers
@@ -70,7 +72,17 @@ async def test_it_introduces_itself_with_a_default_class(keys: Pki, short: Path)
         assert made["metadata"]["annotations"] == {
             "storageclass.kubernetes.io/is-default-class": "true"
         }
+        assert made["allowVolumeExpansion"] is True
         assert has(api, "csidrivers", NAME)
+        for one in MADE:
+            await until((short / one.made).exists)
+            resource = one.kind.resource
+            name = one.document["metadata"]["name"]
+            path = f"/apis/{resource.group}/{resource.version}/{resource.plural}/{name}"
+            assert (await api.get(path)).doc["metadata"]["name"] == name
+        spec = (await api.get(f"{DRIVERS}/{NAME}")).doc["spec"]
+        assert spec["volumeLifecycleModes"] == ["Persistent", "Ephemeral"]
+        assert spec["podInfoOnMount"] is True
     assert not any(registrations.iterdir())
 
 

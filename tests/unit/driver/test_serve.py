@@ -15,7 +15,7 @@ from google.protobuf.wrappers_pb2 import BoolValue
 
 from mooring import __version__
 from mooring.csi.proto import csi_pb2 as csi
-from mooring.driver.serve import serving, socket_path
+from mooring.driver.serve import services, serving, socket_path
 from mooring.driver.settings import NAME
 from mooring.errors import UsageError
 from tests.unit.driver.calls import NODE, Driver, a_request
@@ -80,14 +80,16 @@ async def test_a_refusal_has_its_code_and_its_reason(place: Path, driver: Driver
     assert "name" in caught.value.details()
 
 
-async def test_what_it_does_not_offer_is_unimplemented(place: Path, driver: Driver) -> None:
-    async with connected(place, driver) as call:
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await call(
-                "GroupController/CreateVolumeGroupSnapshot",
-                csi.CreateVolumeGroupSnapshotRequest(),
-            )
-    assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+def test_every_rpc_of_the_specification_is_answered(driver: Driver) -> None:
+    offered = services(driver.core)
+    assert {name: _unanswered(name, calls) for name, calls in offered.items()} == {
+        name: [] for name in csi.DESCRIPTOR.services_by_name
+    }
+
+
+def _unanswered(service: str, calls: tuple[object, ...]) -> list[str]:
+    methods = [each.name for each in csi.DESCRIPTOR.services_by_name[service].methods]
+    return [name for name in methods if not any(hasattr(one, name) for one in calls)]
 
 
 async def test_a_bug_is_an_internal_error(

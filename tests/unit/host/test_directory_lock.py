@@ -1,3 +1,4 @@
+import fcntl
 import os
 import socket
 from collections.abc import Callable
@@ -117,3 +118,21 @@ def test_a_link_to_nowhere_makes_no_file_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no plain file"):
         DirectoryLock.take(tmp_path / "lock")
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_lock_that_its_owner_removed_meanwhile_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else two processes would have the directory: the next one finds no lock, and makes one."""
+    path = tmp_path / "lock"
+    real = fcntl.flock
+
+    def flock(descriptor: int, how: int) -> None:
+        path.unlink()
+        real(descriptor, how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", flock)
+        with pytest.raises(UsageError, match="is being removed"):
+            DirectoryLock.take(path)
+    DirectoryLock.take(path).release()

@@ -79,3 +79,30 @@ def test_a_bare_node() -> None:
     assert not node.is_out_of_service
     assert not node.leaves_attaching_to_controller
     assert node.status.volumes_attached == ()
+
+
+OUT = "node.kubernetes.io/out-of-service"
+GONE: dict[str, Any] = {"type": "Ready", "status": "False", "reason": "NodeShutdown"}
+BACK: dict[str, Any] = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+SILENT: dict[str, Any] = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+
+OFF_OR_NOT = {
+    "somebody's word holds": (BACK, "nodeshutdown", [], True),
+    "whatever is mounted there": (SILENT, "", [IN_USE], True),
+    "that of a node which has left holds": (GONE, "left", [], True),
+    "not when it is back": (BACK, "left", [], False),
+    "nor when it is back and silent": (SILENT, "left", [IN_USE], False),
+    "nor when it uses a volume": (GONE, "left", [IN_USE], False),
+}
+
+
+@pytest.mark.parametrize(
+    ("ready", "value", "in_use", "is_off"), OFF_OR_NOT.values(), ids=OFF_OR_NOT
+)
+def test_out_of_service(
+    ready: dict[str, Any], value: str, in_use: list[str], *, is_off: bool
+) -> None:
+    taint = {"key": OUT, "value": value, "effect": "NoExecute"}
+    status = {"conditions": [ready], "volumesInUse": in_use}
+    doc = DOCUMENT | {"spec": {"taints": [taint]}, "status": status}
+    assert read(doc, Node).is_out_of_service is is_off

@@ -173,6 +173,23 @@ def test_selector_document(document: dict[str, Any], labels: Labels, chosen: boo
     assert from_document(document).matches(labels) is chosen
 
 
+def test_many_values_are_not_compared_one_by_one() -> None:
+    class Counted(str):
+        __slots__ = ()
+        times = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Counted.times += 1
+            return str.__eq__(self, other)
+
+    chosen = require("a", Operator.IN, tuple(Counted(f"v{number}") for number in range(1000)))
+    for _ in range(100):
+        assert not chosen.matches({"a": "none of them"})
+    assert chosen.matches({"a": "v999"})
+    assert Counted.times < 1000
+
+
 REFUSED_DOCUMENTS = {
     "an unknown operator": (
         {"key": "a", "operator": "Gt", "values": ["1"]},

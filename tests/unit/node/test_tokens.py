@@ -162,3 +162,22 @@ async def test_a_pods_tokens_go_with_it() -> None:
     await world.token(other)
     world.tokens.forget("p1")
     assert [await world.token(other), await world.token()] == ["token-2", "token-3"]
+
+
+@pytest.mark.parametrize("ahead", [-HOUR, HOUR], ids=["back", "forward"])
+async def test_when_the_clock_is_set_a_token_is_exchanged_that_the_server_would_refuse(
+    ahead: float,
+) -> None:
+    world = World()
+    assert await world.token() == "token-1"
+    world.clock.set_wall(ahead)
+    assert await world.token() == "token-2"
+    await world.clock.advance(60)
+    assert await world.token() == "token-2"
+
+
+async def test_a_clock_that_is_corrected_by_seconds_changes_nothing() -> None:
+    world = World()
+    assert await world.token() == "token-1"
+    world.clock.set_wall(-50)
+    assert await world.token() == "token-1"

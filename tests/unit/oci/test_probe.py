@@ -92,12 +92,17 @@ async def test_whether_it_filters_system_calls(
     assert found.has_seccomp is has_seccomp
 
 
-async def test_when_none_works_each_is_told_with_its_reason(tools: FakePrograms) -> None:
+@pytest.mark.parametrize(("uid", "remedy"), [(0, ""), (1000, "; run mooring as root")])
+async def test_when_none_works_each_is_told_with_its_reason(
+    tools: FakePrograms, monkeypatch: pytest.MonkeyPatch, uid: int, remedy: str
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: uid)
     tools.add("conmon", "echo conmon version 2.1.6")
     tools.add("runc", REFUSES % "not permitted")
     tools.add("crun", REFUSES % "cgroups in hybrid mode not supported")
     assert await probe() == NoRuntime(
         "containers cannot run: runc: not permitted; crun: cgroups in hybrid mode not supported"
+        + remedy
     )
 
 

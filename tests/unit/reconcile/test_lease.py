@@ -275,3 +275,22 @@ async def test_work_that_fails_releases_and_fails() -> None:
         with pytest.raises(ExceptionGroup):
             await task
         assert not world.lease.is_held
+
+
+@pytest.mark.parametrize("ahead", [-3600, 3600], ids=["back", "forward"])
+async def test_setting_the_clock_neither_ends_a_term_nor_keeps_a_lease_for_ever(
+    ahead: float,
+) -> None:
+    async with a_world() as world:
+        a, b = world.candidate("a"), world.candidate("b")
+        a.start()
+        await settle()
+        b.start()
+        await world.clock.advance(9)
+        world.clock.set_wall(ahead)
+        await world.clock.advance(60)
+        assert (world.leaders, world.terms) == (["a"], 1)
+        a.client.is_offline = True
+        await a.stop()  # offline, it cannot release
+        world.clock.set_wall(ahead)
+        assert await world.until(lambda: world.leaders == ["b"], most=30) <= 20

@@ -132,13 +132,14 @@ async def test_a_driver_is_counted_while_it_is_served(
 async def _counts_queues_of(role: SidecarsRole, *drivers: FakeCsiDriver) -> bool:
     parts = (
         *("claims", "volumes", "capacity", "attachments", "attached_volumes"),
-        *("snapshot_contents", "group_snapshot_contents"),
+        *("snapshot_contents", "group_snapshot_contents", "health"),
     )
     names = {f"{driver.state.name}/{part}" for driver in drivers for part in parts}
     names |= {f"{driver.state.name}-pvc" for driver in drivers}
     recorders = {driver.state.name for driver in drivers}
     recorders |= {f"external-resizer {driver.state.name}" for driver in drivers}
     recorders |= {f"csi-snapshotter {driver.state.name}" for driver in drivers}
+    recorders |= {f"{driver.state.name}/health" for driver in drivers}
     is_shown = _samples(role, "workqueue_adds_total") == names
     return is_shown and _samples(role, "mooring_recorder_events_total") == recorders
 
@@ -229,6 +230,7 @@ async def test_leases_have_the_names_of_those_of_upstream(
     assert {lease["metadata"]["name"] for lease in leases} == {
         "d0-example-com",
         "external-attacher-leader-d0-example-com",
+        "external-health-monitor-leader-d0-example-com",
         "external-resizer-d0-example-com",
         "external-snapshotter-leader-d0-example-com",
     }
@@ -326,7 +328,11 @@ async def test_a_driver_that_neither_grows_nor_changes_volumes_has_no_resizer(
         await until(lambda: _volumes(api, 1))
         leases = (await api.get(LEASES)).doc["items"]
     names = {lease["metadata"]["name"] for lease in leases}
-    assert names == {"d0-example-com", "external-attacher-leader-d0-example-com"}
+    assert names == {
+        "d0-example-com",
+        "external-attacher-leader-d0-example-com",
+        "external-health-monitor-leader-d0-example-com",
+    }
 
 
 async def _all_of(api: ApiUnderTest, names: set[str]) -> bool:  # noqa: F811

@@ -20,10 +20,17 @@ NODES = {
         ("pods: containers cannot run: there is no runc; install it",),
     ),
     "a user": (
-        ("mount: not permitted.", NONE, False),
+        ("mount: /a/b: not permitted.", NONE, False),
         (
-            "volumes that are mounted: mount: not permitted; run mooring as root",
+            "volumes that are mounted: not permitted; run mooring as root",
             "pods: containers cannot run: there is no runc; install it; run mooring as root",
+        ),
+    ),
+    "a user who is told so already": (
+        ("not permitted", NoRuntime("runc: no; run mooring as root"), False),
+        (
+            "volumes that are mounted: not permitted; run mooring as root",
+            "pods: runc: no; run mooring as root",
         ),
     ),
 }
@@ -51,3 +58,13 @@ def test_of_missing_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     no_mkfs, no_loops = limits.missing_tools()
     assert no_mkfs.endswith("there is no mkfs.ext4; install e2fsprogs")
     assert no_loops.endswith("loop-control; modprobe loop")
+
+
+@pytest.mark.parametrize(("may_grow", "lines"), [(True, 0), (False, 1)])
+def test_of_growth_without_the_right_to_it(
+    monkeypatch: pytest.MonkeyPatch, *, may_grow: bool, lines: int
+) -> None:
+    monkeypatch.setattr(limits, "grows_mounted", lambda _: may_grow)
+    told = limits.missing_rights()
+    assert len(told) == lines
+    assert all("CAP_SYS_RESOURCE; grant it" in line for line in told)

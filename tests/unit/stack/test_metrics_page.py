@@ -50,6 +50,27 @@ async def test_metrics_and_health_are_served_where_it_says(
             assert answer.status == 404
 
 
+async def test_health_is_asked_for_by_name(registry: CollectorRegistry) -> None:
+    async def ask(name: str) -> tuple[bool, str]:
+        return name != "dead", f"{name or 'all'} of it"
+
+    told: list[str] = []
+    async with (
+        metrics_served("127.0.0.1:0", registry, told.append, ask),
+        aiohttp.ClientSession() as session,
+    ):
+        root = told[0].removeprefix("metrics are at ").removesuffix("/metrics")
+        seen = {}
+        for path in ("/healthz", "/healthz/alive", "/healthz/dead"):
+            async with session.get(root + path) as answer:
+                seen[path] = (answer.status, await answer.text())
+    assert seen == {
+        "/healthz": (200, "all of it"),
+        "/healthz/alive": (200, "alive of it"),
+        "/healthz/dead": (500, "dead of it"),
+    }
+
+
 NO_ADDRESSES = ("9100", ":9100", "localhost:", "localhost:http", "localhost:70000", "")
 
 

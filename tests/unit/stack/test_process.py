@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from prometheus_client.registry import Collector
 
-from mooring.errors import ConnectionLost
+from mooring.errors import ConnectionLost, UsageError
 from mooring.stack.process import RoleDied, gc_frozen, run_until
 from tests.fakes.clock import settle
 
@@ -78,6 +78,10 @@ async def has_a_bug() -> None:
     raise ZeroDivisionError("no\nshares")
 
 
+async def is_misused() -> None:
+    raise UsageError("another machine is this node: stop that one")
+
+
 async def has_two_reasons() -> None:
     async with asyncio.TaskGroup() as tasks:
         for reason in (loses_its_server, has_a_bug, loses_its_server):
@@ -89,6 +93,10 @@ DEATHS = {
     "what was raised on purpose, in its own words": (
         loses_its_server,
         "the binder died: the API server cannot be reached",
+    ),
+    "what the user can fix, and nothing else": (
+        is_misused,
+        "another machine is this node: stop that one",
     ),
     "a bug, with its kind, on one line": (
         has_a_bug,

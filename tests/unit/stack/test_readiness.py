@@ -42,6 +42,14 @@ BLOCKS = {
             "  will not work: b",
         ],
     ),
+    "a path that a shell would split": (
+        Block("https://h:1", "my data/kubeconfig"),
+        [
+            "mooring is ready at https://h:1 (kubectl --kubeconfig 'my data/kubeconfig')",
+            "  node: none (--no-node)",
+            "  default class: none: a claim has to name one",
+        ],
+    ),
     "a warning comes last": (
         Block("https://h:1", "d/kubeconfig", "n1", LOOP, warning="others reach it"),
         [LINE, "  node: n1", "  default class: loop (loop.dev)", "  warning: others reach it"],

@@ -1,6 +1,7 @@
 """What is told of a backup that comes from elsewhere."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -39,12 +40,30 @@ CASES = {
         ["the contents of 2 volumes of the bundled driver are not in it: "],
     ),
     "volumes with contents": (msgspec.structs.replace(MADE, volumes=2, has_volumes=True), []),
+    "one volume and hostPath claims without contents": (
+        msgspec.structs.replace(MADE, volumes=1, directories=3),
+        ["the contents of 1 volume of the bundled driver and of 3 hostPath claims are not in it: "],
+    ),
+    "hostPath claims, to the same path": (
+        msgspec.structs.replace(MADE, directories=3, has_volumes=True, data_dir="/data"),
+        [],
+    ),
+    "hostPath claims, to another path": (
+        msgspec.structs.replace(MADE, directories=3, has_volumes=True, data_dir="/other"),
+        ["its hostPath claims have their directories below /other: "],
+    ),
+    "names that a terminal would obey": (
+        msgspec.structs.replace(
+            MADE, nodes=("n\n\x1b[31m",), machine=Machine("h\x1b]0;\x07", "2" * 32)
+        ),
+        ["it was made on another machine (h?]0;?): ", "its node was n??[31m, and here "],
+    ),
 }
 
 
 @pytest.mark.parametrize(("manifest", "told"), CASES.values(), ids=CASES)
 def test_differences(manifest: Manifest, told: list[str]) -> None:
-    found = differences(manifest, HERE)
+    found = differences(manifest, HERE, Path("/data"))
     assert len(found) == len(told)
     assert all(line.startswith(begin) for line, begin in zip(found, told, strict=True))
 

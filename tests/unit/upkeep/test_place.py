@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import UsageError
-from mooring.upkeep.place import Place, find_place, held, in_use
+from mooring.upkeep.place import Place, find_place, find_root, held, in_use
 
 
 def test_one_without_a_node(tmp_path: Path) -> None:
@@ -45,3 +45,23 @@ def test_who_has_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     assert in_use(place, 8) == "/data is in use by `mooring reset` (pid 8): wait for it"
     assert "another mooring (pid unknown)" in in_use(place, 0)
+
+
+def test_the_root_of_a_node_is_known_by_what_is_in_it(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no root directory of a node"):
+        find_root(tmp_path)
+    (tmp_path / "mooring.lock").touch()
+    (tmp_path / "pods").mkdir()
+    assert find_root(tmp_path) == tmp_path
+
+
+def test_the_root_of_a_data_directory_is_named_by_that(tmp_path: Path) -> None:
+    root, data = tmp_path / "root", tmp_path / "data"
+    for made in (root, data, root / "pods"):
+        made.mkdir(0o700)
+    (root / "mooring.lock").touch()
+    (root / "data-dir").write_text(f"{data}\n")
+    assert find_root(root) == root  # of one that was removed
+    (data / "node").symlink_to(root)
+    with pytest.raises(UsageError, match=f"give --data-dir {data} instead"):
+        find_root(root)

@@ -1,13 +1,19 @@
 """What belongs to Mooring, and what does not."""
 
+import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mooring.apiserver.store.database import Row, open_database
 from mooring.clock import RealClock
 from mooring.errors import UsageError
+from mooring.host import tree
+from mooring.host.directory_lock import DirectoryLock
 from mooring.stack.node_name import FILE as NODE_NAME_FILE
 from mooring.upkeep import reset as module
 from mooring.upkeep.place import Place
@@ -41,7 +47,103 @@ def no(_: Inventory) -> bool:
 
 def test_the_inventory(data: Path) -> None:
     (data / "mine").touch()
-    assert take_inventory(Place(data, None)) == Inventory(data, None, 120, 1, 1, ("mine",))
+    assert take_inventory(Place(data, None)) == Inventory(
+        data, None, 120, 1, 1, ("mine",), retained=None
+    )
+
+
+def a_volume(number: int, policy: str, **source: Any) -> Row:
+    spec = {"persistentVolumeReclaimPolicy": policy, **source}
+    if number % 2:
+        spec["claimRef"] = {"namespace": "default", "name": f"claim-{number}"}
+    value = json.dumps({"metadata": {"name": f"pv-{number}"}, "spec": spec}).encode()
+    return Row("persistentvolumes", f"pv-{number}", value, number, None, number)
+
+
+def test_volumes_that_are_to_be_retained_are_named(data: Path) -> None:
+    (data / "mooring.db").unlink()
+    (data / "mooring.db-wal").unlink()
+    driver = {"csi": {"driver": "loop.csi.mooring.dev", "volumeHandle": "v1"}}
+    inside = {"hostPath": {"path": str(data / "volumes" / "hostpath_pv" / UID)}}
+    rows = [
+        a_volume(2, "Retain", **driver),
+        a_volume(3, "Retain", **inside),
+        a_volume(4, "Delete", **driver),
+        a_volume(5, "Retain", hostPath={"path": "/srv/photos"}),
+        a_volume(6, "Retain", csi={"driver": "other", "volumeHandle": "v1"}),
+        Row("persistentvolumes", "bad", b"[", 7, None, 7),
+    ]
+    database, _ = open_database(data / "mooring.db")
+    database.stage(rows, (), 7)
+    database.commit()
+    database.close()
+    found = take_inventory(Place(data, None))
+    assert found.retained == ("pv/pv-2", "pv/pv-3 (of default/claim-3)")
+
+
+class Killed(BaseException):
+    pass
+
+
+def killed_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the call that removes something, the one with this number, not return."""
+    left = [number]
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*words: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            return real(*words, **named)
+
+        return call
+
+    monkeypatch.setattr(Path, "unlink", counted(Path.unlink))
+    monkeypatch.setattr(Path, "rmdir", counted(Path.rmdir))
+    monkeypatch.setattr(tree, "remove_path", counted(tree.remove_path))
+
+
+@pytest.mark.parametrize("number", range(2, 16))
+def test_killed_anywhere_the_next_one_finishes(
+    data: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    with monkeypatch.context() as patched:
+        killed_at(number, patched)
+        try:
+            reset(data, FakeMounts(), RealClock(), 0.0, yes)
+        except Killed:
+            assert data.exists()
+    if data.exists() and os.listdir(data):  # an empty directory is like none
+        reset(data, FakeMounts(), RealClock(), 0.0, yes)
+        assert not data.exists()
+
+
+@pytest.mark.parametrize("lock", ["node/mooring.lock", "driver/mooring.lock"])
+def test_a_node_or_a_driver_on_it_is_named_before_anybody_is_asked(data: Path, lock: str) -> None:
+    (data / "node").mkdir()
+    taken = DirectoryLock.take(data / lock)
+
+    def never(_: Inventory) -> bool:
+        raise AssertionError("asked")
+
+    with pytest.raises(UsageError, match=f"is in use by .*pid {os.getpid()}"):
+        reset(data, FakeMounts(), RealClock(), 0.0, never)
+    taken.release()
+
+
+def test_a_node_that_starts_while_the_question_is_open_keeps_everything(data: Path) -> None:
+    (data / "node").mkdir()
+    (data / "node" / "mooring.lock").touch(0o600)
+    taken = []
+
+    def start_one(_: Inventory) -> bool:
+        taken.append(DirectoryLock.take(data / "node" / "mooring.lock"))
+        return True
+
+    with pytest.raises(UsageError, match="is in use by"):
+        reset(data, FakeMounts(), RealClock(), 0.0, start_one)
+    assert (data / "driver" / "volumes" / "v1" / "image").exists()
+    taken[0].release()
 
 
 def test_all_of_it_goes(data: Path) -> None:

@@ -7,15 +7,17 @@ verb itself finds wrong.
 from collections.abc import Awaitable, Callable, Mapping
 
 from mooring import log
+from mooring.apiserver.api.absent_kinds import find_advice
 from mooring.apiserver.api.access import Access
+from mooring.apiserver.api.joining import Joining
 from mooring.apiserver.api.metrics import Load, Metrics, Target
 from mooring.apiserver.api.pages import Pages
 from mooring.apiserver.auth.attributes import AccessAttributes
+from mooring.apiserver.auth.roles import JOIN_PATH
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import encode
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.limits.budgets import MOST_STREAMS
-from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.request.message import (
     TEXT,
     Answer,
@@ -81,14 +83,16 @@ class Api:
         self,
         backend: Backend,
         access: Access,
-        pod_proxy: PodProxy,
+        of_nodes: SubresourceVerbs,
         pages: Pages,
+        joining: Joining,
         metrics: Metrics,
     ) -> None:
         self._backend = backend
         self._access = access
-        self._of_nodes = pod_proxy.part_verbs
+        self._of_nodes = of_nodes
         self._pages = pages
+        self._joining = joining
         self._metrics = metrics
         self._streams: dict[str, int] = {}  # open ones, by user
         self._targets: dict[tuple[str, Kind | None, str, str], Target] = {}
@@ -106,7 +110,7 @@ class Api:
                 raise crowded()
             route = parse(request.path)
             if isinstance(route, Plain):
-                answer: Answer = self._page(request, user, route.path)
+                answer: Answer = await self._page(request, user, route.path)
             else:
                 word = _word(request, route)
                 kind = self._kind(route)
@@ -155,8 +159,10 @@ class Api:
 
         return closed
 
-    def _page(self, request: Request, user: User, path: str) -> Response:
+    async def _page(self, request: Request, user: User, path: str) -> Response:
         self._access.check(user, AccessAttributes(request.method.lower(), path=path))
+        if path == JOIN_PATH and request.method == "POST":
+            return await self._joining.join(request, user)
         answer = self._pages.find(path, request)
         if answer is None:
             return self._missing(path)
@@ -172,6 +178,8 @@ class Api:
     ) -> Awaitable[Answer]:
         self._access.check(user, _attributes(request, route, word))
         if kind is None:
+            if (advice := find_advice(route)) is not None:
+                raise advice
             return _at_once(self._missing(request.path))
         verb = self._verb(kind, request.method, route, word)
         if route.subresource and (kind.plural, route.subresource) in self._of_nodes:

@@ -23,12 +23,18 @@ KEEP_FOR_GOOD = "public, immutable"  # what is found by its hash never changes
 
 class Pages:
     def __init__(
-        self, discovery: Discovery, openapi: OpenApi, health: Health, metrics: Metrics
+        self,
+        discovery: Discovery,
+        openapi: OpenApi,
+        health: Health,
+        metrics: Metrics,
+        authority: bytes,
     ) -> None:
         self._discovery = discovery
         self._openapi = openapi
         self._health = health
         self._metrics = metrics
+        self._authority = authority
         self._version = encode(version())
 
     def find(self, path: str, request: Request) -> Response | None:
@@ -40,6 +46,8 @@ class Pages:
             case ["healthz" | "livez" | "readyz", *_]:
                 code, text = self._health.answer(path, parse_query(request.query))
                 return Response(code, text.encode(), content_type=TEXT)
+            case ["cacerts"]:
+                return Response(200, self._authority, content_type=TEXT)
             case ["metrics"]:
                 return Response(200, self._metrics.render(), self._metrics.content_type)
             case ["openapi", "v2"]:

@@ -56,7 +56,8 @@ class Authenticator:
         self._account_tokens = account_tokens
         self._find = find
         self._clock = clock
-        # By the whole header. A role token holds for good; claims hold as long as what they name.
+        # By the whole header. Role tokens hold until their file changes, claims as long as what
+        # they name.
         self._users: dict[str | None, User] = {None: ANONYMOUS}
         self._claims: dict[str, Claims] = {}
 
@@ -65,6 +66,8 @@ class Authenticator:
 
         Raises: Unauthorized when there is a token, and it is not good.
         """
+        if self._role_tokens.refresh():
+            self._users = {None: ANONYMOUS}
         known = self._users.get(authorization)
         if known is not None:
             return known
@@ -78,6 +81,8 @@ class Authenticator:
             if authorization is not None and len(authorization) <= _LONGEST_REMEMBERED:
                 self._users[authorization] = role_user
             return role_user
+        if joining := self._role_tokens.joins.find_user(token):
+            return joining
         found = self._by_claims(token, self._account_tokens.audiences)
         if isinstance(found, Refused):
             raise Unauthorized("Unauthorized")

@@ -13,6 +13,7 @@ STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
 POPULATORS = "populator.storage.k8s.io"
+CHANGED_BLOCKS = "cbt.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
@@ -25,7 +26,9 @@ _READ = ("get", "list", "watch")
 _READ_WRITE = (*_READ, "create", "update", "patch", "delete")
 _CHANGE = ("update", "patch")
 
-_PUBLIC_PATHS = ("/livez", "/readyz", "/healthz", "/version", "/version/")
+JOIN_PATH = "/join"
+AUTHORITY_PATH = "/cacerts"
+_PUBLIC_PATHS = ("/livez", "/readyz", "/healthz", "/version", "/version/", AUTHORITY_PATH)
 _DISCOVERY_PATHS = (
     *("/api", "/api/*", "/apis", "/apis/*"),
     *("/openapi", "/openapi/*"),
@@ -63,7 +66,7 @@ READ_ONLY = Role(
         Rule(
             _READ,
             (
-                *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS),
+                *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
                 *(COORDINATION, EVENTS, EXTENSIONS, RBAC),
             ),
             (EVERY,),
@@ -179,6 +182,7 @@ _GARBAGE_COLLECTION = (
         ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
     ),
     Rule(_COLLECT, (POPULATORS,), ("volumepopulators",)),
+    Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
@@ -240,6 +244,17 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
         Rule((*_READ, *_CHANGE), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
         Rule(_CHANGE, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
     ),
+    "health-monitor": (
+        Rule(_READ, (CORE,), ("persistentvolumes", "persistentvolumeclaims")),
+        Rule(("patch",), (CORE,), ("persistentvolumeclaims/status",)),
+    ),
+    "snapshot-metadata": (
+        Rule(("create",), (AUTHENTICATION,), ("tokenreviews",)),
+        Rule(("create",), (AUTHORIZATION,), ("subjectaccessreviews",)),
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(("get", "list"), (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotclasses")),
+        Rule(("get",), (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
+    ),
 }
 
 
@@ -262,6 +277,8 @@ NODE = Role(
     ),
 )
 
+BOOTSTRAPPER = Role("bootstrapper", (Rule(("post",), paths=(JOIN_PATH,)),))
+
 EVERYTHING = Role(
     "everything", (Rule((EVERY,), (EVERY,), (EVERY,)), Rule((EVERY,), paths=(EVERY,)))
 )
@@ -271,6 +288,7 @@ FIXED_BINDINGS = (
     Binding(PUBLIC, groups=(user.AUTHENTICATED, user.UNAUTHENTICATED)),
     Binding(BASIC, groups=(user.AUTHENTICATED,)),
     Binding(SERVICE_ACCOUNT, groups=(user.SERVICE_ACCOUNTS,)),
+    Binding(BOOTSTRAPPER, groups=(user.BOOTSTRAPPERS,)),
     Binding(READ_ONLY, users=(user.READ_ONLY.name,)),
     Binding(SCHEDULER, users=(user.SCHEDULER.name,)),
     Binding(SIDECARS, users=(user.SIDECARS.name,)),

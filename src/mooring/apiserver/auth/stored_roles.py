@@ -9,15 +9,11 @@ from typing import Protocol
 
 import msgspec
 
-from mooring.apiserver.auth.roles import EVERYTHING, READ_ONLY
 from mooring.apiserver.auth.rules import Role, Rule
 from mooring.apiserver.auth.user import User, service_account_name
 from mooring.apiserver.kinds.access_rules import GROUP
 from mooring.model.document import Doc
 from mooring.model.selector import from_document
-
-_ALWAYS_THERE: Mapping[str, Role] = {"cluster-admin": EVERYTHING, "view": READ_ONLY}
-"""Built-in cluster roles that bindings may refer to though they are not stored."""
 
 
 class Documents(Protocol):
@@ -97,8 +93,7 @@ def read_grants(documents: Documents) -> Grants:
 
 def _cluster_roles(documents: Documents) -> Mapping[str, Role]:
     written = list(documents.all("clusterroles", group=GROUP))
-    roles = {doc["metadata"]["name"]: _role(doc, _rules(doc, written)) for doc in written}
-    return {**_ALWAYS_THERE, **roles}
+    return {doc["metadata"]["name"]: _role(doc, _rules(doc, written)) for doc in written}
 
 
 def _rules(doc: Doc, others: Iterable[Doc]) -> list[Doc]:
@@ -108,7 +103,7 @@ def _rules(doc: Doc, others: Iterable[Doc]) -> list[Doc]:
         selector = from_document(selected)
         for other in others:
             if other is not doc and selector.matches(other["metadata"].get("labels") or {}):
-                rules += other.get("rules") or ()
+                rules += [rule for rule in other.get("rules") or () if rule not in rules]
     return rules
 
 

@@ -2,8 +2,8 @@
 
 Roles: `admin`, `controllers`, `scheduler`, `sidecars`, `read-only`, and `node:<name>`, which is
 made on demand. The file is JSON, `{"version": 1, "tokens": {role: token}}`; its owner alone may
-read it. Several processes may have it open: a token that one of them makes, the others know.
-Tokens are taken back by removing them from the file and starting the server again.
+read it. Several processes may have it open: a token that one of them makes, the others know, and
+one that was rotated or removed they refuse from the next request on.
 """
 
 import hashlib
@@ -16,9 +16,11 @@ import msgspec
 
 from mooring import log
 from mooring.apiserver.auth import user
+from mooring.apiserver.auth.join_tokens import JoinTokens
 from mooring.apiserver.auth.user import User
 from mooring.errors import UsageError
 from mooring.host.private_file import (
+    file_mark,
     find_private,
     make_private_directory,
     sole_writer,
@@ -36,6 +38,7 @@ READ_ONLY = "read-only"
 
 FIXED_ROLES = (ADMIN, CONTROLLERS, SCHEDULER, SIDECARS, READ_ONLY)
 NODE_PREFIX = "node:"
+JOIN_TOKENS = "join-tokens.json"  # beside the role tokens
 
 _SHORTEST = 20  # characters; a shorter token in the file was put there by hand, and can be guessed
 
@@ -92,6 +95,7 @@ class RoleTokens:
         self._tokens: dict[str, str] = {}
         self._users: dict[bytes, User] = {}
         self._seen: tuple[int, ...] = ()
+        self.joins = JoinTokens(path.with_name(JOIN_TOKENS))
 
     def __repr__(self) -> str:
         return f"RoleTokens(roles={sorted(self._tokens)})"
@@ -105,21 +109,56 @@ class RoleTokens:
         if problems := tuple(dns_subdomain(node)):
             raise UsageError(f"{node!r} cannot name a node: {problems[0]}")
         role = f"{NODE_PREFIX}{node}"
+        self.refresh()
         if role not in self._tokens:
             self.make(role)
         return Token(self._tokens[role])
 
     def find_user(self, token: str) -> User | None:
         """The user of a token. Its running time reveals nothing about the known tokens."""
-        key = _digest(token)
-        found = self._users.get(key)
-        if found is None and self._seen != _look(self._path):
-            try:
-                self.load()
-            except (UsageError, OSError) as error:
-                _log.warning("role tokens not read again", because=error)
-            found = self._users.get(key)
-        return found
+        self.refresh()
+        return self._users.get(_digest(token))
+
+    def refresh(self) -> bool:
+        """Read the file again if it was replaced; whether it was. A damaged one changes nothing."""
+        seen = file_mark(self._path)
+        if seen in (self._seen, ()):
+            return False
+        try:
+            self.load()
+        except (UsageError, OSError) as error:
+            self._seen = seen  # told once
+            _log.warning("role tokens not read again", because=error)
+            return False
+        return True
+
+    def rotate(self, role: str) -> tuple[Token | None, Token]:
+        """After: the role has another token, here and on the disk. The old one, and the new.
+
+        Raises: UsageError, OSError; the old one holds then.
+        """
+        with sole_writer(self._path.parent):
+            self.load()
+            before, after = self._tokens.get(role), self._new_token()
+            _save(self._path, self._tokens | {role: after})
+            self.load()
+        return None if before is None else Token(before), Token(after)
+
+    def remove(self, role: str) -> bool:
+        """After: the role has no token. Whether it had one. Raises: UsageError, OSError."""
+        with sole_writer(self._path.parent):
+            self.load()
+            if role not in self._tokens:
+                return False
+            _save(self._path, {one: text for one, text in self._tokens.items() if one != role})
+            self.load()
+        return True
+
+    def nodes(self) -> list[str]:
+        """The nodes that have credentials."""
+        self.refresh()
+        prefix = len(NODE_PREFIX)
+        return sorted(role[prefix:] for role in self._tokens if role.startswith(NODE_PREFIX))
 
     def make(self, *roles: str) -> None:
         """After: these roles have tokens, here and on the disk."""
@@ -132,12 +171,10 @@ class RoleTokens:
 
     def load(self) -> None:
         """Take in what is in the file. Raises: UsageError, and nothing has changed."""
-        seen = _look(self._path)
+        seen = file_mark(self._path)
         tokens = _load(self._path)
         users = {_digest(text): _user_of(role, self._path) for role, text in tokens.items()}
-        self._tokens |= tokens
-        self._users |= users
-        self._seen = seen
+        self._tokens, self._users, self._seen = tokens, users, seen
 
 
 def open_role_tokens(path: Path, new_token: Callable[[], str] = _random_token) -> RoleTokens:
@@ -149,15 +186,6 @@ def open_role_tokens(path: Path, new_token: Callable[[], str] = _random_token) -
     tokens = RoleTokens(path, new_token)
     tokens.make(*FIXED_ROLES)
     return tokens
-
-
-def _look(path: Path) -> tuple[int, ...]:
-    """What changes when the file does."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _load(path: Path) -> dict[str, str]:

@@ -12,9 +12,11 @@ AUTHENTICATED = "system:authenticated"
 UNAUTHENTICATED = "system:unauthenticated"
 NODES = "system:nodes"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
+BOOTSTRAPPERS = "system:bootstrappers"
 
 _NODE_PREFIX = "system:node:"
 _ACCOUNT_PREFIX = "system:serviceaccount:"
+_BOOTSTRAP_PREFIX = "system:bootstrap:"
 
 _EXTRA = "authentication.kubernetes.io/"
 POD_NAME, POD_UID = f"{_EXTRA}pod-name", f"{_EXTRA}pod-uid"
@@ -44,6 +46,18 @@ READ_ONLY = User("read-only", groups=(AUTHENTICATED,))
 
 def node_user(node: str) -> User:
     return User(f"{_NODE_PREFIX}{node}", groups=(NODES, AUTHENTICATED))
+
+
+def bootstrap_user(token_id: str) -> User:
+    """A machine with a join token: it may join, and nothing else."""
+    return User(f"{_BOOTSTRAP_PREFIX}{token_id}", groups=(BOOTSTRAPPERS,))
+
+
+def find_join_token(user: User) -> str | None:
+    """The id of the join token that this user has shown; None for everyone else."""
+    if user.name.startswith(_BOOTSTRAP_PREFIX) and BOOTSTRAPPERS in user.groups:
+        return user.name[len(_BOOTSTRAP_PREFIX) :]
+    return None
 
 
 def find_node(user: User) -> str | None:

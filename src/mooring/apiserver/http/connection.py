@@ -58,6 +58,7 @@ class Connection(asyncio.Protocol):
         self._early: bytearray | None = None  # came behind a request for another protocol
         self._tunnel: Tunnel | None = None  # the handler of an upgraded connection
         self._outlet: TunnelOutlet | None = None
+        self._behind = 0  # bytes held elsewhere for a client that does not read
         self.caller = ""  # the first authenticated user; empty: a stranger
         self._shown: tuple[str, str] = ("", "")  # the last good header, and whose it is
         self._idle_since = owner.seconds()
@@ -116,7 +117,7 @@ class Connection(asyncio.Protocol):
         self._writable.clear()
         self._stuck_since = self._owner.seconds()
         if self._transport is not None:
-            unsent = self._transport.get_write_buffer_size()
+            unsent = self._transport.get_write_buffer_size() + self._behind
             for end in (self._stream, self._sending):
                 unsent += 0 if end is None else end.unsent
             self._owner.held_up(self, unsent)
@@ -157,7 +158,8 @@ class Connection(asyncio.Protocol):
         receiving.end_head()
         self._check_header()
         headers = receiving.headers
-        if self._parser.get_http_version() not in ("1.1", "1.0"):
+        is_ambiguous = "\n" in headers.get("host", "")  # two: RFC 9112, 3.2
+        if is_ambiguous or self._parser.get_http_version() not in ("1.1", "1.0"):
             self._refuse(error_responses.BAD_REQUEST)
             return
         receiving.caller = self._caller(headers.get("authorization"))
@@ -384,6 +386,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(head + b"Transfer-Encoding: chunked\r\n\r\n")
         writer = ChunkedWriter(self._transport, self._writable, answer, self._owner.turns)
         self._stream = writer
+        self._behind = answer.behind
         answer.source.start(writer)
         await writer.ended.wait()
         self._stream = None
@@ -398,6 +401,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(answer.head)
         self._outlet = outlet = TunnelOutlet(self._transport)
         self._tunnel = tunnel
+        self._behind = answer.behind
         self._transport.resume_reading()
         tunnel.start(outlet)
         if early:

@@ -18,6 +18,7 @@ from mooring.apiserver.kinds.resources import (
     warn_of_fraction,
 )
 from mooring.apiserver.kinds.separation import keep, keep_all_but_status
+from mooring.apiserver.kinds.volume_health import validate_health
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 from mooring.model.names import dns_subdomain, qualified_name
@@ -172,6 +173,7 @@ def _validate_status(new: Doc, _: Doc) -> Iterable[FieldError]:
     for name in allocated:
         yield from _validate_resource_name(name, path)
     yield from validate_capacity(path, allocated)
+    yield from validate_health(status.get("healthStatus") or {}, "status.healthStatus")
 
 
 def _validate_resource_name(name: str, path: str) -> Iterable[FieldError]:

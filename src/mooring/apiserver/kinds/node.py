@@ -5,7 +5,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from mooring.apiserver.kinds.cells import NONE, age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind, Subresource
 from mooring.apiserver.kinds.resources import validate_not_negative
 from mooring.apiserver.kinds.selectable import flag_in
 from mooring.apiserver.kinds.separation import keep, keep_all_but_status
@@ -201,6 +201,7 @@ NODE = Kind(
     namespaced=False,
     short_names=("no",),
     status=True,
+    subresources=(Subresource("proxy", ("get",), "NodeProxyOptions"),),
     columns=(
         NAME,
         Column("Status", description="Whether it is ready, and whether it takes new pods."),

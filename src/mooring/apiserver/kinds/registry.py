@@ -45,6 +45,7 @@ from mooring.apiserver.kinds.service_account import SERVICE_ACCOUNT
 from mooring.apiserver.kinds.snapshot import SNAPSHOT
 from mooring.apiserver.kinds.snapshot_class import SNAPSHOT_CLASS
 from mooring.apiserver.kinds.snapshot_content import SNAPSHOT_CONTENT
+from mooring.apiserver.kinds.snapshot_metadata_service import SNAPSHOT_METADATA_SERVICE
 from mooring.apiserver.kinds.storage_capacity import STORAGE_CAPACITY
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
 from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
@@ -160,6 +161,7 @@ def builtin() -> Kinds:
             GROUP_SNAPSHOT_CLASS,
             GROUP_SNAPSHOT_CLASS_V1,
             VOLUME_POPULATOR,
+            SNAPSHOT_METADATA_SERVICE,
             LEASE,
             EVENT_V1,
             TRUST_BUNDLE,

@@ -13,4 +13,5 @@ MOST_ERROR_BYTES = 65_536  # of their texts
 MOST_TERMS = 256  # of a label selector, and of a field selector
 MOST_STREAMS = 1_100  # of one user at a time: watches, and connections handed over
 MOST_WATCH_BYTES = 131_072  # prepared for a watcher at a time; one event may be larger
+HELD_BEHIND = 1 << 20  # bytes in the buffers of the connection to a node whose client does not read
 HIGH_WATER = 64 * 1024  # unsent bytes at which a sender has to wait

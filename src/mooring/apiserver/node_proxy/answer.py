@@ -5,19 +5,22 @@ stops again whenever the taker asks for it.
 """
 
 import asyncio
-from collections.abc import Mapping
+import ssl
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 import httptools
 import msgspec
 
 MOST_HEAD = 64 * 1024
+SLOWEST_HANDSHAKE = 10.0  # seconds
 
 
 class Head(msgspec.Struct, frozen=True):
     status: int
-    headers: Mapping[str, str]  # names in lower case
+    headers: Mapping[str, str]  # names in lower case; of repeated ones the last
     raw: bytes  # as it came, the empty line included
+    pairs: Sequence[tuple[str, str]] = ()  # all headers, in their order
 
 
 class ResponseReceiver(Protocol):
@@ -44,7 +47,7 @@ class NodeAnswer(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
         self._raw = bytearray()  # of the head, while it is incomplete
-        self._headers: dict[str, str] = {}
+        self._pairs: list[tuple[str, str]] = []
         self._is_tunnel = False
         self._taker: ResponseReceiver | None = None
         self._held: list[bytes] = []  # came with the head
@@ -69,6 +72,28 @@ class NodeAnswer(asyncio.Protocol):
         if self._ended is not None:
             taker.node_ended(whole=self._ended)
 
+    async def become(self, inner: "NodeAnswer", tls: ssl.SSLContext | None) -> None:
+        """Let `inner` have the connection, which is a tunnel and has not been used yet.
+
+        With `tls`: encrypted once more, inside. Raises: OSError.
+        """
+        transport, self._transport = self._transport, None
+        held, self._held = self._held, []
+        if transport is None:
+            raise ConnectionError("EOF")
+        if tls is None:
+            transport.set_protocol(inner)
+            inner.connection_made(transport)
+            transport.resume_reading()
+            for data in held:
+                inner.data_received(data)
+            return
+        try:
+            inner.connection_made(await _encrypted(transport, inner, tls, held))
+        except BaseException:
+            transport.abort()
+            raise
+
     def pause(self) -> None:
         if self._transport is not None:
             self._transport.pause_reading()
@@ -84,6 +109,13 @@ class NodeAnswer(asyncio.Protocol):
             self.head.cancel()
         if self._transport is not None:
             self._transport.close()
+
+    def abort(self) -> None:
+        """Hang up at once: neither side waits for what is under way."""
+        transport = self._transport
+        self.close()
+        if transport is not None:
+            transport.abort()
 
     # asyncio.Protocol
 
@@ -123,16 +155,22 @@ class NodeAnswer(asyncio.Protocol):
 
     # httptools callbacks
 
+    def on_message_begin(self) -> None:
+        if not self.head.done():
+            self._pairs = []  # of what was said before the answer
+
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self.head.done():
-            self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+            self._pairs.append((name.decode("latin-1").lower(), value.decode("latin-1")))
 
     def on_headers_complete(self) -> None:
-        if self._parser.get_status_code() != 101:  # whose head is complete where the tunnel begins
+        # An informational one precedes the answer, but for 101, complete where the tunnel begins.
+        if self._parser.get_status_code() >= 200:
             self._answer(b"")
 
     def on_body(self, body: bytes) -> None:
-        self._pass(body)
+        if self._ended is None:  # else of a second answer, to nothing that was asked
+            self._pass(body)
 
     def on_message_complete(self) -> None:
         if self.head.done():
@@ -144,7 +182,8 @@ class NodeAnswer(asyncio.Protocol):
         if self._taker is None:
             self.pause()
         if not self.head.done():
-            self.head.set_result(Head(self._parser.get_status_code(), self._headers, raw))
+            status = self._parser.get_status_code()
+            self.head.set_result(Head(status, dict(self._pairs), raw, self._pairs))
 
     def _become_tunnel(self, length: int) -> None:
         self._is_tunnel = True
@@ -168,7 +207,7 @@ class NodeAnswer(asyncio.Protocol):
 
     def _is_whole_at_end(self) -> bool:
         """A tunnel ends by hanging up, and so does a body of no stated length."""
-        by_length = {"content-length", "transfer-encoding"} & self._headers.keys()
+        by_length = {"content-length", "transfer-encoding"} & dict(self._pairs).keys()
         return self._is_tunnel or not by_length
 
     def _refuse(self, why: str) -> None:
@@ -176,3 +215,17 @@ class NodeAnswer(asyncio.Protocol):
             self.head.set_exception(ValueError(why))
         if self._transport is not None:
             self._transport.abort()
+
+
+async def _encrypted(
+    transport: asyncio.Transport, inner: NodeAnswer, tls: ssl.SSLContext, held: Sequence[bytes]
+) -> asyncio.Transport:
+    """Raises: OSError."""
+    if held:  # who speaks TLS lets the client begin
+        raise ConnectionError("the pod does not speak TLS")
+    encrypted = await asyncio.get_running_loop().start_tls(
+        transport, inner, tls, server_hostname="", ssl_handshake_timeout=SLOWEST_HANDSHAKE
+    )
+    if encrypted is None:
+        raise ConnectionError("EOF")
+    return encrypted

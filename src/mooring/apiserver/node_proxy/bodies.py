@@ -1,4 +1,4 @@
-"""Bodies of nodes' answers: a log that is handed on as it comes, and refusals, read whole."""
+"""Bodies of answers: handed on as they come, and refusals, read whole."""
 
 import asyncio
 
@@ -9,8 +9,8 @@ MOST_REFUSAL = 50_000  # bytes of what a node says that are read
 LONGEST_REFUSAL = 10.0  # seconds that it may take
 
 
-class LogSource:
-    """Feeds a stream with a log, no faster than the client reads."""
+class BodySource:
+    """Feeds a stream with a body, no faster than the client reads."""
 
     def __init__(self, node: NodeAnswer) -> None:
         self._node = node
@@ -47,7 +47,7 @@ class LogSource:
             self._writer.cut()
 
     def node_full(self) -> None:
-        """A request for a log is sent whole before its answer begins."""
+        """A request is sent whole before its answer begins."""
 
     def node_free(self) -> None:
         """As above."""

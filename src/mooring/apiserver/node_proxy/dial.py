@@ -10,12 +10,12 @@ from hashlib import sha256
 
 from mooring.apiserver.limits.budgets import HIGH_WATER
 from mooring.apiserver.node_proxy.address import NodeAddress
-from mooring.apiserver.node_proxy.answer import Head, NodeAnswer
+from mooring.apiserver.node_proxy.answer import SLOWEST_HANDSHAKE, Head, NodeAnswer
 from mooring.errors import MooringError
 
 LONGEST_DIAL = 30.0  # seconds for a connection, and for agreeing on keys
 LONGEST_SILENCE = 30.0  # seconds from the request to the head of its answer
-SLOWEST_HANDSHAKE = 10.0
+LONGEST_THOUGHT = 60.0  # the same, of a pod
 SLOWEST_GOODBYE = 1.0
 
 
@@ -57,6 +57,32 @@ class Nodes:
                 answer.close()
         return head, answer
 
+    async def ask_pod(
+        self, tunnel: NodeAnswer, request: bytes, tls: ssl.SSLContext | None
+    ) -> tuple[Head, NodeAnswer]:
+        """Send a request through a tunnel to a pod's port; as `ask`. Raises: NoAnswer.
+
+        After: the tunnel belongs to the answer, or is closed.
+        """
+        answer = NodeAnswer()
+        head: Head | None = None
+        try:
+            async with asyncio.timeout(LONGEST_THOUGHT):
+                await tunnel.become(answer, tls)
+                answer.send(request)
+                head = await answer.head
+        except TimeoutError:
+            raise NoAnswer(
+                f"the pod did not answer within {LONGEST_THOUGHT:.0f} s", in_time=False
+            ) from None
+        except (ValueError, OSError) as error:
+            raise NoAnswer(_why(error)) from error
+        finally:
+            tunnel.close()
+            if head is None:
+                answer.close()
+        return head, answer
+
     async def _connect(self, node: NodeAddress) -> NodeAnswer:
         loop = asyncio.get_running_loop()
         try:
@@ -71,6 +97,8 @@ class Nodes:
                 )
         except OSError as error:
             raise NotConnected(_in_words(node, error)) from error
+        except (ValueError, OverflowError) as error:  # a host or port that there cannot be
+            raise NotConnected(f"dial tcp: lookup {node.host!a}: no such host") from error
         transport.set_write_buffer_limits(high=HIGH_WATER)
         shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True) or b""
         if not hmac.compare_digest(sha256(shown).hexdigest(), node.fingerprint):

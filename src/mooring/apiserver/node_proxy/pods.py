@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from mooring.apiserver.auth.attributes import AccessAttributes, AccessCheck
 from mooring.apiserver.documents.document import decode
+from mooring.apiserver.limits.budgets import HELD_BEHIND
 from mooring.apiserver.node_proxy.address import NodeAddress, address_of
 from mooring.apiserver.node_proxy.answer import Head, NodeAnswer
-from mooring.apiserver.node_proxy.bodies import LogSource, read_refusal
+from mooring.apiserver.node_proxy.bodies import BodySource, read_refusal
 from mooring.apiserver.node_proxy.dial import NoAnswer, Nodes, NotConnected
 from mooring.apiserver.node_proxy.options import PATHS, log_path
+from mooring.apiserver.node_proxy.proxied import without_tokens
 from mooring.apiserver.node_proxy.refusals import log_refusal
 from mooring.apiserver.node_proxy.splice import UpgradedStream
 from mooring.apiserver.request.message import JSON, Answer, Request, Response, Stream, Upgrade
@@ -24,7 +26,6 @@ SWITCHING = 101
 # Headers passed on to the kubelet. Never credentials: the kubelet knows only the API server.
 _PASSED_ON = frozenset({"upgrade", "user-agent", "origin", "x-stream-protocol-version"})
 _WEBSOCKET = "sec-websocket-"
-_TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."  # noqa: S105  its name, not a token
 
 
 class PodProxy:
@@ -42,36 +43,36 @@ class PodProxy:
     async def _log(self, backend: Backend, call: Call) -> Answer:
         pod = _pod(backend, call)
         path = log_path(pod, parse_query(call.request.query))
-        if not _node_name(pod):
+        if not node_name(pod):
             return Response(204, content_type="")
-        node = _node(backend, pod)
+        node = node_of(backend, pod)
         try:
-            head, answer = await self._nodes.ask(node, _message("GET", path, node))
+            head, answer = await self._nodes.ask(node, message("GET", path, node))
         except NotConnected as error:
             raise ServerError(f'Get "https://{node.authority}{path}": {error}') from error
         except NoAnswer as error:
-            raise _unanswered(error) from error
+            raise unanswered(error) from error
         if not 200 <= head.status <= 206:
             text = (await read_refusal(answer)).decode("utf-8", "replace")
             return log_refusal(head.status, text, call.name)
-        return Stream(LogSource(answer), content_type=LOG_TYPE)
+        return Stream(BodySource(answer), content_type=LOG_TYPE, behind=HELD_BEHIND)
 
     async def _connect(self, backend: Backend, call: Call) -> Answer:
         self._check_create(call)
         part, request = call.route.subresource, call.request
         pod = _pod(backend, call)
         path = PATHS[part](pod, parse_query(request.query))
-        if not _node_name(pod):
+        if not node_name(pod):
             raise BadRequest(f"pod {call.name} does not have a host assigned")
-        node = _node(backend, pod)
-        if not _asks_for_upgrade(request):
+        node = node_of(backend, pod)
+        if not asks_for_upgrade(request):
             raise BadRequest("Upgrade request required")
         try:
-            head, answer = await self._nodes.ask(node, _upgrade_message(request, path, node))
+            head, answer = await self._nodes.ask(node, _upgrademessage(request, path, node))
         except NotConnected as error:
             raise ServerError(f"error dialing backend: {error}") from error
         except NoAnswer as error:
-            raise _unanswered(error) from error
+            raise unanswered(error) from error
         return await _upgraded(head, answer)
 
     def _check_create(self, call: Call) -> None:
@@ -95,7 +96,7 @@ class PodProxy:
 
 async def _upgraded(head: Head, answer: NodeAnswer) -> Answer:
     if head.status == SWITCHING:
-        return Upgrade(UpgradedStream(answer), head.raw)
+        return Upgrade(UpgradedStream(answer), head.raw, behind=HELD_BEHIND)
     body = await read_refusal(answer)
     if head.status < 400:
         raise ServerError(f"invalid upgrade response: status code {head.status}")
@@ -109,40 +110,40 @@ def _pod(backend: Backend, call: Call) -> Doc:
     return decode(call.kind, entry)
 
 
-def _node_name(pod: Doc) -> str:
+def node_name(pod: Doc) -> str:
     return str(pod["spec"].get("nodeName", ""))
 
 
-def _node(backend: Backend, pod: Doc) -> NodeAddress:
-    name = _node_name(pod)
+def node_of(backend: Backend, pod: Doc) -> NodeAddress:
+    name = node_name(pod)
     node = backend.objects.find("nodes", "", name)
     if node is None:
         raise not_found_as("", "nodes", name)
     return address_of(node)
 
 
-def _unanswered(error: NoAnswer) -> ServerError | ServerTimeout:
+def unanswered(error: NoAnswer) -> ServerError | ServerTimeout:
     text = f"error reading from backend: {error}"
     return ServerError(text) if error.in_time else ServerTimeout(text)
 
 
-def _asks_for_upgrade(request: Request) -> bool:
+def asks_for_upgrade(request: Request) -> bool:
     connection = (request.header("connection") or "").lower().replace("\n", ",")
     return bool(request.header("upgrade")) and any(
         word.strip() == "upgrade" for word in connection.split(",")
     )
 
 
-def _message(method: str, path: str, node: NodeAddress, further: str = "") -> bytes:
+def message(method: str, path: str, node: NodeAddress, further: str = "") -> bytes:
     head = f"{method} {path} HTTP/1.1\r\nHost: {node.authority}\r\n{further}\r\n"
     return head.encode("latin-1", "replace")
 
 
-def _upgrade_message(request: Request, path: str, node: NodeAddress) -> bytes:
+def _upgrademessage(request: Request, path: str, node: NodeAddress) -> bytes:
     lines = [f"{name}: {value}\r\n" for name, value in _passed_on(request)]
     if request.method == "POST":
         lines.append("Content-Length: 0\r\n")
-    return _message(request.method, path, node, f"Connection: Upgrade\r\n{''.join(lines)}")
+    return message(request.method, path, node, f"Connection: Upgrade\r\n{''.join(lines)}")
 
 
 def _passed_on(request: Request) -> Iterator[tuple[str, str]]:
@@ -151,9 +152,4 @@ def _passed_on(request: Request) -> Iterator[tuple[str, str]]:
             continue
         for value in joined.split("\n"):
             is_list = name == "sec-websocket-protocol"
-            yield name, _without_tokens(value) if is_list else value
-
-
-def _without_tokens(protocols: str) -> str:
-    kept = (protocol.strip() for protocol in protocols.split(","))
-    return ", ".join(word for word in kept if not word.startswith(_TOKEN_PROTOCOL))
+            yield name, without_tokens(value) if is_list else value

@@ -13,6 +13,7 @@ class UpgradedStream:
     def __init__(self, node: NodeAnswer) -> None:
         self._node = node
         self._client: Outlet | None = None
+        self._is_full = False  # the client does not read
 
     # the client's side
 
@@ -24,14 +25,19 @@ class UpgradedStream:
         self._node.send(data)
 
     def on_full(self) -> None:
+        self._is_full = True
         self._node.pause()
 
     def on_ready(self) -> None:
+        self._is_full = False
         self._node.resume()
 
     def on_closed(self) -> None:
         self._client = None
-        self._node.close()
+        if self._is_full:  # to say goodbye in TLS, all that the node has sent had to be read
+            self._node.abort()
+        else:
+            self._node.close()
 
     # the node's side
 

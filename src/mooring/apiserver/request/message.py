@@ -126,6 +126,7 @@ class Stream(msgspec.Struct):
     status: int = 200
     content_type: str = JSON
     headers: tuple[tuple[str, str], ...] = ()
+    behind: int = 0  # bytes that are held elsewhere while the client does not read
 
 
 class Outlet(Protocol):
@@ -170,6 +171,7 @@ class Upgrade(msgspec.Struct):
     tunnel: Tunnel
     head: bytes  # as it is sent: status line, headers, empty line
     status: int = 101
+    behind: int = 0  # as of a Stream
 
 
 Answer = Response | Stream | Upgrade

@@ -132,5 +132,13 @@ def method_not_allowed() -> MethodNotAllowed:
     )
 
 
+def not_served(group: str, resource: str, advice: str) -> NotFound:
+    """404 for a kind that others serve."""
+    return NotFound(
+        f"Mooring does not serve {_qualified(group, resource)}: {advice}",
+        details=_details(group, resource, ""),
+    )
+
+
 def unknown_resource() -> NotFound:
     return NotFound("the server could not find the requested resource", details={})

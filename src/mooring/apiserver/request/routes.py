@@ -28,6 +28,7 @@ class Plain(msgspec.Struct, frozen=True):
 
 
 NAMESPACE_PARTS = frozenset({"status", "finalize"})
+_PROXIED = frozenset({"nodes", "pods", "services"})
 
 
 @short_memo
@@ -46,6 +47,7 @@ def parse(path: str) -> Route | Plain:
 
 
 def _resource(group: str, version: str, rest: list[str], path: str) -> Route | Plain:
+    rest = _without_proxied(rest)
     if "" in rest:
         return Plain(path)
     watch_prefix = rest[0] == "watch" and len(rest) > 1
@@ -69,6 +71,16 @@ def _resource(group: str, version: str, rest: list[str], path: str) -> Route | P
         watch_prefix=watch_prefix,
         collection_in_namespace=in_namespace,
     )
+
+
+def _without_proxied(rest: list[str]) -> list[str]:
+    """What follows `/proxy` is a path of somebody else's."""
+    start = 2 if rest[0] == "namespaces" else 0
+    match rest[start : start + 3]:
+        case [plural, _, "proxy"] if plural in _PROXIED:
+            return rest[: start + 3]
+        case _:
+            return rest
 
 
 def _segment(text: str) -> str:

@@ -14,6 +14,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+FIRST_REVISION = 1
+"""Of an empty store; 0 means "any" on the wire, so no state may have it."""
+
 
 class Entry(msgspec.Struct, gc=False):
     """One stored version of one object. Only `memo` may change: a cache of derived facts."""

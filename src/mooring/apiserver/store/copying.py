@@ -13,28 +13,32 @@ on it.
 
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from mooring.apiserver.store.database import (
     FORMAT,
     NOTE_REVISION,
     Contents,
+    Summary,
     log_of,
     mark_of,
-    read_contents,
     to_meta,
 )
 from mooring.apiserver.store.revision_mark import find_mark
 from mooring.apiserver.store.wal import loses_commits
 from mooring.errors import Damaged, StoreError
 
+R = TypeVar("R", Contents, Summary)
+
 ATTEMPTS = 50
 _LOG_HEADER = 32  # bytes: two salts among them, which are others each time the log begins anew
 _PIECE = 1 << 26
 
 
-def copy_database(path: Path, target: Path, *, is_written: bool) -> Contents:
-    """Make `target`, a new file, a copy of the database `path`; its contents, checked.
+def copy_database(path: Path, target: Path, read: Callable[[Path], R], *, is_written: bool) -> R:
+    """Make `target`, a new file, a copy of the database `path`; what `read` finds in it, checked.
 
     `is_written`: another process may be writing to it just now.
     Raises: Damaged, UsageError; StoreError when it is written to faster than it can be copied;
@@ -45,7 +49,7 @@ def copy_database(path: Path, target: Path, *, is_written: bool) -> Contents:
     if not is_written and loses_commits(log_of(target)):
         raise Damaged(f"{path} is damaged: its log {log_of(path).name} has a hole")
     _join_log(target)
-    contents = read_contents(target)
+    contents = read(target)
     if contents.revision < noted:
         raise Damaged(
             f"{path} has lost writes: it ends at revision {contents.revision}, but {noted} was "

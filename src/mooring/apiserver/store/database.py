@@ -9,20 +9,24 @@ import os
 import sqlite3
 import sys
 import zlib
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from errno import EACCES
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
-from mooring.apiserver.store.contract import Entry
+from mooring.apiserver.store.contract import FIRST_REVISION, Entry
 from mooring.apiserver.store.revision_mark import RevisionMark, find_mark
-from mooring.apiserver.store.timeline import FIRST_REVISION
 from mooring.apiserver.store.wal import loses_commits
 from mooring.errors import Damaged, UsageError
 from mooring.host.directory_lock import DirectoryLock
 
 FORMAT = 1
+
+R = TypeVar("R")
+_Rows = Iterable[tuple[str, str, bytes, int, int, int]]
 
 _SCHEMA = (
     "PRAGMA journal_mode = WAL",
@@ -55,6 +59,13 @@ class Row(Entry, gc=False):
 
 class Contents(msgspec.Struct):
     tables: dict[str, dict[str, Entry]]
+    revision: int
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """Of contents that were checked and not kept."""
+
+    names: dict[str, set[str]]  # by table
     revision: int
 
 
@@ -162,6 +173,15 @@ def _create(path: Path) -> None:
 
 def read_contents(path: Path) -> Contents:
     """All of it, checked. Nobody else writes to it meanwhile. Raises: Damaged, UsageError."""
+    return _read(path, _to_contents)
+
+
+def read_summary(path: Path) -> Summary:
+    """All of it is read and checked likewise, and only names are kept. Raises: as above."""
+    return _read(path, _to_summary)
+
+
+def _read(path: Path, take: Callable[[Path, _Rows, int], R]) -> R:
     log = log_of(path)
     if loses_commits(log):
         raise _damaged(path, f"its log {log.name} has a hole")
@@ -184,7 +204,7 @@ def read_contents(path: Path) -> Contents:
         rows = connection.execute(
             "SELECT tbl, name, value, revision, created, checksum FROM objects"
         )
-        return Contents(_to_tables(path, rows, revision), revision)
+        return take(path, rows, revision)
     except (sqlite3.Error, TypeError, ValueError) as error:
         # Rot may also turn up as a value of another type, or as a text that is not UTF-8.
         raise _damaged(path, str(error)) from error
@@ -206,9 +226,7 @@ def _check_mark(path: Path, revision: int) -> None:
         )
 
 
-def _to_tables(
-    path: Path, rows: Iterable[tuple[str, str, bytes, int, int, int]], revision: int
-) -> dict[str, dict[str, Entry]]:
+def _to_contents(path: Path, rows: _Rows, revision: int) -> Contents:
     tables: dict[str, dict[str, Entry]] = {}
     for table, name, value, written, created, checksum in rows:
         if checksum != _checksum(table, name, written, value):
@@ -217,7 +235,22 @@ def _to_tables(
         if name in entries or written > revision:
             raise _damaged(path, f"{table} {name} contradicts other rows")
         entries[name] = Row(sys.intern(table), name, value, written, None, created)
-    return tables
+    return Contents(tables, revision)
+
+
+def _to_summary(path: Path, rows: _Rows, revision: int) -> Summary:
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    count = 0
+    for table, name, value, written, _, checksum in rows:
+        count += 1
+        if checksum != _checksum(table, name, written, value):
+            raise _damaged(path, f"the value of {table} {name} is not what was written")
+        if written > revision:
+            raise _damaged(path, f"{table} {name} contradicts other rows")
+        names[table].add(name)
+    if sum(map(len, names.values())) != count:
+        raise _damaged(path, "some of its rows contradict others")
+    return Summary(dict(names), revision)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

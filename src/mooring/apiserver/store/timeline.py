@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import islice
 
-from mooring.apiserver.store.contract import Entry, Event, Page
+from mooring.apiserver.store.contract import FIRST_REVISION, Entry, Event, Page
 from mooring.apiserver.store.history import Changes, Limits, Retention
 from mooring.apiserver.store.named import NamedEntries
 from mooring.clock import Clock
 from mooring.errors import Compacted, FutureRevision, StoreError
 from mooring.reconcile.poison import shielded
-
-FIRST_REVISION = 1
-"""Of an empty store; 0 means "any" on the wire, so no state may have it."""
 
 
 class _Table:

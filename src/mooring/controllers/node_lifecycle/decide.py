@@ -19,7 +19,7 @@ from mooring.controllers.node_lifecycle.plan import (
 from mooring.controllers.node_lifecycle.view import READY, NodeView
 from mooring.model.condition import Condition, find_condition, is_condition_true, set_condition
 from mooring.model.event import EventType
-from mooring.model.node import Node
+from mooring.model.node import LEFT_VALUE, Node
 from mooring.model.pod import Pod
 from mooring.model.steps import Emit, plan
 from mooring.model.taint import Taint, TaintEffect
@@ -39,7 +39,6 @@ CONDITION_TAINTS = {
     "PIDPressure": TaintKey.PID_PRESSURE,
     "NetworkUnavailable": TaintKey.NETWORK_UNAVAILABLE,
 }
-LEFT_VALUE = "left"  # of the out-of-service taint that we put on a node which has said goodbye
 OURS_NO_EXECUTE = frozenset(READY_TAINTS.values())
 OURS_NO_SCHEDULE = OURS_NO_EXECUTE | {*CONDITION_TAINTS.values(), TaintKey.UNSCHEDULABLE}
 

@@ -125,7 +125,9 @@ class EventHandlers:
     def _on_group(self, before: GroupSnapshot | None, after: GroupSnapshot | None) -> None:
         """Members that people deleted wait for their group to go."""
         if before is not None and after is None:
-            for snapshot in self._known.snapshots.by_index(BY_GROUP, before.uid):
+            for snapshot in self._known.snapshots.by_index(
+                BY_GROUP, (before.namespace, before.uid)
+            ):
                 self._queues.snapshots.add(snapshot.key)
 
     def _on_group_content(

@@ -87,8 +87,9 @@ def _claim_of(snapshot: Snapshot) -> Iterator[Hashable]:
 
 
 def _group_of(snapshot: Snapshot) -> Iterator[Hashable]:
+    """With its namespace: nobody's snapshot belongs to a group elsewhere, whatever it says."""
     if (owner := find_group_owner(snapshot)) is not None:
-        yield owner.uid
+        yield snapshot.namespace, owner.uid
 
 
 def _class_of(snapshot: Snapshot) -> Iterator[Hashable]:
@@ -122,10 +123,16 @@ def _handle_of_volume(volume: Volume) -> Iterator[Hashable]:
 
 
 def restored_by(claim: Claim) -> Iterator[Hashable]:
-    """Of claims that have no volume yet: what they are filled from, in whatever namespace."""
+    """Of claims that have no volume yet: what they are filled from.
+
+    A claim elsewhere does not count, or it could keep others from deleting their snapshots. While
+    one is really filled, the provisioner's finalizer holds the snapshot.
+    """
     if claim.status.phase is not ClaimPhase.PENDING:
         return
     wanted = Snapshot.resource
     for source in (claim.spec.data_source_ref, claim.spec.data_source):
-        if source is not None and (source.kind, source.api_group) == (wanted.kind, wanted.group):
-            yield Key(source.namespace or claim.namespace, source.name)
+        if source is None or source.namespace not in {None, "", claim.namespace}:
+            continue
+        if (source.kind, source.api_group) == (wanted.kind, wanted.group):
+            yield Key(claim.namespace, source.name)

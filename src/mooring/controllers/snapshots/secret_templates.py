@@ -4,21 +4,13 @@ A namespace may depend on nothing but what the controller and the cluster choose
 have a driver be given the secrets of others; a name may.
 """
 
-import re
 from collections.abc import Mapping
 
 import msgspec
 
-from mooring.errors import MooringError
-from mooring.model.names import dns_label, dns_subdomain
 from mooring.model.reference import SecretReference
+from mooring.model.secret_template import InvalidTemplate, resolve_secret
 from mooring.model.wellknown import Parameter
-
-_TOKEN = re.compile(r"\$(?:\{([^}]*)\}|(\w+|[*#$@!?-]))", re.ASCII)
-
-
-class InvalidTemplate(MooringError):
-    """The class does not name a secret that could exist."""
 
 
 class Tokens(msgspec.Struct, frozen=True):
@@ -73,32 +65,4 @@ def find_secret(
             f"{keys.kind} secrets specified in parameters but value of either namespace or name"
             " is empty"
         )
-    found_namespace = _resolve(namespace, tokens.of_namespace)
-    if list(dns_label(found_namespace)):
-        raise InvalidTemplate(_not_valid(namespace, found_namespace, "namespace"))
-    found_name = _resolve(name, tokens.of_name)
-    if list(dns_subdomain(found_name)):
-        raise InvalidTemplate(_not_valid(name, found_name, "secret"))
-    return SecretReference(found_name, found_namespace)
-
-
-def _resolve(template: str, known: Mapping[str, str]) -> str:
-    unknown: set[str] = set()
-
-    def fill(match: re.Match[str]) -> str:
-        token = match[1] if match[1] is not None else match[2]
-        if token not in known:
-            unknown.add(token)
-        return known.get(token, "")
-
-    resolved = _TOKEN.sub(fill, template)
-    if unknown:
-        tokens = " ".join(f'"{token}"' for token in sorted(unknown))
-        raise InvalidTemplate(f'error resolving value "{template}": invalid tokens: [{tokens}]')
-    return resolved
-
-
-def _not_valid(template: str, resolved: str, what: str) -> str:
-    if template == resolved:
-        return f'"{template}" is not a valid {what} name'
-    return f'"{template}" resolved to "{resolved}" which is not a valid {what} name'
+    return resolve_secret(name, namespace, tokens.of_name, tokens.of_namespace)

@@ -1,13 +1,14 @@
 """Bringing a copy of an image up to date: changed blocks are found by comparing.
 
-The kernel does not record which blocks of an image were written since it was copied. Comparing only
-reads, mostly from the page cache, and is faster than copying all again, which waits for the disk.
+Where the kernel reports which ranges were written since the image was copied, only these are
+compared; elsewhere all of it. Comparing only reads, mostly from the page cache, and is faster than
+copying all again, which waits for the disk.
 """
 
 import ctypes
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 _PIECE = 4 << 20  # compared at once
 _BLOCK = 64 << 10  # written, or made a hole, at once
@@ -23,14 +24,32 @@ def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
     Both are open files. Holes stay holes, on both sides. `go_on` is called now and then, and may
     raise to stop. Returns how many bytes differed, rounded up to blocks. Raises: OSError.
     """
+    return _correct(source, target, pieces(source, target, 0, os.fstat(source).st_size), go_on)
+
+
+def catch_up_in(
+    ranges: Iterable[tuple[int, int]], source: int, target: int, go_on: Callable[[], None]
+) -> int:
+    """As `catch_up`, but only these ranges of bytes are looked at."""
+    return _correct(source, target, _cut(ranges, os.fstat(source).st_size), go_on)
+
+
+def _cut(ranges: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:
+    for begin, end in ranges:
+        for start in range(begin, min(end, size), _PIECE):
+            yield start, min(start + _PIECE, end, size)
+
+
+def _correct(
+    source: int, target: int, suspects: Iterable[tuple[int, int]], go_on: Callable[[], None]
+) -> int:
     different = 0
-    size = os.fstat(source).st_size
     here, there = bytearray(_PIECE), bytearray(_PIECE)
-    for begin, end in _pieces(source, target, size):
+    for begin, end in suspects:
         go_on()
         length = end - begin
-        _read(source, here, begin, length)
-        _read(target, there, begin, length)
+        read_into(source, here, begin, length)
+        read_into(target, there, begin, length)
         # Compare whole buffers without slicing: a slice copies, and takes as long as comparing.
         is_same = here == there if length == _PIECE else here[:length] == there[:length]
         if not is_same:
@@ -38,21 +57,21 @@ def catch_up(source: int, target: int, go_on: Callable[[], None]) -> int:
     return different
 
 
-def _pieces(source: int, target: int, size: int) -> Iterator[tuple[int, int]]:
-    """The ranges where either file has data, a piece at a time."""
-    position = 0
+def pieces(source: int, target: int, position: int, size: int) -> Iterator[tuple[int, int]]:
+    """The ranges from `position` where either file has data, a piece at a time."""
     while position < size:
-        found = [_find(file, position, os.SEEK_DATA) for file in (source, target)]
+        found = [find_position(file, position, os.SEEK_DATA) for file in (source, target)]
         begins = [begin for begin in found if begin is not None and begin < size]
         if not begins:
             return
         begin = min(begins)
-        ends = [_find(file, begin, os.SEEK_HOLE) or begin for file in (source, target)]
+        ends = [find_position(file, begin, os.SEEK_HOLE) or begin for file in (source, target)]
         position = min(begin + _PIECE, max(ends), size)
         yield begin, position
 
 
-def _find(file: int, position: int, what: int) -> int | None:
+def find_position(file: int, position: int, what: int) -> int | None:
+    """The next SEEK_DATA or SEEK_HOLE; None: there is none. Raises: OSError."""
     try:
         return os.lseek(file, position, what)
     except OSError as error:
@@ -61,7 +80,7 @@ def _find(file: int, position: int, what: int) -> int | None:
         return None
 
 
-def _read(file: int, into: bytearray, begin: int, length: int) -> None:
+def read_into(file: int, into: bytearray, begin: int, length: int) -> None:
     """Read a range; bytes beyond the end of the file are zeros."""
     view, done = memoryview(into), 0
     while done < length:

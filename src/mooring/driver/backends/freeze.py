@@ -1,14 +1,15 @@
-"""Freezing a mounted file system, so that its image is consistent while it is copied.
+"""Freezing mounted file systems, so that their images are consistent while they are copied.
 
-A separate process freezes it (`host/freezer.py`), and thaws it when this process is killed or when
-the time is over, even if this process hangs.
+A separate process freezes them (`host/freezer.py`), and thaws them when this process is killed or
+when the time is over, even if this process hangs.
 """
 
+import ctypes
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from mooring.errors import HostError, KernelRefused
@@ -19,20 +20,23 @@ from mooring.host.refusal import reason, refusals
 from mooring.host.same_mount import mount_of
 from mooring.processes import STARTING
 
+_libc = ctypes.CDLL(None, use_errno=True)
+
 
 class ThawedEarly(HostError):
     """The file system was thawed too early: the copy is not consistent."""
 
 
 @contextmanager
-def frozen(mount: MountEntry, seconds: float) -> Iterator[None]:
-    """Inside the block all earlier writes are in the image, and writers wait.
+def frozen(mounts: Sequence[MountEntry], seconds: float) -> Iterator[None]:
+    """Inside the block all earlier writes are in the images, and writers wait.
 
     They wait for `seconds` at most, and no longer than this process lives.
-    Raises: ThawedEarly when it was thawed before the end of the block; HostError.
+    Raises: ThawedEarly when one was thawed before the end of the block; HostError.
     """
-    with _directory_of(mount, "freeze") as directory:
-        helper = _Freezer(mount, directory, seconds)
+    with ExitStack() as stack:
+        directories = [stack.enter_context(_directory_of(one, "freeze")) for one in mounts]
+        helper = _Freezer(mounts, directories, seconds)
         try:
             helper.freeze()
             yield
@@ -49,6 +53,17 @@ def thaw(mount: MountEntry) -> None:
         freezer.thaw(directory)
 
 
+def flush_all(mount: MountEntry) -> None:
+    """Write the file system's cached data, so that less is left to do once it is frozen.
+
+    Raises: HostError.
+    """
+    with _directory_of(mount, "flush") as directory, refusals(f"flush {mount.at}"):
+        if _libc.syncfs(directory):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+
 def flush(device: Path) -> None:
     """Flush the writes to a device to its image. Raises: HostError."""
     with refusals(f"flush {device}"):
@@ -62,34 +77,38 @@ def flush(device: Path) -> None:
 class _Freezer:
     """The parent's side of the freezer process."""
 
-    def __init__(self, mount: MountEntry, directory: int, seconds: float) -> None:
-        self._mount = mount
-        self._directory = directory
+    def __init__(
+        self, mounts: Sequence[MountEntry], directories: Sequence[int], seconds: float
+    ) -> None:
+        self._mounts = mounts
+        self._directories = directories
         self._seconds = seconds
+        self._places = ", ".join(str(mount.at) for mount in mounts)
         self._may_be_frozen = True  # until the process reports that it is not
         # By its path, not as a module: without importing the package it starts at once.
-        argv = [sys.executable, "-I", "-S", freezer.__file__, str(directory), str(seconds)]
-        with refusals(f"freeze {mount.at}"), STARTING:
+        numbers = [str(seconds), *map(str, directories)]
+        argv = [sys.executable, "-I", "-S", freezer.__file__, *numbers]
+        with refusals(f"freeze {self._places}"), STARTING:
             self._process = subprocess.Popen(  # noqa: S603  our own module, and numbers
                 argv,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                pass_fds=(directory,),
+                pass_fds=tuple(directories),
                 start_new_session=True,
             )
 
     def freeze(self) -> None:
-        """Freeze the file system. Raises: HostError; then it is not frozen."""
-        said, _, code = self._listen().partition(" ")
+        """Freeze the file systems. Raises: HostError; then none is frozen."""
+        said, *more = self._listen().split() or [""]
         if said == freezer.REFUSED:
             self._may_be_frozen = False
-            number = int(code)
-            raise KernelRefused(f"freeze {self._mount.at}: {reason(number)}", number)
+            place, number = map(int, more)
+            raise KernelRefused(f"freeze {self._mounts[place].at}: {reason(number)}", number)
         if said != freezer.FROZEN:
-            raise HostError(f"freeze {self._mount.at}: the process that should do it has died")
+            raise HostError(f"freeze {self._places}: the process that should do it has died")
 
     def thaw(self) -> None:
-        """After: it is thawed, and the process has ended. Raises: ThawedEarly, HostError."""
+        """After: all are thawed, and the process has ended. Raises: ThawedEarly, HostError."""
         assert self._process.stdin is not None  # noqa: S101  for the type: a pipe was asked for
         with suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -99,11 +118,11 @@ class _Freezer:
         self._process.stdout.close()
         if said in {End.LATE.value, End.LOST.value}:
             how = "for longer than the limit of" if said == End.LATE.value else "within"
-            text = f"{self._mount.at} did not stand still {how} {self._seconds:g} s"
+            text = f"{self._places} did not stand still {how} {self._seconds:g} s"
             raise ThawedEarly(text)
         if said != End.THAWED.value and self._may_be_frozen:  # it was killed
-            with refusals(f"thaw {self._mount.at}"):
-                freezer.thaw(self._directory)
+            with refusals(f"thaw {self._places}"):
+                freezer.thaw_all(list(self._directories))
 
     def _listen(self) -> str:
         assert self._process.stdout is not None  # noqa: S101  for the type: a pipe was asked for

@@ -4,7 +4,7 @@ import ctypes
 import errno
 import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +17,8 @@ FILE_MODE = 0o600
 _FICLONE = 0x40049409
 _CANNOT_SHARE = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS)
 _CHUNK = 8 << 20
+_PARTS_TRIED = 4
+_TRIED_BYTES = 4096
 _SECTOR = 512  # the unit of st_blocks
 _fallocate = ctypes.CDLL(None, use_errno=True)["fallocate"]
 _fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong]
@@ -69,12 +71,30 @@ class Copy:
                 _copy_data(self._read, self._written)
             os.ftruncate(self._written, self._size)
 
-    def catch_up(self, go_on: Callable[[], None]) -> None:
-        """Copy what changed since `make`; `go_on` is called now and then, and may raise."""
+    def catch_up(
+        self, go_on: Callable[[], None], ranges: Iterable[tuple[int, int]] | None = None
+    ) -> None:
+        """Copy what changed since `make`; `go_on` is called now and then, and may raise.
+
+        `ranges` are the bytes that may have changed; None: any may.
+        """
         with refusals(f"copy {self._source}"):
-            if not self._is_shared or not _share(self._read, self._written):
+            if self._is_shared and _share(self._read, self._written):
+                pass
+            elif ranges is None:
                 catching_up.catch_up(self._read, self._written, go_on)
+            else:
+                catching_up.catch_up_in(ranges, self._read, self._written, go_on)
             os.ftruncate(self._written, self._size)
+
+    def save(self) -> None:
+        """Wait until it is on the disk."""
+        with refusals(f"copy {self._source}"):
+            os.fdatasync(self._written)
+
+    @property
+    def is_shared(self) -> bool:
+        return self._is_shared
 
     @property
     def shared_bytes(self) -> int:
@@ -143,6 +163,24 @@ def give_own_identity(path: Path) -> None:
 
 def allocated_bytes(path: Path) -> int:
     return path.stat().st_blocks * _SECTOR
+
+
+def find_read_error(path: Path) -> str:
+    """Why some of its data cannot be read; empty if what was tried can. A few places are tried."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            size = os.fstat(descriptor).st_size
+            for part in range(_PARTS_TRIED):
+                begin = _find_data(descriptor, size * part // _PARTS_TRIED)
+                if begin is None:
+                    break
+                os.pread(descriptor, _TRIED_BYTES, begin)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _free_bytes(descriptor: int) -> int:

@@ -104,7 +104,7 @@ class Probes:
 
     async def first_pause(self, probe: Probe, subject: ProbedContainer) -> None:
         began = subject.found.started_at or subject.found.created_at
-        age = (self._clock.now() - began).total_seconds()
+        age = max(0.0, (self._clock.now() - began).total_seconds())  # the clock may be set back
         pause = max(0.0, probe.initial_delay_seconds - age)
         if subject.is_old:
             pause += self._rng.random() * probe.period_seconds

@@ -16,6 +16,7 @@ from mooring.node.server.endings import Endings
 from mooring.node.server.exec import Executed
 from mooring.node.server.log_options import log_options
 from mooring.node.server.logs import LogSender, choose_log
+from mooring.node.server.port_forward.serving import PortForwards
 from mooring.node.server.refusal import Refusal
 from mooring.node.server.spdy.session import SpdySession, open_session
 from mooring.node.server.spdy.upgrade import is_spdy
@@ -45,6 +46,7 @@ class Paths:
         self._find_pod = find_pod
         self._clock = clock
         self._log_sender = LogSender(Endings(containers))
+        self._port_forwards = PortForwards(containers, find_pod, clock)
 
     def routes(self) -> Iterable[web.RouteDef]:
         yield web.get("/healthz", _health, allow_head=False)
@@ -53,6 +55,7 @@ class Paths:
             for verb, handler in (("exec", self.exec), ("attach", self.attach)):
                 yield web.get(f"/{verb}/{path}", handler, allow_head=False)
                 yield web.post(f"/{verb}/{path}", handler)
+        yield from self._port_forwards.routes()
 
     async def logs(self, request: web.Request) -> web.StreamResponse:
         target = target_of(request)

@@ -22,12 +22,16 @@ GONE = Condition(
 
 
 async def say_goodbye(client: Client, clock: Clock, name: str) -> None:
+    """`write_goodbye` for the Node as it is now. Raises: NotFound when there is no such Node."""
+    await write_goodbye(client, clock, await client.get(Node, Key("", name)))
+
+
+async def write_goodbye(client: Client, clock: Clock, node: Node) -> None:
     """Before: nothing of the node's pods runs or is mounted, and `Report` does not run any more.
 
-    After: its Node says so. Repeated: the same. Raises: NotFound when there is no such Node,
-    Conflict when somebody wrote meanwhile, ConnectionLost.
+    After: its Node says so. Repeated: the same. Raises: NotFound, Conflict when somebody wrote to
+    the Node after `node` was read, ConnectionLost.
     """
-    node = await client.get(Node, Key("", name))
     await client.patch(node, {"status": farewell(node, to_seconds(clock.now()))}, Part.STATUS)
 
 

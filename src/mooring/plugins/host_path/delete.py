@@ -13,7 +13,8 @@ from mooring.host.mountinfo import canonical, read_table
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.plugins.contract import PluginError
-from mooring.plugins.host_path.provision import CREATED_BY, FOLDER, place_of
+from mooring.plugins.host_path.folder import FOLDER
+from mooring.plugins.host_path.provision import CREATED_BY, place_of
 
 
 class HostPathDeleter:

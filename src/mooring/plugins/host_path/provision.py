@@ -15,8 +15,8 @@ from mooring.model.document import Doc
 from mooring.model.storage_terms import STORAGE, AccessMode, VolumeMode
 from mooring.model.wellknown import Annotation, Plugin
 from mooring.plugins.contract import Order, PluginError
+from mooring.plugins.host_path.folder import FOLDER
 
-FOLDER = "hostpath_pv"
 CREATED_BY = "hostpath-dynamic-provisioner"
 _MODE = 0o750
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -7,6 +7,7 @@ import pytest
 
 from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.authorize import Authorizer
+from mooring.apiserver.auth.bootstrap_policy import bootstrap_objects
 from mooring.apiserver.auth.stored_roles import StoredRoles
 from mooring.apiserver.auth.user import AUTHENTICATED, User, node_user, service_account_name
 from mooring.model.document import Doc
@@ -66,6 +67,8 @@ LOCAL_READER = named("reader", "ns", rules=[READ_PODS])
 PICKY = named("picky", rules=[READ_ONE])
 WHOLE = named("whole", aggregationRule={"clusterRoleSelectors": [{"matchLabels": {"part": "a"}}]})
 PART = named("part", rules=[READ_PODS], labels={"part": "a"})
+
+BUILT_IN = [each.doc for each in bootstrap_objects() if each.plural == "clusterroles"]
 
 TABLE: dict[str, tuple[Written, User, AccessAttributes, bool]] = {
     "nothing was written": (Written(), JANE, GET_POD, False),
@@ -177,13 +180,19 @@ TABLE: dict[str, tuple[Written, User, AccessAttributes, bool]] = {
         False,
     ),
     "the role of those who may do everything": (
-        Written(clusterrolebindings=[binding("cluster-admin", A_USER)]),
+        Written(clusterroles=BUILT_IN, clusterrolebindings=[binding("cluster-admin", A_USER)]),
         JANE,
         AccessAttributes("delete", resource="secrets", namespace="ns", name="x"),
         True,
     ),
     "and that of those who may look": (
-        Written(clusterrolebindings=[binding("view", A_USER)]),
+        Written(clusterroles=BUILT_IN, clusterrolebindings=[binding("view", A_USER)]),
+        JANE,
+        AccessAttributes("get", resource="configmaps", namespace="ns", name="x"),
+        True,
+    ),
+    "which shows no secrets": (
+        Written(clusterroles=BUILT_IN, clusterrolebindings=[binding("view", A_USER)]),
         JANE,
         AccessAttributes("get", resource="secrets", namespace="ns", name="x"),
         False,
@@ -198,7 +207,7 @@ def test_stored_roles(written: Written, who: User, what: AccessAttributes, *, th
 
 def test_a_node_may_be_given_more_than_nodes_may() -> None:
     given = binding("cluster-admin", {"kind": "User", "name": "system:node:n1"})
-    stored = Written(clusterrolebindings=[given])
+    stored = Written(clusterroles=BUILT_IN, clusterrolebindings=[given])
     authorizer = Authorizer(two_nodes(), stored=StoredRoles(stored, stored.follow))
     assert authorizer.authorize(node_user("n1"), LIST_ALL_PODS).allowed
     assert not authorizer.authorize(node_user("n2"), LIST_ALL_PODS).allowed

@@ -197,3 +197,31 @@ def test_tokens_compare_by_what_they_hold() -> None:
     assert Token(SECRET) != Token(SECRET + "x")
     assert Token(SECRET) != SECRET
     assert len({Token(SECRET), Token(SECRET)}) == 1
+
+
+def test_a_rotated_token_is_refused_at_once_and_the_new_one_known(file: Path) -> None:
+    server, command = open_role_tokens(file), open_role_tokens(file)
+    old = server.token(tokens.ADMIN)
+    before, after = command.rotate(tokens.ADMIN)
+    assert (before, server.find_user(old.reveal())) == (old, None)
+    assert server.find_user(after.reveal()) == user.ADMIN
+    assert server.token(tokens.ADMIN) == after
+    reader = server.token(tokens.READ_ONLY).reveal()
+    assert server.find_user(reader) == user.READ_ONLY
+
+
+def test_a_removed_node_is_refused_until_it_gets_another_token(file: Path) -> None:
+    server, command = open_role_tokens(file), open_role_tokens(file)
+    old = server.node_token("n1")
+    assert server.nodes() == ["n1"]
+    assert command.remove("node:n1")
+    assert not command.remove("node:n1")
+    assert server.find_user(old.reveal()) is None
+    assert server.nodes() == []
+    assert server.node_token("n1") != old
+
+
+def test_a_file_that_was_removed_locks_nobody_out(file: Path) -> None:
+    server = open_role_tokens(file)
+    file.unlink()
+    assert server.find_user(server.token(tokens.ADMIN).reveal()) == user.ADMIN

@@ -81,7 +81,7 @@ SERVED = {
         True,
         (
             *("attach", "binding", "ephemeralcontainers", "eviction"),
-            *("exec", "log", "portforward"),
+            *("exec", "log", "portforward", "proxy"),
         ),
     ),
     "v1 replicationcontrollers": ("ReplicationController", ("rc",), True, True, ("scale",)),
@@ -96,7 +96,7 @@ SERVED = {
         False,
         (),
     ),
-    "v1 nodes": ("Node", ("no",), False, True, ()),
+    "v1 nodes": ("Node", ("no",), False, True, ("proxy",)),
     "v1 persistentvolumes": ("PersistentVolume", ("pv",), False, True, ()),
     "v1 persistentvolumeclaims": ("PersistentVolumeClaim", ("pvc",), True, True, ()),
     "v1 secrets": ("Secret", (), True, False, ()),
@@ -133,6 +133,13 @@ SERVED = {
     "populator.storage.k8s.io/v1beta1 volumepopulators": (
         "VolumePopulator",
         (),
+        False,
+        False,
+        (),
+    ),
+    "cbt.storage.k8s.io/v1beta1 snapshotmetadataservices": (
+        "SnapshotMetadataService",
+        ("sms",),
         False,
         False,
         (),

@@ -22,6 +22,7 @@ from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
 from mooring.apiserver.kinds.snapshot import SNAPSHOT
 from mooring.apiserver.kinds.snapshot_class import SNAPSHOT_CLASS
 from mooring.apiserver.kinds.snapshot_content import SNAPSHOT_CONTENT
+from mooring.apiserver.kinds.snapshot_metadata_service import SNAPSHOT_METADATA_SERVICE
 from mooring.apiserver.kinds.storage_capacity import STORAGE_CAPACITY
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
 from mooring.apiserver.kinds.volume import VOLUME
@@ -31,7 +32,7 @@ BUILT_IN += [STORAGE_CAPACITY, LEASE]
 CUSTOM = [SNAPSHOT, SNAPSHOT_CONTENT, SNAPSHOT_CLASS]
 CUSTOM += [GROUP_SNAPSHOT, GROUP_SNAPSHOT_CONTENT, GROUP_SNAPSHOT_CLASS]
 CUSTOM += [GROUP_SNAPSHOT_V1, GROUP_SNAPSHOT_CONTENT_V1, GROUP_SNAPSHOT_CLASS_V1]
-CUSTOM += [VOLUME_POPULATOR]
+CUSTOM += [VOLUME_POPULATOR, SNAPSHOT_METADATA_SERVICE]
 ALL = BUILT_IN + CUSTOM
 
 SERVED: dict[str, tuple[Kind, str, tuple[str, ...], bool]] = {

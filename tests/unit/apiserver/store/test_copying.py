@@ -51,7 +51,7 @@ def test_each_copy_is_of_one_moment_and_has_what_was_acknowledged(tmp_path: Path
         for number in range(40):
             acknowledged = int(writer.stdout.readline())
             copy = tmp_path / f"copy-{number}"
-            contents = copy_database(path, copy, is_written=True)
+            contents = copy_database(path, copy, read_contents, is_written=True)
             one, other = (contents.tables["t"][name] for name in "ab")
             assert one.value == other.value
             assert one.revision == contents.revision >= max(newest, acknowledged)
@@ -75,7 +75,7 @@ def test_one_that_is_written_to_all_the_time_is_given_up(
     headers = iter(range(1000))
     monkeypatch.setattr(copying, "_log_header", lambda _: b"%d" % next(headers))
     with pytest.raises(StoreError, match="written to faster than it can be copied"):
-        copy_database(path, tmp_path / "copy", is_written=True)
+        copy_database(path, tmp_path / "copy", read_contents, is_written=True)
 
 
 def test_a_copy_that_lost_its_log_is_refused(tmp_path: Path) -> None:
@@ -85,14 +85,14 @@ def test_a_copy_that_lost_its_log_is_refused(tmp_path: Path) -> None:
     mark.note(99)
     mark.close()
     with pytest.raises(Damaged, match="has lost writes: it ends at revision 2, but 99"):
-        copy_database(path, tmp_path / "copy", is_written=False)
+        copy_database(path, tmp_path / "copy", read_contents, is_written=False)
 
 
 def test_a_damaged_one_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mooring.db"
     path.write_bytes(b"no database" * 1000)
     with pytest.raises(Damaged):
-        copy_database(path, tmp_path / "copy", is_written=False)
+        copy_database(path, tmp_path / "copy", read_contents, is_written=False)
 
 
 def test_a_raised_revision_is_where_the_next_write_goes_on(tmp_path: Path) -> None:

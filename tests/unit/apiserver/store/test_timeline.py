@@ -6,10 +6,9 @@ from functools import partial
 
 import pytest
 
-from mooring.apiserver.store.contract import Decide, Put
+from mooring.apiserver.store.contract import FIRST_REVISION, Decide, Put
 from mooring.apiserver.store.history import Limits
 from mooring.apiserver.store.memory import MemoryStore
-from mooring.apiserver.store.timeline import FIRST_REVISION
 from mooring.errors import Compacted
 from tests.fakes.clock import VirtualClock
 from tests.unit.apiserver.store.engines import CLAIMS, VOLUMES, put, remove, stored

@@ -1,6 +1,7 @@
 """What is done about a volume, case by case."""
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.controllers.attachment.actual import BLANK, Act, AttachmentAttempt, Failure, Memory
 from mooring.controllers.attachment.decide import decide
@@ -18,7 +19,10 @@ from mooring.controllers.attachment.plan import (
     Withdraw,
 )
 from mooring.controllers.attachment.view import Departure, VolumeView
+from mooring.model.node import LEFT_VALUE, NodeSpec
 from mooring.model.steps import Emit
+from mooring.model.taint import Taint
+from mooring.model.wellknown import TaintKey
 from tests.unit.controllers.attachment.things import (
     CSI,
     NOW,
@@ -53,6 +57,7 @@ LET_GO = Departure(NOW - 1, frozenset())
 USED = a_node(in_use=True)
 DOWN = a_node(in_use=True, ready=False)
 OFF = a_node(in_use=True, out_of_service=True)
+BACK = replace(OFF, spec=NodeSpec(taints=(Taint(TaintKey.OUT_OF_SERVICE, value=LEFT_VALUE),)))
 NOT_YET_READY = a_node(ready=False)
 UNMANAGED = a_node(managed=False)
 
@@ -199,6 +204,10 @@ UNWANTED: dict[str, tuple[VolumeView, tuple[type[Step], ...]]] = {
     "out of service: taken at once": (
         a_view(a_place("n1", ATTACHED, read=True, on=OFF)),
         (CountForced, Remember, Delete, LookAgain),
+    ),
+    "a node that had left, came back and uses it, keeps it": (
+        a_view(a_place("n1", ATTACHED, read=True, on=BACK)),
+        (Report, Remember),
     ),
     "a deleted node that said last that it does not use it is asked about first": (
         a_view(a_place("n1", ATTACHED, gone=True, departure=LET_GO)),

@@ -13,10 +13,15 @@ SNAPSHOT = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "na
 
 CASES: dict[str, tuple[dict[str, Any], str, set[Key]]] = {
     "its own namespace": ({"dataSource": SNAPSHOT}, "Pending", {Key("ns", "snap")}),
-    "another namespace": (
+    "its own namespace, by name": (
+        {"dataSourceRef": SNAPSHOT | {"namespace": "ns"}},
+        "Pending",
+        {Key("ns", "snap")},
+    ),
+    "another namespace, whose snapshots it must not hold": (
         {"dataSourceRef": SNAPSHOT | {"namespace": "vault"}},
         "Pending",
-        {Key("vault", "snap")},
+        set(),
     ),
     "it has its volume": ({"dataSource": SNAPSHOT}, "Bound", set()),
     "another kind": ({"dataSourceRef": SNAPSHOT | {"kind": "Book"}}, "Pending", set()),

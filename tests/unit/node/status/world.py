@@ -70,7 +70,7 @@ class World:
         self.client = FakeClient(self.server, self.clock)
         self.volumes = Volumes()
         self.amounts = AMOUNTS
-        rng = random.Random(1)  # noqa: S311  no secret
+        rng = self.rng = random.Random(1)  # noqa: S311  no secret
         self.own_node = WatchedNode(self.client, self.clock, rng, NAME, {}, {"cpu": "4"})
         self.report = Report(
             self.client,

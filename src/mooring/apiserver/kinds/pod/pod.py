@@ -18,6 +18,7 @@ from mooring.model.quantity import ZERO, Quantity, parse
 _ENDED = ("Succeeded", "Failed")
 _QUALITY_RESOURCES = ("cpu", "memory")
 _CONNECT = ("create", "get")
+_PROXY = ("create", "delete", "get", "patch", "update")
 
 
 def grace(doc: Doc, asked: int | None) -> int:
@@ -104,6 +105,7 @@ POD = Kind(
         Subresource("exec", _CONNECT, "PodExecOptions"),
         Subresource("log", ("get",), "Pod"),
         Subresource("portforward", _CONNECT, "PodPortForwardOptions"),
+        Subresource("proxy", _PROXY, "PodProxyOptions"),
     ),
     strategies={
         "ephemeralcontainers": SubresourceStrategy(keep_all_but_debuggers, validate_debuggers)

@@ -14,7 +14,6 @@ from mooring.controllers.snapshots.names import content_name
 from mooring.controllers.snapshots.plan import Change, ChangeStatus, Create, Plan, Reason, Step
 from mooring.controllers.snapshots.secret_templates import (
     SNAPSHOTTER,
-    InvalidTemplate,
     find_secret,
     snapshot_tokens,
 )
@@ -24,6 +23,7 @@ from mooring.model.claim import Claim
 from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.reference import ObjectReference
+from mooring.model.secret_template import InvalidTemplate
 from mooring.model.snapshot import DeletionPolicy, Snapshot, SnapshotClass, SnapshotContent
 from mooring.model.steps import Emit, plan
 from mooring.model.volume import Volume

@@ -46,7 +46,7 @@ class GroupPictures:
     ) -> GroupView:
         name = group.spec.volume_group_snapshot_class_name
         content = self._find_content(group)
-        owned = tuple(self._known.snapshots.by_index(BY_GROUP, group.uid))
+        owned = tuple(self._known.snapshots.by_index(BY_GROUP, (group.namespace, group.uid)))
         return GroupView(
             group=group,
             now=to_seconds(self._clock.now()),

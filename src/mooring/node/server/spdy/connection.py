@@ -1,12 +1,11 @@
 """One SPDY connection of a client: its streams, and their buffered data.
 
-The HTTP server that accepted the connection goes on reading from it, and passes the data on.
+What carries its bytes (`carriers.py`) passes on what the client sends.
 """
 
 import asyncio
 from collections import deque
-
-from aiohttp import web
+from typing import Protocol
 
 from mooring.node.server.spdy import frames
 from mooring.node.server.spdy.errors import SpdyError
@@ -22,11 +21,26 @@ from mooring.node.server.spdy.frames import (
 )
 
 MOST_HELD = 256 << 10  # received bytes that are not read yet; then the client must wait
-MOST_UNSENT = 1 << 20  # bytes of answers for a client that does not read
 MOST_STREAMS = 256  # open at a time
 PIECE = 32 << 10  # bytes in a data frame; others get their turn in between
 
 _REFUSED, _CANCEL = 3, 5  # why a stream is reset
+
+
+class Carrier(Protocol):
+    """What carries the bytes of a connection to the client, and holds the client back."""
+
+    async def send(self, data: bytes) -> None:
+        """Waits for a client that does not read. Raises: ConnectionError."""
+        ...
+
+    def send_now(self, data: bytes) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class SpdyStream:
@@ -41,6 +55,7 @@ class SpdyStream:
         self._has_ended = opened.is_last
         self._is_finished = False
         self._is_ignored = False
+        self.given_up = asyncio.Event()  # the client reset it, or has left: not a proper end
 
     @property
     def type(self) -> str:
@@ -102,16 +117,14 @@ class SpdyStream:
         self._changed.set()
 
     def was_reset(self) -> None:
+        self.given_up.set()
         self.ended()
         self._is_finished = True
 
 
 class SpdyConnection:
-    """`request` is one that asked for SPDY and has been answered with `response` (101)."""
-
-    def __init__(self, request: web.Request, response: web.StreamResponse) -> None:
-        self._request = request
-        self._response = response
+    def __init__(self, carrier: Carrier) -> None:
+        self._carrier = carrier
         self._reader = FrameReader()
         self._writer = FrameWriter()
         self._streams: dict[int, SpdyStream] = {}
@@ -121,11 +134,17 @@ class SpdyConnection:
         self._is_paused = False
         self._last_stream = 0
         self._ping = 0
+        self.moved = 0  # frames of streams, in both directions; pings do not count
         self.left = asyncio.Event()
 
     @property
     def has_left(self) -> bool:
         return self.left.is_set()
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether the client must wait until some stream has been read."""
+        return self._is_paused
 
     async def accept(self) -> SpdyStream | None:
         """The next stream that the client opens; None when it has left."""
@@ -138,12 +157,13 @@ class SpdyConnection:
 
     async def send(self, frame: bytes) -> None:
         """Raises: ConnectionError."""
-        await self._response.write(frame)
+        self.moved += 1
+        await self._carrier.send(frame)
 
     async def probe(self) -> None:
         """Say something, so that a client that is gone is found out. Raises: ConnectionError."""
         self._ping += 2  # even: pings of the server
-        await self.send(frames.ping(self._ping))
+        await self._carrier.send(frames.ping(self._ping))
 
     async def close(self) -> None:
         """Say that nothing follows."""
@@ -157,16 +177,15 @@ class SpdyConnection:
 
     def took(self, count: int) -> None:
         self._held -= count
-        transport = self._transport
-        if self._is_paused and self._held <= MOST_HELD // 2 and transport is not None:
+        if self._is_paused and self._held <= MOST_HELD // 2:
             self._is_paused = False
-            transport.resume_reading()
+            self._carrier.resume()
 
     def forget_done(self, stream: SpdyStream) -> None:
         if stream.is_done:
             self._streams.pop(stream.id, None)
 
-    # called by the HTTP server
+    # called by the carrier
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
         """Whether this was the end, and what of the data was not used."""
@@ -176,15 +195,13 @@ class SpdyConnection:
             for event in self._reader.feed(bytes(data)):
                 self._hear(event)
         except SpdyError:
-            self._answer(frames.go_away(self._last_stream))
+            self._carrier.send_now(frames.go_away(self._last_stream))
             self._leave()
-            if self._transport is not None:
-                self._transport.close()
+            self._carrier.close()
             return True, b""
-        transport = self._transport
-        if self._held > MOST_HELD and not self._is_paused and transport is not None:
+        if self._held > MOST_HELD and not self._is_paused:
             self._is_paused = True
-            transport.pause_reading()
+            self._carrier.pause()
         return False, b""
 
     def feed_eof(self) -> None:
@@ -193,8 +210,10 @@ class SpdyConnection:
     def _hear(self, event: Event) -> None:
         match event:
             case Opened():
+                self.moved += 1
                 self._open(event)
             case Data(id, piece, is_last):
+                self.moved += 1
                 stream = self._streams.get(id)
                 if stream is not None:
                     self._held += stream.arrived(piece)
@@ -206,7 +225,7 @@ class SpdyConnection:
                     stream.was_reset()
             case Pinged(id):
                 if id % 2:  # even: an answer to one of ours
-                    self._answer(frames.ping(id))
+                    self._carrier.send_now(frames.ping(id))
             case GoingAway():
                 self._leave()
 
@@ -215,28 +234,12 @@ class SpdyConnection:
             raise SpdyError(f"stream {opened.stream} is out of order")
         self._last_stream = opened.stream
         if len(self._streams) >= MOST_STREAMS:
-            self._answer(frames.reset(opened.stream, _REFUSED))
+            self._carrier.send_now(frames.reset(opened.stream, _REFUSED))
             return
         stream = self._streams[opened.stream] = SpdyStream(self, opened)
-        self._answer(self._writer.accept(opened.stream))
+        self._carrier.send_now(self._writer.accept(opened.stream))
         self._opened.append(stream)
         self._changed.set()
-
-    def _answer(self, frame: bytes) -> None:
-        """At once: the client would wait for it, and its order matters."""
-        transport = self._transport
-        if transport is None:
-            return
-        if transport.get_write_buffer_size() > MOST_UNSENT:
-            transport.abort()  # it asks and asks, and does not read the answers
-            return
-        transport.write(frame)
-
-    @property
-    def _transport(self) -> asyncio.Transport | None:
-        """None when the connection is over."""
-        transport = self._request.transport
-        return None if transport is None or transport.is_closing() else transport
 
     def _leave(self) -> None:
         self.left.set()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from mooring.node.server.refusal import Refusal
+from mooring.node.server.spdy.carriers import UpgradedCarrier
 from mooring.node.server.spdy.connection import SpdyConnection
 
 SPDY = "SPDY/3.1"
@@ -29,7 +30,7 @@ async def upgrade(
         headers={"Connection": "Upgrade", "Upgrade": SPDY, PROTOCOL_HEADER: protocol},
     )
     response.force_close()
-    connection = SpdyConnection(request, response)
+    connection = SpdyConnection(UpgradedCarrier(request, response))
     # Before the answer: what comes after it is no HTTP any more.
     request.protocol.set_parser(connection)  # type: ignore[arg-type]  # has what is called of it
     request.protocol.keep_alive(False)  # noqa: FBT003  not our signature

@@ -159,6 +159,7 @@ def test_discovery_lists_the_subresources_that_are_served() -> None:
         Subresource("exec", ("create", "get"), "PodExecOptions"),
         Subresource("log", ("get",), "Pod"),
         Subresource("portforward", ("create", "get"), "PodPortForwardOptions"),
+        Subresource("proxy", ("create", "delete", "get", "patch", "update"), "PodProxyOptions"),
     )
 
 

@@ -90,7 +90,7 @@ class SpdyClient:
         came: dict[int, bytes] = dict.fromkeys(streams, b"")
         open_streams = set(streams)
         async for frame in self.frames():
-            if frame.kind == 0:
+            if frame.kind == 0 and frame.stream in came:
                 came[frame.stream] += frame.body
                 if frame.flags & FIN:
                     open_streams.discard(frame.stream)

@@ -23,7 +23,6 @@ from mooring.controllers.snapshots.plan import (
 )
 from mooring.controllers.snapshots.secret_templates import (
     GROUP_SNAPSHOTTER,
-    InvalidTemplate,
     find_secret,
     group_tokens,
 )
@@ -33,6 +32,7 @@ from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.group_snapshot import GroupSnapshot, GroupSnapshotClass, GroupSnapshotContent
 from mooring.model.reference import ObjectReference
+from mooring.model.secret_template import InvalidTemplate
 from mooring.model.selector import SelectorDocument
 from mooring.model.steps import Emit, plan
 from mooring.model.volume_source import CsiSource

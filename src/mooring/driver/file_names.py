@@ -1,0 +1,6 @@
+"""The names of files in the driver's state directory."""
+
+LOCK = "mooring.lock"
+CLASS_MADE = "class-made"  # how files end that say: who deletes a class does not want it back
+IMAGE = "image"
+RECORD = "record.json"

@@ -1,0 +1,25 @@
+"""Deleting a volume: only when nothing has it open, wherever that may be."""
+
+from mooring import log
+from mooring.driver.backends import device
+from mooring.driver.core import Core
+from mooring.driver.records import VolumeRecord
+from mooring.driver.refusal import PRECONDITION, CallRefused
+
+_log = log.get("mooring.driver.controller")
+
+
+def remove_volume(core: Core, volume: VolumeRecord) -> None:
+    """Delete the volume, which is not staged. The caller holds it.
+
+    Raises: HostError; CallRefused while its image is open anywhere.
+    """
+    path = core.image_of(volume)
+    if device.wait_unmounted(path):
+        device.detach_all(path)
+        if device.is_soon_closed(path):
+            core.state.volumes.remove(volume.id)
+            _log.info("volume deleted", volume=volume.id, name=volume.name)
+            return
+    text = f"{volume.id} is still in use on this node, perhaps in another mount namespace"
+    raise CallRefused(PRECONDITION, text)

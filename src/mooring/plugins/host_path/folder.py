@@ -1,0 +1,3 @@
+"""Where the directories of hostPath claims are, below the directory of volumes."""
+
+FOLDER = "hostpath_pv"

@@ -1,0 +1,1 @@
+"""csi-snapshot-metadata: which blocks of a snapshot hold data, or have changed, for backups."""

@@ -1,0 +1,32 @@
+"""What is said of kinds that are not served."""
+
+from mooring.apiserver.api.absent_kinds import _INSTEAD, find_advice
+from mooring.apiserver.kinds.registry import builtin
+from mooring.apiserver.request.routes import Route
+
+
+def test_no_kind_is_called_absent_that_is_served() -> None:
+    served = {(kind.group, kind.plural) for kind in builtin().all()}
+    absent = {(group, plural) for group, advice in _INSTEAD.items() for plural in advice}
+    assert not served & absent
+
+
+def test_it_is_a_404_that_says_what_to_do_in_one_line() -> None:
+    refusal = find_advice(Route("apps", "v1", "default", "deployments"))
+    assert refusal is not None
+    assert refusal.status() == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "Mooring does not serve deployments.apps: "
+        "use a ReplicationController (its pods are kept running), or a Pod",
+        "reason": "NotFound",
+        "details": {"group": "apps", "kind": "deployments"},
+        "code": 404,
+    }
+
+
+def test_of_kinds_that_nobody_knows_nothing_is_said() -> None:
+    assert find_advice(Route("apps", "v1", "default", "things")) is None
+    assert find_advice(Route("example.com", "v1", "default", "deployments")) is None
