@@ -141,7 +141,7 @@ HEALTH_MONITOR = Account(
 
 def become(account: Account, kubectl: Kubectl, url: str, ca_file: Path) -> Kubeconfig:
     """Apply what the account needs, and be it."""
-    kubectl("apply", "-f-", given=list(account.documents()))
+    kubectl("apply", "-n", account.namespace, "-f-", given=list(account.documents()))
     return kubeconfig_of(account.name, account.namespace, kubectl, url, ca_file)
 
 
