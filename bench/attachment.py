@@ -51,11 +51,16 @@ class Follower(asyncio.Protocol):
         self._told = told
         self._parser = httptools.HttpResponseParser(self)
         self._rest = b""
+        self.version = 0  # the newest that it has told
         self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.ended = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.write(self._opening)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self.ended.set()
 
     def data_received(self, data: bytes) -> None:
         self._parser.feed_data(data)
@@ -63,25 +68,47 @@ class Follower(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         self.started.set_result(None)
 
+    def on_message_complete(self) -> None:
+        self.ended.set()
+
     def on_body(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             change = msgspec.json.decode(line)
-            self._told(change["type"], change["object"])
+            about = change["object"]
+            self.version = max(self.version, int(about["metadata"]["resourceVersion"]))
+            self._told(change["type"], about)
 
 
 @asynccontextmanager
 async def following(target: Server, path: str, told: Told) -> AsyncIterator[None]:
+    """Tells every change. kube-apiserver ends the watch of who falls behind: then it goes on."""
+    follower = await _follow(target, path, told, 0)
+
+    async def keep() -> None:
+        nonlocal follower
+        while True:
+            await follower.ended.wait()
+            follower.transport.close()
+            follower = await _follow(target, path, told, follower.version)
+
+    keeping = asyncio.create_task(keep())
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        follower.transport.close()
+
+
+async def _follow(target: Server, path: str, told: Told, version: int) -> Follower:
     loop = asyncio.get_running_loop()
-    opening = request(target, "GET", f"{path}?watch=1")
+    since = f"&resourceVersion={version}" if version else ""
+    opening = request(target, "GET", f"{path}?watch=1{since}")
     _, follower = await loop.create_connection(
         partial(Follower, opening, told), target.host, target.port, ssl=target.tls
     )
     await follower.started
-    try:
-        yield
-    finally:
-        follower.transport.close()
+    return follower
 
 
 class Manner(Enum):

@@ -8,6 +8,8 @@ from typing import cast
 
 from bench.server import Server
 
+LAST_CHUNK = b"\r\n0\r\n\r\n"
+
 
 def request(server: Server, method: str, path: str, body: bytes = b"") -> bytes:
     return (
@@ -24,6 +26,7 @@ class Connection(asyncio.Protocol):
         self._done = done
         self._buffer = b""
         self._missing = 0  # bytes of the body still to come
+        self._is_chunked = False  # its end is not in sight
         self.answered = 0
         self.refused: list[bytes] = []
 
@@ -38,6 +41,11 @@ class Connection(asyncio.Protocol):
             self._missing -= len(data)
             if self._missing > 0:
                 return
+        elif self._is_chunked:
+            self._buffer = self._buffer[-len(LAST_CHUNK) :] + data
+            if not self._buffer.endswith(LAST_CHUNK):
+                return
+            self._buffer, self._is_chunked = b"", False
         else:
             self._buffer += data
             head, separator, body = self._buffer.partition(b"\r\n\r\n")
@@ -46,9 +54,13 @@ class Connection(asyncio.Protocol):
             self._buffer = b""
             if not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
                 self.refused.append(head + body)
-            length = head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]
-            self._missing = int(length) - len(body)
-            if self._missing > 0:
+            if b"transfer-encoding: chunked" in head.lower():
+                self._is_chunked = not body.endswith(LAST_CHUNK)
+                self._buffer = body if self._is_chunked else b""
+            else:
+                length = head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]
+                self._missing = int(length) - len(body)
+            if self._missing > 0 or self._is_chunked:
                 return
         self._missing = 0
         self.answered += 1

@@ -103,11 +103,11 @@ class Bound:
             self.names.add(name)
         self.changed()
 
-    async def wait(self, condition: Callable[[], bool]) -> None:
+    async def wait(self, condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
         reached = asyncio.Event()
         self.changed = lambda: reached.set() if condition() else None
         self.changed()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(seconds):
             await reached.wait()
 
 
@@ -125,7 +125,7 @@ async def _one_by_one(target: Server, bound: Bound) -> list[float]:
     return took
 
 
-async def _deleted(target: Server, bound: Bound) -> float:
+async def deleted_all(target: Server, bound: Bound) -> float:
     """Until no volume is left."""
     loop = asyncio.get_running_loop()
     left: set[str] = set()
@@ -233,7 +233,7 @@ async def _life(data: Path) -> list[Row]:
             mounted = sorted(await _pods_one_by_one(target, published))
             all_bound, all_published = await _crowd(target, bound, published)
             await send_all(target, iter([request(target, "DELETE", PODS)]), 1)
-            deleted = await _deleted(target, bound)
+            deleted = await deleted_all(target, bound)
             assert not driver.state.volumes, "a volume was left"
     count = ONE_BY_ONE + AT_ONCE
     return [
@@ -265,7 +265,7 @@ async def _snapshots(data: Path) -> list[Row]:
     return rows
 
 
-def _growing(target: Server, name: str) -> bytes:
+def growing(target: Server, name: str) -> bytes:
     wanted = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
     asked = request(target, "PATCH", f"{CLAIMS}/{name}", json.dumps(wanted).encode())
     return asked.replace(b"application/json", b"application/merge-patch+json", 1)
@@ -302,7 +302,7 @@ async def _growth(data: Path) -> list[Row]:
             await bound.wait(lambda: bound.names.issuperset(names))
             async with following(target, CLAIMS, grown.told):
                 began = loop.time()
-                asked = (_growing(target, name) for name in names)
+                asked = (growing(target, name) for name in names)
                 await send_all(target, asked, CONNECTIONS)
                 async with asyncio.timeout(PATIENCE):
                     await grown.all.wait()

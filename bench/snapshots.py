@@ -56,16 +56,19 @@ def _snapshot(name: str, claim: str) -> bytes:
     return json.dumps({**kind, "spec": spec}).encode()
 
 
+def class_of(driver: str) -> bytes:
+    kind = {"apiVersion": VERSION, "kind": "VolumeSnapshotClass", "metadata": {"name": "bench"}}
+    return json.dumps({**kind, "driver": driver, "deletionPolicy": "Delete"}).encode()
+
+
 async def measure(target: Server, driver: str, claims: list[str]) -> list[Row]:
     """Of claims that are bound; the driver has no snapshot before, and none after."""
-    kind = {"apiVersion": VERSION, "kind": "VolumeSnapshotClass", "metadata": {"name": "bench"}}
-    made = {**kind, "driver": driver, "deletionPolicy": "Delete"}
-    await send_all(target, iter([request(target, "POST", CLASSES, json.dumps(made).encode())]), 1)
+    await send_all(target, iter([request(target, "POST", CLASSES, class_of(driver))]), 1)
     ready = Ready()
     async with following(target, SNAPSHOTS, ready.told):
         took = sorted(await _one_by_one(target, ready, claims[0]))
-        few = await _at_once(target, ready, "few", FEW, claims)
-        many = await _at_once(target, ready, "many", MANY, claims)
+        few = await at_once(target, ready, "few", FEW, claims)
+        many = await at_once(target, ready, "many", MANY, claims)
         deleted = await _deleted(target, ready)
     count = ONE_BY_ONE + FEW + MANY
     median, last = took[len(took) // 2] * 1e3, took[int(len(took) * 0.99)] * 1e3
@@ -94,7 +97,7 @@ async def _one_by_one(target: Server, ready: Ready, claim: str) -> list[float]:
     return took
 
 
-async def _at_once(
+async def at_once(
     target: Server, ready: Ready, prefix: str, count: int, claims: list[str]
 ) -> float:
     names = {f"{prefix}-{number}" for number in range(count)}

@@ -66,40 +66,80 @@ KUBE_APISERVER = _of_kubernetes("cmd/kube-apiserver")
 KUBE_CONTROLLER_MANAGER = _of_kubernetes("cmd/kube-controller-manager")
 E2E_TEST = _of_kubernetes("test/e2e", name="e2e.test", is_test=True)
 AGNHOST = _of_kubernetes("test/images/agnhost", is_static=True)
-CSI_SANITY = Program(
-    "csi-sanity",
-    "github.com/kubernetes-csi/csi-test/v5",
-    "v5.6.0",
-    "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity",
-)
-CSI_HOST_PATH = Program(
-    "hostpathplugin",
-    "github.com/kubernetes-csi/csi-driver-host-path",
-    "v1.17.0",
-    "github.com/kubernetes-csi/csi-driver-host-path/cmd/hostpathplugin",
-    variable="main.version",
-)
-NODE_DRIVER_REGISTRAR = Program(
-    "csi-node-driver-registrar",
-    "github.com/kubernetes-csi/node-driver-registrar",
-    "v2.15.0",
-    "github.com/kubernetes-csi/node-driver-registrar/cmd/csi-node-driver-registrar",
+
+
+def _of_csi(module: str, version: str, name: str) -> Program:
+    """A program of the Kubernetes CSI project."""
+    path = f"github.com/kubernetes-csi/{module}"
+    return Program(name, path, version, f"{path}/cmd/{name}", variable="main.version")
+
+
+CSI_SANITY = _of_csi("csi-test/v5", "v5.6.0", "csi-sanity")
+CSI_HOST_PATH = _of_csi("csi-driver-host-path", "v1.18.0", "hostpathplugin")
+NODE_DRIVER_REGISTRAR = _of_csi("node-driver-registrar", "v2.17.0", "csi-node-driver-registrar")
+CSI_PROVISIONER = _of_csi("external-provisioner/v6", "v6.3.0", "csi-provisioner")
+CSI_ATTACHER = _of_csi("external-attacher/v4", "v4.12.0", "csi-attacher")
+CSI_RESIZER = _of_csi("external-resizer/v2", "v2.2.1", "csi-resizer")
+CSI_SNAPSHOTTER = _of_csi("external-snapshotter/v8", "v8.6.0", "csi-snapshotter")
+SNAPSHOT_CONTROLLER = _of_csi("external-snapshotter/v8", "v8.6.0", "snapshot-controller")
+LIVENESSPROBE = _of_csi("livenessprobe", "v2.19.0", "livenessprobe")
+HEALTH_MONITOR = _of_csi(
+    "external-health-monitor", "v0.18.0", "csi-external-health-monitor-controller"
 )
 
+SIDECARS = (
+    *(CSI_PROVISIONER, CSI_ATTACHER, CSI_RESIZER, CSI_SNAPSHOTTER, SNAPSHOT_CONTROLLER),
+    *(LIVENESSPROBE, HEALTH_MONITOR),
+)
 PROGRAMS = (
     *(ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST),
-    *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR),
+    *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR, *SIDECARS),
 )
+
+
+class Files(msgspec.Struct, frozen=True):
+    """A directory of a module, taken as it is."""
+
+    name: str
+    module: str
+    version: str
+    directory: str
+
+
+SNAPSHOT_KINDS = Files(
+    "snapshot-kinds",
+    "github.com/kubernetes-csi/external-snapshotter/client/v8",
+    "v8.6.0",
+    "config/crd",
+)
+"""The CustomResourceDefinitions of snapshots and group snapshots."""
+
+
+def files(wanted: Files) -> Path:
+    """Where the directory is, after its module was downloaded if need be. Raises Missing."""
+    if given := _given(wanted.name):
+        return given
+    if shutil.which("go") is None:
+        raise Missing(f"{wanted.name} are a Go module's, and there is no `go` on PATH")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    answer = _run(["go", "mod", "download", "-json", f"{wanted.module}@{wanted.version}"], CACHE)
+    return Path(json.loads(answer)["Dir"]) / wanted.directory
 
 
 def find(program: Program) -> Path:
     """Where the program is, if it is here already. Raises Missing."""
-    if given := os.environ.get(f"MOORING_{_NO_LETTER.sub('_', program.name).upper()}"):
-        return Path(given)
+    if given := _given(program.name):
+        return given
     binary = _home(program) / program.name
     if not binary.exists():
         raise Missing(f"{program.name} is not built: python -m tests.conformance.obtain does it")
     return binary
+
+
+def _given(name: str) -> Path | None:
+    """What the environment says to take instead."""
+    path = os.environ.get(f"MOORING_{_NO_LETTER.sub('_', name).upper()}")
+    return Path(path) if path else None
 
 
 def obtain(program: Program, say: Say) -> Path:

@@ -124,7 +124,7 @@ def controller_manager(
 @contextmanager
 def _etcd(program: Path, flags: Sequence[str], directory: Path) -> Iterator[str]:
     """The URL of an etcd."""
-    clients, peers = (f"http://{LOOPBACK}:{_free_port()}" for _ in range(2))
+    clients, peers = (f"http://{LOOPBACK}:{free_port()}" for _ in range(2))
     command = [
         str(program),
         f"--data-dir={directory / 'etcd'}",
@@ -140,7 +140,7 @@ def _etcd(program: Path, flags: Sequence[str], directory: Path) -> Iterator[str]
 
 
 def _cluster(pki: Pki, directory: Path) -> Kubernetes:
-    cluster = Kubernetes(_free_port(), pki.ca_file, directory / "kubeconfig", directory)
+    cluster = Kubernetes(free_port(), pki.ca_file, directory / "kubeconfig", directory)
     how = Kubeconfig(cluster.url, pki.ca_certificate, Token(cluster.token))
     how.write(cluster.kubeconfig)
     return cluster
@@ -251,7 +251,7 @@ def _tail(log: Path) -> str:
     return "\n".join(log.read_text().splitlines()[-5:])
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))
         return int(taken.getsockname()[1])

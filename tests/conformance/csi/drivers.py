@@ -12,6 +12,9 @@ from tests.clients.csi import bundled_process, registrar_process
 from tests.conformance.obtain import CSI_HOST_PATH, NODE_DRIVER_REGISTRAR
 from tests.conformance.peers import Find, running
 
+MUTABLE = "limit"  # what csi-driver-host-path lets a VolumeAttributesClass change
+LARGEST = 2**30  # bytes of a volume of it
+
 _CALL = re.compile(r"GRPC call: /csi\.v1\.\w+/(\w+)")
 _ASKING = re.compile("Get|Probe|List|Validate")
 
@@ -40,6 +43,8 @@ def _host_path(find: Find, place: Path, node: str) -> Iterator[Running]:
     state.mkdir()
     command = [
         *(str(program), "--v=5", "--enable-attach", f"--nodeid={node}"),
+        *("--enable-controller-modify-volume", f"--accepted-mutable-parameter-names={MUTABLE}"),
+        f"--max-volume-size={LARGEST}",
         *(f"--endpoint=unix://{socket}", f"--statedir={state}"),
     ]
 
