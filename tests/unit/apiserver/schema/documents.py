@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from mooring.apiserver.kinds.registry import builtin
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import json_fields, list_form
 from mooring.apiserver.schema.parse import load
@@ -18,7 +19,8 @@ KINDS = sorted(
     for name, message in load().messages.items()
     if "kind" in message.fields and "metadata" in message.fields and name != "meta.v1.Status"
 )
-ON_PROTOBUF = [name for name in KINDS if "snapshot" not in name]
+_CUSTOM = {kind.message for kind in builtin().all() if kind.custom}  # JSON only, as upstream
+ON_PROTOBUF = [name for name in KINDS if name not in _CUSTOM]
 
 _moments = st.datetimes(datetime(1900, 1, 1), datetime(2300, 1, 1))  # noqa: DTZ001 - made UTC below
 _amounts = st.builds(
