@@ -75,6 +75,15 @@ AllowedUnsafeSysctls = Annotated[
         show_default="none",
     ),
 ]
+VolumeStatsPeriod = Annotated[
+    float,
+    typer.Option(
+        "--volume-stats-agg-period",
+        help="Seconds for which the usage of a volume is cached, and between two looks at the "
+        "health of volumes.",
+        min=1,
+    ),
+]
 NodeMonitorGrace = Annotated[
     float,
     typer.Option(

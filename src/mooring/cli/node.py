@@ -16,6 +16,7 @@ from mooring.cli.flags import (
     MetricsAddress,
     NodeName,
     SeccompDefault,
+    VolumeStatsPeriod,
     sysctls_of,
 )
 from mooring.cli.say import say
@@ -56,6 +57,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     ] = 0,
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
+    volume_stats_agg_period: VolumeStatsPeriod = 60,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -89,5 +91,6 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
         port=port,
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
+        volume_stats_period=volume_stats_agg_period,
     )
     run_node(wanted, say, root_dir, options, JoinWish(join, token, node_name))

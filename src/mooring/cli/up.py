@@ -21,6 +21,7 @@ from mooring.cli.flags import (
     NodeMonitorGrace,
     Port,
     SeccompDefault,
+    VolumeStatsPeriod,
     sysctls_of,
 )
 from mooring.cli.say import say
@@ -56,6 +57,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     host_rootfs: HostRootfs = True,  # noqa: FBT002  a flag of the command line
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
+    volume_stats_agg_period: VolumeStatsPeriod = 60,
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
     no_sidecars_for: Annotated[
         list[str] | None,
@@ -111,6 +113,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         root_dir,
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
+        volume_stats_period=volume_stats_agg_period,
         node_monitor_grace=node_monitor_grace_period,
         no_sidecars_for=frozenset(no_sidecars_for or ()),
         sidecar_flags=tuple(sidecar_flag or ()),

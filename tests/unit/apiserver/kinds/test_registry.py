@@ -105,7 +105,7 @@ SERVED = {
     "v1 serviceaccounts": ("ServiceAccount", ("sa",), True, False, ("token",)),
     "storage.k8s.io/v1 storageclasses": ("StorageClass", ("sc",), False, False, ()),
     "storage.k8s.io/v1 csidrivers": ("CSIDriver", (), False, False, ()),
-    "storage.k8s.io/v1 csinodes": ("CSINode", (), False, False, ()),
+    "storage.k8s.io/v1 csinodes": ("CSINode", (), False, True, ()),
     "storage.k8s.io/v1 volumeattributesclasses": (
         "VolumeAttributesClass",
         ("vac",),

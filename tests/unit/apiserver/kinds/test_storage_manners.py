@@ -123,6 +123,7 @@ MANNERS: dict[str, tuple[str, set[Kind]]] = {
             CLAIM,
             VOLUME,
             ATTACHMENT,
+            CSI_NODE,
             SNAPSHOT,
             SNAPSHOT_CONTENT,
             GROUP_SNAPSHOT,
