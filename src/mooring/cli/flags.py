@@ -84,6 +84,15 @@ VolumeStatsPeriod = Annotated[
         min=1,
     ),
 ]
+Gates = Annotated[
+    str,
+    typer.Option(
+        "--feature-gates",
+        help="CrossNamespaceVolumeDataSource=true: claims may be filled from snapshots and claims "
+        "of other namespaces, where a ReferenceGrant allows it.",
+        show_default="all off",
+    ),
+]
 NodeMonitorGrace = Annotated[
     float,
     typer.Option(

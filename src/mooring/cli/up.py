@@ -12,6 +12,7 @@ from mooring.cli.flags import (
     AllowedUnsafeSysctls,
     DataDir,
     Format,
+    Gates,
     Host,
     HostRootfs,
     Level,
@@ -59,6 +60,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     volume_stats_agg_period: VolumeStatsPeriod = 60,
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
+    feature_gates: Gates = "",
     no_sidecars_for: Annotated[
         list[str] | None,
         typer.Option(
@@ -89,6 +91,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
+    from mooring.model.feature_gates import parse_gates
     from mooring.sidecars.driver_flags import parse_flags
     from mooring.sidecars.options import SidecarOptions
     from mooring.stack.garbage import collect_garbage_seldom
@@ -115,6 +118,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
         volume_stats_period=volume_stats_agg_period,
         node_monitor_grace=node_monitor_grace_period,
+        gates=parse_gates(feature_gates),
         no_sidecars_for=frozenset(no_sidecars_for or ()),
         sidecar_flags=tuple(sidecar_flag or ()),
     )
