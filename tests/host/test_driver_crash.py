@@ -48,8 +48,10 @@ def cuts(killer: Killer[Order], place: Path, kind: Kind, phase: Phase, turn: int
         root = place / str(cut)
         root.mkdir()
         ended = killer.live(Order(str(root), kind, phase, cut))
-        assert ended.was_killed, f"{cut} of {whole.changes}"
-        yield root
+        if ended.was_killed:
+            yield root
+        else:  # how often a copy looks for what was written meanwhile depends on the machine
+            assert whole.changes // 2 < ended.changes < cut, f"{cut} of {whole.changes}"
         clear(root)
 
 
