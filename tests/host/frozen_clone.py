@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from mooring.driver import copying
+from mooring.driver import freezing
 from mooring.driver.backends.freeze import frozen
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import MountEntry
@@ -27,7 +27,7 @@ def frozen_for_ever(mounts: Sequence[MountEntry], seconds: float) -> Iterator[No
 
 
 def main(place: Path) -> None:
-    vars(copying)["frozen"] = frozen_for_ever
+    vars(freezing)["frozen"] = frozen_for_ever
     machine = Machine(place, Mounts())
     (source,) = machine.driver.ids()
     machine.driver.make("clone", size=SIZES["ext4"], volume_id=source, fs_type="ext4")
