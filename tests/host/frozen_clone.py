@@ -5,7 +5,7 @@ Run as a program, with the place of a `Machine` whose volume is staged. It says 
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,13 +17,15 @@ from tests.host.driver_life import SIZES, Machine
 
 
 @contextmanager
-def frozen_for_ever(mounts: Sequence[MountEntry], seconds: float) -> Iterator[None]:
-    with frozen(mounts, seconds):
+def frozen_for_ever(
+    mounts: Sequence[MountEntry], seconds: float, before: Callable[[], None]
+) -> Iterator[float]:
+    with frozen(mounts, seconds, before) as waited:
         sys.stdout.write("still\n")
         sys.stdout.flush()
         while True:
             signal.pause()
-        yield
+        yield waited
 
 
 def main(place: Path) -> None:

@@ -337,10 +337,12 @@ def during(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
     """Do something while the volume stands still."""
 
     @contextmanager
-    def frozen(mounts: Sequence[MountEntry], seconds: float) -> Iterator[None]:
-        with freeze.frozen(mounts, seconds):
+    def frozen(
+        mounts: Sequence[MountEntry], seconds: float, before: Callable[[], None]
+    ) -> Iterator[float]:
+        with freeze.frozen(mounts, seconds, before) as waited:
             act()
-            yield
+            yield waited
 
     monkeypatch.setattr(freezing, "frozen", frozen)
 

@@ -61,9 +61,6 @@ class Freezing:
         if not self._written:
             return None
         try:
-            for one in self._in_rounds():
-                flush_all(one.mount)
-                _follow_up(one)
             return self._catch_up_frozen()
         except ThawedEarly as error:
             raise _takes_too_long(self._core, self._written) from error
@@ -76,17 +73,26 @@ class Freezing:
     def _catch_up_frozen(self) -> datetime:
         """Record the freeze first: if driver and freezer are killed, the next start thaws it."""
         self._record(is_frozen=True)
-        watch = _Watch(self._core, self._written)
+        mounts = [one.mount for one in self._written]
+        seconds = self._core.settings.freeze_seconds
         try:
-            with frozen([one.mount for one in self._written], self._core.settings.freeze_seconds):
+            with frozen(mounts, seconds, self._flush_and_follow) as waited:
                 moment = self._core.clock.now()
+                watch = _Watch(self._core, self._written)
                 for one in self._written:
                     one.copy.catch_up(watch.check, _changes(one))
         finally:
             self._record(is_frozen=False)
-        took_ms = f"{watch.seconds * 1000:.0f}"
+        took_ms = f"{(waited + watch.seconds) * 1000:.0f}"
         _log.info("stood still", volumes=_names(self._written), took_ms=took_ms)
         return moment
+
+    def _flush_and_follow(self) -> None:
+        """A freeze waits for what the disk has not got yet, and that for the copies' own blocks."""
+        for one in self._in_rounds():
+            one.copy.save()
+            flush_all(one.mount)
+            _follow_up(one)
 
     def _record(self, *, is_frozen: bool) -> None:
         volumes = self._core.state.volumes

@@ -102,11 +102,12 @@ class World:
         return self.traces[-1]
 
     @contextmanager
-    def frozen(self, *_: object) -> Iterator[None]:
+    def frozen(self, _: object, __: float, before: Callable[[], None]) -> Iterator[float]:
+        before()
         self.step()
         self.is_frozen = True
         self.freezes += 1
-        yield
+        yield 0.0
         self.is_frozen = False
 
     def copy(self) -> tuple[Copied, bytes]:
