@@ -16,6 +16,7 @@ from pathlib import Path
 from mooring.clock import RealClock
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver import freezing
+from mooring.driver.backends import freeze
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import MountEntry
 from tests.unit.driver.calls import Driver, a_capability
@@ -72,9 +73,13 @@ def _staged(place: Path) -> Iterator[tuple[Driver, str, Path]]:
     staging.mkdir()
     driver = Driver(place / "state", Mounts(), RealClock())
     volume = driver.make("data", size=VOLUME_BYTES, fs_type="ext4").volume_id
-    at = {"volume_id": volume, "staging_target_path": str(staging)}
-    capability = a_capability(fs_type="ext4")
-    driver.NodeStageVolume(csi.NodeStageVolumeRequest(**at, volume_capability=capability))
+    driver.NodeStageVolume(
+        csi.NodeStageVolumeRequest(
+            volume_id=volume,
+            staging_target_path=str(staging),
+            volume_capability=a_capability(fs_type="ext4"),
+        )
+    )
     try:
         with (staging / "large").open("wb") as file:
             for _ in range(FILE_MIB):
@@ -82,13 +87,15 @@ def _staged(place: Path) -> Iterator[tuple[Driver, str, Path]]:
             os.fsync(file.fileno())
         yield driver, volume, staging
     finally:
-        driver.NodeUnstageVolume(csi.NodeUnstageVolumeRequest(**at))
+        driver.NodeUnstageVolume(
+            csi.NodeUnstageVolumeRequest(volume_id=volume, staging_target_path=str(staging))
+        )
 
 
 def _measure(place: Path) -> Iterator[tuple[float, float]]:
     """Of each snapshot: seconds that a writer waited, and that the snapshot took."""
     spans: list[tuple[float, float]] = []
-    really = freezing.frozen
+    really = freeze.frozen
 
     @contextmanager
     def frozen(

@@ -52,12 +52,13 @@ async def _drivers(folder: Path) -> AsyncIterator[list[Path]]:
 def _classes(target: Server) -> list[bytes]:
     asked = []
     for driver in range(DRIVERS):
-        made = {"metadata": {"name": f"c{driver}"}, "provisioner": _name(driver)}
-        asked.append(request(target, "POST", CLASSES, json.dumps(made).encode()))
-        doc = {"apiVersion": snapshots.VERSION, "kind": "VolumeSnapshotClass"}
-        doc |= made | {"driver": _name(driver), "deletionPolicy": "Delete"}
-        del doc["provisioner"]
-        asked.append(request(target, "POST", snapshots.CLASSES, json.dumps(doc).encode()))
+        named = {"metadata": {"name": f"c{driver}"}}
+        made = json.dumps({**named, "provisioner": _name(driver)}).encode()
+        asked.append(request(target, "POST", CLASSES, made))
+        kind = {"apiVersion": snapshots.VERSION, "kind": "VolumeSnapshotClass"}
+        body = {"driver": _name(driver), "deletionPolicy": "Delete"}
+        made = json.dumps({**kind, **named, **body}).encode()
+        asked.append(request(target, "POST", snapshots.CLASSES, made))
     return asked
 
 

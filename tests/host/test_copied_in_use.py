@@ -141,7 +141,7 @@ def test_what_would_tear_the_copy_waits_and_is_told_so(
         with refused(ABORTED, f"a copy of {raw} is still being made"):
             machine.stage(raw, is_block=True)  # it cannot be frozen
 
-    while_copied(monkeypatch, lambda: driver.snap(raw, "inner") and disturb())
+    while_copied(monkeypatch, disturb)
     with driver.core.in_flight.holding(reading=[contents_of(raw)]):
         driver.snap(volume)
     machine.stage(raw, is_block=True)
