@@ -237,9 +237,11 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
         Rule(_READ, (STORAGE,), ("volumeattributesclasses",)),
     ),
     "snapshotter": (
+        Rule(("get",), (SNAPSHOTS,), ("volumesnapshots",)),  # looked at before one is deleted
         Rule(_READ, (SNAPSHOTS,), ("volumesnapshotclasses",)),
         Rule((*_READ, "patch"), (SNAPSHOTS,), ("volumesnapshotcontents",)),
         Rule(("patch",), (SNAPSHOTS,), ("volumesnapshotcontents/status",)),
+        Rule(("get",), (GROUP_SNAPSHOTS,), ("volumegroupsnapshots",)),
         Rule(_READ, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotclasses",)),
         Rule((*_READ, "patch"), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
         Rule(("patch",), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
