@@ -92,11 +92,12 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
     from mooring.model.feature_gates import parse_gates
-    from mooring.sidecars.driver_flags import parse_flags
+    from mooring.sidecars.driver_flags import checked_drivers, parse_flags
     from mooring.sidecars.options import SidecarOptions
     from mooring.stack.garbage import collect_garbage_seldom
 
     parse_flags(sidecar_flag or (), SidecarOptions())  # refused before anything starts
+    drivers_alone = checked_drivers(no_sidecars_for or ())
     collect_garbage_seldom()
     from mooring import log
     from mooring.stack.config import Config, get_node_name
@@ -119,7 +120,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         volume_stats_period=volume_stats_agg_period,
         node_monitor_grace=node_monitor_grace_period,
         gates=parse_gates(feature_gates),
-        no_sidecars_for=frozenset(no_sidecars_for or ()),
+        no_sidecars_for=drivers_alone,
         sidecar_flags=tuple(sidecar_flag or ()),
     )
     run_everything(config, say)

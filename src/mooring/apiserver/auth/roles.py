@@ -240,12 +240,14 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
         Rule(_READ, (STORAGE,), ("volumeattributesclasses",)),
     ),
     "snapshotter": (
-        Rule(_READ, (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotclasses")),
-        Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshotcontents",)),
-        Rule(_CHANGE, (SNAPSHOTS,), ("volumesnapshotcontents/status",)),
-        Rule(_READ, (GROUP_SNAPSHOTS,), ("volumegroupsnapshots", "volumegroupsnapshotclasses")),
-        Rule((*_READ, *_CHANGE), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
-        Rule(_CHANGE, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
+        Rule(("get",), (SNAPSHOTS,), ("volumesnapshots",)),  # looked at before one is deleted
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotclasses",)),
+        Rule((*_READ, "patch"), (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(("patch",), (SNAPSHOTS,), ("volumesnapshotcontents/status",)),
+        Rule(("get",), (GROUP_SNAPSHOTS,), ("volumegroupsnapshots",)),
+        Rule(_READ, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotclasses",)),
+        Rule((*_READ, "patch"), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
+        Rule(("patch",), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
     ),
     "health-monitor": (
         Rule(_READ, (CORE,), ("persistentvolumes", "persistentvolumeclaims")),

@@ -12,6 +12,7 @@ from mooring.model.claim import Claim, ClaimPhase
 from mooring.model.group_snapshot import GroupSnapshot, GroupSnapshotClass, GroupSnapshotContent
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
+from mooring.model.node import Node
 from mooring.model.snapshot import Snapshot, SnapshotClass, SnapshotContent
 from mooring.model.volume import Volume
 from mooring.reconcile.informer import Informer
@@ -31,7 +32,8 @@ RESTORING: Final = "snapshots: by the snapshot that it waits for"
 class SnapshotInformers:
     """Shared with the rest of the role, which runs them."""
 
-    def __init__(self, loops: Loops) -> None:
+    def __init__(self, loops: Loops, *, is_distributed: bool = False) -> None:
+        self.nodes = loops.informer(Node) if is_distributed else None
         self.snapshots: Informer[Snapshot] = loops.informer(Snapshot)
         self.contents: Informer[SnapshotContent] = loops.informer(SnapshotContent)
         self.classes: Informer[SnapshotClass] = loops.informer(SnapshotClass)
@@ -51,7 +53,8 @@ class SnapshotInformers:
     @property
     def of_snapshots(self) -> tuple[Informer[Any], ...]:
         """What must be complete before a snapshot is decided about. Groups need not be served."""
-        return (self.snapshots, self.contents, self.classes, self.claims, self.volumes)
+        nodes = () if self.nodes is None else (self.nodes,)
+        return (self.snapshots, self.contents, self.classes, self.claims, self.volumes, *nodes)
 
     @property
     def of_groups(self) -> tuple[Informer[Any], ...]:

@@ -28,7 +28,7 @@ from mooring.model.snapshot import DeletionPolicy, Snapshot, SnapshotClass, Snap
 from mooring.model.steps import Emit, plan
 from mooring.model.volume import Volume
 from mooring.model.volume_source import CsiSource
-from mooring.model.wellknown import Annotation, Finalizer
+from mooring.model.wellknown import Annotation, Finalizer, Label
 
 
 class Refusal(Exception):
@@ -174,6 +174,8 @@ def _content(view: SnapshotView, chosen: SnapshotClass, volume: Volume, csi: Csi
             Annotation.SNAPSHOT_SECRET_NAME: secret.name,
             Annotation.SNAPSHOT_SECRET_NAMESPACE: secret.namespace,
         }
+    if view.source.node:
+        metadata["labels"] = {Label.SNAPSHOT_MANAGED_BY: view.source.node}
     spec: Doc = {
         "volumeSnapshotRef": msgspec.to_builtins(ObjectReference.to(snapshot)),
         "source": {"volumeHandle": csi.volume_handle},
