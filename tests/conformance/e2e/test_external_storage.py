@@ -1,4 +1,4 @@
-"""Upstream's suite for drivers, "External Storage", on the bundled driver within `mooring up`."""
+"""Upstream's suite for drivers, "External Storage", on `mooring up`: two drivers."""
 
 import os
 from pathlib import Path
@@ -11,6 +11,7 @@ from tests.conformance.e2e.suite import Selection
 
 HERE = Path(__file__).parent / "external"
 SPECS = 75  # of release 1.35, that the suite does not skip for what the driver does not claim
+HOST_PATH_SPECS = 60
 SPECS_AT_ONCE = 2
 
 # Not tried: they restart a kubelet by ssh; they need preemption by PriorityClass, and a volume
@@ -40,6 +41,15 @@ def test_the_suite_for_drivers_passes_on_the_bundled_one(run: Run) -> None:
     verdict = run(_choose("driver.yaml", "", WITHOUT_POD, *refused))
     assert verdict.failed == {}
     assert len(verdict.passed) == SPECS - len(refused)
+
+
+@wide
+@pytest.mark.timeout(2 * 3600)
+@pytest.mark.usefixtures("host_path")
+def test_the_suite_for_drivers_passes_on_csi_driver_host_path(run: Run) -> None:
+    verdict = run(_choose("host_path.yaml", "", WITHOUT_POD))
+    assert verdict.failed == {}
+    assert len(verdict.passed) == HOST_PATH_SPECS
 
 
 @wide
