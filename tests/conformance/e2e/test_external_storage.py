@@ -15,12 +15,8 @@ HOST_PATH_SPECS = 60
 SPECS_AT_ONCE = 2
 
 # Not tried: they restart a kubelet by ssh; they need preemption by PriorityClass, and a volume
-# populator with its CustomResourceDefinition, neither of which Mooring has; their invalid
-# VolumeAttributesClass is one of a driver that is not there, so that no resizer touches it.
-BEYOND = (
-    r"\[Disruptive\]|preempt lower priority|any volume data source"
-    r"|recover from invalid target VAC"
-)
+# populator with its CustomResourceDefinition, neither of which Mooring has.
+BEYOND = r"\[Disruptive\]|preempt lower priority|any volume data source"
 WITHOUT_POD = r"should modify volumes with a different volumeAttributesClass"
 IN_USE = r"\(default fs\)\(allowExpansion\).*PVC is edited while pod is using it"
 
