@@ -11,7 +11,7 @@ from tests.conformance.e2e.suite import Selection
 
 HERE = Path(__file__).parent / "external"
 SPECS = 117  # of release 1.35, that the suite does not skip for what the driver does not claim
-HOST_PATH_SPECS = 60
+HOST_PATH_SPECS = 85
 SPECS_AT_ONCE = 2
 
 # Not tried: they restart a kubelet by ssh; they need preemption by PriorityClass, a Deployment with
