@@ -21,6 +21,7 @@ CACHE = Path(__file__).parents[2] / ".cache" / "peers"
 PACKAGES_PER_LINE = 200  # one line of progress after so many compiled packages
 
 _NO_LETTER = re.compile(r"\W")
+_ERROR = re.compile(r'"Error": "(.*)"')
 _STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
 
 Say = Callable[[str], None]
@@ -222,7 +223,9 @@ def _run(command: list[str], directory: Path) -> str:
         command, cwd=directory, capture_output=True, text=True, check=False
     )
     if ran.returncode:
-        raise Missing(f"{' '.join(command[:4])}: {ran.stderr.strip() or ran.stdout.strip()}")
+        told = ran.stderr.strip() or ran.stdout.strip()
+        found = _ERROR.search(told)  # of an answer in JSON
+        raise Missing(f"{' '.join(command[:3])}: {found[1] if found else told}")
     return ran.stdout
 
 
