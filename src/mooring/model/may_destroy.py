@@ -14,7 +14,7 @@ import msgspec
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
-from mooring.model.csi_translation import translate
+from mooring.model.csi_translation.translate import translate
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume, VolumePhase, VolumeSpec
 from mooring.model.wellknown import Annotation

@@ -11,7 +11,7 @@ Always true of a plan:
 - A failure is recorded as an event, and nothing else is done.
 """
 
-from mooring.model.csi_translation import translate
+from mooring.model.csi_translation.translate import translate
 from mooring.model.event import EventType
 from mooring.model.reference import SecretReference
 from mooring.model.steps import Emit, Fail, plan
