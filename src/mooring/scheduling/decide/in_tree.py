@@ -15,13 +15,11 @@ from mooring.model.csi_translation.registry import BY_PLUGIN
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.volume import Volume
-from mooring.model.volume_source import RawSource
 from mooring.model.wellknown import Plugin
 
 
 class InTree(msgspec.Struct, frozen=True):
     plugin: str
-    handle_field: str  # of the source: identifies the volume
     goes_by_zone: bool = False  # its zones are translated to the driver's
 
     @property
@@ -34,18 +32,13 @@ class InTree(msgspec.Struct, frozen=True):
             return False
         return self.plugin != Plugin.PORTWORX or self.plugin in csi.migrated_plugins
 
-    def handle(self, source: RawSource) -> str:
-        handle = str(source.get(self.handle_field, ""))
-        # aws://<zone>/<volume> is an old way to write <volume>
-        return handle.rpartition("/")[2] if self.plugin == Plugin.AWS_EBS else handle
-
 
 _BY_SOURCE: Final[Mapping[str, InTree]] = {
-    "awsElasticBlockStore": InTree(Plugin.AWS_EBS, "volumeID", goes_by_zone=True),
-    "azureDisk": InTree(Plugin.AZURE_DISK, "diskURI"),
-    "cinder": InTree(Plugin.CINDER, "volumeID", goes_by_zone=True),
-    "gcePersistentDisk": InTree(Plugin.GCE_PD, "pdName", goes_by_zone=True),
-    "portworxVolume": InTree(Plugin.PORTWORX, "volumeID"),
+    "awsElasticBlockStore": InTree(Plugin.AWS_EBS, goes_by_zone=True),
+    "azureDisk": InTree(Plugin.AZURE_DISK),
+    "cinder": InTree(Plugin.CINDER, goes_by_zone=True),
+    "gcePersistentDisk": InTree(Plugin.GCE_PD, goes_by_zone=True),
+    "portworxVolume": InTree(Plugin.PORTWORX),
 }
 """By the name that the source has in the API."""
 
@@ -67,14 +60,10 @@ def find_plugin(provisioner: str) -> InTree | None:
     return _BY_PLUGIN.get(provisioner)
 
 
-def find_in_tree(volume: Volume | PodVolume) -> tuple[InTree, RawSource] | None:
-    """What kind of old volume this is, and its source; None for all others."""
+def find_in_tree(volume: Volume | PodVolume) -> InTree | None:
+    """What kind of old volume this is; None for all others."""
     found = (volume.spec if isinstance(volume, Volume) else volume).find_source()
-    if found is None:
-        return None
-    name, source = found
-    known = _BY_SOURCE.get(name)
-    return (known, source) if known is not None and isinstance(source, Mapping) else None
+    return None if found is None else _BY_SOURCE.get(found[0])
 
 
 def is_reachable(volume: Volume, labels: Mapping[str, str], csi: CsiNode | None) -> bool:
@@ -83,9 +72,9 @@ def is_reachable(volume: Volume, labels: Mapping[str, str], csi: CsiNode | None)
     On a node where a driver has taken over the volume's plugin, zones go by the driver's label.
     """
     found = find_in_tree(volume) if csi is not None and csi.migrated_plugins else None
-    if found is not None and csi is not None and found[0].plugin in csi.migrated_plugins:
-        zone_key = BY_PLUGIN[found[0].plugin].zone_key
-        volume = topology.to_csi(volume, zone_key) if found[0].goes_by_zone else volume
+    if found is not None and csi is not None and found.plugin in csi.migrated_plugins:
+        zone_key = BY_PLUGIN[found.plugin].zone_key
+        volume = topology.to_csi(volume, zone_key) if found.goes_by_zone else volume
     affinity = volume.spec.node_affinity
     selector = affinity.required if affinity is not None else None
     return selector is None or selector.matches_labels(labels)
