@@ -6,7 +6,16 @@ import pytest
 
 from mooring.csi.requests import CreateVolume
 from mooring.csi.topology import Topology
-from tests.fakes.objects import CLAIMS, CLASSES, VOLUMES, a_class, a_volume
+from mooring.csi.volume import Volume
+from tests.fakes.objects import (
+    ATTACHMENTS,
+    CLAIMS,
+    CLASSES,
+    CSI_NODES,
+    VOLUMES,
+    a_class,
+    a_volume,
+)
 from tests.scenarios.sidecars.cluster import FINALIZER, INTENT, Cluster
 
 PLUGIN, DRIVER = "kubernetes.io/gce-pd", "pd.csi.storage.gke.io"
@@ -112,6 +121,43 @@ async def test_a_claim_whose_class_went_after_the_driver_was_asked_is_settled(
         await cloud.delete(CLAIM)
         await cloud.passes(60)
     assert await cloud.phase() == "gone"
+
+
+async def test_a_handle_without_its_project_is_found_in_the_drivers_list(cloud: Cluster) -> None:
+    """Else the disk would be attached anew at every comparison."""
+    node_id = "projects/p/zones/us-east1-b/instances/i"
+    volume = a_volume("pv1", "1Gi", storageClassName="")
+    del volume["spec"]["csi"]
+    volume["spec"]["gcePersistentDisk"] = {"pdName": "d"}
+    await cloud.create(VOLUMES, volume)
+    entry = {"name": DRIVER, "nodeID": node_id}
+    kind = {"kind": "CSINode", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": "n1"}}
+    await cloud.create(CSI_NODES, {**kind, "spec": {"drivers": [entry]}})
+    source = {"persistentVolumeName": "pv1"}
+    link = {"kind": "VolumeAttachment", "apiVersion": "storage.k8s.io/v1"}
+    spec = {"attacher": DRIVER, "nodeName": "n1", "source": source}
+    async with cloud.attacher():
+        await cloud.create(ATTACHMENTS, {**link, "metadata": {"name": "link"}, "spec": spec})
+        assert (await cloud.status())["attached"]
+        cloud.driver.volumes = {"x": Volume("projects/p/zones/us-east1-b/disks/d")}
+        cloud.driver.attachments = {("projects/p/zones/us-east1-b/disks/d", node_id)}
+        await cloud.passes(200)
+        assert cloud.driver.count("list") > 0
+    assert cloud.driver.count("attach") == 1
+
+
+@pytest.mark.parametrize("writes", range(5))
+async def test_a_provisioner_that_dies_anywhere_is_finished_by_the_next(
+    cloud: Cluster, writes: int
+) -> None:
+    await a_plugin_class(cloud)
+    async with cloud.provisioner(writes):
+        await cloud.claim()
+    async with cloud.provisioner():
+        await cloud.passes(60)
+    assert await cloud.phase() == "Bound"
+    assert len(cloud.driver.volumes) == len(await cloud.volumes()) == 1
+    assert INTENT not in await cloud.finalizers(CLAIM)
 
 
 async def test_a_clone_of_an_in_tree_volume_names_its_disk(cloud: Cluster) -> None:
