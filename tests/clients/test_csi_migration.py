@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mooring.host.mountinfo import read_table
 from tests.clients.csi import (
     OnDisk,
     bundled_process,
@@ -115,8 +114,18 @@ async def test_an_inline_gce_disk_is_attached_and_mounted_through_its_driver(
     pods.sh("inline", "echo hello >/data/letter")
     source = attachment_of(pods.kubectl)["spec"]["source"]
     assert source["inlineVolumeSpec"]["csi"]["volumeHandle"] == f"{HANDLE}inline"
+    on_disk = OnDisk(server.data_dir)
+    before = on_disk.published()
+
+    server.kill()
+    server.start()
+    pods.kubectl("wait", "--for=condition=Ready", "pod/inline", WITHIN)
+    assert pods.sh("inline", "cat /data/letter") == "hello"
+    assert on_disk.published() == before  # mounted once: the node found it again
+
     pods.kubectl("delete", "pod", "inline", WITHIN)
-    await until(lambda: not read_table().below(OnDisk(server.data_dir).node / "plugins" / DRIVER))
+    await until(lambda: not on_disk.published() and not on_disk.staged())
+    pods.kubectl("wait", "volumeattachments", "--all", "--for=delete", WITHIN)
 
 
 async def test_a_class_of_the_in_tree_plugin_is_provisioned_by_its_driver(
