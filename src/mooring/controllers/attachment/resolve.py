@@ -8,7 +8,7 @@ import msgspec
 
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
-from mooring.model.csi_translation import translate, translate_inline
+from mooring.model.csi_translation.translate import translate, translate_inline
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode

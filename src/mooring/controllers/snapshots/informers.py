@@ -11,6 +11,7 @@ from mooring.controllers.snapshots.names import (
 from mooring.model.claim import Claim, ClaimPhase
 from mooring.model.group_snapshot import GroupSnapshot, GroupSnapshotClass, GroupSnapshotContent
 from mooring.model.keys import Key
+from mooring.model.may_destroy import handle_of
 from mooring.model.meta import ApiObject
 from mooring.model.node import Node
 from mooring.model.snapshot import Snapshot, SnapshotClass, SnapshotContent
@@ -121,8 +122,9 @@ def _handle_of_group_content(content: GroupSnapshotContent) -> Iterator[Hashable
 
 
 def _handle_of_volume(volume: Volume) -> Iterator[Hashable]:
-    if volume.spec.csi is not None:
-        yield (volume.spec.csi.driver, volume.spec.csi.volume_handle)
+    handle = handle_of(volume)
+    if handle is not None:
+        yield handle
 
 
 def restored_by(claim: Claim) -> Iterator[Hashable]:

@@ -9,6 +9,7 @@ from mooring.csi.capability import ControllerCapability
 from mooring.csi.volume import FromSnapshot, FromVolume
 from mooring.model import quantity
 from mooring.model.claim import Claim
+from mooring.model.csi_translation.translate import serves, translate
 from mooring.model.keys import Key
 from mooring.model.reference import TypedObjectReference
 from mooring.model.reference_grant import GrantFrom, GrantTo, ReferenceGrant
@@ -116,7 +117,7 @@ def from_snapshot(
         raise WaitingReason(
             f"snapshotcontent {content.name} for snapshot {name} is bound to a different snapshot"
         )
-    if content.spec.driver != storage_class.provisioner:
+    if not serves(content.spec.driver, storage_class.provisioner):
         raise WaitingReason(
             f"snapshotcontent {content.name} for snapshot {name} is not handled by CSI driver"
             f" of StorageClass {storage_class.name}"
@@ -189,8 +190,9 @@ def from_clone(
     claim: Claim, storage_class: StorageClass, source: Claim, volume: Volume
 ) -> FromVolume:
     """Raises: WaitingReason."""
-    ref, csi = volume.spec.claim_ref, volume.spec.csi
-    if csi is None or csi.driver != storage_class.provisioner:
+    translated, ref = translate(volume), volume.spec.claim_ref
+    csi = None if translated is None else translated.spec.csi
+    if csi is None or not serves(csi.driver, storage_class.provisioner):
         raise WaitingReason(_INVALID)
     if ref is None or (ref.key, ref.uid) != (source.key, source.uid) or not volume.is_bound:
         raise WaitingReason(_INVALID)
