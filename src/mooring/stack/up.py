@@ -327,6 +327,7 @@ async def _build_node(
         api_server=reachable(server).url,
         seccomp_default=config.seccomp_default,
         allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
+        volume_plugin_dir=config.volume_plugin_dir,
     )
     client = _client_of_node(server, config.node_name)
     loops = Loops(role.NAME, client, RealClock(), random.SystemRandom())
