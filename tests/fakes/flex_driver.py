@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+from mooring.clock import Clock
 from mooring.host.contract import MountOps
+from mooring.plugins.contract import VolumeError
 from mooring.plugins.flex.capabilities import Capabilities
 from mooring.plugins.flex.driver import Driver
+from mooring.plugins.flex.drivers import Drivers
 from mooring.plugins.flex.options import Options
 from mooring.plugins.flex.reply import Answer, Call
 
@@ -51,6 +54,60 @@ class WrittenDriver:
 
     def load(self, capabilities: Capabilities | None = None) -> Driver:
         return Driver(self.name, self.program, capabilities or Capabilities())
+
+
+class PlayedDrivers(Drivers):
+    """Drivers that need no directory."""
+
+    def __init__(self, clock: Clock, *drivers: Driver) -> None:
+        super().__init__(Path("/nowhere"), clock)
+        self.played: dict[str, Driver] = {driver.name: driver for driver in drivers}
+        self.looked.set()
+
+    def find(self, name: str) -> Driver | None:
+        return self.played.get(name)
+
+    def tell(self, name: str) -> None:
+        """It has come, changed or gone."""
+        self._tell(name)
+
+    async def run(self) -> None:
+        pass
+
+
+class PlayedAttacher(Driver):
+    """A driver that attaches; `there` is what is really attached."""
+
+    def __init__(self, capabilities: Capabilities | None = None) -> None:
+        super().__init__(NAME, Path("/nowhere"), capabilities or Capabilities())
+        self.there: set[tuple[str, str]] = set()
+        self.deeds: list[str] = []
+        self.worst = 0  # the most nodes that one volume was on at a time
+        self.errors: dict[Call, VolumeError] = {}
+        self.does_before_failing = False  # the deed is done, only its answer is bad
+
+    async def ask(self, call: Call, *arguments: str | Options) -> Answer | None:
+        error = self.errors.get(call)
+        if error is None or self.does_before_failing:
+            self._do(call, arguments)
+        if error is not None:
+            raise error
+        return Answer(device="/dev/played")
+
+    def _do(self, call: Call, arguments: tuple[str | Options, ...]) -> None:
+        match call, arguments:
+            case Call.ATTACH, (Options() as options, str(node)):
+                volume = json.loads(options.argument)["kubernetes.io/pvOrVolumeName"]
+                self.there.add((volume, node))
+                self.worst = max(self.worst, sum(one == volume for one, _ in self.there))
+                self.deeds.append(f"attach {volume} {node}")
+            case Call.DETACH, (str(volume), str(node)):
+                self.there.discard((volume, node))
+                self.deeds.append(f"detach {volume} {node}")
+            case Call.EXPAND_VOLUME, (Options(), str(), str(new), str(old)):
+                self.deeds.append(f"expand {old} {new}")
+            case _:
+                pass
 
 
 class PlayedDriver(Driver):

@@ -10,8 +10,8 @@ import asyncio
 import errno
 import os
 import stat
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -29,6 +29,7 @@ from mooring.reconcile.deadline import within
 
 DEFAULT_DIRECTORY = Path("/usr/libexec/kubernetes/kubelet-plugins/volume/exec/")
 NET_SECONDS = 600.0  # looked at even without an event
+PAUSE_SECONDS = 0.2
 RETRIES = Backoff(first=1.0, cap=60.0)
 _HIDDEN = "."
 _GONE = (errno.ENOENT, errno.ENOTDIR)
@@ -134,6 +135,15 @@ class Drivers:
         """`handler` gets the name of a driver that has come, changed or gone."""
         self._handlers.append(handler)
 
+    @contextmanager
+    def heard(self, handler: Callable[[str], None]) -> Iterator[None]:
+        """As `on_change`, inside the block."""
+        self._handlers.append(handler)
+        try:
+            yield
+        finally:
+            self._handlers.remove(handler)
+
     async def run(self) -> None:
         seen = await in_thread(scan, self._directory)
         await self._take(seen)  # first, since a node waits for it, and a watch may be refused
@@ -148,6 +158,8 @@ class Drivers:
                     with suppress(TimeoutError):
                         async with within(self._clock, self._patience()):
                             await watch.changed()
+                if self._directory not in directories:  # somebody else's directory, perhaps busy
+                    await self._clock.sleep(PAUSE_SECONDS)
             except KernelRefused as error:
                 if error.errno not in _GONE:
                     raise
@@ -204,5 +216,5 @@ class Drivers:
         return min(NET_SECONDS, max(0.0, due - self._clock.monotonic()))
 
     def _tell(self, name: str) -> None:
-        for handler in self._handlers:
+        for handler in tuple(self._handlers):
             handler(name)
