@@ -45,10 +45,10 @@ def short_directory() -> Iterator[Path]:
 
 
 @contextmanager
-def server_with_driver() -> Iterator[ServerWithNode]:
+def server_with_driver(*flags: str) -> Iterator[ServerWithNode]:
     """Its node is ready; nothing of it is left afterwards."""
     need_loop_devices()
-    with short_directory() as place, server_with_node(place / "d") as server:
+    with short_directory() as place, server_with_node(place / "d", *flags) as server:
         yield server
 
 

@@ -87,6 +87,13 @@ HEALTH_MONITOR = _of_csi(
     "external-health-monitor", "v0.18.0", "csi-external-health-monitor-controller"
 )
 
+SNAPSHOT_METADATA_LISTER = Program(
+    "snapshot-metadata-lister",
+    "github.com/kubernetes-csi/external-snapshot-metadata",
+    "v1.1.0",
+    "github.com/kubernetes-csi/external-snapshot-metadata/examples/snapshot-metadata-lister",
+)
+
 SIDECARS = (
     *(CSI_PROVISIONER, CSI_ATTACHER, CSI_RESIZER, CSI_SNAPSHOTTER, SNAPSHOT_CONTROLLER),
     *(LIVENESSPROBE, HEALTH_MONITOR),
@@ -94,6 +101,7 @@ SIDECARS = (
 PROGRAMS = (
     *(ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST),
     *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR, *SIDECARS),
+    SNAPSHOT_METADATA_LISTER,
 )
 
 

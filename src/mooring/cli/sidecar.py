@@ -7,6 +7,7 @@ import typer
 
 from mooring.cli.flags import (
     Format,
+    Gates,
     Kubeconfig,
     LeaderElect,
     Level,
@@ -169,6 +170,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     extra_create_metadata: ExtraMetadata = False,  # noqa: FBT002  likewise
     default_fstype: DefaultFsType = "",
     controller_publish_readonly: PublishReadonly = False,  # noqa: FBT002  likewise
+    feature_gates: Gates = "",
     handle_volume_inuse_error: HandleInUse = True,  # noqa: FBT002  likewise
     extra_modify_metadata: ExtraModifyMetadata = False,  # noqa: FBT002  likewise
     workers: Workers = 10,
@@ -214,6 +216,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring import log
     from mooring.client.kubeconfig import Surroundings
     from mooring.clock import RealClock
+    from mooring.model.feature_gates import parse_gates
     from mooring.sidecars.lease_namespace import find_lease_namespace
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.options import ProvisionerOptions
@@ -277,6 +280,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
             extra_modify_metadata=extra_modify_metadata,
         ),
     ).with_extra_metadata(on=extra_create_metadata)
+    served = served.with_gates(parse_gates(feature_gates))
     if timeout is not None:
         served = served.with_timeout(timeout)
     run_sidecars(wanted, say, served, Leases(leases), _chosen(roles), csi_address)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from mooring.errors import UsageError
+from mooring.model.feature_gates import parse_gates
 from mooring.sidecars.options import SidecarOptions
 
 _TRUE: Final = frozenset({"true", "t", "1"})
@@ -93,6 +94,10 @@ def _extra_metadata(options: SidecarOptions, text: str) -> SidecarOptions:
     return options.with_extra_metadata(on=_bool(text))
 
 
+def _feature_gates(options: SidecarOptions, text: str) -> SidecarOptions:
+    return options.with_gates(parse_gates(text))
+
+
 def _prefix(text: str) -> str:
     if not text:
         raise ValueError("a prefix must not be empty")
@@ -101,6 +106,7 @@ def _prefix(text: str) -> str:
 
 FLAGS: Final[Mapping[str, Change]] = {
     "timeout": _timeout,
+    "feature-gates": _feature_gates,
     "extra-create-metadata": _extra_metadata,
     "strict-topology": _of_provisioner("strict_topology", _bool),
     "immediate-topology": _of_provisioner("immediate_topology", _bool),

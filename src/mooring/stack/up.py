@@ -257,7 +257,7 @@ async def build_roles(
         client = _client_of(server, SIDECARS)
         loops = Loops(SidecarsRole.name, client, clock, rng, informers)
         leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER, yields=True)
-        default = SidecarOptions()
+        default = SidecarOptions().with_gates(config.gates)
         by_driver = parse_flags(config.sidecar_flags, default)
         sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)
         serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
@@ -330,6 +330,7 @@ async def _build_node(
         seccomp_default=config.seccomp_default,
         allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
         volume_plugin_dir=config.volume_plugin_dir,
+        volume_stats_period=config.volume_stats_period,
     )
     client = _client_of_node(server, config.node_name)
     loops = Loops(role.NAME, client, RealClock(), random.SystemRandom())
@@ -380,7 +381,7 @@ async def serving(config: Config) -> AsyncIterator[Served]:
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     reach = find_reach(config.host, config.names, _addresses(config.host))
-    async with running(config.data_dir, address, RealClock(), reach.names) as server:
+    async with running(config.data_dir, address, RealClock(), reach.names, config.gates) as server:
         write_kubeconfigs(config, server)
         served = Served(server, reach)
         keep_server_url(config.data_dir, served.url)

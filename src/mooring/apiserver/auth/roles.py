@@ -13,6 +13,7 @@ STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
 POPULATORS = "populator.storage.k8s.io"
+GATEWAY = "gateway.networking.k8s.io"
 CHANGED_BLOCKS = "cbt.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
@@ -67,7 +68,7 @@ READ_ONLY = Role(
             _READ,
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
-                *(COORDINATION, EVENTS, EXTENSIONS, RBAC),
+                *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
             ),
             (EVERY,),
         ),
@@ -182,6 +183,7 @@ _GARBAGE_COLLECTION = (
         ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
     ),
     Rule(_COLLECT, (POPULATORS,), ("volumepopulators",)),
+    Rule((*_COLLECT, _EMPTY), (GATEWAY,), ("referencegrants",)),
     Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
@@ -223,6 +225,7 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
         Rule(_READ_WRITE, (STORAGE,), ("csistoragecapacities",)),
         Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshots",)),
         Rule(_READ, (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(_READ, (GATEWAY,), ("referencegrants",)),  # for sources in other namespaces
     ),
     "attacher": (
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumes",)),

@@ -28,7 +28,7 @@ from mooring.sidecars.provisioner.draft import (
 )
 from mooring.sidecars.provisioner.record import find_request
 from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
-from mooring.sidecars.provisioner.sources import DataSource, SourceKind, find_source
+from mooring.sidecars.provisioner.sources import DataSource, SourceKind, check_access, find_source
 from mooring.sidecars.provisioner.topology import ClusterTopology, Wish, requirement
 from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
@@ -62,6 +62,9 @@ class Preparing:
         source = find_source(claim)
         if source is not None and source.kind is SourceKind.OTHER:
             raise Populated(f"data source ({source.word}) is not handled by the provisioner")
+        if source is not None:
+            grants = self._caches.grants
+            check_access(claim, source, None if grants is None else grants.all())
         check_abilities(self._driver.abilities, claim, source)
         begun = draft(claim, storage_class, self._driver, self._options)
         return begun.completed(
@@ -171,7 +174,7 @@ class Preparing:
         try:
             source = await self._client.get(Claim, key)
         except ApiError as error:
-            where = f'(namespace "{claim.namespace}") from api server'
+            where = f'(namespace "{key.namespace}") from api server'
             raise WaitingReason(f"error getting PVC {key.name} {where}: {error}") from error
         name = sources.check_clone(claim, source)
         try:
