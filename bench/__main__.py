@@ -5,8 +5,7 @@ import sys
 
 NAMES = (
     *("start", "api", "store", "binding", "scale", "ownership", "node", "pods", "attachment"),
-    *("lost_node", "csi", "sidecars", "one_process", "freeze", "upkeep"),
-    *("lost_node", "csi", "sidecars", "upkeep", "translation"),
+    *("lost_node", "csi", "sidecars", "one_process", "freeze", "flex", "upkeep", "translation"),
 )
 
 

@@ -9,6 +9,7 @@ from mooring.cli.flags import (
     HOST,
     NODE_MONITOR_GRACE,
     PORT,
+    VOLUME_PLUGIN_DIR,
     AllowedUnsafeSysctls,
     DataDir,
     Format,
@@ -22,6 +23,7 @@ from mooring.cli.flags import (
     NodeMonitorGrace,
     Port,
     SeccompDefault,
+    VolumePluginDir,
     VolumeStatsPeriod,
     sysctls_of,
 )
@@ -58,6 +60,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     host_rootfs: HostRootfs = True,  # noqa: FBT002  a flag of the command line
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
+    volume_plugin_dir: VolumePluginDir = VOLUME_PLUGIN_DIR,
     volume_stats_agg_period: VolumeStatsPeriod = 60,
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
     feature_gates: Gates = "",
@@ -117,6 +120,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         root_dir,
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
+        volume_plugin_dir=volume_plugin_dir,
         volume_stats_period=volume_stats_agg_period,
         node_monitor_grace=node_monitor_grace_period,
         gates=parse_gates(feature_gates),

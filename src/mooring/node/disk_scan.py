@@ -15,6 +15,8 @@ import msgspec
 from mooring import log
 from mooring.model.wellknown import Plugin
 from mooring.plugins.csi import reconstruct
+from mooring.plugins.flex import reconstruct as flex
+from mooring.plugins.flex.paths import HOME as FLEX
 from mooring.plugins.layout import DEVICES, MOUNTS, SUBPATHS, VOLUMES, Layout, unescaped
 
 _log = log.get("mooring.node.reconstruct")
@@ -56,6 +58,9 @@ def _shared(layout: Layout) -> Iterator[Trace]:
         if plugin == Plugin.CSI:  # arranged otherwise
             yield from _csi(layout)
             continue
+        if plugin == FLEX:
+            yield from _flex(layout)
+            continue
         for name in _names(directory / MOUNTS):
             yield Trace(TraceKind.FILES, plugin, name)
         for name in _names(directory / DEVICES):
@@ -72,6 +77,14 @@ def _csi(layout: Layout) -> Iterator[Trace]:
         for one in reconstruct.scan(layout):
             kind = TraceKind.BLOCK if one.is_block else TraceKind.FILES
             yield Trace(kind, Plugin.CSI, one.name, one.pod_uid)
+    except OSError as error:
+        _log.warning("a directory of volumes cannot be read", path=error.filename, error=error)
+
+
+def _flex(layout: Layout) -> Iterator[Trace]:
+    try:
+        for one in flex.scan(layout):
+            yield Trace(TraceKind.FILES, one.driver, one.name)
     except OSError as error:
         _log.warning("a directory of volumes cannot be read", path=error.filename, error=error)
 

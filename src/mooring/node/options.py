@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.node.status.heartbeat import UNTOLD, Holding
+from mooring.plugins.flex.drivers import DEFAULT_DIRECTORY
 
 LOOPBACK = "127.0.0.1"
 
@@ -23,6 +24,7 @@ class NodeOptions(msgspec.Struct, frozen=True):
     seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
     volume_stats_period: float = 60.0  # seconds between looks at the health of volumes
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
+    volume_plugin_dir: Path = DEFAULT_DIRECTORY  # of FlexVolume drivers
 
     @property
     def listens_everywhere(self) -> bool:

@@ -89,6 +89,8 @@ def _decide_wanted(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
         yield from _await_end(view, on_node, attachment)
     elif attachment.is_attached:
         yield from _confirm(view, on_node)
+    elif view.wanted is not None and view.wanted.flex is not None:
+        yield from _attach_again(view, on_node)
     else:
         yield from _await_attach(view, on_node, attachment)
 
@@ -116,6 +118,21 @@ def _bring(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
     yield Remember(on_node.where, Memory(attempt=attempt, failure=_of(memory, Act.ATTACH)))
     yield Create(on_node.where, view.wanted)
     yield LookAgain(WAIT_SECONDS)
+
+
+def _attach_again(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
+    """Whether a FlexVolume driver has attached it is uncertain: only asking it again can tell."""
+    if on_node.is_reported:
+        yield Unreport(on_node.where)
+    memory = on_node.memory
+    if not on_node.is_managed or view.wanted is None:
+        return
+    if (pause := _pause(view, memory, Act.ATTACH)) > 0:
+        yield LookAgain(pause)
+        return
+    attempt = AttachmentAttempt(Act.ATTACH, view.now)
+    yield Remember(on_node.where, Memory(attempt=attempt, failure=_of(memory, Act.ATTACH)))
+    yield Create(on_node.where, view.wanted)
 
 
 def _confirm(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:

@@ -6,6 +6,7 @@ concluded: what was known of the pod before stays true.
 
 import msgspec
 
+from mooring.controllers.attachment.volume_name import VolumeName
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_translation.translate import translate, translate_inline
@@ -13,7 +14,10 @@ from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode
 from mooring.model.volume import Volume, VolumeSpec
+from mooring.model.volume_use import VolumeUse
 from mooring.plugins.csi.attachment_name import CsiName
+from mooring.plugins.flex.names import FlexName
+from mooring.plugins.flex.source import find_driver_name
 
 _SHARED = frozenset({AccessMode.MANY, AccessMode.READ_ONLY_MANY})
 
@@ -21,11 +25,12 @@ _SHARED = frozenset({AccessMode.MANY, AccessMode.READ_ONLY_MANY})
 class CsiVolume(msgspec.Struct, frozen=True):
     """A volume that some driver serves, as pods come by it."""
 
-    csi: CsiName
+    csi: VolumeName
     label: str  # how people know it: the persistent volume's name
     is_exclusive: bool  # for one node at a time
     is_migrated: bool = False  # an in-tree source that the driver has taken over
     inline_spec: VolumeSpec | None = None  # set when no persistent volume holds its source
+    flex: VolumeUse | None = None  # set when a FlexVolume driver attaches it
 
     @property
     def name(self) -> str:
@@ -53,6 +58,8 @@ def resolve_inline(volume: PodVolume, namespace: str) -> CsiVolume | NotAttached
     """A volume without a claim; `is_attachable` has still to be asked."""
     if volume.csi is not None:
         return NotAttached(volume.csi.driver)
+    if volume.flex_volume is not None:
+        return _flex_volume(VolumeUse(inline=volume))
     translated = translate_inline(volume, namespace)
     if translated is None or translated.spec.csi is None:
         return NoCsi()
@@ -70,6 +77,8 @@ def resolve_claimed(
     reference = volume.spec.claim_ref
     if reference is None or reference.uid != claim.uid:
         return NotKnown()
+    if volume.spec.flex_volume is not None:
+        return _flex_volume(VolumeUse(volume=volume))
     translated = translate(volume)
     if translated is None:
         return NoCsi()
@@ -94,6 +103,17 @@ def csi_volume(
         is_exclusive=bool(modes) and _SHARED.isdisjoint(modes),
         is_migrated=is_migrated,
         inline_spec=inline_spec,
+    )
+
+
+def _flex_volume(use: VolumeUse) -> CsiVolume:
+    """Inline ones are for as many nodes as want them, as in Kubernetes."""
+    modes = use.access_modes
+    return CsiVolume(
+        FlexName(find_driver_name(use) or "", use.name),
+        use.name,
+        is_exclusive=bool(modes) and _SHARED.isdisjoint(modes),
+        flex=use,
     )
 
 
