@@ -25,6 +25,7 @@ from mooring.plugins.git_repo import GitRepo
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
+from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host
@@ -196,6 +197,7 @@ def built_in(
         HostPath(),
         Image(),
         Local(host),
+        Nfs(host),
         ProjectedPlugin(host),
         SecretPlugin(host),
         *(() if csi is None else (csi,)),
