@@ -26,6 +26,8 @@ from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.contract_suite import NewWorld, PluginContract
 from tests.unit.plugins.cuts import CutMounts
 from tests.unit.plugins.every_plugin import every_plugin
+from tests.unit.plugins.fc.world import an_fc_disk
+from tests.unit.plugins.iscsi.world import an_iscsi_disk
 from tests.unit.plugins.objects import (
     ALL_SOURCES,
     LABELS_FILE,
@@ -94,6 +96,8 @@ SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "image": an_image,
     "local directory": a_local_directory,
     "nfs": an_nfs_directory,
+    "iscsi": an_iscsi_disk,
+    "fc": an_fc_disk,
     "configMap": written(ConfigMapPlugin, a_config_map_use()),
     "downwardAPI": written(DownwardApiPlugin, a_downward_use(LABELS_FILE)),
     "projected": written(ProjectedPlugin, a_projected_use(ALL_SOURCES)),

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from tests.clients.kubectl import Kubectl
 from tests.clients.nodes import ServerWithNode, server_with_node
 from tests.clients.pods import Pods
 from tests.fakes import real_server as server_limits
+from tests.vm.inside.iscsi_targets import IscsiTargets
 from tests.vm.inside.nfs_server import NfsServer
 
 # Elsewhere the kernel has no NFS and no iSCSI: `make test-vm` runs these.
@@ -41,3 +41,10 @@ def nfs() -> NfsServer:
     server = NfsServer()
     server.start()
     return server
+
+
+@pytest.fixture(scope="session")
+def iscsi() -> IscsiTargets:
+    targets = IscsiTargets()
+    targets.start()
+    return targets

@@ -12,7 +12,7 @@ from mooring.plugins.nfs import Nfs
 from tests.clients.kubectl import Doc, Kubectl
 from tests.clients.manifests import a_claim, a_volume
 from tests.clients.nodes import ServerWithNode
-from tests.clients.pods import Pods, a_script, mounting, of_claim
+from tests.clients.pods import STAYS, Pods, a_script, mounting, of_claim
 from tests.unit.plugins.world import a_host, a_pod, a_request, inline
 from tests.vm.inside.nfs_server import ADDRESS, NfsServer
 from tests.vm.inside.programs import eventually, sh
@@ -24,9 +24,8 @@ def nfs_volume(path: str, **fields: object) -> Doc:
     return {"name": "data", "nfs": {"server": ADDRESS, "path": path, **fields}}
 
 
-def a_user(name: str, volume: Doc, script: str = "") -> Doc:
-    kept = {"volumes": [volume], "container": mounting(data="/data")}
-    return a_script(name, script, **kept) if script else a_script(name, **kept)
+def a_user(name: str, volume: Doc, script: str = STAYS) -> Doc:
+    return a_script(name, script, volumes=[volume], container=mounting(data="/data"))
 
 
 def an_nfs_pv(name: str, path: str, policy: str) -> Doc:
@@ -100,8 +99,8 @@ def test_a_recycled_volume_is_empty_and_free_again(
     nfs: NfsServer, pods: Pods, kubectl: Kubectl, unique: str
 ) -> None:
     files, path = nfs.export(unique)
-    wanted = {"accessModes": ["ReadWriteMany"], "volumeName": unique, "storageClassName": ""}
-    kubectl("create", "-f-", given=[an_nfs_pv(unique, path, "Recycle"), a_claim("c", **wanted)])
+    claim = a_claim("c", accessModes=["ReadWriteMany"], volumeName=unique)
+    kubectl("create", "-f-", given=[an_nfs_pv(unique, path, "Recycle"), claim])
     pods.ready(a_user("writer", of_claim("data", "c")))
     pods.sh("writer", "mkdir /data/deep; echo secret > /data/deep/.file")
     found = [one for one in read_table().entries if one.fs_type == "nfs4" and unique in one.source]

@@ -91,4 +91,5 @@ def _gauge(
 
 
 def _plugin(driver: str) -> str:
-    return f"{Plugin.CSI}:{driver}"
+    """Of an in-tree volume the driver is the plugin; no CSI driver has a slash in its name."""
+    return driver if "/" in driver else f"{Plugin.CSI}:{driver}"

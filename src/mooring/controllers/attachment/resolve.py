@@ -13,7 +13,12 @@ from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode
 from mooring.model.volume import Volume, VolumeSpec
+from mooring.model.volume_use import VolumeUse
+from mooring.model.wellknown import Plugin
 from mooring.plugins.csi.attachment_name import CsiName
+from mooring.plugins.fc.disk import find_source as find_fc
+from mooring.plugins.fc.disk import volume_name as fc_name
+from mooring.plugins.iscsi.disk import find_source as find_iscsi
 
 _SHARED = frozenset({AccessMode.MANY, AccessMode.READ_ONLY_MANY})
 
@@ -53,6 +58,8 @@ def resolve_inline(volume: PodVolume, namespace: str) -> CsiVolume | NotAttached
     """A volume without a claim; `is_attachable` has still to be asked."""
     if volume.csi is not None:
         return NotAttached(volume.csi.driver)
+    if (in_tree := _in_tree(VolumeUse(inline=volume))) is not None:
+        return in_tree
     translated = translate_inline(volume, namespace)
     if translated is None or translated.spec.csi is None:
         return NoCsi()
@@ -70,6 +77,8 @@ def resolve_claimed(
     reference = volume.spec.claim_ref
     if reference is None or reference.uid != claim.uid:
         return NotKnown()
+    if (in_tree := _in_tree(VolumeUse(volume=volume))) is not None:
+        return in_tree
     translated = translate(volume)
     if translated is None:
         return NoCsi()
@@ -95,6 +104,19 @@ def csi_volume(
         is_migrated=is_migrated,
         inline_spec=inline_spec,
     )
+
+
+def _in_tree(use: VolumeUse) -> CsiVolume | None:
+    """An iSCSI or Fibre Channel disk. Inline ones are for as many nodes as want them, as in
+    Kubernetes."""
+    if (iscsi := find_iscsi(use)) is not None:
+        name = CsiName(Plugin.ISCSI, f"{iscsi.target_portal}:{iscsi.iqn}:{iscsi.lun}")
+    elif (fc := find_fc(use)) is not None:
+        name = CsiName(Plugin.FC, fc_name(fc))
+    else:
+        return None
+    modes = use.access_modes
+    return CsiVolume(name, use.name, is_exclusive=bool(modes) and _SHARED.isdisjoint(modes))
 
 
 def _is_owned(claim: Claim, pod: Pod) -> bool:
