@@ -41,7 +41,7 @@ class DiskBlockUnmapper:
         name: str,
         pod_uid: str,
         map_path: Callable[[VolumeUse], Path],
-        detach: Callable[[Path, str], Awaitable[None]],
+        detach: Callable[[Path], Awaitable[None]],
     ) -> None:
         self._link = host.layout.device_link(pod_uid, plugin, name)
         self._map_path = map_path
@@ -57,4 +57,4 @@ class DiskBlockUnmapper:
         """Nothing was done for the pod alone."""
 
     async def tear_down_device(self, map_path: Path, device: str) -> None:
-        await self._detach(map_path, device)
+        await self._detach(map_path)

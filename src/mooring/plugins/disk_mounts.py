@@ -12,7 +12,6 @@ from mooring.host.blocking import in_thread
 from mooring.host.cleanup import clean_up, remove_empty
 from mooring.host.contract import MountOps
 from mooring.host.filesystem import DEFAULT_TYPE, format_and_mount
-from mooring.host.mountinfo import canonical
 from mooring.host.ownership import ChangePolicy, FsGroup, View
 from mooring.model.pod import Pod
 from mooring.model.volume_use import VolumeUse
@@ -117,14 +116,10 @@ def mount_disk(mounts: MountOps, mount: DiskMount, how: FormatAndMount) -> None:
     how(mounts, Path(mount.device), mount.target, mount.fs_type or DEFAULT_TYPE, mount.options)
 
 
-def unmount_disk(mounts: MountOps, target: Path) -> str:
-    """Returns the device that was mounted, "" if there was none. Blocks. Raises: HostError."""
-    entry = mounts.table().find(canonical(target))
-    if entry is None:
-        return ""
+def unmount_disk(mounts: MountOps, target: Path) -> None:
+    """Nothing mounted is a success. Blocks. Raises: HostError."""
     while mounts.is_mount_point(target):
         mounts.unmount(target)
-    return entry.source
 
 
 def mount_options(use: VolumeUse, *, read_only: bool) -> tuple[str, ...]:

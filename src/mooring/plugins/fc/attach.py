@@ -36,7 +36,7 @@ class FcDisks:
             raise VolumeError("no fc disk found")
         return str(device)
 
-    async def detach(self, directory: Path, device: str) -> None:
+    async def detach(self, directory: Path) -> None:
         """Nothing there is a success. A mapping that is busy is asked for two minutes: if the
         whole were tried again, its device could not be found any more."""
         disk = await in_thread(records.find, directory)
@@ -44,12 +44,12 @@ class FcDisks:
             return
         for turn in range(TRIES):
             try:
-                await in_thread(self._remove, disk, device)
+                await in_thread(self._remove, disk)
                 break
             except HostError as error:
                 if turn == TRIES - 1:
                     raise
-                _log.warning("a disk is not let go yet", device=device, error=error)
+                _log.warning("a disk is not let go yet", disk=disk.place, error=error)
             await self._host.clock.sleep(AGAIN_SECONDS)
         await in_thread(records.remove, directory)
 
@@ -71,11 +71,11 @@ class FcDisks:
         with_paths = (path for path in found if self._scsi.find_multipath(path) is not None)
         return next(with_paths, next(iter(found), None))
 
-    def _remove(self, disk: FcDisk, device: str) -> None:
-        path = Path(device) if device else self._look(disk)
+    def _remove(self, disk: FcDisk) -> None:
+        path = self._look(disk)
         if path is None:
             return
-        mapping = path if self._scsi.slaves(path) else self._scsi.find_multipath(path)
+        mapping = self._scsi.find_multipath(path)
         disks = (path,) if mapping is None else self._scsi.slaves(mapping)
         if mapping is not None:
             command.check(("multipath", "-f", str(mapping)), seconds=COMMAND_SECONDS)

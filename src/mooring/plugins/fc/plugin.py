@@ -81,12 +81,12 @@ class FcAttacher:
             with taking(LONG_SECONDS):
                 await in_thread(mount_disk, self._host.mounts, mount, self._how)
         except (VolumeError, HostError):
-            await self._disks.detach(target, device)  # nobody will ask for it any more
+            await self._disks.detach(target)  # nobody will ask for it any more
             raise
 
     async def unmount_device(self, target: Path) -> None:
-        device = await in_thread(unmount_disk, self._host.mounts, target)
-        await self._disks.detach(target, device)
+        await in_thread(unmount_disk, self._host.mounts, target)
+        await self._disks.detach(target)
 
 
 class Fc:

@@ -56,7 +56,7 @@ class IscsiDisks:
                         await in_thread(self._give_up, directory, disk)
                     raise
 
-    async def detach(self, directory: Path, device: str) -> None:
+    async def detach(self, directory: Path) -> None:
         """Nothing there is a success. Raises: VolumeError, HostError; can be called again."""
         disk = await in_thread(records.find, directory)
         if disk is None:
@@ -64,7 +64,7 @@ class IscsiDisks:
         turn = self._turn(disk.iqn)
         async with turn:
             with taking(LONG_SECONDS):
-                await in_thread(self._detach, directory, disk, device)
+                await in_thread(self._detach, directory, disk)
 
     def _turn(self, iqn: str) -> asyncio.Lock:
         return self._turns.setdefault(iqn, asyncio.Lock())
@@ -131,18 +131,18 @@ class IscsiDisks:
     def _give_up(self, directory: Path, disk: IscsiDisk) -> None:
         """What failed leaves no session behind, unless even that fails: then its record stays."""
         try:
-            self._detach(directory, disk, "")
+            self._detach(directory, disk)
         except (VolumeError, HostError) as error:
             _log.warning("a session is left", iqn=disk.iqn, error=error)
 
-    def _detach(self, directory: Path, disk: IscsiDisk, device: str) -> None:
+    def _detach(self, directory: Path, disk: IscsiDisk) -> None:
         others = [
             one
             for other, one in records.every(self._host.layout)
             if other != directory and (one.iqn, one.iface) == (disk.iqn, disk.iface)
         ]
         if all(one.lun != disk.lun for one in others):  # else the same disk is in use otherwise
-            self._remove_devices(disk, device)
+            self._remove_devices(disk)
         needed = {portal for one in others for portal in one.portals}
         for portal in disk.portals:
             if portal not in needed:
@@ -151,18 +151,18 @@ class IscsiDisks:
             self._sessions.remove_iface(disk)
         records.remove(directory)
 
-    def _remove_devices(self, disk: IscsiDisk, device: str) -> None:
-        found = {Path(device)} if device else set[Path]()
-        for portal in disk.portals:
-            path = self._scsi.find_iscsi_device(portal, disk.iqn, int(disk.lun))
-            found |= {path} if path is not None else set()
-        for path in sorted(found):
-            mapping = path if self._scsi.slaves(path) else self._scsi.find_multipath(path)
-            disks = (path,) if mapping is None else self._scsi.slaves(mapping)
+    def _remove_devices(self, disk: IscsiDisk) -> None:
+        """Those that the sessions have now: the name of a lost one may be another disk's by now."""
+        by_portal = (
+            self._scsi.find_iscsi_device(portal, disk.iqn, int(disk.lun)) for portal in disk.portals
+        )
+        found = {path for path in by_portal if path is not None}
+        mappings = {self._scsi.find_multipath(path) for path in found}
+        for mapping in mappings:
             if mapping is not None:
                 self._flush(mapping)
-            for one in disks:
-                self._scsi.remove(one)
+        for path in sorted(found):
+            self._scsi.remove(path)
 
     def _flush(self, mapping: Path) -> None:
         ended = command.run(("multipath", "-f", str(mapping)), seconds=MULTIPATH_SECONDS)
