@@ -109,6 +109,7 @@ bench: $(DEV_STAMP) runtime-tools ## measure, and print a table (BENCH=name for 
 conformance: $(DEV_STAMP) disk-tools runtime-tools ## against heavy peers, fetched once into .cache; then properties at length
 	MOORING_CONFORMANCE=1 $(BIN)/python -m pytest -n 0 --timeout=1800 tests/conformance -m conformance
 	MOORING_CONFORMANCE=1 $(PYTEST) -q -m hypothesis tests/unit tests/scenarios
+	MOORING_CONFORMANCE=1 $(PYTEST) -q --dist=worksteal tests/host/test_driver_crash.py
 
 proto: $(DEV_STAMP) ## compile csi/proto/*.proto (the results are committed)
 	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/mooring/csi/proto/*.proto

@@ -126,14 +126,6 @@ async def test_a_reader_of_a_long_list_may_take_its_time(own_server: RealServer)
         assert (await writer.ask("GET", "/version")).code == 200
 
 
-async def files_at_rest(server: RealServer) -> int:
-    """Descriptors that it has open without a client; one of them is opened for the first."""
-    at_start = server.open_files()
-    server.ask("GET", "/version")
-    await until(lambda: server.open_files() <= at_start + 1)
-    return server.open_files()
-
-
 def connections_possible(server: RealServer) -> int:
     """As many as the limits of both processes allow; the server's is raised by itself."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -195,9 +187,10 @@ async def test_thousands_of_idle_connections(
         pytest.skip(f"the limit on open files allows only {count} connections")
     tokens = tokens_of_many(own_server, -(-count // OF_ONE_CALLER))
     count = count // len(tokens) * len(tokens)
-    files, before = await files_at_rest(own_server), own_server.memory()
+    await until(lambda: own_server.connections() == 0)
+    before = own_server.memory()
     with idle_connections(own_server, count, tokens) as connections:
-        await until(lambda: own_server.open_files() >= files + count, 60)
+        await until(lambda: own_server.connections() == count, 60)
         most = own_server.memory()
         each = (most - before) / count
         with capsys.disabled():
@@ -208,12 +201,12 @@ async def test_thousands_of_idle_connections(
         assert each < 64 * 1024
         assert own_server.ask("GET", "/version").code == 200
         assert all(map(is_answered, connections[:: count // 50]))
-    await until(lambda: own_server.open_files() <= files, 60)
+    await until(lambda: own_server.connections() == 0, 60)
     for _ in range(2):  # what was released is used again
         with idle_connections(own_server, count // 10, tokens[:1]):
-            await until(lambda: own_server.open_files() >= files + count // 10, 60)
+            await until(lambda: own_server.connections() == count // 10, 60)
             assert own_server.memory() < most * 1.1
-        await until(lambda: own_server.open_files() <= files, 60)
+        await until(lambda: own_server.connections() == 0, 60)
 
 
 async def test_a_server_out_of_descriptors_serves_whom_it_has_and_recovers(
@@ -253,12 +246,12 @@ HANDSHAKES = {
 async def test_handshakes_that_never_finish_are_given_up(
     own_server: RealServer, beginning: bytes
 ) -> None:
-    files = await files_at_rest(own_server)
+    await until(lambda: own_server.connections() == 0)
     streams = []
     for _ in range(300):
         streams.append(await asyncio.open_connection(own_server.host, own_server.port))
         streams[-1][1].write(beginning)
-    await until(lambda: own_server.open_files() >= files + 300)
+    await until(lambda: own_server.connections() == 300)
     assert own_server.ask("GET", "/version").code == 200
     async with asyncio.timeout(30):
         for reader, _ in streams:
@@ -266,13 +259,13 @@ async def test_handshakes_that_never_finish_are_given_up(
                 await reader.read()
             except ConnectionError:
                 continue
-    await until(lambda: own_server.open_files() <= files)
+    await until(lambda: own_server.connections() == 0)
     for _, writer in streams:
         writer.close()
 
 
 async def test_a_handshake_with_nonsense_is_the_end_of_it(own_server: RealServer) -> None:
-    files = await files_at_rest(own_server)
+    await until(lambda: own_server.connections() == 0)
     for _ in range(50):
         reader, writer = await asyncio.open_connection(own_server.host, own_server.port)
         writer.write(b"\x16\x03\x01" + struct.pack(">H", 5) + b"wrong" + b"\x00" * 100)
@@ -280,7 +273,7 @@ async def test_a_handshake_with_nonsense_is_the_end_of_it(own_server: RealServer
             await reader.read()
         writer.close()
     assert own_server.ask("GET", "/version").code == 200
-    await until(lambda: own_server.open_files() <= files)
+    await until(lambda: own_server.connections() == 0)
 
 
 async def test_only_tls_1_2_and_newer(own_server: RealServer) -> None:

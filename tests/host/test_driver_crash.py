@@ -13,14 +13,21 @@ import pytest
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.host import block_device, loop_device
 from mooring.host.mount import Mounts
+from tests.conftest import IS_LONG
 from tests.host.conftest import NeedsTool, clear
 from tests.host.driver_life import Machine
 from tests.host.killed_driver import Kind, Life, Order, Phase
 from tests.host.killing import Killer, killing
 
-EVERY_KIND = [pytest.param(kind, id=kind.value) for kind in Kind]
 EVERY_PHASE = [pytest.param(phase, id=phase.value) for phase in Phase]
 TURNS = 2  # that the steps of a call are shared among: one test for all takes long
+ODD, EVEN = range(TURNS)
+USUAL = [(Kind.EXT4, ODD), (Kind.BLOCK, EVEN)]
+LONG = [(Kind.EXT4, EVEN), (Kind.BLOCK, ODD)]  # these only in `make conformance`
+TRIED = [
+    pytest.param(kind, turn, id=f"{'even' if turn else 'odd'} steps, {kind.value}")
+    for kind, turn in (USUAL + LONG if IS_LONG else USUAL)
+]
 WRITTEN = list(Phase)[list(Phase).index(Phase.SNAPSHOT) :]
 
 
@@ -41,8 +48,10 @@ def cuts(killer: Killer[Order], place: Path, kind: Kind, phase: Phase, turn: int
         root = place / str(cut)
         root.mkdir()
         ended = killer.live(Order(str(root), kind, phase, cut))
-        assert ended.was_killed, f"{cut} of {whole.changes}"
-        yield root
+        if ended.was_killed:
+            yield root
+        else:  # how often a copy looks for what was written meanwhile depends on the machine
+            assert whole.changes // 2 < ended.changes < cut, f"{cut} of {whole.changes}"
         clear(root)
 
 
@@ -59,9 +68,8 @@ def check_whole(machine: Machine) -> None:
     assert not any(volume.is_frozen for volume in volumes.values())
 
 
-@pytest.mark.parametrize("kind", EVERY_KIND)
+@pytest.mark.parametrize(("kind", "turn"), TRIED)
 @pytest.mark.parametrize("phase", EVERY_PHASE)
-@pytest.mark.parametrize("turn", range(TURNS), ids=["odd steps", "even steps"])
 def test_killed_anywhere(
     killer: Killer[Order],
     place: Path,
