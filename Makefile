@@ -9,7 +9,7 @@ TESTS ?= tests
 PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients check format lint types layers bench conformance proto plugins-doc disk-tools runtime-tools clean
+.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto plugins-doc disk-tools runtime-tools vm-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -38,6 +38,15 @@ disk-tools:
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	       && { apt-get install -qq -y $(TEST_TOOLS) || { apt-get update -qq && apt-get install -qq -y $(TEST_TOOLS); }; } >/dev/null 2>&1; } \
 	  || echo "tests on xfs and btrfs, and with images, will be skipped: install $(TEST_TOOLS) to run them"
+
+# What boots a machine with Debian's kernel, and the servers that run in it.
+VM_TOOLS := qemu-system-x86 cpio busybox-static kmod udev nfs-common nfs-kernel-server rpcbind tgt open-iscsi lvm2
+vm-tools:
+	@command -v qemu-system-x86_64 >/dev/null && command -v tgtd >/dev/null && command -v rpc.nfsd >/dev/null && command -v iscsiadm >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && echo "installing $(VM_TOOLS)" \
+	       && { apt-get install -qq -y --no-install-recommends $(VM_TOOLS) || { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(VM_TOOLS); }; } >/dev/null 2>&1; } \
+	  || true # the run says what is missing
 
 # What runs the containers of pods; without it pods wait, and their volumes are mounted all the same.
 runtime-tools:
@@ -76,6 +85,9 @@ test-host: $(DEV_STAMP) disk-tools runtime-tools ## tests/host: real mounts, dis
 
 test-clients: $(DEV_STAMP) disk-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (4 min)
 	$(PYTEST) -q --dist=worksteal tests/clients
+
+test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI on Debian's kernel in QEMU; not part of `test` (10 min)
+	$(BIN)/python -m tests.vm.run
 
 check: $(DEV_STAMP) format lint types layers test-unit ## format, ruff, mypy strict, import layers, unit tests
 

@@ -119,6 +119,18 @@ def test_force_comes_when_the_time_is_over(
     assert programs.runs() == [f"umount {target}", f"umount -f {target}"]
 
 
+def test_what_force_does_not_end_is_detached(
+    mounts: Mounts, target: Path, programs: FakePrograms
+) -> None:
+    mounts.mount("tmpfs", target, "tmpfs")
+    programs.add("umount", "exec sleep 60")
+    with (target / "file").open("w") as held:
+        mounts.unmount_by_force(target, 0.2)
+        assert not mounts.is_mount_point(target)
+        held.write("it is still there for those who have it open")
+    assert programs.runs() == [f"umount {target}", f"umount -f {target}"]
+
+
 def test_in_time_there_is_no_force(mounts: Mounts, target: Path, programs: FakePrograms) -> None:
     mounts.mount("tmpfs", target, "tmpfs")
     programs.add("umount", f"exec /bin/umount {target}")

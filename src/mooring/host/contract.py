@@ -78,6 +78,8 @@ class MountOps(Protocol):
         """Unmount as `unmount` does, but with force when that takes longer than `after_seconds`.
 
         For network file systems whose server may be gone: force drops what was not yet written.
+        When force takes as long again, the mount is detached: out of sight at once, and gone when
+        nobody uses it any more.
         Raises: HostError when the mount is still there. A refusal in time (busy) is not forced.
         """
         ...

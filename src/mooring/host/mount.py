@@ -125,7 +125,7 @@ class Mounts:
             self._unmount_by_program(["umount", str(target)], target, after_seconds)
         except TimedOut:
             logger.warning("unmounting takes too long, trying with force", target=target)
-            self._unmount_by_program(["umount", "-f", str(target)], target, None)
+            self._unmount_forcibly(target, after_seconds)
 
     def is_mount_point(self, path: Path) -> bool:
         try:
@@ -207,6 +207,14 @@ class Mounts:
                 f"unmount failed: {ended.status}\n"
                 f"Unmounting arguments: {target}\nOutput: {ended.output}"
             )
+
+    def _unmount_forcibly(self, target: Path, seconds: float) -> None:
+        try:
+            self._unmount_by_program(["umount", "-f", str(target)], target, seconds)
+        except TimedOut:
+            # Nothing is dropped: what was not yet written is, if the server comes back.
+            logger.warning("even force takes too long, detaching the mount", target=target)
+            mount_calls.detach_lazily(target)
 
     @cached_property
     def _has_scopes(self) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 from mooring.model.claim import ClaimTemplate
 from mooring.model.reference import LocalObjectReference
 from mooring.model.selector import SelectorDocument
-from mooring.model.volume_source import HostPathSource, NfsSource, RawSource
+from mooring.model.volume_source import FcSource, HostPathSource, IscsiSource, NfsSource, RawSource
 from mooring.model.wire import Wire
 
 
@@ -139,9 +139,11 @@ class PodVolume(Wire, frozen=True, kw_only=True):
     downward_api: DownwardSource | None = msgspec.field(name="downwardAPI", default=None)
     empty_dir: EmptyDirSource | None = None
     ephemeral: EphemeralSource | None = None
+    fc: FcSource | None = None
     git_repo: GitRepoSource | None = None
     host_path: HostPathSource | None = None
     image: ImageSource | None = None
+    iscsi: IscsiSource | None = None
     nfs: NfsSource | None = None
     persistent_volume_claim: ClaimSource | None = None
     projected: ProjectedSource | None = None
@@ -152,12 +154,10 @@ class PodVolume(Wire, frozen=True, kw_only=True):
     azure_file: RawSource | None = None
     cephfs: RawSource | None = None
     cinder: RawSource | None = None
-    fc: RawSource | None = None
     flex_volume: RawSource | None = None
     flocker: RawSource | None = None
     gce_persistent_disk: RawSource | None = None
     glusterfs: RawSource | None = None
-    iscsi: RawSource | None = None
     photon_persistent_disk: RawSource | None = None
     portworx_volume: RawSource | None = None
     quobyte: RawSource | None = None

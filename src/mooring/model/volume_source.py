@@ -31,6 +31,30 @@ class NfsSource(Wire, frozen=True):
     read_only: bool = False
 
 
+class IscsiSource(Wire, frozen=True):
+    target_portal: str = ""
+    iqn: str = ""
+    lun: int = 0
+    iscsi_interface: str = "default"
+    fs_type: str = ""
+    read_only: bool = False
+    portals: tuple[str, ...] = ()
+    chap_auth_discovery: bool = False
+    chap_auth_session: bool = False
+    secret_ref: SecretReference | None = None  # in a pod it has no namespace
+    initiator_name: str | None = None
+
+
+class FcSource(Wire, frozen=True):
+    """Either `target_wwns` and `lun`, or `wwids`."""
+
+    target_wwns: tuple[str, ...] = msgspec.field(name="targetWWNs", default=())
+    lun: int | None = None
+    fs_type: str = ""
+    read_only: bool = False
+    wwids: tuple[str, ...] = ()
+
+
 class CsiSource(Wire, frozen=True):
     driver: str
     volume_handle: str
@@ -49,6 +73,8 @@ class PersistentSources(Wire, frozen=True, kw_only=True):
 
     csi: CsiSource | None = None
     host_path: HostPathSource | None = None
+    fc: FcSource | None = None
+    iscsi: IscsiSource | None = None
     local: LocalSource | None = None
     nfs: NfsSource | None = None
 
@@ -57,12 +83,10 @@ class PersistentSources(Wire, frozen=True, kw_only=True):
     azure_file: RawSource | None = None
     cephfs: RawSource | None = None
     cinder: RawSource | None = None
-    fc: RawSource | None = None
     flex_volume: RawSource | None = None
     flocker: RawSource | None = None
     gce_persistent_disk: RawSource | None = None
     glusterfs: RawSource | None = None
-    iscsi: RawSource | None = None
     photon_persistent_disk: RawSource | None = None
     portworx_volume: RawSource | None = None
     quobyte: RawSource | None = None

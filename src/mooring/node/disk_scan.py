@@ -6,7 +6,7 @@ leaves it in the plugin's directory, where it may be found even if no pod ever g
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 
@@ -15,8 +15,11 @@ import msgspec
 from mooring import log
 from mooring.model.wellknown import Plugin
 from mooring.plugins.csi import reconstruct
+from mooring.plugins.fc import records as fc_records
+from mooring.plugins.fc.plugin import SHARED
 from mooring.plugins.flex import reconstruct as flex
 from mooring.plugins.flex.paths import HOME as FLEX
+from mooring.plugins.iscsi import records as iscsi_records
 from mooring.plugins.layout import DEVICES, MOUNTS, SUBPATHS, VOLUMES, Layout, unescaped
 
 _log = log.get("mooring.node.reconstruct")
@@ -61,6 +64,9 @@ def _shared(layout: Layout) -> Iterator[Trace]:
         if plugin == FLEX:
             yield from _flex(layout)
             continue
+        if plugin in (Plugin.ISCSI, Plugin.FC):
+            yield from _disks(layout, plugin)
+            continue
         for name in _names(directory / MOUNTS):
             yield Trace(TraceKind.FILES, plugin, name)
         for name in _names(directory / DEVICES):
@@ -87,6 +93,18 @@ def _flex(layout: Layout) -> Iterator[Trace]:
             yield Trace(TraceKind.FILES, one.driver, one.name)
     except OSError as error:
         _log.warning("a directory of volumes cannot be read", path=error.filename, error=error)
+
+
+def _disks(layout: Layout, plugin: str) -> Iterator[Trace]:
+    """Named by their places below the directory of the plugin; see its `rebuild`."""
+    top = layout.plugin(plugin)
+    records = iscsi_records if plugin == Plugin.ISCSI else fc_records
+    found: Iterable[tuple[Path, object]] = records.every(layout)
+    for path, _ in found:
+        is_block = path.is_relative_to(top / DEVICES)
+        place = path.relative_to(top / DEVICES if is_block else top)
+        name = str(place) if plugin == Plugin.ISCSI else f"{SHARED}{place}"
+        yield Trace(TraceKind.BLOCK if is_block else TraceKind.FILES, plugin, name)
 
 
 def _plugins(layout: Layout) -> Iterator[tuple[str, Path]]:

@@ -21,10 +21,13 @@ from mooring.plugins.contract import (
 )
 from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
+from mooring.plugins.fc.plugin import Fc
 from mooring.plugins.git_repo import GitRepo
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
+from mooring.plugins.iscsi.plugin import Iscsi
 from mooring.plugins.local import Local
+from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host
@@ -192,10 +195,13 @@ def built_in(
         ConfigMapPlugin(host),
         DownwardApiPlugin(host),
         EmptyDir(host),
+        Fc(host),
         GitRepo(host, is_enabled=clones_git),
         HostPath(),
         Image(),
+        Iscsi(host),
         Local(host),
+        Nfs(host),
         ProjectedPlugin(host),
         SecretPlugin(host),
         *(() if csi is None else (csi,)),

@@ -9,7 +9,14 @@ from mooring.model.quantity import parse
 from mooring.model.reference import SecretReference
 from mooring.model.storage_terms import AccessMode, ReclaimPolicy, VolumeMode
 from mooring.model.volume import Volume, VolumePhase
-from mooring.model.volume_source import CsiSource, HostPathSource, LocalSource, NfsSource
+from mooring.model.volume_source import (
+    CsiSource,
+    FcSource,
+    HostPathSource,
+    IscsiSource,
+    LocalSource,
+    NfsSource,
+)
 from tests.unit.model.reading import read
 
 DOCUMENT: dict[str, Any] = {
@@ -156,7 +163,11 @@ SOURCES: dict[str, tuple[dict[str, Any], object]] = {
     "local": ({"path": "/mnt/d1", "fsType": "xfs"}, LocalSource("/mnt/d1", "xfs")),
     "nfs": ({"server": "s", "path": "/e", "readOnly": True}, NfsSource("s", "/e", read_only=True)),
     "scaleIO": ({"gateway": "g"}, {"gateway": "g"}),
-    "iscsi": ({"iqn": "iqn.x", "lun": 0}, {"iqn": "iqn.x", "lun": 0}),
+    "iscsi": (
+        {"targetPortal": "10.0.0.1", "iqn": "iqn.x", "lun": 1, "chapAuthSession": True},
+        IscsiSource("10.0.0.1", "iqn.x", 1, chap_auth_session=True),
+    ),
+    "fc": ({"targetWWNs": ["5006"], "lun": 2}, FcSource(("5006",), 2)),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.model.pod_volume import EmptyDirSource, ImageSource, PodVolume
-from mooring.model.volume_source import HostPathSource
+from mooring.model.volume_source import HostPathSource, NfsSource
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.config_map import ConfigMapPlugin
 from mooring.plugins.contract import Plugin
@@ -18,6 +18,7 @@ from mooring.plugins.git_repo import NAME as GIT_REPO
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
+from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host
@@ -25,6 +26,8 @@ from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.contract_suite import NewWorld, PluginContract
 from tests.unit.plugins.cuts import CutMounts
 from tests.unit.plugins.every_plugin import every_plugin
+from tests.unit.plugins.fc.world import an_fc_disk
+from tests.unit.plugins.iscsi.world import an_iscsi_disk
 from tests.unit.plugins.objects import (
     ALL_SOURCES,
     LABELS_FILE,
@@ -69,6 +72,11 @@ def a_local_directory(root: Path, mounts: CutMounts) -> VolumeWorld:
     return VolumeWorld(root, mounts, Local, a_local_use(root / "disk"))
 
 
+def an_nfs_directory(root: Path, mounts: CutMounts) -> VolumeWorld:
+    source = NfsSource("server.example.com", "/exports/data")
+    return VolumeWorld(root, mounts, Nfs, inline(PodVolume(name="data", nfs=source)))
+
+
 def written(
     make_plugin: Callable[[Host], Plugin], use: VolumeUse
 ) -> Callable[[Path, CutMounts], VolumeWorld]:
@@ -87,6 +95,9 @@ SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "hostPath": a_host_path,
     "image": an_image,
     "local directory": a_local_directory,
+    "nfs": an_nfs_directory,
+    "iscsi": an_iscsi_disk,
+    "fc": an_fc_disk,
     "configMap": written(ConfigMapPlugin, a_config_map_use()),
     "downwardAPI": written(DownwardApiPlugin, a_downward_use(LABELS_FILE)),
     "projected": written(ProjectedPlugin, a_projected_use(ALL_SOURCES)),

@@ -32,6 +32,7 @@ from mooring.controllers.attachment.actual import (
     State,
 )
 from mooring.controllers.attachment.force_detach import Force, Held, decide_gate
+from mooring.controllers.attachment.in_tree import decide_in_tree
 from mooring.controllers.attachment.multi_attach import find_holders, is_first, refuse
 from mooring.controllers.attachment.plan import (
     DETACH_FAILED,
@@ -56,6 +57,7 @@ from mooring.model.backoff import OPERATION_BACKOFF
 from mooring.model.event import EventType
 from mooring.model.meta import ApiObject
 from mooring.model.steps import Emit, plan
+from mooring.plugins.csi.attachment_name import CsiName
 from mooring.plugins.csi.attachment_wait import (
     BEING_DELETED,
     DELETED,
@@ -71,6 +73,8 @@ from mooring.plugins.csi.attachment_wait import (
 
 
 def decide(view: VolumeView) -> Plan:
+    if isinstance(view.csi, CsiName) and view.csi.is_in_tree:
+        return decide_in_tree(view)
     unwanted = [on_node for on_node in view.on_nodes if not on_node.pods]
     wanted = [on_node for on_node in view.on_nodes if on_node.pods]
     steps = [step for on_node in unwanted for step in _decide_unwanted(view, on_node)]

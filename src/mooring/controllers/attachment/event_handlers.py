@@ -95,6 +95,11 @@ class AttachDetachEventHandlers:
             if (csi := find_csi_name(volume)) is not None:
                 self._actual.use(self._actual.learn(csi, node.name))
                 self._wake(volume)
+        for volume in node.status.volumes_in_use:  # may have been taken off the list already
+            csi = find_csi_name(volume)
+            if csi is not None and csi.is_in_tree:
+                self._actual.learn(csi, node.name)
+                self._wake(volume)
 
     def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
         if not self._has_begun:

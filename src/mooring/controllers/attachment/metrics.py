@@ -91,5 +91,5 @@ def _gauge(
 
 
 def _plugin(driver: str) -> str:
-    """A FlexVolume driver is a plugin of its own; no CSI driver has a slash in its name."""
+    """Of an in-tree volume or a FlexVolume the driver is the plugin; no CSI driver has a slash."""
     return driver if "/" in driver else f"{Plugin.CSI}:{driver}"

@@ -15,9 +15,13 @@ from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_use import VolumeUse
+from mooring.model.wellknown import Plugin
 from mooring.plugins.csi.attachment_name import CsiName
+from mooring.plugins.fc.disk import find_source as find_fc
+from mooring.plugins.fc.disk import volume_name as fc_name
 from mooring.plugins.flex.names import FlexName
 from mooring.plugins.flex.source import find_driver_name
+from mooring.plugins.iscsi.disk import find_source as find_iscsi
 
 _SHARED = frozenset({AccessMode.MANY, AccessMode.READ_ONLY_MANY})
 
@@ -60,6 +64,8 @@ def resolve_inline(volume: PodVolume, namespace: str) -> CsiVolume | NotAttached
         return NotAttached(volume.csi.driver)
     if volume.flex_volume is not None:
         return _flex_volume(VolumeUse(inline=volume))
+    if (in_tree := _in_tree(VolumeUse(inline=volume))) is not None:
+        return in_tree
     translated = translate_inline(volume, namespace)
     if translated is None or translated.spec.csi is None:
         return NoCsi()
@@ -79,6 +85,8 @@ def resolve_claimed(
         return NotKnown()
     if volume.spec.flex_volume is not None:
         return _flex_volume(VolumeUse(volume=volume))
+    if (in_tree := _in_tree(VolumeUse(volume=volume))) is not None:
+        return in_tree
     translated = translate(volume)
     if translated is None:
         return NoCsi()
@@ -115,6 +123,19 @@ def _flex_volume(use: VolumeUse) -> CsiVolume:
         is_exclusive=bool(modes) and _SHARED.isdisjoint(modes),
         flex=use,
     )
+
+
+def _in_tree(use: VolumeUse) -> CsiVolume | None:
+    """An iSCSI or Fibre Channel disk. Inline ones are for as many nodes as want them, as in
+    Kubernetes."""
+    if (iscsi := find_iscsi(use)) is not None:
+        name = CsiName(Plugin.ISCSI, f"{iscsi.target_portal}:{iscsi.iqn}:{iscsi.lun}")
+    elif (fc := find_fc(use)) is not None:
+        name = CsiName(Plugin.FC, fc_name(fc))
+    else:
+        return None
+    modes = use.access_modes
+    return CsiVolume(name, use.name, is_exclusive=bool(modes) and _SHARED.isdisjoint(modes))
 
 
 def _is_owned(claim: Claim, pod: Pod) -> bool:

@@ -1,0 +1,1 @@
+"""iscsi: a disk of another machine, by open-iscsi. `plugin.py` is what the node finds."""
