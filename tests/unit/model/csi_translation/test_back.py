@@ -313,7 +313,7 @@ def test_gce_handles_are_repaired_by_the_node(handle: str, then: str) -> None:
     assert repair_handle("pd.csi.storage.gke.io", handle, NODE) == then
 
 
-@pytest.mark.parametrize("driver", [*(set(BY_DRIVER) - {"pd.csi.storage.gke.io"}), "other"])
+@pytest.mark.parametrize("driver", [*sorted(set(BY_DRIVER) - {"pd.csi.storage.gke.io"}), "other"])
 def test_other_handles_need_no_repair(driver: str) -> None:
     assert repair_handle(driver, "h", NODE) == "h"
 
