@@ -5,7 +5,7 @@ import sys
 
 NAMES = (
     *("start", "api", "store", "binding", "scale", "ownership", "node", "pods", "attachment"),
-    *("lost_node", "csi", "sidecars", "upkeep"),
+    *("lost_node", "csi", "sidecars", "flex", "upkeep"),
 )
 
 

@@ -7,6 +7,7 @@ import typer
 
 from mooring.cli.flags import (
     NODE_MONITOR_GRACE,
+    VOLUME_PLUGIN_DIR,
     Format,
     Kubeconfig,
     LeaderElect,
@@ -65,6 +66,14 @@ DisableForceDetach = Annotated[
         help="Never take volumes from a node that was not ready, or deleted, for 6 minutes.",
     ),
 ]
+FlexVolumePluginDir = Annotated[
+    Path,
+    typer.Option(
+        "--flex-volume-plugin-dir",
+        help="Where the FlexVolume drivers are that attach, detach and expand from here. It is "
+        "watched; that it does not exist is no error.",
+    ),
+]
 Chosen = Annotated[
     str,
     typer.Option(
@@ -108,6 +117,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
     prevent_volume_mode_conversion: PreventModeConversion = True,  # noqa: FBT002  likewise
     snapshot_lease_namespace: SnapshotLeaseNamespace = "kube-system",
+    flex_volume_plugin_dir: FlexVolumePluginDir = VOLUME_PLUGIN_DIR,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -150,6 +160,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         Policy(forces_on_timeout=not disable_force_detach_on_timeout),
         Monitoring(grace=node_monitor_grace_period),
         _snapshots(snapshot_lease_namespace, prevent_volume_mode_conversion, leader_elect),
+        flex_volume_plugin_dir,
     )
     run_controllers(wanted, say, cluster, makes_host_paths=enable_hostpath_provisioner)
 

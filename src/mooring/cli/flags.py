@@ -67,6 +67,15 @@ SeccompDefault = Annotated[
         "instead of none.",
     ),
 ]
+VOLUME_PLUGIN_DIR = Path("/usr/libexec/kubernetes/kubelet-plugins/volume/exec/")
+VolumePluginDir = Annotated[
+    Path,
+    typer.Option(
+        "--volume-plugin-dir",
+        help="Where FlexVolume drivers are: DIR/vendor~driver/driver. It is watched; that it does "
+        "not exist is no error.",
+    ),
+]
 AllowedUnsafeSysctls = Annotated[
     str,
     typer.Option(

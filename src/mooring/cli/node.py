@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import (
+    VOLUME_PLUGIN_DIR,
     AllowedUnsafeSysctls,
     Format,
     HostRootfs,
@@ -16,6 +17,7 @@ from mooring.cli.flags import (
     MetricsAddress,
     NodeName,
     SeccompDefault,
+    VolumePluginDir,
     sysctls_of,
 )
 from mooring.cli.say import say
@@ -56,6 +58,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     ] = 0,
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
+    volume_plugin_dir: VolumePluginDir = VOLUME_PLUGIN_DIR,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -89,5 +92,6 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
         port=port,
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
+        volume_plugin_dir=volume_plugin_dir,
     )
     run_node(wanted, say, root_dir, options, JoinWish(join, token, node_name))

@@ -9,6 +9,7 @@ from mooring.cli.flags import (
     HOST,
     NODE_MONITOR_GRACE,
     PORT,
+    VOLUME_PLUGIN_DIR,
     AllowedUnsafeSysctls,
     DataDir,
     Format,
@@ -21,6 +22,7 @@ from mooring.cli.flags import (
     NodeMonitorGrace,
     Port,
     SeccompDefault,
+    VolumePluginDir,
     sysctls_of,
 )
 from mooring.cli.say import say
@@ -56,6 +58,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     host_rootfs: HostRootfs = True,  # noqa: FBT002  a flag of the command line
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
+    volume_plugin_dir: VolumePluginDir = VOLUME_PLUGIN_DIR,
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
     no_sidecars_for: Annotated[
         list[str] | None,
@@ -111,6 +114,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         root_dir,
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
+        volume_plugin_dir=volume_plugin_dir,
         node_monitor_grace=node_monitor_grace_period,
         no_sidecars_for=frozenset(no_sidecars_for or ()),
         sidecar_flags=tuple(sidecar_flag or ()),

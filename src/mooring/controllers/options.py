@@ -11,6 +11,7 @@ from mooring.controllers.node_lifecycle.view import Monitoring
 from mooring.controllers.snapshots.options import SnapshotOptions
 from mooring.model.document import Doc
 from mooring.plugins.contract import Deleter, Provisioner
+from mooring.plugins.flex.drivers import Drivers
 
 TERMINATED_PODS = 12_500
 
@@ -37,3 +38,4 @@ class Options(msgspec.Struct, frozen=True):
     monitoring: Monitoring = Monitoring()
     terminated_pods: int = TERMINATED_PODS  # finished pods that are kept, in the whole cluster
     snapshots: SnapshotOptions = SnapshotOptions()
+    flex: Drivers | None = None  # of FlexVolume, on the controllers' machine; None: not served

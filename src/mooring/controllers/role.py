@@ -1,6 +1,7 @@
 """The role `controllers`: all of them, or those chosen, on one client, sharing their informers."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from mooring.controllers.attachment import run as attachment
@@ -17,6 +18,7 @@ from mooring.controllers.snapshots import run as snapshots
 from mooring.controllers.taint_eviction import run as taint_eviction
 from mooring.errors import UsageError
 from mooring.reconcile.loops import Loops
+from mooring.reconcile.worker import lasting
 
 NAME: Final = "controllers"
 
@@ -59,6 +61,8 @@ def choose(text: str) -> tuple[str, ...]:
 
 def build(loops: Loops, options: Options, chosen: Iterable[str] = CONTROLLERS) -> Loops:
     """Add the chosen controllers to the role."""
+    if options.flex is not None:
+        loops.add(partial(lasting, "FlexVolume drivers", loops.clock, options.flex.run))
     for name in chosen:
         CONTROLLERS[name](loops, options)
     return loops

@@ -16,7 +16,10 @@ from mooring.errors import KernelRefused
 from mooring.host.refusal import reason
 
 _MODIFY, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x40, 0x80, 0x100, 0x200
-_ONLYDIR = 0x0100_0000
+_ATTRIB, _CLOSE_WRITE, _DELETE_SELF, _MOVE_SELF = 0x4, 0x8, 0x400, 0x800
+_ONLYDIR, _MASK_ADD = 0x0100_0000, 0x2000_0000
+_ENTRIES = _MODIFY | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE
+_PROGRAMS = _ENTRIES | _ATTRIB | _CLOSE_WRITE | _DELETE_SELF | _MOVE_SELF
 _MUCH = 64 << 10  # bytes of events read at a time
 _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name that follows
 _LOST = -1  # the watch of the event that reports a queue overflow
@@ -50,22 +53,41 @@ class DirectoryWatches:
 
         Raises: KernelRefused.
         """
+        with self._of((directory,), _ENTRIES) as watch:
+            yield watch
+
+    @contextmanager
+    def of_programs(self, *directories: Path) -> Iterator[DirectoryWatch]:
+        """Watch as `of`, for whatever decides whether a program in one of them can be run: also
+        its mode, the end of writing it, and the directory itself.
+
+        Raises: KernelRefused.
+        """
+        with self._of(directories, _PROGRAMS) as watch:
+            yield watch
+
+    @contextmanager
+    def _of(self, directories: tuple[Path, ...], events: int) -> Iterator[DirectoryWatch]:
         watch = DirectoryWatch()
-        number = self._begin(directory)
-        self._watching.setdefault(number, set()).add(watch)
+        numbers: set[int] = set()
         try:
+            for directory in directories:
+                number = self._begin(directory, events)
+                numbers.add(number)
+                self._watching.setdefault(number, set()).add(watch)
             yield watch
         finally:
-            self._watching[number].discard(watch)
-            self._end(number)
+            for number in numbers:
+                self._watching[number].discard(watch)
+                self._end(number)
 
-    def _begin(self, directory: Path) -> int:
+    def _begin(self, directory: Path, events: int) -> int:
         """The number of the watch on `directory`: always the same for the same directory."""
         if self._handle < 0:
             flags = os.O_NONBLOCK | os.O_CLOEXEC
             self._handle = _checked(_libc.inotify_init1(flags), directory)
             asyncio.get_running_loop().add_reader(self._handle, self._on_events)
-        wanted = _MODIFY | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _ONLYDIR
+        wanted = events | _ONLYDIR | _MASK_ADD
         try:
             path = os.fsencode(directory)
             return _checked(_libc.inotify_add_watch(self._handle, path, wanted), directory)

@@ -17,6 +17,8 @@ from mooring.model.wellknown import Plugin
 from mooring.plugins.csi import reconstruct
 from mooring.plugins.fc import records as fc_records
 from mooring.plugins.fc.plugin import SHARED
+from mooring.plugins.flex import reconstruct as flex
+from mooring.plugins.flex.paths import HOME as FLEX
 from mooring.plugins.iscsi import records as iscsi_records
 from mooring.plugins.layout import DEVICES, MOUNTS, SUBPATHS, VOLUMES, Layout, unescaped
 
@@ -62,6 +64,9 @@ def _shared(layout: Layout) -> Iterator[Trace]:
         if plugin in (Plugin.ISCSI, Plugin.FC):
             yield from _disks(layout, plugin)
             continue
+        if plugin == FLEX:
+            yield from _flex(layout)
+            continue
         for name in _names(directory / MOUNTS):
             yield Trace(TraceKind.FILES, plugin, name)
         for name in _names(directory / DEVICES):
@@ -92,6 +97,14 @@ def _disks(layout: Layout, plugin: str) -> Iterator[Trace]:
         place = path.relative_to(top / DEVICES if is_block else top)
         name = str(place) if plugin == Plugin.ISCSI else f"{SHARED}{place}"
         yield Trace(TraceKind.BLOCK if is_block else TraceKind.FILES, plugin, name)
+
+
+def _flex(layout: Layout) -> Iterator[Trace]:
+    try:
+        for one in flex.scan(layout):
+            yield Trace(TraceKind.FILES, one.driver, one.name)
+    except OSError as error:
+        _log.warning("a directory of volumes cannot be read", path=error.filename, error=error)
 
 
 def _plugins(layout: Layout) -> Iterator[tuple[str, Path]]:

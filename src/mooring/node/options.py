@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.node.status.heartbeat import UNTOLD, Holding
+from mooring.plugins.flex.drivers import DEFAULT_DIRECTORY
 
 LOOPBACK = "127.0.0.1"
 
@@ -22,6 +23,7 @@ class NodeOptions(msgspec.Struct, frozen=True):
     api_server: str = ""  # URL, as pods find it
     seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
+    volume_plugin_dir: Path = DEFAULT_DIRECTORY  # of FlexVolume drivers
 
     @property
     def listens_everywhere(self) -> bool:

@@ -14,7 +14,8 @@ from mooring.model.node import Node
 from mooring.node.admission.host import look
 from mooring.node.csi import NodeCsi
 from mooring.node.eviction import Evictions
-from mooring.node.kubelet import Kubelet, NodeEnvironment, node_environment
+from mooring.node.flex import NodeFlex
+from mooring.node.kubelet import Kubelet, NodeEnvironment, Restart, node_environment
 from mooring.node.options import NodeOptions
 from mooring.node.pod_runtime import pod_runtime
 from mooring.node.root import NodeRoot
@@ -66,15 +67,18 @@ def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineIn
         loops, root, options.name, labels, document.allocatable(machine.amounts)
     )
     csi = NodeCsi(loops, environment.host, environment.own_node)
+    flex = NodeFlex(loops, environment.host, options.volume_plugin_dir)
     kubelet = Kubelet(
         loops,
         environment,
-        built_in(environment.host, csi=csi.plugin),
+        built_in(environment.host, csi=csi.plugin, prober=flex.prober),
         partial(pod_runtime, address=machine.address, options=options, probed=machine.runtime),
         machine.address,
         look(options.allowed_unsafe_sysctls),
+        Restart(read=flex.reconstruct),
     )
     csi.serve(kubelet.volumes)
+    flex.serve(kubelet.volumes)
     identity = machine.identity
     if kubelet.server is not None:
         endpoint = _endpoint(kubelet.server, options)

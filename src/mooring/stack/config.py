@@ -24,6 +24,7 @@ class Config(msgspec.Struct, frozen=True):
     root_dir: Path | None = None  # of this machine as a node; None: the default
     seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
+    volume_plugin_dir: Path = Path("/usr/libexec/kubernetes/kubelet-plugins/volume/exec/")
     node_monitor_grace: float = 40.0  # seconds of silence after which a node counts as lost
 
     no_sidecars_for: frozenset[str] = frozenset()  # drivers that bring their own

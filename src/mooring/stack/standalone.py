@@ -88,6 +88,7 @@ class Cluster(msgspec.Struct, frozen=True):
     detaching: "Policy"
     monitoring: "Monitoring"
     snapshots: "SnapshotOptions"
+    flex_volume_plugin_dir: Path
 
 
 def run_controllers(
@@ -96,6 +97,7 @@ def run_controllers(
     """The chosen ones; `makes_host_paths`: volumes in this machine's temporary directory."""
     from mooring.controllers import role
     from mooring.controllers.options import Options
+    from mooring.plugins.flex.drivers import Drivers
     from mooring.plugins.host_path.provision import HostPathProvisioning
     from mooring.plugins.host_path.volumes import HostPathPlugin
 
@@ -107,6 +109,7 @@ def run_controllers(
         cluster.detaching,
         cluster.monitoring,
         snapshots=cluster.snapshots,
+        flex=Drivers(cluster.flex_volume_plugin_dir, RealClock()),
     )
 
     async def build(loops: Loops) -> Role:

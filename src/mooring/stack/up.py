@@ -209,6 +209,7 @@ async def build_roles(
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Options
     from mooring.controllers.snapshots.options import SNAPSHOT_LEASE, SnapshotLease, SnapshotOptions
+    from mooring.plugins.flex.drivers import Drivers
     from mooring.plugins.host_path.volumes import DataDirectoryVolumes
     from mooring.reconcile.elected import LEASES, Candidate, ElectedRole
     from mooring.reconcile.lease import BESIDE_THE_SERVER
@@ -229,6 +230,7 @@ async def build_roles(
         host_path,
         monitoring=Monitoring(grace=config.node_monitor_grace),
         snapshots=SnapshotOptions(lease=lease),
+        flex=Drivers(config.volume_plugin_dir, clock),
     )
     informers = SharedInformers(_client_of(server, CONTROLLERS), clock, rng)
 
@@ -327,6 +329,7 @@ async def _build_node(
         api_server=reachable(server).url,
         seccomp_default=config.seccomp_default,
         allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
+        volume_plugin_dir=config.volume_plugin_dir,
     )
     client = _client_of_node(server, config.node_name)
     loops = Loops(role.NAME, client, RealClock(), random.SystemRandom())

@@ -34,6 +34,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.plugins.csi.attachment_name import CsiName, attachment_name
+from mooring.plugins.flex.drivers import Drivers
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.reflector import Reflector
 from tests.fakes.api import ApiUnderTest
@@ -251,13 +252,16 @@ class Cluster:
 
     @asynccontextmanager
     async def controller(
-        self, writes: int = FOREVER, policy: Policy = AS_KUBERNETES
+        self,
+        writes: int = FOREVER,
+        policy: Policy = AS_KUBERNETES,
+        flex: Drivers | None = None,
     ) -> AsyncIterator[Running]:
         clock, rng = self.clock, Random(1)  # noqa: S311  not for secrets
         client = Asked(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
 
         loops = Loops("controllers", client, clock, rng)
-        working = add_controller(loops, policy)
+        working = add_controller(loops, policy, flex)
         async with asyncio.TaskGroup() as tasks:
             owned = [tasks.create_task(part) for part in (loops.run(), self.attacher.run())]
             await self.settle()

@@ -12,8 +12,12 @@ from enum import Enum
 
 import msgspec
 
+from mooring.controllers.attachment.volume_name import (
+    VolumeName,
+    find_volume_name,
+    name_of_attachment,
+)
 from mooring.model.attachment import Attachment
-from mooring.plugins.csi.attachment_name import CsiName, attachment_name, find_csi_name
 
 
 class State(Enum):
@@ -95,11 +99,11 @@ class Actual:
         self._used: set[VolumeOnNode] = set()
         self._attaching: Counter[str] = Counter()  # by node: attempts under way
 
-    def learn(self, csi: CsiName, node: str) -> VolumeOnNode:
+    def learn(self, csi: VolumeName, node: str) -> VolumeOnNode:
         """Of this volume and this node there may be an attachment."""
         where = VolumeOnNode(csi.unique, node)
         if where not in self._names:
-            name = attachment_name(csi.handle, csi.driver, node)
+            name = name_of_attachment(csi, node)
             self._names[where] = name
             self._by_attachment[name] = where
             self._nodes.setdefault(where.volume, set()).add(node)
@@ -161,10 +165,10 @@ class Actual:
         """Whether an attach is under way there, of whatever volume."""
         return node in self._attaching
 
-    def attached(self) -> Iterator[tuple[VolumeOnNode, CsiName]]:
+    def attached(self) -> Iterator[tuple[VolumeOnNode, VolumeName]]:
         """Every volume that is attached, or may be."""
         for where, name in self._names.items():
-            csi = find_csi_name(where.volume)
+            csi = find_volume_name(where.volume)
             if csi is not None and self._find(name) is not None:
                 yield where, csi
 

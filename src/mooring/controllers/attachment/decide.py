@@ -57,6 +57,7 @@ from mooring.model.backoff import OPERATION_BACKOFF
 from mooring.model.event import EventType
 from mooring.model.meta import ApiObject
 from mooring.model.steps import Emit, plan
+from mooring.plugins.csi.attachment_name import CsiName
 from mooring.plugins.csi.attachment_wait import (
     BEING_DELETED,
     DELETED,
@@ -72,7 +73,7 @@ from mooring.plugins.csi.attachment_wait import (
 
 
 def decide(view: VolumeView) -> Plan:
-    if view.csi.is_in_tree:
+    if isinstance(view.csi, CsiName) and view.csi.is_in_tree:
         return decide_in_tree(view)
     unwanted = [on_node for on_node in view.on_nodes if not on_node.pods]
     wanted = [on_node for on_node in view.on_nodes if on_node.pods]
@@ -92,6 +93,8 @@ def _decide_wanted(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
         yield from _await_end(view, on_node, attachment)
     elif attachment.is_attached:
         yield from _confirm(view, on_node)
+    elif view.wanted is not None and view.wanted.flex is not None:
+        yield from _attach_again(view, on_node)
     else:
         yield from _await_attach(view, on_node, attachment)
 
@@ -119,6 +122,21 @@ def _bring(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
     yield Remember(on_node.where, Memory(attempt=attempt, failure=_of(memory, Act.ATTACH)))
     yield Create(on_node.where, view.wanted)
     yield LookAgain(WAIT_SECONDS)
+
+
+def _attach_again(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:
+    """Whether a FlexVolume driver has attached it is uncertain: only asking it again can tell."""
+    if on_node.is_reported:
+        yield Unreport(on_node.where)
+    memory = on_node.memory
+    if not on_node.is_managed or view.wanted is None:
+        return
+    if (pause := _pause(view, memory, Act.ATTACH)) > 0:
+        yield LookAgain(pause)
+        return
+    attempt = AttachmentAttempt(Act.ATTACH, view.now)
+    yield Remember(on_node.where, Memory(attempt=attempt, failure=_of(memory, Act.ATTACH)))
+    yield Create(on_node.where, view.wanted)
 
 
 def _confirm(view: VolumeView, on_node: VolumeOnNodeView) -> Steps:

@@ -12,6 +12,7 @@ from mooring import log
 from mooring.client.contract import Client
 from mooring.controllers.attachment.actual import Act, Actual, VolumeOnNode
 from mooring.controllers.attachment.decide import decide_failure
+from mooring.controllers.attachment.flex import FlexAttachments
 from mooring.controllers.attachment.metrics import AttachmentMetrics
 from mooring.controllers.attachment.plan import (
     CountForced,
@@ -35,8 +36,11 @@ from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.steps import Emit
+from mooring.model.volume_use import VolumeUse
 from mooring.model.wellknown import Plugin
+from mooring.plugins.contract import VolumeError
 from mooring.plugins.csi.attachment_name import attachment_name
+from mooring.plugins.flex.names import FlexName
 from mooring.reconcile.apply import apply
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
@@ -58,6 +62,7 @@ class Effects:
         actual: Actual,
         reports: NodeReports,
         metrics: AttachmentMetrics,
+        flex: FlexAttachments,
     ) -> None:
         self._client = client
         self._recorder = recorder
@@ -65,6 +70,7 @@ class Effects:
         self._actual = actual
         self._reports = reports
         self._metrics = metrics
+        self._flex = flex
 
     async def perform(self, plan: Plan, view: VolumeView) -> Performed:
         """A step that fails is remembered, and holds up no other node."""
@@ -103,7 +109,7 @@ class Effects:
                 self._actual.forget(where)
             case Report(where):
                 self._actual.use(where)
-                self._reports.add(where)
+                self._reports.add(where, self._flex.device(self._actual.attachment(where)))
                 _log.info("volume attached", volume=view.label, node=where.node)
             case Unreport(where):
                 self._reports.discard(where)
@@ -126,6 +132,8 @@ class Effects:
                 assert_never(step)
 
     async def _create(self, view: VolumeView, where: VolumeOnNode, volume: CsiVolume) -> float:
+        if volume.flex is not None:
+            return await self._attach_flex(view, where, volume.flex)
         document = _document(where.node, volume)
         name = document["metadata"]["name"]
         try:
@@ -142,6 +150,8 @@ class Effects:
 
     async def _delete(self, view: VolumeView, where: VolumeOnNode, attachment: Attachment) -> float:
         _log.info("volume to be detached", volume=view.label, node=where.node)
+        if isinstance(view.csi, FlexName):
+            return await self._detach_flex(view, where, view.csi)
         try:
             await self._client.delete(attachment)
         except NotFound:
@@ -153,6 +163,24 @@ class Effects:
             )
             return self._failed(view, where, Act.DETACH, message)
         return inf
+
+    async def _attach_flex(self, view: VolumeView, where: VolumeOnNode, use: VolumeUse) -> float:
+        """The driver is run here; what comes of it is decided on at once."""
+        self._actual.use(where)
+        if not isinstance(view.csi, FlexName):
+            return inf
+        try:
+            await self._flex.attach(view.csi, use, where.node)
+        except VolumeError as error:
+            return self._failed(view, where, Act.ATTACH, str(error))
+        return 0.0
+
+    async def _detach_flex(self, view: VolumeView, where: VolumeOnNode, name: FlexName) -> float:
+        try:
+            await self._flex.detach(name, where.node)
+        except VolumeError as error:
+            return self._failed(view, where, Act.DETACH, str(error))
+        return 0.0
 
     async def _withdraw(self, view: VolumeView, where: VolumeOnNode) -> Node | float | None:
         """What the node says; or in how many seconds to ask again."""

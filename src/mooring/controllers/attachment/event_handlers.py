@@ -11,11 +11,13 @@ from mooring.controllers.attachment.actual import Act, Actual, Memory
 from mooring.controllers.attachment.caches import Informers
 from mooring.controllers.attachment.departures import Departures
 from mooring.controllers.attachment.desired import Desired
+from mooring.controllers.attachment.flex import FlexAttachments
 from mooring.controllers.attachment.rebuild import find_owner
 from mooring.controllers.attachment.resolve import (
     CsiVolume,
     NoCsi,
     NotAttached,
+    NotKnown,
     Resolved,
     needs_attaching,
     resolve_claimed,
@@ -48,6 +50,7 @@ class AttachDetachEventHandlers:
         actual: Actual,
         reports: NodeReports,
         departures: Departures,
+        flex: FlexAttachments,
     ) -> None:
         self._known = known
         self._queue = queue
@@ -55,6 +58,7 @@ class AttachDetachEventHandlers:
         self._actual = actual
         self._reports = reports
         self._departures = departures
+        self._flex = flex
         self._has_begun = False
 
     def listen(self) -> None:
@@ -84,6 +88,9 @@ class AttachDetachEventHandlers:
 
     def _take_over(self, node: Node) -> None:
         """What others have put on the node's list before us."""
+        for name in self._flex.take_over(node):
+            self._actual.use(self._actual.learn(name, node.name))
+            self._wake(name.unique)
         for volume in self._reports.take_over(node):
             if (csi := find_csi_name(volume)) is not None:
                 self._actual.use(self._actual.learn(csi, node.name))
@@ -127,6 +134,12 @@ class AttachDetachEventHandlers:
     def _on_driver(self, before: CsiDriver | None, after: CsiDriver | None) -> None:
         if self._has_begun and needs_attaching(before) != needs_attaching(after):
             for pod in list(self._desired.pods()):
+                self._want(pod)
+
+    def on_flex_driver(self, _: str) -> None:
+        """It has come, changed or gone; which volumes it serves is known only by asking again."""
+        for pod in self._known.pods.all() if self._has_begun else ():
+            if pod.is_scheduled and not pod.is_terminated:
                 self._want(pod)
 
     def _on_attachment(self, before: Attachment | None, after: Attachment | None) -> None:
@@ -188,6 +201,11 @@ class AttachDetachEventHandlers:
             named = "" if claim is None else claim.spec.volume_name
             volume = self._known.volumes.get(Key("", named))
             found = resolve_claimed(pod, outer, claim, volume)
+        if isinstance(found, CsiVolume) and found.flex is not None:
+            attaches = self._flex.attaches(found.csi.driver)
+            if attaches is None:
+                return NotKnown()
+            return found if attaches else NoCsi()
         if isinstance(found, CsiVolume):
             driver = self._known.drivers.get(Key("", found.csi.driver))
             if not needs_attaching(driver):

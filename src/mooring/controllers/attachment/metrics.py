@@ -91,5 +91,5 @@ def _gauge(
 
 
 def _plugin(driver: str) -> str:
-    """Of an in-tree volume the driver is the plugin; no CSI driver has a slash in its name."""
+    """Of FlexVolume and in-tree volumes the driver is the plugin; no CSI driver has a slash."""
     return driver if "/" in driver else f"{Plugin.CSI}:{driver}"

@@ -6,6 +6,7 @@ concluded: what was known of the pod before stays true.
 
 import msgspec
 
+from mooring.controllers.attachment.volume_name import VolumeName
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_translation import translate, translate_inline
@@ -18,6 +19,8 @@ from mooring.model.wellknown import Plugin
 from mooring.plugins.csi.attachment_name import CsiName
 from mooring.plugins.fc.disk import find_source as find_fc
 from mooring.plugins.fc.disk import volume_name as fc_name
+from mooring.plugins.flex.names import FlexName
+from mooring.plugins.flex.source import find_driver_name
 from mooring.plugins.iscsi.disk import find_source as find_iscsi
 
 _SHARED = frozenset({AccessMode.MANY, AccessMode.READ_ONLY_MANY})
@@ -26,11 +29,12 @@ _SHARED = frozenset({AccessMode.MANY, AccessMode.READ_ONLY_MANY})
 class CsiVolume(msgspec.Struct, frozen=True):
     """A volume that some driver serves, as pods come by it."""
 
-    csi: CsiName
+    csi: VolumeName
     label: str  # how people know it: the persistent volume's name
     is_exclusive: bool  # for one node at a time
     is_migrated: bool = False  # an in-tree source that the driver has taken over
     inline_spec: VolumeSpec | None = None  # set when no persistent volume holds its source
+    flex: VolumeUse | None = None  # set when a FlexVolume driver attaches it
 
     @property
     def name(self) -> str:
@@ -60,6 +64,8 @@ def resolve_inline(volume: PodVolume, namespace: str) -> CsiVolume | NotAttached
         return NotAttached(volume.csi.driver)
     if (in_tree := _in_tree(VolumeUse(inline=volume))) is not None:
         return in_tree
+    if volume.flex_volume is not None:
+        return _flex_volume(VolumeUse(inline=volume))
     translated = translate_inline(volume, namespace)
     if translated is None or translated.spec.csi is None:
         return NoCsi()
@@ -79,6 +85,8 @@ def resolve_claimed(
         return NotKnown()
     if (in_tree := _in_tree(VolumeUse(volume=volume))) is not None:
         return in_tree
+    if volume.spec.flex_volume is not None:
+        return _flex_volume(VolumeUse(volume=volume))
     translated = translate(volume)
     if translated is None:
         return NoCsi()
@@ -117,6 +125,17 @@ def _in_tree(use: VolumeUse) -> CsiVolume | None:
         return None
     modes = use.access_modes
     return CsiVolume(name, use.name, is_exclusive=bool(modes) and _SHARED.isdisjoint(modes))
+
+
+def _flex_volume(use: VolumeUse) -> CsiVolume:
+    """Inline ones are for as many nodes as want them, as in Kubernetes."""
+    modes = use.access_modes
+    return CsiVolume(
+        FlexName(find_driver_name(use) or "", use.name),
+        use.name,
+        is_exclusive=bool(modes) and _SHARED.isdisjoint(modes),
+        flex=use,
+    )
 
 
 def _is_owned(claim: Claim, pod: Pod) -> bool:

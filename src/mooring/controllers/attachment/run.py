@@ -18,9 +18,11 @@ from mooring.controllers.attachment.departures import Departures
 from mooring.controllers.attachment.desired import Desired
 from mooring.controllers.attachment.effects import Effects
 from mooring.controllers.attachment.event_handlers import AttachDetachEventHandlers
+from mooring.controllers.attachment.flex import FlexAttachments
 from mooring.controllers.attachment.metrics import AttachmentMetrics
 from mooring.controllers.attachment.status import NodeReports
 from mooring.controllers.attachment.view import Policy, VolumeOnNodeView, VolumeView
+from mooring.controllers.attachment.volume_name import VolumeName, find_volume_name
 from mooring.controllers.options import Options
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
@@ -29,7 +31,7 @@ from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
-from mooring.plugins.csi.attachment_name import CsiName, find_csi_name
+from mooring.plugins.flex.drivers import Drivers
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
@@ -45,10 +47,10 @@ AS_KUBERNETES = Policy()
 
 def build(loops: Loops, options: Options) -> None:
     """Add the AttachDetach controller to the role."""
-    add_controller(loops, options.detaching)
+    add_controller(loops, options.detaching, options.flex)
 
 
-def add_controller(loops: Loops, policy: Policy) -> "AttachDetach":
+def add_controller(loops: Loops, policy: Policy, flex: Drivers | None = None) -> "AttachDetach":
     known = Informers(
         loops.informer(Pod),
         loops.informer(Node),
@@ -58,7 +60,7 @@ def add_controller(loops: Loops, policy: Policy) -> "AttachDetach":
         loops.informer(Attachment),
     )
     recorder = loops.recorder(COMPONENT)
-    controller = AttachDetach(loops.client, loops.clock, recorder, known, policy)
+    controller = AttachDetach(loops.client, loops.clock, recorder, known, policy, flex)
     queues = {
         controller.queue_name: controller.queue,
         controller.nodes_queue_name: controller.nodes_queue,
@@ -79,21 +81,35 @@ class AttachDetach:
         recorder: Recorder,
         known: Informers,
         policy: Policy = AS_KUBERNETES,
+        flex: Drivers | None = None,
     ) -> None:
         self.queue: KeyedQueue[Key] = KeyedQueue(clock)  # of volumes, by unique name
         self._clock = clock
         self._known = known
         self._policy = policy
         self._desired = Desired(lambda volume: self.queue.add(Key("", volume)))
-        self._actual = Actual(lambda name: known.attachments.get(Key("", name)))
+        self._flex = FlexAttachments(flex)
+        self._actual = Actual(self._find)
         self._departures = Departures(clock, self._actual)
         self._reports = NodeReports(client, clock, known.nodes, self._actual.is_attaching_to)
         self.metrics = AttachmentMetrics(self._desired, self._actual)
         self._effects = Effects(
-            client, recorder, known.attachments, self._actual, self._reports, self.metrics
+            client,
+            recorder,
+            known.attachments,
+            self._actual,
+            self._reports,
+            self.metrics,
+            self._flex,
         )
         self._handlers = AttachDetachEventHandlers(
-            known, self.queue, self._desired, self._actual, self._reports, self._departures
+            known,
+            self.queue,
+            self._desired,
+            self._actual,
+            self._reports,
+            self._departures,
+            self._flex,
         )
         self._handlers.listen()
 
@@ -105,7 +121,12 @@ class AttachDetach:
     async def run(self) -> None:
         for informer in self._known.all():
             await informer.synced.wait()
+        await self._flex.known()
         self._handlers.begin()
+        with self._flex.heard(self._handlers.on_flex_driver):
+            await self._serve()
+
+    async def _serve(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             for _ in range(WORKERS):
                 tasks.create_task(serve(self.queue, self.reconcile))
@@ -114,7 +135,7 @@ class AttachDetach:
 
     async def reconcile(self, key: Key) -> Verdict:
         """One volume; what a node says from which it was withdrawn is decided on in turn."""
-        csi = find_csi_name(key.name)
+        csi = find_volume_name(key.name)
         if csi is None:
             return Settled()
         again, read = inf, dict[str, Node | None]()
@@ -126,7 +147,10 @@ class AttachDetach:
                 return Settled() if again == inf else Again(max(again, 0.0))
             read = dict(performed.read)
 
-    def _view(self, csi: CsiName, read: Mapping[str, Node | None]) -> VolumeView:
+    def _find(self, attachment: str) -> Attachment | None:
+        return self._flex.find(attachment) or self._known.attachments.get(Key("", attachment))
+
+    def _view(self, csi: VolumeName, read: Mapping[str, Node | None]) -> VolumeView:
         wanted = self._desired.find(csi.unique)
         for node in self._desired.nodes_of(csi.unique):
             self._actual.learn(csi, node)

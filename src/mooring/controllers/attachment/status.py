@@ -64,9 +64,9 @@ class NodeReports:
     def has(self, where: VolumeOnNode) -> bool:
         return where.volume in self._lists.get(where.node, ())
 
-    def add(self, where: VolumeOnNode) -> None:
+    def add(self, where: VolumeOnNode, device: str = "") -> None:
         if not self.has(where):
-            self._lists.setdefault(where.node, {})[where.volume] = ""
+            self._lists.setdefault(where.node, {})[where.volume] = device
             self._stir(where.node)
 
     def discard(self, where: VolumeOnNode) -> None:
@@ -83,7 +83,7 @@ class NodeReports:
         After: the node, as it was when the API no longer listed the volume; None when there is no
         such node. Raises: ApiError, ConnectionLost: the volume is listed as it was before.
         """
-        was_listed = self.has(where)
+        was_listed, device = self.has(where), self._lists.get(where.node, {}).get(where.volume, "")
         self.discard(where)
         waiter: Waiter = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(where.node, []).append(waiter)
@@ -92,7 +92,7 @@ class NodeReports:
             return await waiter
         except (ApiError, ConnectionLost):
             if was_listed:
-                self.add(where)
+                self.add(where, device)
             raise
 
     def check(self, node: Node) -> None:

@@ -6,11 +6,11 @@ import msgspec
 
 from mooring.controllers.attachment.actual import Memory, State, VolumeOnNode, state_of
 from mooring.controllers.attachment.resolve import CsiVolume
+from mooring.controllers.attachment.volume_name import VolumeName
 from mooring.model.attachment import Attachment
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
-from mooring.plugins.csi.attachment_name import CsiName
 
 MAX_WAIT_SECONDS = 360.0
 
@@ -78,7 +78,7 @@ def _is_younger(node: Node, attachment: Attachment) -> bool:
 
 class VolumeView(msgspec.Struct, frozen=True):
     name: str
-    csi: CsiName
+    csi: VolumeName
     wanted: CsiVolume | None  # as the pods have it; None when no pod wants it
     volume: Volume | None  # the persistent volume, if there is one
     on_nodes: tuple[VolumeOnNodeView, ...]  # in the order of their nodes' names

@@ -4,8 +4,8 @@ Always true of a plan:
 
 - Only a claim that is bound, and whose volume points back at it, is touched.
 - A volume never shrinks.
-- That growing has begun is recorded before the volume's size, and that before the claim's state:
-  cut off anywhere, the next pass finds the claim still being grown.
+- That growing has begun is recorded before a driver is run; then come the volume's size and the
+  claim's state: cut off anywhere, the next pass finds the claim still being grown.
 - The size before the first of several growths is kept on the volume, in the same write as the new
   size, until the file system has followed.
 - A claim is finished only if no node has a file system to grow.
@@ -22,6 +22,7 @@ from mooring.controllers.expansion.plan import (
     AwaitNode,
     Finish,
     ForgetBefore,
+    GrowBackEnd,
     GrowVolume,
     NameResizer,
     Plan,
@@ -87,14 +88,18 @@ def _decide_local(view: ClaimView, volume: Volume, resizer: str) -> Plan:
         case LeaveAlone():
             return plan("somebody is at work on it in a way that nobody here knows")
         case RetryOnNode():
-            remember = _grow_volume(claim, volume, volume.size)
+            remember = _grow_volume(view, volume, volume.size)
             return plan("a node has given up", *remember, AwaitNode())
         case Grow(size):
             # The volume before the claim's state: cut off in between, the next pass finds the
             # being grown and ends here again.
-            begun = (Start(size, resizer), *_grow_volume(claim, volume, size))
-            if needs_file_system(volume):
-                return plan("its back end has nothing to do", *begun, AwaitNode())
+            begun = (
+                Start(size, resizer),
+                GrowBackEnd(volume, max(size, volume.size), claim.capacity),
+                *_grow_volume(view, volume, size),
+            )
+            if needs_file_system(view, volume):
+                return plan("its back end grows first", *begun, AwaitNode())
             words = f"ExpandVolume succeeded for volume {claim.key}"
             event = _event(claim, SUCCEEDED, words)
             return plan("nothing else has to grow", *begun, Finish(size), event)
@@ -102,15 +107,15 @@ def _decide_local(view: ClaimView, volume: Volume, resizer: str) -> Plan:
             assert_never(other)
 
 
-def _grow_volume(claim: Claim, volume: Volume, size: Quantity) -> tuple[Step, ...]:
+def _grow_volume(view: ClaimView, volume: Volume, size: Quantity) -> tuple[Step, ...]:
     """A volume never shrinks, and what it remembers is the size before the first of many growths.
 
     Both go in one write, so that no crash leaves a grown volume without its memory.
     """
     remembered = volume.metadata.annotations.get(Annotation.PRE_RESIZE_CAPACITY)
     before = remembered
-    if before is None and needs_file_system(volume):
-        before = claim.status.capacity.get(STORAGE, "0")
+    if before is None and needs_file_system(view, volume):
+        before = view.claim.status.capacity.get(STORAGE, "0")
     grown = max(volume.size, size)
     if grown == volume.size and before == remembered:
         return ()

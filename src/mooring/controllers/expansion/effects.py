@@ -11,13 +11,15 @@ from mooring.controllers.expansion.plan import (
     AwaitNode,
     Finish,
     ForgetBefore,
+    GrowBackEnd,
     GrowVolume,
     NameResizer,
     Plan,
     Start,
     Write,
 )
-from mooring.errors import ApiError, Conflict
+from mooring.errors import ApiError, Conflict, HostError
+from mooring.host.blocking import within_volume
 from mooring.model import expansion
 from mooring.model.claim import Claim, ClaimStatus
 from mooring.model.event import EventType
@@ -25,7 +27,12 @@ from mooring.model.steps import Emit, Fail
 from mooring.model.storage_terms import STORAGE
 from mooring.model.timestamp import to_seconds
 from mooring.model.volume import Volume
+from mooring.model.volume_use import VolumeUse
 from mooring.model.wellknown import Annotation
+from mooring.plugins.contract import VolumeError
+from mooring.plugins.flex.controller import FlexControl
+from mooring.plugins.flex.drivers import Drivers
+from mooring.plugins.flex.source import find_driver_name
 from mooring.reconcile.apply import apply
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
@@ -41,17 +48,20 @@ class Effects:
         recorder: Recorder,
         claims: Informer[Claim],
         volumes: Informer[Volume],
+        flex: Drivers | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
         self._recorder = recorder
         self._claims = claims
         self._volumes = volumes
+        self._flex = flex
 
     async def perform(self, plan: Plan, claim: Claim) -> None:
         """Each write builds on the one before; the first that is refused is shown in an event.
 
-        Repeated: what is as it should be is not written. Raises: ApiError, ConnectionLost, NotNow.
+        Repeated: what is as it should be is not written. Raises: ApiError, ConnectionLost, NotNow,
+        VolumeError, HostError.
         """
         for step in plan.steps:
             if isinstance(step, Emit | Fail):
@@ -59,6 +69,10 @@ class Effects:
                 continue
             try:
                 claim = await self._write(step, claim)
+            except (VolumeError, HostError) as error:
+                words = f'error expanding volume "{claim.key}" : {error}'
+                apply(Emit(claim, EventType.WARNING, FAILED, words), self._recorder)
+                raise
             except Conflict:
                 raise  # written meanwhile: no event, only a retry
             except ApiError as error:
@@ -80,6 +94,8 @@ class Effects:
                 return await self._save(claim, expansion.await_node(claim.status, now))
             case Finish(size):
                 return await self._save(claim, expansion.finish(claim.status, size))
+            case GrowBackEnd(volume, size, before):
+                await self._grow_back_end(volume, size.bytes_ceil(), before.bytes_ceil())
             case GrowVolume(volume, size, before):
                 await self._grow(volume, str(size), before)
             case ForgetBefore(volume):
@@ -88,6 +104,17 @@ class Effects:
             case other:
                 assert_never(other)
         return claim
+
+    async def _grow_back_end(self, volume: Volume, size: int, before: int) -> None:
+        """Without its driver here there is nothing to do: a driver on the node may do all.
+
+        Repeated: a driver grows what has grown to the same size. Raises: VolumeError.
+        """
+        use = VolumeUse(volume=volume)
+        driver = None if self._flex is None else self._flex.find(find_driver_name(use) or "")
+        if driver is not None:
+            with within_volume(f"{driver.name}/{volume.name}"):
+                await FlexControl(driver).grow(use, size, before)
 
     async def _save(self, claim: Claim, wanted: ClaimStatus, resizer: str = "") -> Claim:
         """Status and annotation go through the status part, the one that resizers may write."""

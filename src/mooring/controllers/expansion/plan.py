@@ -39,6 +39,14 @@ class GrowVolume(msgspec.Struct, frozen=True):
     before: str | None
 
 
+class GrowBackEnd(msgspec.Struct, frozen=True):
+    """Have the FlexVolume driver grow it, if the driver is on this machine."""
+
+    volume: Volume
+    size: Quantity
+    before: Quantity
+
+
 class AwaitNode(msgspec.Struct, frozen=True):
     """Record that a node has to finish."""
 
@@ -55,6 +63,6 @@ class ForgetBefore(msgspec.Struct, frozen=True):
     volume: Volume
 
 
-Write = NameResizer | Start | GrowVolume | AwaitNode | Finish | ForgetBefore
+Write = NameResizer | Start | GrowBackEnd | GrowVolume | AwaitNode | Finish | ForgetBefore
 Step = Write | Emit | Fail
 Plan: TypeAlias = steps.Plan[Step]

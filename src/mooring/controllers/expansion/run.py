@@ -12,6 +12,7 @@ from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
+from mooring.plugins.flex.drivers import Drivers
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
@@ -24,11 +25,11 @@ COMPONENT: Final = "volume_expand"
 WORKERS = 10
 
 
-def build(loops: Loops, _: Options) -> None:
+def build(loops: Loops, options: Options) -> None:
     """Add the expand controller to the role."""
     claims, volumes = loops.informer(Claim), loops.informer(Volume)
     recorder = loops.recorder(COMPONENT)
-    controller = Expansion(loops.client, loops.clock, recorder, claims, volumes)
+    controller = Expansion(loops.client, loops.clock, recorder, claims, volumes, options.flex)
     loops.add(controller.run, {controller.queue_name: controller.queue})
 
 
@@ -44,15 +45,19 @@ class Expansion:
         recorder: Recorder,
         claims: Informer[Claim],
         volumes: Informer[Volume],
+        flex: Drivers | None = None,
     ) -> None:
         self.queue: KeyedQueue[Key] = KeyedQueue(clock)
         self._claims = claims
         self._volumes = volumes
-        self._effects = Effects(client, clock, recorder, claims, volumes)
+        self._flex = flex
+        self._effects = Effects(client, clock, recorder, claims, volumes, flex)
         claims.on_change(self._on_claim)
         volumes.on_change(self._on_volume)
 
     async def run(self) -> None:
+        if self._flex is not None:
+            await self._flex.looked.wait()  # else a driver that is here would be passed over
         await work((self._claims, self._volumes), self.queue, self.reconcile, WORKERS)
 
     async def reconcile(self, key: Key) -> Verdict:
@@ -60,8 +65,14 @@ class Expansion:
         if claim is None:
             return Settled()
         volume = self._volumes.get(Key("", claim.spec.volume_name))
-        await self._effects.perform(decide(ClaimView(claim, volume)), claim)
+        await self._effects.perform(decide(self._view(claim, volume)), claim)
         return Settled()
+
+    def _view(self, claim: Claim, volume: Volume | None) -> ClaimView:
+        name = None if volume is None else find_local_expander(volume)
+        driver = None if self._flex is None or name is None else self._flex.find(name)
+        leaves = driver is None or driver.capabilities.requires_fs_resize
+        return ClaimView(claim, volume, driver_leaves_file_system=leaves)
 
     def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
         if after is not None and wakes(before, after):

@@ -11,6 +11,7 @@ from mooring.model.wellknown import Annotation
 class ClaimView(msgspec.Struct, frozen=True):
     claim: Claim
     volume: Volume | None
+    driver_leaves_file_system: bool = True  # to the node, to grow it; by the driver's word
 
     @property
     def is_annotated(self) -> bool:
@@ -27,13 +28,13 @@ def is_bound_to(claim: Claim, volume: Volume) -> bool:
     return ref is not None and ref.namespace == claim.namespace and ref.uid == claim.uid
 
 
-def needs_file_system(volume: Volume) -> bool:
+def needs_file_system(view: ClaimView, volume: Volume) -> bool:
     """Whether expansion ends only on the node; True for an unknown volume mode too."""
-    return volume.spec.volume_mode is not VolumeMode.BLOCK
+    return view.driver_leaves_file_system and volume.spec.volume_mode is not VolumeMode.BLOCK
 
 
 def find_local_expander(volume: Volume) -> str | None:
-    """The FlexVolume driver that expands it on the node, without a back end; None for others."""
+    """The FlexVolume driver that expands it; None for others."""
     flex = volume.spec.flex_volume
     return None if flex is None else str(flex.get("driver", ""))
 

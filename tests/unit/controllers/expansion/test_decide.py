@@ -12,6 +12,7 @@ from mooring.controllers.expansion.plan import (
     AwaitNode,
     Finish,
     ForgetBefore,
+    GrowBackEnd,
     GrowVolume,
     NameResizer,
     Start,
@@ -75,6 +76,7 @@ MIGRATED = (
 DRIVER = "pd.csi.storage.gke.io"
 NAMED = f"name {DRIVER}"
 START = "start 10Gi by example.com/flex"
+BACK = "back end from 5Gi to 10Gi"
 TOLD = "tell VolumeResizeSuccessful: ExpandVolume succeeded for volume ns/data"
 
 
@@ -82,6 +84,8 @@ def say(step: Step) -> str:
     match step:
         case Start(size, resizer):
             return f"start {size} by {resizer}"
+        case GrowBackEnd(_, size, before):
+            return f"back end from {before} to {size}"
         case GrowVolume(_, size, before):
             return f"grow to {size}" + ("" if before is None else f" from {before}")
         case AwaitNode():
@@ -130,21 +134,21 @@ TABLE: dict[str, tuple[Claim, Volume | None, tuple[str, ...]]] = {
         a_volume(GCE),
         (MIGRATED,),
     ),
-    # a back end with nothing to do
+    # FlexVolume: the driver, where there is one
     "flex: started, grown with the old size remembered, left to a node": (
         a_claim(),
         a_volume(),
-        (START, "grow to 10Gi from 5Gi", "await a node"),
+        (START, BACK, "grow to 10Gi from 5Gi", "await a node"),
     ),
     "flex as a block device: started, grown, finished": (
         a_claim(),
         a_volume(mode="Block"),
-        (START, "grow to 10Gi", "finish 10Gi", TOLD),
+        (START, BACK, "grow to 10Gi", "finish 10Gi", TOLD),
     ),
     "flex in a mode nobody knows: not finished on a guess": (
         a_claim(),
         a_volume(mode="Tape"),
-        (START, "grow to 10Gi from 5Gi", "await a node"),
+        (START, BACK, "grow to 10Gi from 5Gi", "await a node"),
     ),
     "flex, somebody is at work in a way nobody knows: nothing": (
         a_claim(allocated="7Gi", at="DefrostInProgress"),
@@ -154,22 +158,22 @@ TABLE: dict[str, tuple[Claim, Volume | None, tuple[str, ...]]] = {
     "flex that still remembers a smaller size: that one stays": (
         a_claim(),
         a_volume(before="1Gi"),
-        (START, "grow to 10Gi from 1Gi", "await a node"),
+        (START, BACK, "grow to 10Gi from 1Gi", "await a node"),
     ),
     "flex, stopped after the start: grown, left to a node": (
         a_claim(allocated="10Gi", at="ControllerResizeInProgress"),
         a_volume(),
-        (START, "grow to 10Gi from 5Gi", "await a node"),
+        (START, BACK, "grow to 10Gi from 5Gi", "await a node"),
     ),
     "flex, stopped after the volume was grown: left to a node": (
         a_claim(allocated="10Gi", at="ControllerResizeInProgress"),
         a_volume(size="10Gi", before="5Gi"),
-        (START, "await a node"),
+        (START, BACK, "await a node"),
     ),
     "flex, larger by other hands than what was begun: the volume never shrinks": (
         a_claim(allocated="10Gi", at="ControllerResizeInProgress"),
         a_volume(size="20Gi", before="5Gi"),
-        (START, "await a node"),
+        (START, "back end from 5Gi to 20Gi", "await a node"),
     ),
     "flex, a node is to finish: nothing": (
         a_claim(allocated="10Gi", at="NodeResizePending"),
@@ -207,6 +211,12 @@ TABLE: dict[str, tuple[Claim, Volume | None, tuple[str, ...]]] = {
 @pytest.mark.parametrize(("claim", "volume", "then"), TABLE.values(), ids=TABLE)
 def test_claim(claim: Claim, volume: Volume | None, then: tuple[str, ...]) -> None:
     assert tuple(map(say, decide(ClaimView(claim, volume)).steps)) == then
+
+
+def test_a_driver_that_leaves_no_file_system_to_the_node_finishes() -> None:
+    view = ClaimView(a_claim(), a_volume(), driver_leaves_file_system=False)
+    steps = tuple(map(say, decide(view).steps))
+    assert steps == (START, BACK, "grow to 10Gi", "finish 10Gi", TOLD)
 
 
 ODD: dict[str, tuple[Volume | None, str]] = {
@@ -300,7 +310,7 @@ def by_a_node(claim: Claim, volume: Volume) -> Claim:
 
 @given(
     mode=st.sampled_from(["Filesystem", "Block"]),
-    cuts=st.lists(st.integers(0, 3), max_size=4),
+    cuts=st.lists(st.integers(0, 4), max_size=4),
     asks=st.integers(5, 20),
 )
 def test_an_expansion_cut_anywhere_is_finished_and_never_told_too_early(

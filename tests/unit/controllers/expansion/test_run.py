@@ -15,12 +15,16 @@ from mooring.model.claim import Claim
 from mooring.model.event import Event
 from mooring.model.expansion import ResizeStatus, find_resize_status
 from mooring.model.keys import Key
+from mooring.model.quantity import parse
 from mooring.model.volume import Volume
+from mooring.plugins.contract import VolumeError
+from mooring.plugins.flex.reply import Call
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.reflector import Reflector
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.fake_server import FakeServer
+from tests.fakes.flex_driver import PlayedAttacher, PlayedDrivers
 from tests.fakes.objects import a_claim, a_volume
 
 Doc = dict[str, Any]
@@ -35,6 +39,7 @@ GCE: Doc = {"csi": None, "gcePersistentDisk": {"pdName": "disk"}}
 class World:
     def __init__(self, asks: str = "10Gi", **source: Any) -> None:
         self.clock = VirtualClock()
+        self.flex: PlayedDrivers | None = None
         self.server = FakeServer(self.clock)
         self.client = FakeClient(self.server, self.clock)
         self.eyes = FakeClient(self.server, self.clock)
@@ -52,7 +57,7 @@ class World:
         claims = Reflector(self.eyes, Claim, EVERYTHING, self.clock, rng)
         volumes = Reflector(self.eyes_for_volumes, Volume, EVERYTHING, self.clock, rng)
         recorder = Recorder(self.eyes, self.clock, rng, COMPONENT)
-        expanding = Expansion(self.client, self.clock, recorder, claims, volumes)
+        expanding = Expansion(self.client, self.clock, recorder, claims, volumes, self.flex)
         async with asyncio.TaskGroup() as tasks:
             parts = (claims.run(), volumes.run(), recorder.run(), expanding.run())
             owned = [tasks.create_task(part) for part in parts]
@@ -203,3 +208,27 @@ async def test_what_a_resizer_writes_on_a_volume_is_none_of_our_business() -> No
         await settle()
         assert expanding.queue.counts.adds == 1
         assert len(world.events()) == 1
+
+
+async def test_a_flex_volume_grows_by_its_driver_if_that_is_here() -> None:
+    driver, gibi = PlayedAttacher(), 1 << 30
+    world = World(csi=None, flexVolume={"driver": driver.name})
+    world.flex = PlayedDrivers(world.clock, driver)
+    async with world.running():
+        assert driver.deeds == [f"expand {5 * gibi} {10 * gibi}"]
+        assert world.at is ResizeStatus.NODE_PENDING
+
+
+async def test_a_driver_that_refuses_to_grow_is_told_of_and_asked_again() -> None:
+    driver = PlayedAttacher()
+    driver.errors[Call.EXPAND_VOLUME] = VolumeError("the pool is full")
+    world = World(csi=None, flexVolume={"driver": driver.name})
+    world.flex = PlayedDrivers(world.clock, driver)
+    async with world.running():
+        words = 'error expanding volume "ns/data" : the pool is full'
+        assert ("Warning", "VolumeResizeFailed", words) in world.events()
+        assert world.server.get(Volume, DISK).size == parse("5Gi")
+        driver.errors.clear()
+        await world.clock.advance(60)
+        await settle()
+        assert world.server.get(Volume, DISK).size == parse("10Gi")
