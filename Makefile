@@ -9,7 +9,7 @@ TESTS ?= tests
 PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto disk-tools runtime-tools vm-tools clean
+.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto plugins-doc disk-tools runtime-tools vm-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -113,6 +113,9 @@ conformance: $(DEV_STAMP) disk-tools runtime-tools ## against heavy peers, fetch
 
 proto: $(DEV_STAMP) ## compile csi/proto/*.proto (the results are committed)
 	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/mooring/csi/proto/*.proto
+
+plugins-doc: $(DEV_STAMP) ## write docs/plugins.md from the registry of volume plugins
+	$(BIN)/python -m tests.unit.plugins.plugins_doc
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -48,3 +48,19 @@ async def test_our_own_clients_read_the_nulls(api: ApiUnderTest) -> None:
     assert (await api.post(CSI_NODES, a_csi_node("n2", "d"))).code == 201
     (driver,) = (await client.get(CsiNode, Key("", "n2"))).spec.drivers or ()
     assert not driver.topology_keys
+
+
+async def test_the_status_has_a_path_of_its_own(api: ApiUnderTest) -> None:
+    health = [{"name": "d", "healthConditions": [{"status": "StorageDegraded", "reason": "Full"}]}]
+    made = await api.post(CSI_NODES, a_csi_node("n1", "d") | {"status": {"storageHealth": health}})
+    assert "status" not in made.doc
+    change = {"spec": {"drivers": []}, "status": {"storageHealth": health}}
+    written = await api.patch(f"{CSI_NODES}/n1/status", change)
+    assert written.code == 200, written.text
+    assert [one["name"] for one in written.doc["spec"]["drivers"]] == ["d"]
+    assert written.doc["status"]["storageHealth"][0]["healthConditions"][0]["reason"] == "Full"
+    kept = await api.patch(f"{CSI_NODES}/n1", {"status": None, "metadata": {"labels": {"a": "b"}}})
+    assert kept.doc["status"] == written.doc["status"]
+    health[0]["healthConditions"] = [{"status": "Ill", "reason": "Full"}]
+    refused = await api.patch(f"{CSI_NODES}/n1/status", {"status": {"storageHealth": health}})
+    assert refused.code == 422

@@ -39,7 +39,7 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
     "apis/storage.k8s.io/v1": {
         "storageclasses": ("sc", "cluster", []),
         "csidrivers": ("", "cluster", []),
-        "csinodes": ("", "cluster", []),
+        "csinodes": ("", "cluster", ["status"]),
         "volumeattributesclasses": ("vac", "cluster", []),
         "volumeattachments": ("", "cluster", ["status"]),
         "csistoragecapacities": ("", "namespace", []),
@@ -50,6 +50,8 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "volumesnapshotclasses": ("vsclass,vsclasses", "cluster", []),
     },
     "apis/populator.storage.k8s.io/v1beta1": {"volumepopulators": ("", "cluster", [])},
+    "apis/gateway.networking.k8s.io/v1": {"referencegrants": ("refgrant", "namespace", [])},
+    "apis/gateway.networking.k8s.io/v1beta1": {"referencegrants": ("refgrant", "namespace", [])},
     "apis/cbt.storage.k8s.io/v1beta1": {"snapshotmetadataservices": ("sms", "cluster", [])},
     "apis/rbac.authorization.k8s.io/v1": {
         "roles": ("", "namespace", []),
@@ -146,14 +148,17 @@ async def test_groups(api: ApiUnderTest, path: str) -> None:
     listed = (await api.get(path)).doc
     assert (listed["kind"], listed["apiVersion"]) == ("APIGroupList", "v1")
     groups = {group["name"]: group for group in listed["groups"]}
+    versions: dict[str, list[str]] = {}  # of each group, the preferred one first
     for group_version in RESOURCES:
         if group_version != "api/v1":
             _, name, version = group_version.split("/")
-            entry = {"groupVersion": f"{name}/{version}", "version": version}
-            assert groups[name]["versions"] == [entry]
-            assert groups[name]["preferredVersion"] == entry
-            single = (await api.get(f"/apis/{name}")).doc
-            assert single == {"kind": "APIGroup", "apiVersion": "v1", **groups[name]}
+            versions.setdefault(name, []).append(version)
+    for name, served in versions.items():
+        entries = [{"groupVersion": f"{name}/{each}", "version": each} for each in served]
+        assert groups[name]["versions"] == entries
+        assert groups[name]["preferredVersion"] == entries[0]
+        single = (await api.get(f"/apis/{name}")).doc
+        assert single == {"kind": "APIGroup", "apiVersion": "v1", **groups[name]}
 
 
 @pytest.mark.parametrize(

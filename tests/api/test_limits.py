@@ -150,6 +150,27 @@ async def test_watches_of_one_user_are_counted(api: ApiUnderTest) -> None:
     assert (await api.get(MAPS)).code == 200
 
 
+THROUGH_NODES = {
+    "exec": f"{PODS}/p/exec?command=sh&stdin=true",
+    "attach": f"{PODS}/p/attach?stdin=true",
+    "portforward": f"{PODS}/p/portforward",
+    "a log that is followed": f"{PODS}/p/log?follow=true",
+    "pods/proxy": f"{PODS}/p/proxy/",
+    "nodes/proxy": f"{NODES}/n/proxy/healthz",
+}
+
+
+@pytest.mark.parametrize("path", THROUGH_NODES.values(), ids=THROUGH_NODES)
+async def test_streams_through_nodes_count_as_watches_do(api: ApiUnderTest, path: str) -> None:
+    open_ones = [await api.watch(f"{MAPS}?watch=1") for _ in range(MOST_STREAMS)]
+    refused = await api.ask("GET", path)
+    assert (refused.code, refused.doc["reason"]) == (429, "TooManyRequests")
+    assert refused.doc["message"].endswith(f"has {MOST_STREAMS} streams open")
+    open_ones.pop().end()
+    assert (await api.ask("GET", path)).code == 404, "there is no such pod or node"
+    assert (await api.ask("GET", path)).code == 404, "what was refused is not open"
+
+
 async def test_a_long_table_is_whole(api: ApiUnderTest) -> None:
     for number in range(400):
         await api.post(MAPS, a_config_map(f"m{number:03}", v="x" * 1000))

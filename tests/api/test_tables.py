@@ -123,6 +123,7 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, SourceKind",
         ["books", '{"group":"example.com","kind":"Book"}'],
     ),
+    "ReferenceGrant": ("Name::name, Age:date", ["dev", "2m5s"]),
     "SnapshotMetadataService": ("Name::name, Age:date", ["d.example.com", "2m5s"]),
 }
 

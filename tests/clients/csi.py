@@ -45,10 +45,10 @@ def short_directory() -> Iterator[Path]:
 
 
 @contextmanager
-def server_with_driver() -> Iterator[ServerWithNode]:
+def server_with_driver(*flags: str) -> Iterator[ServerWithNode]:
     """Its node is ready; nothing of it is left afterwards."""
     need_loop_devices()
-    with short_directory() as place, server_with_node(place / "d") as server:
+    with short_directory() as place, server_with_node(place / "d", *flags) as server:
         yield server
 
 
@@ -130,10 +130,12 @@ def driver_process(socket: Path, *hanging: str) -> Iterator["subprocess.Popen[by
 
 
 @contextmanager
-def bundled_process(socket: Path, node_id: str, state: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def bundled_process(
+    socket: Path, node_id: str, state: Path, *flags: str, name: str = NAME
+) -> Iterator["subprocess.Popen[bytes]"]:
     """The bundled driver as somebody else's: in a process of its own."""
     words = ("--endpoint", f"unix://{socket}", "--node-id", node_id, "--state-dir", str(state))
-    with _going(command("driver", *words), first=f"{NAME} is serving at") as process:
+    with _going(command("driver", *words, *flags), first=f"{name} is serving at") as process:
         yield process
 
 

@@ -8,17 +8,19 @@ import pytest
 from mooring.driver.objects import CLASS, SLOW
 from mooring.driver.settings import NAME
 from mooring.host.mountinfo import read_table
-from tests.clients.csi import OnDisk, server_with_driver
+from tests.clients.csi import OnDisk, bare_claim, server_with_driver
 from tests.clients.kubectl import Kubectl
 from tests.clients.manifests import Doc
 from tests.clients.nodes import ServerWithNode
-from tests.clients.pods import WITHIN, Pods, a_script
+from tests.clients.pods import WITHIN, Pods, a_script, mounting, of_claim
 from tests.fakes.waiting import until
+
+FAILED = "reason=ProvisioningFailed"
 
 
 @pytest.fixture(scope="module")
 def server(needs_runtime: None) -> Iterator[ServerWithNode]:
-    with server_with_driver() as running:
+    with server_with_driver("--feature-gates", "CrossNamespaceVolumeDataSource=true") as running:
         yield running
 
 
@@ -61,3 +63,33 @@ async def test_an_inline_volume_comes_and_goes_with_its_pod(
     assert not read_table().below(server.data_dir)  # where `rm -rf` would find its files
     pods.kubectl("delete", "pod", "inline", WITHIN)
     await until(lambda: set(disk.volumes()) == before)
+
+
+def test_a_claim_is_cloned_into_another_namespace_once_that_is_granted(
+    pods: Pods, server: ServerWithNode
+) -> None:
+    kubectl, source = pods.kubectl, pods.kubectl.namespace
+    kubectl("create", "namespace", "dev")
+    pods.create(bare_claim("origin", "32Mi"))
+    volumes = [of_claim("data", "origin")]
+    pods.ready(a_script("writer", volumes=volumes, container=mounting(data="/data")))
+    pods.sh("writer", "echo hello >/data/letter; sync")
+    reference = {"kind": "PersistentVolumeClaim", "name": "origin", "namespace": source}
+    clone = bare_claim("copy", "32Mi", dataSourceRef=reference)
+    reader = a_script(
+        "reader", volumes=[of_claim("data", "copy")], container=mounting(data="/data")
+    )
+    kubectl("create", "-n", "dev", "-f-", given=[clone, reader])
+    refused = f"accessing {source}/origin of PersistentVolumeClaim dataSource from dev/copy"
+    kubectl("wait", "-n", "dev", "--for=create", "event", "--field-selector", FAILED, WITHIN)
+    assert f"{refused} isn't allowed" in kubectl("events", "-n", "dev", "--for", "pvc/copy")
+    spec = {
+        "from": [{"group": "", "kind": "PersistentVolumeClaim", "namespace": "dev"}],
+        "to": [{"group": "", "kind": "PersistentVolumeClaim", "name": "origin"}],
+    }
+    kind: Doc = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "ReferenceGrant"}
+    pods.create({**kind, "metadata": {"name": "dev"}, "spec": spec})
+    kubectl("wait", "-n", "dev", "--for=condition=Ready", "pod/reader", WITHIN)
+    told = kubectl("exec", "-n", "dev", "reader", "--", "cat", "/data/letter")
+    assert told == "hello"
+    kubectl("delete", "namespace", "dev", WITHIN)

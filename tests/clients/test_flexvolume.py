@@ -84,7 +84,7 @@ def test_a_pod_waits_for_its_driver_and_gets_its_volume_from_it(
 
 
 def test_a_persistent_volume_is_attached_formatted_mounted_grown_and_detached(
-    pods: Pods, drivers: Path
+    pods: Pods, drivers: Path, server: ServerWithNode
 ) -> None:
     typed = pods.kubectl
     install(drivers, "example.com~image")
@@ -107,6 +107,8 @@ def test_a_persistent_volume_is_attached_formatted_mounted_grown_and_detached(
     typed("wait", "pv/flex-image", grown, WITHIN)
     (image,) = drivers.rglob("*.img")
     assert image.stat().st_size == 128 * MEBI
+    server.kill()
+    server.start()
     typed("delete", "pod", "flex-image", WITHIN)
     asyncio.run(until(lambda: str(image) not in loop_devices()))
     assert "volumesAttached" not in typed.doc("node", "node1")["status"]

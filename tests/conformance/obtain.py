@@ -21,6 +21,7 @@ CACHE = Path(__file__).parents[2] / ".cache" / "peers"
 PACKAGES_PER_LINE = 200  # one line of progress after so many compiled packages
 
 _NO_LETTER = re.compile(r"\W")
+_ERROR = re.compile(r'"Error": "(.*)"')
 _STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
 
 Say = Callable[[str], None]
@@ -87,6 +88,13 @@ HEALTH_MONITOR = _of_csi(
     "external-health-monitor", "v0.18.0", "csi-external-health-monitor-controller"
 )
 
+SNAPSHOT_METADATA_LISTER = Program(
+    "snapshot-metadata-lister",
+    "github.com/kubernetes-csi/external-snapshot-metadata",
+    "v1.1.0",
+    "github.com/kubernetes-csi/external-snapshot-metadata/examples/snapshot-metadata-lister",
+)
+
 SIDECARS = (
     *(CSI_PROVISIONER, CSI_ATTACHER, CSI_RESIZER, CSI_SNAPSHOTTER, SNAPSHOT_CONTROLLER),
     *(LIVENESSPROBE, HEALTH_MONITOR),
@@ -94,6 +102,7 @@ SIDECARS = (
 PROGRAMS = (
     *(ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST),
     *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR, *SIDECARS),
+    SNAPSHOT_METADATA_LISTER,
 )
 
 
@@ -214,7 +223,9 @@ def _run(command: list[str], directory: Path) -> str:
         command, cwd=directory, capture_output=True, text=True, check=False
     )
     if ran.returncode:
-        raise Missing(f"{' '.join(command[:4])}: {ran.stderr.strip() or ran.stdout.strip()}")
+        told = ran.stderr.strip() or ran.stdout.strip()
+        found = _ERROR.search(told)  # of an answer in JSON
+        raise Missing(f"{' '.join(command[:3])}: {found[1] if found else told}")
     return ran.stdout
 
 

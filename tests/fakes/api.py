@@ -15,9 +15,11 @@ import msgspec
 
 from mooring.apiserver.auth.pki import Pki, open_pki
 from mooring.apiserver.auth.tokens import ADMIN, NODE_PREFIX, RoleTokens, open_role_tokens
+from mooring.apiserver.kinds.registry import builtin
 from mooring.apiserver.request.message import Answer, Body, Joined, Request, Response, Stream
 from mooring.apiserver.server import Parts, assemble
 from mooring.apiserver.store.memory import MemoryStore
+from mooring.model.feature_gates import FeatureGates
 from tests.fakes.clock import VirtualClock, settle
 
 Doc = dict[str, Any]
@@ -186,12 +188,14 @@ def _named(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def running_api(pki: Pki, directory: Path) -> AsyncIterator[ApiUnderTest]:
+async def running_api(
+    pki: Pki, directory: Path, gates: FeatureGates | None = None
+) -> AsyncIterator[ApiUnderTest]:
     clock = VirtualClock()
     store = MemoryStore(clock)
     tokens = open_role_tokens(directory / "tokens.json")
     rng = random.Random(7)  # noqa: S311  the same names and uids every time
-    parts = assemble(store, clock, rng, pki, tokens, "127.0.0.1:6443")
+    parts = assemble(store, clock, rng, pki, tokens, "127.0.0.1:6443", builtin(gates))
     parts.nodes.start()
     await parts.namespaces.create_first()
     async with asyncio.TaskGroup() as tasks:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from google.protobuf.message import Message
 
 from mooring.csi.channel import Connection, Method
+from mooring.csi.health import NodeHealth
 from mooring.csi.node import Node
 from mooring.csi.outcome import Code, Done, Outcome, judge
 from mooring.csi.proto import csi_pb2 as pb
@@ -146,5 +147,6 @@ def registered(*connections: PlayedConnection) -> Drivers:
     """The drivers behind these, as registration would have them."""
     drivers = Drivers()
     for connection in connections:
-        drivers.put(Driver(connection.state.name, "played", Node(connection)))
+        services = Node(connection), NodeHealth(connection)
+        drivers.put(Driver(connection.state.name, "played", *services))
     return drivers

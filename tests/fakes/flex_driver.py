@@ -1,6 +1,7 @@
 """FlexVolume drivers for tests: programs whose answers a test writes."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from mooring.clock import Clock
@@ -63,6 +64,9 @@ class PlayedDrivers(Drivers):
         super().__init__(Path("/nowhere"), clock)
         self.played: dict[str, Driver] = {driver.name: driver for driver in drivers}
         self.looked.set()
+
+    def all(self) -> Mapping[str, Driver]:
+        return self.played
 
     def find(self, name: str) -> Driver | None:
         return self.played.get(name)

@@ -85,9 +85,7 @@ class FakeNode:
 @asynccontextmanager
 async def running_node(directory: Path, ca_file: Path, script: Script) -> AsyncIterator[FakeNode]:
     """A node that lets in only whom the authority in `ca_file` vouches for."""
-    certificate, key = _self_signed()
-    file = directory / "node.pem"
-    file.write_bytes(certificate.public_bytes(Encoding.PEM) + key)
+    file, certificate = self_signed(directory)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(file)
     tls.load_verify_locations(ca_file)
@@ -103,6 +101,14 @@ async def running_node(directory: Path, ca_file: Path, script: Script) -> AsyncI
             caller.transport.abort()
             with suppress(OSError):
                 await caller.wait_closed()
+
+
+def self_signed(directory: Path) -> tuple[Path, x509.Certificate]:
+    """A file with a key and its certificate."""
+    certificate, key = _self_signed()
+    file = directory / "node.pem"
+    file.write_bytes(certificate.public_bytes(Encoding.PEM) + key)
+    return file, certificate
 
 
 def saying(answer: bytes) -> Script:

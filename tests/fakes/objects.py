@@ -30,6 +30,7 @@ SNAPSHOTS = f"{SNAPSHOT_GROUP}/namespaces/default/volumesnapshots"
 SNAPSHOT_CONTENTS = f"{SNAPSHOT_GROUP}/volumesnapshotcontents"
 SNAPSHOT_CLASSES = f"{SNAPSHOT_GROUP}/volumesnapshotclasses"
 METADATA_SERVICES = "/apis/cbt.storage.k8s.io/v1beta1/snapshotmetadataservices"
+GRANTS = "/apis/gateway.networking.k8s.io/v1beta1/namespaces/default/referencegrants"
 POPULATORS = "/apis/populator.storage.k8s.io/v1beta1/volumepopulators"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
@@ -183,6 +184,20 @@ def a_populator(name: str = "books", group: str = "example.com", kind: str = "Bo
     )
 
 
+def a_grant(name: str = "dev", namespace: str = "dev", to: Doc | None = None) -> Doc:
+    """For the claims of another namespace, to use snapshots, or what `to` says."""
+    group, kind = "snapshot.storage.k8s.io", "VolumeSnapshot"
+    return _an_object(
+        "ReferenceGrant",
+        "gateway.networking.k8s.io/v1beta1",
+        name,
+        spec={
+            "from": [{"group": "", "kind": "PersistentVolumeClaim", "namespace": namespace}],
+            "to": [{"group": group, "kind": kind, **(to or {})}],
+        },
+    )
+
+
 def a_metadata_service(
     driver: str = "d.example.com", address: str = "127.0.0.1:50051", audience: str = "blocks"
 ) -> Doc:
@@ -261,6 +276,7 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "VolumeSnapshotContent": (SNAPSHOT_CONTENTS, a_snapshot_content),
     "VolumeSnapshotClass": (SNAPSHOT_CLASSES, a_snapshot_class),
     "VolumePopulator": (POPULATORS, a_populator),
+    "ReferenceGrant": (GRANTS, a_grant),
     "SnapshotMetadataService": (METADATA_SERVICES, a_metadata_service),
     "Lease": (LEASES, a_lease),
     "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),

@@ -5,11 +5,11 @@ Run as a program, with the place of a `Machine` whose volume is staged. It says 
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from mooring.driver import copying
+from mooring.driver import freezing
 from mooring.driver.backends.freeze import frozen
 from mooring.host.mount import Mounts
 from mooring.host.mountinfo import MountEntry
@@ -17,17 +17,19 @@ from tests.host.driver_life import SIZES, Machine
 
 
 @contextmanager
-def frozen_for_ever(mounts: Sequence[MountEntry], seconds: float) -> Iterator[None]:
-    with frozen(mounts, seconds):
+def frozen_for_ever(
+    mounts: Sequence[MountEntry], seconds: float, before: Callable[[], None]
+) -> Iterator[float]:
+    with frozen(mounts, seconds, before) as waited:
         sys.stdout.write("still\n")
         sys.stdout.flush()
         while True:
             signal.pause()
-        yield
+        yield waited
 
 
 def main(place: Path) -> None:
-    vars(copying)["frozen"] = frozen_for_ever
+    vars(freezing)["frozen"] = frozen_for_ever
     machine = Machine(place, Mounts())
     (source,) = machine.driver.ids()
     machine.driver.make("clone", size=SIZES["ext4"], volume_id=source, fs_type="ext4")

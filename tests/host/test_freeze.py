@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.driver import copying
+from mooring.driver import copying, freezing
 from mooring.driver.backends import catching_up, freeze, image
 from mooring.driver.refusal import PRECONDITION
 from mooring.errors import HostError
@@ -179,7 +179,7 @@ def test_a_volume_that_would_stand_still_for_too_long_never_does(
         raise AssertionError
 
     not_followed(monkeypatch)
-    monkeypatch.setattr(copying, "frozen", must_not)
+    monkeypatch.setattr(freezing, "frozen", must_not)
     with refused(PRECONDITION, "raise --freeze-seconds"):
         clone(machine)
 
@@ -208,7 +208,7 @@ def test_only_what_was_written_meanwhile_is_looked_at_while_it_stands_still(
 
     monkeypatch.setattr(catching_up, "catch_up_in", catch_up_in)
     monkeypatch.setattr(catching_up, "catch_up", None)  # nothing is compared as a whole
-    monkeypatch.setattr(copying, "_follow_up", write_late)
+    monkeypatch.setattr(freezing, "_follow_up", write_late)
     copy = clone(machine)
     assert len(looked_at) == 1
     assert 0 < looked_at[0] < 4 << 20
@@ -242,7 +242,7 @@ def test_nothing_that_was_written_is_missed(
         copy: image.Copy, go_on: Callable[[], None], ranges: list[tuple[int, int]] | None = None
     ) -> None:
         really(copy, go_on, ranges)
-        if go_on is not copying.while_in_use:
+        if go_on is not freezing.while_in_use:
             missed.append(catching_up.catch_up(copy._read, copy._written, go_on))
 
     monkeypatch.setattr(image.Copy, "catch_up", catch_up)
@@ -337,12 +337,14 @@ def during(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
     """Do something while the volume stands still."""
 
     @contextmanager
-    def frozen(mounts: Sequence[MountEntry], seconds: float) -> Iterator[None]:
-        with freeze.frozen(mounts, seconds):
+    def frozen(
+        mounts: Sequence[MountEntry], seconds: float, before: Callable[[], None]
+    ) -> Iterator[float]:
+        with freeze.frozen(mounts, seconds, before) as waited:
             act()
-            yield
+            yield waited
 
-    monkeypatch.setattr(copying, "frozen", frozen)
+    monkeypatch.setattr(freezing, "frozen", frozen)
 
 
 def not_followed(monkeypatch: pytest.MonkeyPatch) -> None:

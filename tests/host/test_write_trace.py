@@ -51,6 +51,10 @@ def instances() -> set[str]:
         os.close(root)
 
 
+def left_of(device: Path) -> list[str]:
+    return [name for name in instances() if name.startswith(f"mooring-{device.name}-")]
+
+
 def test_each_write_that_has_ended_is_reported_once(device: Path) -> None:
     with write_trace.write_trace(device) as trace, opened(device) as file:
         assert trace.take() == []
@@ -81,12 +85,22 @@ def test_that_events_were_lost_is_known_and_the_next_ones_count_again(
 
 
 def test_nothing_is_left_in_the_kernel_even_of_a_process_that_was_killed(device: Path) -> None:
-    ours = f"mooring-{device.name}"
     if not (killed := os.fork()):
         with write_trace.write_trace(device):
             os._exit(0)  # as a kill does: nothing is tidied up
     os.waitpid(killed, 0)
-    assert ours in instances()
+    assert left_of(device)
     with write_trace.write_trace(device) as trace:
         assert trace.take() == []
-    assert ours not in instances()
+    assert not left_of(device)
+
+
+def test_two_follow_one_device_and_both_hear_everything(device: Path) -> None:
+    with write_trace.write_trace(device) as one, opened(device) as file:
+        with write_trace.write_trace(device) as other:
+            os.pwrite(file, b"x" * 4096, 4096)
+            os.fsync(file)
+            assert other.take() == [(4096, 8192)]
+        os.pwrite(file, b"x" * 4096, 8192)
+        os.fsync(file)
+        assert one.take() == [(4096, 12288)]

@@ -54,6 +54,7 @@ from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from mooring.clock import Clock
 from mooring.errors import StoreError
+from mooring.model.feature_gates import FeatureGates
 from mooring.reconcile.worker import lasting
 
 _log = log.get("mooring.apiserver")
@@ -170,7 +171,11 @@ class Running(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def running(
-    data_dir: Path, address: Address, clock: Clock, names: tuple[str, ...] = ()
+    data_dir: Path,
+    address: Address,
+    clock: Clock,
+    names: tuple[str, ...] = (),
+    gates: FeatureGates | None = None,
 ) -> AsyncIterator[Running]:
     """Run an API server on `data_dir` for as long as the context is entered.
 
@@ -191,7 +196,8 @@ async def running(
         pki = certified()
         tokens = open_role_tokens(data_dir / "tokens.json")
         rng = random.Random()  # noqa: S311  seeded by the system; names and uids are no secrets
-        parts = assemble(store, clock, rng, pki, tokens, f"{address.host}:{address.port}")
+        at = f"{address.host}:{address.port}"
+        parts = assemble(store, clock, rng, pki, tokens, at, builtin(gates))
         server = Server(parts.api.handle, clock, server_context(pki), parts.access.find_caller)
         await server.listen(address.host, address.port)
         parts.nodes.start()

@@ -10,6 +10,7 @@ from mooring.cli.flags import (
     PORT,
     DataDir,
     Format,
+    Gates,
     Host,
     Level,
     LogFormat,
@@ -20,7 +21,7 @@ from mooring.cli.flags import (
 from mooring.cli.say import say
 
 
-def apiserver(
+def apiserver(  # noqa: PLR0913, PLR0917  one argument per flag
     data_dir: DataDir,
     name: Names,
     port: Port = PORT,
@@ -28,6 +29,7 @@ def apiserver(
     kubeconfig: Annotated[
         Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
     ] = None,
+    feature_gates: Gates = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
 ) -> None:
@@ -39,8 +41,10 @@ def apiserver(
 
     collect_garbage_seldom()
     from mooring import log
+    from mooring.model.feature_gates import parse_gates
     from mooring.stack.config import Config
     from mooring.stack.up import run_apiserver
 
     log.to_stderr(log_level, log_format)
-    run_apiserver(Config(data_dir, host, port, tuple(name), kubeconfig), say)
+    gates = parse_gates(feature_gates)
+    run_apiserver(Config(data_dir, host, port, tuple(name), kubeconfig, gates=gates), say)

@@ -92,6 +92,14 @@ PreventModeConversion = Annotated[
         "another mode is refused.",
     ),
 ]
+DistributedSnapshotting = Annotated[
+    bool,
+    typer.Option(
+        "--enable-distributed-snapshotting",
+        help="Label each VolumeSnapshotContent with the node that its volume belongs to, for "
+        "snapshotters that run on each node (mooring sidecar snapshotter --node-deployment).",
+    ),
+]
 SnapshotLeaseNamespace = Annotated[
     str,
     typer.Option(
@@ -116,6 +124,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     controllers: Chosen = "*",
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
     prevent_volume_mode_conversion: PreventModeConversion = True,  # noqa: FBT002  likewise
+    enable_distributed_snapshotting: DistributedSnapshotting = False,  # noqa: FBT002  likewise
     snapshot_lease_namespace: SnapshotLeaseNamespace = "kube-system",
     flex_volume_plugin_dir: FlexVolumePluginDir = VOLUME_PLUGIN_DIR,
     metrics_address: MetricsAddress = "",
@@ -130,6 +139,8 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
 
     Example: mooring controllers --kubeconfig data/controllers.kubeconfig
     """
+    from msgspec.structs import replace
+
     from mooring import log
     from mooring.controllers.attachment.view import Policy
     from mooring.controllers.binding.effects.recycle import Deadline
@@ -159,7 +170,10 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         recycling,
         Policy(forces_on_timeout=not disable_force_detach_on_timeout),
         Monitoring(grace=node_monitor_grace_period),
-        _snapshots(snapshot_lease_namespace, prevent_volume_mode_conversion, leader_elect),
+        replace(
+            _snapshots(snapshot_lease_namespace, prevent_volume_mode_conversion, leader_elect),
+            is_distributed=enable_distributed_snapshotting,
+        ),
         flex_volume_plugin_dir,
     )
     run_controllers(wanted, say, cluster, makes_host_paths=enable_hostpath_provisioner)

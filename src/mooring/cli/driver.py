@@ -27,6 +27,20 @@ def driver(  # noqa: PLR0913, PLR0917  one argument per flag
         float,
         typer.Option(help="How long writers of a mounted volume may wait while it is copied."),
     ] = 10.0,
+    stand_in_for: Annotated[
+        str,
+        typer.Option(
+            help="Serve under the name, and with the volume ids, of another driver: "
+            "pd.csi.storage.gke.io. For in-tree volumes on this machine.",
+        ),
+    ] = "",
+    disk: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A volume that is to be there, NAME=SIZE or NAME=SIZE:FSTYPE (repeatable); "
+            "it is made once, and stays.",
+        ),
+    ] = None,
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
 ) -> None:
@@ -46,9 +60,18 @@ def driver(  # noqa: PLR0913, PLR0917  one argument per flag
     Example: mooring driver --endpoint unix:///run/mooring/csi.sock --node-id n1 --state-dir ./state
     """
     from mooring import log
+    from mooring.driver.disks import parse_disk
     from mooring.driver.settings import DriverSettings
+    from mooring.driver.stand_in import check_stand_in
     from mooring.stack.standalone import run_driver
 
     log.to_stderr(log_level, log_format)
-    settings = DriverSettings(node_id, state_dir, max_volumes, overcommit, freeze_seconds)
-    run_driver(settings, endpoint, say)
+    settings = DriverSettings(
+        node_id,
+        state_dir,
+        max_volumes,
+        overcommit,
+        freeze_seconds,
+        stands_in_for=check_stand_in(stand_in_for),
+    )
+    run_driver(settings, endpoint, [parse_disk(text) for text in disk or ()], say)

@@ -84,6 +84,24 @@ AllowedUnsafeSysctls = Annotated[
         show_default="none",
     ),
 ]
+VolumeStatsPeriod = Annotated[
+    float,
+    typer.Option(
+        "--volume-stats-agg-period",
+        help="Seconds for which the usage of a volume is cached, and between two looks at the "
+        "health of volumes.",
+        min=1,
+    ),
+]
+Gates = Annotated[
+    str,
+    typer.Option(
+        "--feature-gates",
+        help="CrossNamespaceVolumeDataSource=true: claims may be filled from snapshots and claims "
+        "of other namespaces, where a ReferenceGrant allows it.",
+        show_default="all off",
+    ),
+]
 NodeMonitorGrace = Annotated[
     float,
     typer.Option(

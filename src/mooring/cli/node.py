@@ -18,6 +18,7 @@ from mooring.cli.flags import (
     NodeName,
     SeccompDefault,
     VolumePluginDir,
+    VolumeStatsPeriod,
     sysctls_of,
 )
 from mooring.cli.say import say
@@ -59,6 +60,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     volume_plugin_dir: VolumePluginDir = VOLUME_PLUGIN_DIR,
+    volume_stats_agg_period: VolumeStatsPeriod = 60,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -93,5 +95,6 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
         volume_plugin_dir=volume_plugin_dir,
+        volume_stats_period=volume_stats_agg_period,
     )
     run_node(wanted, say, root_dir, options, JoinWish(join, token, node_name))

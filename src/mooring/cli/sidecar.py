@@ -7,6 +7,7 @@ import typer
 
 from mooring.cli.flags import (
     Format,
+    Gates,
     Kubeconfig,
     LeaderElect,
     Level,
@@ -75,6 +76,13 @@ UidLength = Annotated[
     int,
     typer.Option(
         help="Characters of the uid in such a name; negative: all of it, with its dashes."
+    ),
+]
+NodeDeployment = Annotated[
+    bool,
+    typer.Option(
+        help="snapshotter: run on each node, for the snapshots of its own volumes: those that the "
+        "controller labels with $NODE_NAME (--enable-distributed-snapshotting). Takes no lease.",
     ),
 ]
 Granted = Annotated[
@@ -169,6 +177,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     extra_create_metadata: ExtraMetadata = False,  # noqa: FBT002  likewise
     default_fstype: DefaultFsType = "",
     controller_publish_readonly: PublishReadonly = False,  # noqa: FBT002  likewise
+    feature_gates: Gates = "",
     handle_volume_inuse_error: HandleInUse = True,  # noqa: FBT002  likewise
     extra_modify_metadata: ExtraModifyMetadata = False,  # noqa: FBT002  likewise
     workers: Workers = 10,
@@ -178,6 +187,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     snapshot_name_uuid_length: UidLength = -1,
     groupsnapshot_name_prefix: GroupPrefix = "groupsnapshot",
     groupsnapshot_name_uuid_length: UidLength = -1,
+    node_deployment: NodeDeployment = False,  # noqa: FBT002  likewise
     granted: Granted = None,
     namespace: AccountNamespace = "default",
     plugin_registration_path: RegistrationPath = Path("/registration"),
@@ -214,6 +224,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring import log
     from mooring.client.kubeconfig import Surroundings
     from mooring.clock import RealClock
+    from mooring.model.feature_gates import parse_gates
     from mooring.sidecars.lease_namespace import find_lease_namespace
     from mooring.sidecars.options import SidecarOptions
     from mooring.sidecars.provisioner.options import ProvisionerOptions
@@ -253,8 +264,8 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         place = Place("::", port, _tls_files(tls_cert, tls_key))
         run_snapshot_metadata(wanted, say, csi_address[0], place, options)
         return
-    leases = ""
-    if leader_elect:
+    leases, node = "", _own_node(roles) if node_deployment else ""
+    if leader_elect and not node:
         around = Surroundings(os.environ, RealClock())
         leases = find_lease_namespace(leader_election_namespace, kubeconfig, around)
     served = SidecarOptions(
@@ -268,6 +279,7 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
         snapshotter=SnapshotterOptions(
             names=_pattern(snapshot_name_prefix, snapshot_name_uuid_length),
             group_names=_pattern(groupsnapshot_name_prefix, groupsnapshot_name_uuid_length),
+            node=node,
         ),
         resizer=ResizerOptions(
             workers=workers,
@@ -277,9 +289,24 @@ def sidecar(  # noqa: PLR0913, PLR0917  one argument per flag
             extra_modify_metadata=extra_modify_metadata,
         ),
     ).with_extra_metadata(on=extra_create_metadata)
+    served = served.with_gates(parse_gates(feature_gates))
     if timeout is not None:
         served = served.with_timeout(timeout)
     run_sidecars(wanted, say, served, Leases(leases), _chosen(roles), csi_address)
+
+
+def _own_node(roles: list[str]) -> str:
+    """The node that `--node-deployment` is about. Raises: UsageError."""
+    import os
+
+    from mooring.model.names import label_value
+
+    if roles != ["snapshotter"]:
+        raise UsageError("--node-deployment is for the snapshotter alone: run the others apart")
+    node = os.environ.get("NODE_NAME", "")
+    if not node or any(label_value(node)):
+        raise UsageError("--node-deployment: set NODE_NAME to the name of this node")
+    return node
 
 
 def _pattern(prefix: str, uid_length: int) -> "NamePattern":

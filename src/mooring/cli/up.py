@@ -13,6 +13,7 @@ from mooring.cli.flags import (
     AllowedUnsafeSysctls,
     DataDir,
     Format,
+    Gates,
     Host,
     HostRootfs,
     Level,
@@ -23,6 +24,7 @@ from mooring.cli.flags import (
     Port,
     SeccompDefault,
     VolumePluginDir,
+    VolumeStatsPeriod,
     sysctls_of,
 )
 from mooring.cli.say import say
@@ -59,7 +61,9 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     volume_plugin_dir: VolumePluginDir = VOLUME_PLUGIN_DIR,
+    volume_stats_agg_period: VolumeStatsPeriod = 60,
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
+    feature_gates: Gates = "",
     no_sidecars_for: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,11 +94,13 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
 
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
-    from mooring.sidecars.driver_flags import parse_flags
+    from mooring.model.feature_gates import parse_gates
+    from mooring.sidecars.driver_flags import checked_drivers, parse_flags
     from mooring.sidecars.options import SidecarOptions
     from mooring.stack.garbage import collect_garbage_seldom
 
     parse_flags(sidecar_flag or (), SidecarOptions())  # refused before anything starts
+    drivers_alone = checked_drivers(no_sidecars_for or ())
     collect_garbage_seldom()
     from mooring import log
     from mooring.stack.config import Config, get_node_name
@@ -115,8 +121,10 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
         volume_plugin_dir=volume_plugin_dir,
+        volume_stats_period=volume_stats_agg_period,
         node_monitor_grace=node_monitor_grace_period,
-        no_sidecars_for=frozenset(no_sidecars_for or ()),
+        gates=parse_gates(feature_gates),
+        no_sidecars_for=drivers_alone,
         sidecar_flags=tuple(sidecar_flag or ()),
     )
     run_everything(config, say)

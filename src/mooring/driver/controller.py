@@ -18,6 +18,7 @@ from mooring.driver.capability import (
 from mooring.driver.copying import Wanted, copy_volume
 from mooring.driver.core import Core, shown
 from mooring.driver.identifiers import is_volume_id, volume_id_of
+from mooring.driver.in_flight import contents_of
 from mooring.driver.limiting import apply_limits
 from mooring.driver.parameters import PROVISIONING, is_allocated, limits_of, volume_parameters
 from mooring.driver.records import (
@@ -56,7 +57,6 @@ class Origin(msgspec.Struct, frozen=True):
     image: Path
     size_bytes: int
     contents: Contents
-    volume: VolumeRecord | None = None  # set for a clone; the volume may be in use
 
 
 class VolumeCalls:
@@ -83,9 +83,7 @@ class VolumeCalls:
             is_allocated(parameters),
             limits=limits_of(parameters),
         )
-        copied = [source.volume_id] if source and source.volume_id else []
-        read = [source.snapshot_id] if source and source.snapshot_id else []
-        with self._core.in_flight.holding(identifier, *copied, reading=read):
+        with self._core.in_flight.holding(identifier, reading=_read_from(source)):
             volume = self._volumes.find(identifier)
             if volume is None:
                 volume = self._make(wanted, request.capacity_range)
@@ -212,31 +210,38 @@ class VolumeCalls:
         origin = self._origin(wanted.source)
         least = origin.size_bytes if origin else 0
         size = choose_size(asked, wanted.access_type, wanted.fs_type, least)
-        contents = _contents(wanted, origin)
+        _contents(wanted, origin)  # refused before it is copied
         with (
             self._core.room.reserved(wanted.id, size),
             self._volumes.making(wanted.id) as path,
         ):
-            shared_bytes = self._fill(path, origin, size)
+            shared_bytes, origin = self._fill(path, origin, size)
             if origin is not None and wanted.fs_type == "btrfs":
                 image.give_own_identity(path)
             if wanted.is_allocated:
                 image.allocate(path)
             volume = msgspec.structs.replace(
-                wanted, size_bytes=size, contents=contents, shared_bytes=shared_bytes
+                wanted,
+                size_bytes=size,
+                contents=_contents(wanted, origin),
+                shared_bytes=shared_bytes,
             )
             self._volumes.add(volume)
         _log.info("volume made", volume=volume.id, name=volume.name, bytes=size)
         return volume
 
-    def _fill(self, path: Path, origin: Origin | None, size: int) -> int:
-        """Create the image; returns how many of its bytes are shared with the origin."""
+    def _fill(self, path: Path, origin: Origin | None, size: int) -> tuple[int, Origin | None]:
+        """Create the image; returns how many of its bytes are shared with the origin, and the
+        origin as it was copied: it may have been formatted meanwhile.
+        """
         if origin is None:
             image.create(path, size)
-            return 0
-        if origin.volume is None:
-            return image.copy(origin.image, path, size)
-        return copy_volume(self._core, Wanted(origin.volume, path, size)).shared_bytes[0]
+            return 0, None
+        if not origin.source.volume_id:
+            return image.copy(origin.image, path, size), origin
+        copied = copy_volume(self._core, Wanted(origin.source.volume_id, path, size))
+        (volume,) = copied.volumes
+        return copied.shared_bytes[0], msgspec.structs.replace(origin, contents=volume.contents)
 
     def _origin(self, source: CopiedFrom | None) -> Origin | None:
         if source is None:
@@ -247,7 +252,7 @@ class VolumeCalls:
             return Origin(source, path, snapshot.size_bytes, snapshot.contents)
         volume = self._core.get_volume(source.volume_id)
         path = self._core.image_of(volume)
-        return Origin(source, path, volume.size_bytes, volume.contents, volume)
+        return Origin(source, path, volume.size_bytes, volume.contents)
 
     def _delete(self, volume: VolumeRecord) -> None:
         if volume.attachments:
@@ -276,7 +281,10 @@ class VolumeCalls:
                 raise CallRefused(OUT_OF_RANGE, text)
         else:
             size = choose_size(asked, volume.access_type, volume.fs_type, 0)
-            with self._core.room.reserved(volume.id, size - volume.size_bytes):
+            with (
+                self._core.in_flight.holding(contents_of(volume.id)),
+                self._core.room.reserved(volume.id, size - volume.size_bytes),
+            ):
                 image.grow(path, size)
                 if volume.is_allocated:
                     image.allocate(path)
@@ -285,6 +293,13 @@ class VolumeCalls:
         for attached in loop_device.find_all(path):  # also after an interrupted call
             loop_device.follow_size(attached)
         return volume
+
+
+def _read_from(source: CopiedFrom | None) -> list[str]:
+    """What must neither be deleted nor grown while it is copied."""
+    if source is None:
+        return []
+    return [source.snapshot_id or contents_of(source.volume_id)]
 
 
 def _source_of(request: csi.CreateVolumeRequest) -> CopiedFrom | None:

@@ -5,82 +5,91 @@ that takes a moment. Elsewhere the image is copied before the freeze, and only t
 changed are copied again while it is frozen. The kernel reports which these are; where it does not,
 all are compared, and a trial run estimates how long that takes. Several volumes are frozen
 together, and thawed together.
+
+A copy takes long, so the volumes are held only at its begin, when one looks how they are used, and
+at its end. If one was staged or unstaged in between, what was written is not known: all is compared
+once more, in an attempt of its own, and what differs is copied. The last attempt holds the volumes
+throughout, so that there is an end.
 """
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from mooring import log
 from mooring.driver.backends import device, image
-from mooring.driver.backends.freeze import ThawedEarly, flush, flush_all, frozen
+from mooring.driver.backends.freeze import flush
 from mooring.driver.core import Core
+from mooring.driver.freezing import Freezing, Written, while_in_use
 from mooring.driver.records import AccessType, VolumeRecord
 from mooring.driver.refusal import ABORTED, PRECONDITION, CallRefused
 from mooring.driver.staging import staged_mount
+from mooring.driver.stagings import Watch
 from mooring.errors import HostError
 from mooring.host.mountinfo import MountEntry
 from mooring.host.write_trace import WriteTrace, write_trace
 
-ROUNDS = 8  # of copying what was written during the round before
-LITTLE_BYTES = 2 << 20  # copied within milliseconds
+ATTEMPTS = 4  # the last one holds the volumes throughout
+HOLD_SECONDS = 60.0  # that a copy waits for other calls on its volume
 
 _log = log.get("mooring.driver.copying")
 
+Hold = Callable[[float], AbstractContextManager[None]]
+
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A volume to copy, the path of the new image, and its size."""
+    """The id of a volume to copy, the path of the new image, and its size."""
 
-    volume: VolumeRecord
+    volume_id: str
     target: Path
     size: int
 
 
 class Copied(msgspec.Struct, frozen=True):
+    """The copies of some volumes, in their order."""
+
+    volumes: tuple[VolumeRecord, ...]  # as they were when they were copied
     shared_bytes: tuple[int, ...]  # with each volume
     moment: datetime  # the copies have all writes before this
 
 
-class _Written(msgspec.Struct, frozen=True):
-    """A volume whose file system is mounted for writing, and its copy."""
+class _Source(msgspec.Struct, frozen=True):
+    """A volume as it was found, and its copy."""
 
     volume: VolumeRecord
-    mount: MountEntry
     copy: image.Copy
+    mount: MountEntry | None  # of a file system that is mounted for writing
     trace: WriteTrace | None  # None: the kernel does not report what is written
-
-    @property
-    def is_followed(self) -> bool:
-        return self.trace is not None and not self.copy.is_shared
 
 
 def copy_volume(core: Core, wanted: Wanted) -> Copied:
     """A new image with the content of a volume at one moment.
 
-    A raw device is only flushed, not frozen. The caller holds the volume.
-    Raises: HostError; CallRefused when it is mounted in another namespace, or would have to be
-    frozen for too long.
+    A raw device is only flushed, not frozen. The caller holds the volume's contents for reading.
+    Raises: HostError; CallRefused when it is mounted in another namespace, is used by another call,
+    or would have to be frozen for too long.
     """
     return _copy(core, (wanted,))
 
 
 def copy_together(core: Core, wanted: Sequence[Wanted]) -> Copied:
-    """New images of several volumes, all of the same moment. The caller holds the volumes.
+    """New images of several volumes, all of the same moment. The caller holds their contents.
 
     Raises: as `copy_volume`; also CallRefused for a raw device in use, whose writers do not wait.
     """
     for one in wanted:
-        stage = one.volume.stage
+        stage = core.get_volume(one.volume_id).stage
         if (
             stage is not None
             and stage.use.access_type is AccessType.BLOCK
             and not stage.use.is_read_only
         ):
             text = (
-                f"{one.volume.id} is a raw device in use, whose writers cannot be made to wait: "
+                f"{one.volume_id} is a raw device in use, whose writers cannot be made to wait: "
                 "no moment would be the same for all volumes of the group; stop its pods first"
             )
             raise CallRefused(PRECONDITION, text)
@@ -88,21 +97,101 @@ def copy_together(core: Core, wanted: Sequence[Wanted]) -> Copied:
 
 
 def _copy(core: Core, wanted: Sequence[Wanted]) -> Copied:
-    with ExitStack() as copies:
-        made: list[image.Copy] = []
-        written: list[_Written] = []
-        moment = core.clock.now()
-        for one in wanted:
-            mount = _written_mount(core, one.volume)
-            trace = None if mount is None else _follow(core, one.volume, copies)
-            copy = image.Copy(core.image_of(one.volume), one.target, one.size)
-            made.append(copies.enter_context(copy))
-            copy.make()
-            if mount is not None:
-                written.append(_Written(one.volume, mount, copy, trace))
-        if written:
-            moment = _catch_up(core, written)
-        return Copied(tuple(copy.shared_bytes for copy in made), moment)
+    ids = [one.volume_id for one in wanted]
+    with ExitStack() as stack:
+        watch = stack.enter_context(core.stagings.watching(ids))
+        copies = [
+            stack.enter_context(
+                image.Copy(core.state.volumes.image(one.volume_id), one.target, one.size)
+            )
+            for one in wanted
+        ]
+        attempt = _Attempt(core, ids, copies, watch)
+        for number in range(ATTEMPTS - 1):
+            # At first nothing is lost if it is refused, as the specification asks.
+            found = attempt.make(partial(_held, core, ids), 0.0 if number == 0 else HOLD_SECONDS)
+            if found is not None:
+                return found
+            _log.info("was staged or unstaged meanwhile: comparing", volumes=", ".join(ids))
+        with _held(core, ids, HOLD_SECONDS):
+            found = attempt.make(lambda _: nullcontext(), 0.0)
+        assert found is not None  # noqa: S101  nobody stages a volume that is held
+        return found
+
+
+def _held(core: Core, ids: Sequence[str], wait_seconds: float) -> AbstractContextManager[None]:
+    return core.in_flight.holding(*ids, wait_seconds=wait_seconds)
+
+
+class _Attempt:
+    """Making the copies; to be made again if a volume is staged or unstaged meanwhile."""
+
+    def __init__(
+        self, core: Core, ids: Sequence[str], copies: Sequence[image.Copy], watch: Watch
+    ) -> None:
+        self._core = core
+        self._ids = ids
+        self._copies = copies
+        self._watch = watch
+        self._is_made = False
+
+    def make(self, hold: Hold, wait_seconds: float) -> Copied | None:
+        """None: a volume was staged or unstaged meanwhile. Raises: as `copy_volume`."""
+        with ExitStack() as traces:
+            with hold(wait_seconds):
+                self._watch.start()
+                moment = self._core.clock.now()
+                sources = [
+                    _look(self._core, one, copy, traces)
+                    for one, copy in zip(self._ids, self._copies, strict=True)
+                ]
+            freezing = Freezing(self._core, _written(sources))
+            try:
+                self._copy_all()
+                freezing.prepare()
+            except CallRefused:
+                if not self._watch.has_changed:
+                    raise
+                return None
+            with hold(HOLD_SECONDS):
+                if self._watch.has_changed:
+                    return None
+                moment = freezing.catch_up() or moment
+                return self._copied(moment)
+
+    def _copy_all(self) -> None:
+        """The long part; the volumes may be used meanwhile."""
+        for copy in self._copies:
+            if self._is_made:
+                copy.catch_up(while_in_use)
+            else:
+                copy.make()
+        self._is_made = True
+
+    def _copied(self, moment: datetime) -> Copied:
+        """The records are read again: only what staging changes cannot have changed."""
+        return Copied(
+            tuple(map(self._core.get_volume, self._ids)),
+            tuple(copy.shared_bytes for copy in self._copies),
+            moment,
+        )
+
+
+def _look(core: Core, volume_id: str, copy: image.Copy, traces: ExitStack) -> _Source:
+    """How the volume is used now; if it is written to, it is followed from now on."""
+    volume = core.get_volume(volume_id)
+    copy.reopen()
+    mount = _written_mount(core, volume)
+    trace = None if mount is None else _follow(core, volume, traces)
+    return _Source(volume, copy, mount, trace)
+
+
+def _written(sources: Sequence[_Source]) -> list[Written]:
+    return [
+        Written(one.volume.id, one.mount, one.copy, one.trace)
+        for one in sources
+        if one.mount is not None
+    ]
 
 
 def _follow(core: Core, volume: VolumeRecord, until: ExitStack) -> WriteTrace | None:
@@ -115,100 +204,6 @@ def _follow(core: Core, volume: VolumeRecord, until: ExitStack) -> WriteTrace | 
     except HostError as error:
         _log.info("what is written cannot be followed", volume=volume.id, because=error)
         return None
-
-
-def _catch_up(core: Core, written: Sequence[_Written]) -> datetime:
-    """Copy what was written meanwhile: first while it is in use, then while nobody writes."""
-    trial = _Watch(core, written)
-    try:
-        for one in written:
-            if not one.is_followed:
-                one.copy.catch_up(trial.check)
-        for one in _in_rounds(written):
-            _follow_up(one)
-        return _catch_up_frozen(core, written)
-    except ThawedEarly as error:
-        raise _takes_too_long(core, written) from error
-
-
-def _in_rounds(written: Sequence[_Written]) -> list[_Written]:
-    """Those that are followed; of several the first again, as it was written to during the rest."""
-    followed = [one for one in written if one.is_followed]
-    return followed * 2 if len(followed) > 1 else followed
-
-
-def _follow_up(one: _Written) -> None:
-    """Copy what was written, and again what was written during that, until it is little.
-
-    Before each round all is sent to the disk: a freeze waits for what the disk has not got yet.
-    """
-    for _ in range(ROUNDS):
-        one.copy.save()
-        flush_all(one.mount)
-        ranges = _changes(one)
-        one.copy.catch_up(while_in_use, ranges)
-        if ranges is not None and sum(end - begin for begin, end in ranges) <= LITTLE_BYTES:
-            return
-
-
-def _changes(one: _Written) -> list[tuple[int, int]] | None:
-    """What may have changed since the last call; None: anything."""
-    return one.trace.take() if one.trace is not None else None
-
-
-def while_in_use() -> None:
-    """Nobody waits: it may take as long as it does."""
-
-
-def _catch_up_frozen(core: Core, written: Sequence[_Written]) -> datetime:
-    """Record the freeze first: if driver and freezer are killed, the next start thaws it."""
-    for one in written:
-        core.state.volumes.replace(msgspec.structs.replace(one.volume, is_frozen=True))
-    watch = _Watch(core, written)
-    try:
-        with frozen([one.mount for one in written], core.settings.freeze_seconds):
-            moment = core.clock.now()
-            for one in written:
-                one.copy.catch_up(watch.check, _changes(one))
-    finally:
-        for one in written:
-            core.state.volumes.replace(one.volume)
-    took_ms = f"{watch.seconds * 1000:.0f}"
-    _log.info("stood still", volumes=_names(written), took_ms=took_ms)
-    return moment
-
-
-class _Watch:
-    """Measures how long volumes are frozen, or would be."""
-
-    def __init__(self, core: Core, written: Sequence[_Written]) -> None:
-        self._core = core
-        self._written = written
-        self._began = core.clock.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return self._core.clock.monotonic() - self._began
-
-    def check(self) -> None:
-        """Raises: CallRefused when the limit is exceeded."""
-        if self.seconds > self._core.settings.freeze_seconds:
-            raise _takes_too_long(self._core, self._written)
-
-
-def _names(written: Sequence[_Written]) -> str:
-    return ", ".join(one.volume.id for one in written)
-
-
-def _takes_too_long(core: Core, written: Sequence[_Written]) -> CallRefused:
-    limit = core.settings.freeze_seconds
-    verb = "is" if len(written) == 1 else "are"
-    text = (
-        f"{_names(written)} {verb} in use, and its writers would have to wait for more than "
-        f"{limit:g} s: stop them, keep --state-dir on a file system that shares blocks (xfs, "
-        "btrfs), or raise --freeze-seconds"
-    )
-    return CallRefused(PRECONDITION, text)
 
 
 def _written_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:

@@ -11,6 +11,7 @@ from mooring.driver.records import SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import NOT_FOUND, CallRefused, need
 from mooring.driver.room import Room
 from mooring.driver.settings import DriverSettings
+from mooring.driver.stagings import Stagings
 from mooring.driver.state import State
 from mooring.host.contract import MountOps
 
@@ -20,6 +21,7 @@ class Core(msgspec.Struct, frozen=True):
     state: State
     room: Room
     in_flight: InFlight
+    stagings: Stagings
     mounts: MountOps
     clock: Clock
 
@@ -51,7 +53,8 @@ class Core(msgspec.Struct, frozen=True):
 
 
 def new_core(settings: DriverSettings, state: State, mounts: MountOps, clock: Clock) -> Core:
-    return Core(settings, state, Room(state, settings.overcommit), InFlight(), mounts, clock)
+    room = Room(state, settings.overcommit)
+    return Core(settings, state, room, InFlight(), Stagings(), mounts, clock)
 
 
 def shown(identifier: str) -> str:

@@ -14,6 +14,7 @@ from mooring.driver.backends import device, image
 from mooring.driver.copying import Wanted, copy_together
 from mooring.driver.core import Core, shown
 from mooring.driver.identifiers import group_id_of, is_group_id, member_id_of
+from mooring.driver.in_flight import contents_of
 from mooring.driver.parameters import check_snapshot_parameters
 from mooring.driver.records import GroupRecord, SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import EXISTS, INVALID, NOT_FOUND, PRECONDITION, CallRefused, need
@@ -45,7 +46,7 @@ class GroupCalls:
         identifier = group_id_of(request.name)
         check_snapshot_parameters(request.parameters)
         volumes = _each_once(request.source_volume_ids, "source_volume_ids")
-        with self._core.in_flight.holding(identifier, *volumes):
+        with self._core.in_flight.holding(identifier, reading=[*map(contents_of, volumes)]):
             group = self._groups.find(identifier)
             if group is None:
                 group = self._cut(identifier, request.name, volumes)
@@ -96,11 +97,11 @@ class GroupCalls:
             stack.enter_context(core.room.reserved(identifier, needed))
             draft = stack.enter_context(self._groups.drafting(identifier))
             wanted = [
-                Wanted(volume, draft / member_id_of(identifier, volume.id), volume.size_bytes)
+                Wanted(volume.id, draft / member_id_of(identifier, volume.id), volume.size_bytes)
                 for volume in volumes
             ]
             copied = copy_together(core, wanted)
-            pairs = zip(volumes, copied.shared_bytes, strict=True)
+            pairs = zip(copied.volumes, copied.shared_bytes, strict=True)
             members = tuple(
                 _member(identifier, volume, copied.moment, shared) for volume, shared in pairs
             )

@@ -17,7 +17,7 @@ LIMITS = {  # the parameter, and the field of `Limits`
     "readIOPS": "read_operations",
     "writeIOPS": "write_operations",
 }
-_KNOWN = (PROVISIONING, *LIMITS)
+KNOWN = (PROVISIONING, *LIMITS)
 _MOST = 1 << 62
 
 
@@ -27,8 +27,8 @@ def volume_parameters(
     """A volume's parameters without Kubernetes' own; mutable ones win. Raises: CallRefused."""
     own = _own({**given, **(mutable or {})})
     for name, value in own.items():
-        if name not in _KNOWN:
-            known = ", ".join(_KNOWN)
+        if name not in KNOWN:
+            known = ", ".join(KNOWN)
             raise CallRefused(INVALID, f"parameter {name!r} is not known; there are {known}")
         if name == PROVISIONING and value not in (SPARSE, FULL):
             text = f"parameter {PROVISIONING} is {value!r}, and may be {SPARSE} or {FULL}"

@@ -3,6 +3,7 @@
 from mooring import log
 from mooring.driver.backends import device
 from mooring.driver.core import Core
+from mooring.driver.in_flight import contents_of
 from mooring.driver.records import VolumeRecord
 from mooring.driver.refusal import PRECONDITION, CallRefused
 
@@ -12,8 +13,13 @@ _log = log.get("mooring.driver.controller")
 def remove_volume(core: Core, volume: VolumeRecord) -> None:
     """Delete the volume, which is not staged. The caller holds it.
 
-    Raises: HostError; CallRefused while its image is open anywhere.
+    Raises: HostError; CallRefused while it is being copied, or its image is open anywhere.
     """
+    with core.in_flight.holding(contents_of(volume.id)):
+        _remove(core, volume)
+
+
+def _remove(core: Core, volume: VolumeRecord) -> None:
     path = core.image_of(volume)
     if device.wait_unmounted(path):
         device.detach_all(path)

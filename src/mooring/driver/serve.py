@@ -30,6 +30,7 @@ from mooring.driver.recover import prepare, recover
 from mooring.driver.refusal import CallRefused, host_refusals
 from mooring.driver.settings import NAME, DriverSettings
 from mooring.driver.snapshots import SnapshotCalls
+from mooring.driver.stand_in import StandIn
 from mooring.driver.state import open_state
 from mooring.errors import HostError, StillRunning, UsageError
 from mooring.host.blocking import in_thread, taking, within_volume
@@ -167,11 +168,16 @@ class _Service:
 def _handler(
     name: str, call: Call, core: Core
 ) -> Callable[[Message, Context], Awaitable[Message | None]]:
+    other = core.settings.stands_in_for
+    stand_in = StandIn(other, core.state.volumes) if other else None
+
     def answer(request: Message) -> Message:
         with host_refusals():
-            return call(request)
+            answered = call(request)
+        return answered if stand_in is None else stand_in.outward(answered)
 
     async def handle(request: Message, context: Context) -> Message | None:
+        request = request if stand_in is None else stand_in.inward(request)
         async with _answering(name, core.clock, context):
             with _at_place(name, request):
                 return await in_thread(answer, request)

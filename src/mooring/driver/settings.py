@@ -24,6 +24,11 @@ class DriverSettings(msgspec.Struct, frozen=True):
     overcommit: float = 1.0  # bytes promised per byte of disk space
     freeze_seconds: float = FREEZE_SECONDS  # how long writers may wait while a volume is copied
     inline_dir: Path | None = None  # where inline volumes are staged; None: in the state directory
+    stands_in_for: str = ""  # the driver whose name and volume ids it has; empty: its own
+
+    @property
+    def name(self) -> str:
+        return self.stands_in_for or NAME
 
 
 def checked(settings: DriverSettings) -> DriverSettings:

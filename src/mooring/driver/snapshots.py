@@ -9,6 +9,7 @@ from mooring.driver.backends import device, image
 from mooring.driver.copying import Wanted, copy_volume
 from mooring.driver.core import Core
 from mooring.driver.identifiers import is_snapshot_id, snapshot_id_of
+from mooring.driver.in_flight import contents_of
 from mooring.driver.parameters import check_snapshot_parameters
 from mooring.driver.records import SnapshotRecord
 from mooring.driver.refusal import EXISTS, INVALID, PRECONDITION, CallRefused, need
@@ -29,7 +30,7 @@ class SnapshotCalls:
         volume_id = need(request.source_volume_id, "source_volume_id")
         check_snapshot_parameters(request.parameters)
         check_reachable(request.accessibility_requirements, self._core.settings.node_id)
-        with self._core.in_flight.holding(identifier, volume_id):
+        with self._core.in_flight.holding(identifier, reading=[contents_of(volume_id)]):
             snapshot = self._snapshots.find(identifier)
             if snapshot is None:
                 snapshot = self._cut(identifier, request.name, volume_id)
@@ -69,7 +70,8 @@ class SnapshotCalls:
             self._core.room.reserved(identifier, image.allocated_bytes(source)),
             self._snapshots.making(identifier) as path,
         ):
-            copied = copy_volume(self._core, Wanted(volume, path, volume.size_bytes))
+            copied = copy_volume(self._core, Wanted(volume.id, path, volume.size_bytes))
+            volume = copied.volumes[0]
             snapshot = SnapshotRecord(
                 identifier,
                 name,

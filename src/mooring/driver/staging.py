@@ -11,6 +11,7 @@ import msgspec
 from mooring.driver.backends import device, image
 from mooring.driver.backends.filesystem import Mounting, NotThere, grows_mounted
 from mooring.driver.core import Core
+from mooring.driver.in_flight import contents_of
 from mooring.driver.limiting import apply_limits, clear_limits
 from mooring.driver.records import (
     AccessType,
@@ -52,6 +53,18 @@ def stage_volume(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[st
     After: it is staged and recorded; or neither, and nothing is left of the attempt.
     Raises: CallRefused, HostError.
     """
+    core.stagings.note(volume.id)
+    with core.in_flight.holding(*_held_by_writers(volume, stage)):
+        _stage(core, volume, stage, flags)
+
+
+def _held_by_writers(volume: VolumeRecord, stage: Stage) -> tuple[str, ...]:
+    """A raw device cannot be frozen: if it is copied while nobody writes, no writer may come."""
+    is_device = stage.use.access_type is AccessType.BLOCK
+    return (contents_of(volume.id),) if is_device and not stage.use.is_read_only else ()
+
+
+def _stage(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...]) -> None:
     entry = entry_at(core, Path(stage.path))
     if entry is not None and stage.use.access_type is AccessType.MOUNT:
         raise CallRefused(PRECONDITION, f"{stage.path} is a mount point of {entry.source} already")
@@ -97,6 +110,7 @@ def undo_staging(core: Core, volume: VolumeRecord) -> None:
 
     After: it is not staged here, nor recorded as staged. Raises: HostError.
     """
+    core.stagings.note(volume.id)
     while volume.access_type is AccessType.MOUNT and (mount := staged_mount(core, volume)):
         core.mounts.unmount(mount.mount_point)
     clear_limits(core, volume)

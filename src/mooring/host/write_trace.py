@@ -8,7 +8,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
+from threading import Lock
 
 from mooring.host.mount_calls import open_file_system
 from mooring.host.refusal import refusals
@@ -17,6 +19,8 @@ SECTOR = 512
 BUFFER_KIB = 4096  # for each CPU: some 40,000 writes between two calls of `take`
 
 _PREFIX = "mooring-"  # of instances
+_BEGINNING = Lock()  # so that none is cleared away before it is used
+_numbers = count()
 _EVENT = "events/block/block_rq_complete"
 _CHUNK = 1 << 20
 _MINOR_BITS = 20  # of a device number inside the kernel
@@ -75,7 +79,7 @@ class WriteTrace:
 
 @contextmanager
 def write_trace(device: Path) -> Iterator[WriteTrace]:
-    """Follow the writes to a device, which nobody else follows with this function.
+    """Follow the writes to a device; others may follow them too.
 
     Raises: HostError when the kernel cannot, or this process may not.
     """
@@ -84,7 +88,8 @@ def write_trace(device: Path) -> Iterator[WriteTrace]:
             number = device.stat().st_rdev
             root = open_file_system("tracefs")
             stack.callback(os.close, root)
-            trace = _begin(stack, root, device.name, number)
+            with _BEGINNING:
+                trace = _begin(stack, root, device.name, number)
         yield trace
 
 
@@ -92,7 +97,7 @@ def _begin(stack: ExitStack, root: int, name: str, number: int) -> WriteTrace:
     instances = _open(root, "instances", os.O_RDONLY | os.O_DIRECTORY)
     stack.callback(os.close, instances)
     _clear_away(instances)
-    place = f"{_PREFIX}{name}"
+    place = f"{_PREFIX}{name}-{os.getpid()}-{next(_numbers)}"
     os.mkdir(place, 0o700, dir_fd=instances)
     stack.callback(_remove, instances, place)
     instance = _open(instances, place, os.O_RDONLY | os.O_DIRECTORY)

@@ -7,6 +7,7 @@ import msgspec
 
 from mooring.model import quantity
 from mooring.model.condition import Condition
+from mooring.model.health import HealthCondition
 from mooring.model.meta import ApiObject, ObjectMeta, Resource
 from mooring.model.quantity import Quantity
 from mooring.model.reference import TypedObjectReference
@@ -44,14 +45,6 @@ class ModifyStatus(Wire, frozen=True):
 
     status: str
     target_volume_attributes_class_name: str = ""
-
-
-class HealthCondition(Wire, frozen=True):
-    """An adverse condition of a volume: Inaccessible, DataLoss or Degraded."""
-
-    status: str
-    reason: str
-    message: str = ""
 
 
 class ClaimHealth(Wire, frozen=True):

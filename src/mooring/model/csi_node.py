@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
+from mooring.model.health import StorageHealth
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.wellknown import Annotation
 from mooring.model.wire import Wire
@@ -28,10 +29,15 @@ class CsiNodeSpec(Wire, frozen=True):
     drivers: tuple[NodeDriver, ...] | None = None  # other servers send null for none
 
 
+class CsiNodeStatus(Wire, frozen=True):
+    storage_health: tuple[StorageHealth, ...] = ()
+
+
 class CsiNode(ApiObject, frozen=True):
     resource: ClassVar = Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False)
 
     spec: CsiNodeSpec = CsiNodeSpec()
+    status: CsiNodeStatus = CsiNodeStatus()
 
     def find_driver(self, name: str) -> NodeDriver | None:
         return next((driver for driver in self.spec.drivers or () if driver.name == name), None)

@@ -14,7 +14,7 @@ import msgspec
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
-from mooring.model.csi_translation import translate
+from mooring.model.csi_translation.translate import translate
 from mooring.model.storage_terms import ReclaimPolicy
 from mooring.model.volume import Volume, VolumePhase, VolumeSpec
 from mooring.model.wellknown import Annotation
@@ -144,7 +144,7 @@ def may_delete_provisioned(
     named = "" if live is None or live.uid != asked_for.uid else live.spec.volume_name
     is_named_there = False
     for volume in volumes:
-        if handle_of(volume) == handle:
+        if handle_of(volume) == handle or _is_migrated_for(volume, asked_for, handle[0]):
             return Kept(f"persistentvolume {volume.name} tells of it")
         is_named_there = is_named_there or volume.name == named
     if named and not is_named_there:
@@ -152,6 +152,14 @@ def may_delete_provisioned(
         return Kept(f"{missing} and may have told of it", is_left_behind=True)
     now = "gone" if live is None else f"uid={live.uid} volumeName={named or 'none'}"
     return Go(f"no persistentvolume has handle={handle}, claim={now}")
+
+
+def _is_migrated_for(volume: Volume, claim: Claim, driver: str) -> bool:
+    """Whether an in-tree volume was made for the claim: its handle may be less than the driver's
+    own, as that of a disk without its project."""
+    reference, found = volume.spec.claim_ref, handle_of(volume)
+    is_its_own = reference is not None and reference.uid == claim.uid
+    return is_its_own and volume.spec.csi is None and found is not None and found[0] == driver
 
 
 def may_delete_unsaved(made: Volume, volumes: Iterable[Volume]) -> Go | Kept:

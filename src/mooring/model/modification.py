@@ -34,6 +34,9 @@ _CONDITIONS = frozenset(ModifyCondition)
 NO_ANSWER: Final = "NoAnswer"
 """The reason of `ModifyVolumeError` after an answer that made no sense."""
 
+NOT_ASKED: Final = "InvalidArgument"
+"""The reason of `ModifyVolumeError` for a class of another driver: what a driver would say."""
+
 _UNANSWERED: Final = frozenset(
     ("Canceled", "DeadlineExceeded", "ResourceExhausted", "Aborted", "Unavailable", NO_ANSWER)
 )
@@ -108,6 +111,11 @@ def refuse(status: ClaimStatus, reason: str, message: str, now: str) -> ClaimSta
     """The class is infeasible for the volume."""
     failed = fail(status, reason, message, now)
     return _at(failed, ModifyState.INFEASIBLE, find_target(status))
+
+
+def reject(status: ClaimStatus, name: str, message: str, now: str) -> ClaimStatus:
+    """The class is not one for the volume's driver, which is not asked."""
+    return _with_error(_at(status, ModifyState.INFEASIBLE, name), NOT_ASKED, message, now)
 
 
 def finish(status: ClaimStatus, name: str) -> ClaimStatus:

@@ -15,6 +15,7 @@ from mooring.model.container import (
     WindowsOptions,
 )
 from mooring.model.container_status import ContainerStatus
+from mooring.model.health import PodVolumeHealth
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.node_selector import NodeSelector, NodeSelectorTerm
@@ -180,6 +181,7 @@ class PodStatus(Wire, frozen=True):
     pod_ip: str = msgspec.field(name="podIP", default="")
     host_ip: str = msgspec.field(name="hostIP", default="")
     observed_generation: int = 0
+    volume_health: tuple[PodVolumeHealth, ...] = ()
 
     @property
     def all_containers(self) -> tuple[ContainerStatus, ...]:

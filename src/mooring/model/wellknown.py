@@ -164,6 +164,8 @@ class Plugin:
     PORTWORX: Final = "kubernetes.io/portworx-volume"
     VSPHERE: Final = "kubernetes.io/vsphere-volume"
 
+    RBD: Final = "kubernetes.io/rbd"  # translated for a driver too, but that is not on
+
 
 class Parameter:
     """Keys that sidecars and the node pass to a driver, and their reserved prefix."""

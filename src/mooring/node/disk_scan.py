@@ -61,11 +61,11 @@ def _shared(layout: Layout) -> Iterator[Trace]:
         if plugin == Plugin.CSI:  # arranged otherwise
             yield from _csi(layout)
             continue
-        if plugin in (Plugin.ISCSI, Plugin.FC):
-            yield from _disks(layout, plugin)
-            continue
         if plugin == FLEX:
             yield from _flex(layout)
+            continue
+        if plugin in (Plugin.ISCSI, Plugin.FC):
+            yield from _disks(layout, plugin)
             continue
         for name in _names(directory / MOUNTS):
             yield Trace(TraceKind.FILES, plugin, name)
@@ -87,6 +87,14 @@ def _csi(layout: Layout) -> Iterator[Trace]:
         _log.warning("a directory of volumes cannot be read", path=error.filename, error=error)
 
 
+def _flex(layout: Layout) -> Iterator[Trace]:
+    try:
+        for one in flex.scan(layout):
+            yield Trace(TraceKind.FILES, one.driver, one.name)
+    except OSError as error:
+        _log.warning("a directory of volumes cannot be read", path=error.filename, error=error)
+
+
 def _disks(layout: Layout, plugin: str) -> Iterator[Trace]:
     """Named by their places below the directory of the plugin; see its `rebuild`."""
     top = layout.plugin(plugin)
@@ -97,14 +105,6 @@ def _disks(layout: Layout, plugin: str) -> Iterator[Trace]:
         place = path.relative_to(top / DEVICES if is_block else top)
         name = str(place) if plugin == Plugin.ISCSI else f"{SHARED}{place}"
         yield Trace(TraceKind.BLOCK if is_block else TraceKind.FILES, plugin, name)
-
-
-def _flex(layout: Layout) -> Iterator[Trace]:
-    try:
-        for one in flex.scan(layout):
-            yield Trace(TraceKind.FILES, one.driver, one.name)
-    except OSError as error:
-        _log.warning("a directory of volumes cannot be read", path=error.filename, error=error)
 
 
 def _plugins(layout: Layout) -> Iterator[tuple[str, Path]]:

@@ -22,6 +22,7 @@ class NodeOptions(msgspec.Struct, frozen=True):
     authority: bytes = b""  # PEM of the cluster's CA, for client certificates
     api_server: str = ""  # URL, as pods find it
     seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
+    volume_stats_period: float = 60.0  # seconds between looks at the health of volumes
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
     volume_plugin_dir: Path = DEFAULT_DIRECTORY  # of FlexVolume drivers
 

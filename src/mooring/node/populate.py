@@ -28,6 +28,7 @@ from mooring.node.claims import (
 )
 from mooring.node.context import NodeContext
 from mooring.node.desired import WantedBy, WantedVolume
+from mooring.node.migrated import in_driver_terms
 from mooring.node.reads import SharedReads
 from mooring.plugins.contract import (
     Attachable,
@@ -163,6 +164,7 @@ class Populator:
     def _resolved(
         self, pod: Pod, outer: PodVolume, use: VolumeUse, claim: Claim | None = None
     ) -> Resolved:
+        use = in_driver_terms(use, pod.namespace)
         check_mode(pod, outer, use)
         try:
             plugin = self._context.registry.find(use)

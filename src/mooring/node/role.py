@@ -15,6 +15,7 @@ from mooring.node.admission.host import look
 from mooring.node.csi import NodeCsi
 from mooring.node.eviction import Evictions
 from mooring.node.flex import NodeFlex
+from mooring.node.health import run as health
 from mooring.node.kubelet import Kubelet, NodeEnvironment, Restart, node_environment
 from mooring.node.options import NodeOptions
 from mooring.node.pod_runtime import pod_runtime
@@ -29,7 +30,7 @@ from mooring.node.status.hardware import (
     read_amounts,
     read_identity,
 )
-from mooring.node.status.heartbeat import Heartbeat, Holding
+from mooring.node.status.heartbeat import Heartbeat
 from mooring.node.status.report import Report
 from mooring.node.stuck import StuckVolumes
 from mooring.oci.probe import Probed, probe
@@ -83,7 +84,9 @@ def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineIn
     if kubelet.server is not None:
         endpoint = _endpoint(kubelet.server, options)
         identity = msgspec.structs.replace(identity, endpoint=endpoint)
-    stuck = _add_status(loops, environment, kubelet, identity, options.holding)
+    stuck = _add_status(loops, environment, kubelet, identity, options)
+    context, find_pod = kubelet.volumes.context, kubelet.workers.informer.get
+    health.build(loops, context, csi.drivers, find_pod, options.volume_stats_period)
     return NodeRole(loops, environment, kubelet, csi.drivers, stuck)
 
 
@@ -97,7 +100,7 @@ def _add_status(
     environment: NodeEnvironment,
     kubelet: Kubelet,
     identity: Identity,
-    holding: Holding,
+    options: NodeOptions,
 ) -> StuckVolumes:
     """The node's reports: its status, its lease, the usage of its volumes."""
     client, clock, rng = loops.client, loops.clock, loops.rng
@@ -107,10 +110,10 @@ def _add_status(
     report = Report(client, clock, rng, own_node, volumes, identity, measure)
     stuck.on_change(report.report_stuck(stuck.text))
     kubelet.on_synced(report.volumes_synced)
-    statistics = Statistics(volumes)
+    statistics = Statistics(volumes, options.volume_stats_period)
     for name, run in {
         "node status": report.run,
-        "node lease": Heartbeat(client, clock, rng, own_node, holding).run,
+        "node lease": Heartbeat(client, clock, rng, own_node, options.holding).run,
         "volume statistics": statistics.run,
         "evictions": Evictions(volumes.context, statistics).run,
     }.items():

@@ -16,7 +16,6 @@ from prometheus_client.registry import Collector
 from mooring import log
 from mooring.errors import MooringError
 from mooring.host.blocking import within_volume
-from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.actual import PodMount
@@ -24,11 +23,9 @@ from mooring.node.context import NodeContext
 from mooring.node.reads import SharedReads
 from mooring.plugins.contract import Usage
 from mooring.reconcile.poison import POISONED
-from mooring.reconcile.recorder import reference_to
 
-GOOD_FOR = 60.0  # seconds
+GOOD_FOR = 60.0  # seconds; the default of --volume-stats-agg-period
 PODS_AT_ONCE = 4
-ABNORMAL = "VolumeConditionAbnormal"
 
 _log = log.get("mooring.node.statistics")
 
@@ -66,9 +63,10 @@ class PodStatistics(msgspec.Struct, frozen=True):
 class Statistics(Collector):
     """`run` runs it until cancelled; without it the metrics stay as they are."""
 
-    def __init__(self, volumes: MeasuredVolumes) -> None:
+    def __init__(self, volumes: MeasuredVolumes, good_for: float = GOOD_FOR) -> None:
         self._volumes = volumes
         self._context = volumes.context
+        self._good_for = good_for
         self._latest: dict[str, PodStatistics] = {}
         self._reads: SharedReads[PodStatistics] = SharedReads(PODS_AT_ONCE)
         self._asked = asyncio.Event()
@@ -80,9 +78,9 @@ class Statistics(Collector):
             await self.gather()
 
     async def of_pod(self, pod_uid: str) -> PodStatistics:
-        """Not older than a minute."""
+        """Not older than `good_for`."""
         known = self._latest.get(pod_uid)
-        if known is not None and self._context.clock.monotonic() - known.taken < GOOD_FOR:
+        if known is not None and self._context.clock.monotonic() - known.taken < self._good_for:
             return known
         return await self._reads.read(pod_uid, lambda: self._measure(pod_uid))
 
@@ -113,9 +111,6 @@ class Statistics(Collector):
             for claim, usage in by_claim.items():
                 family.add_metric([claim.namespace, claim.name], getattr(usage, field) or 0)
             yield family
-        health = _health(by_claim)
-        if health.samples:
-            yield health
 
     async def _measure(self, pod_uid: str) -> PodStatistics:
         taken = self._context.clock.monotonic()
@@ -125,40 +120,12 @@ class Statistics(Collector):
             usage = await _usage_of(mount)
             if usage is not None:
                 found[name] = VolumeStatistics(usage, None if pod is None else _claim(pod, name))
-        if pod is not None:
-            self._tell_troubles(pod, found)
         measured = self._latest[pod_uid] = PodStatistics(taken, found)
         return measured
-
-    def _tell_troubles(self, pod: Pod, found: Mapping[str, VolumeStatistics]) -> None:
-        """Each once; what was so at the last look is known."""
-        known = self._latest.get(pod.uid)
-        for name, one in found.items():
-            before = None if known is None else known.volumes.get(name)
-            trouble = one.usage.trouble
-            if trouble and (before is None or before.usage.trouble != trouble):
-                message = f"Volume {name}: {trouble}"
-                self._context.recorder.record(
-                    reference_to(pod), EventType.WARNING, ABNORMAL, message
-                )
 
     def _find_pod(self, pod_uid: str) -> Pod | None:
         wanted = next(self._context.desired.of_pod(pod_uid), None)
         return None if wanted is None else wanted.pods[pod_uid].pod
-
-
-def _health(by_claim: Mapping[Key, Usage]) -> Metric:
-    """The health of volumes whose driver reports it."""
-    family = GaugeMetricFamily(
-        "kubelet_volume_stats_health_status_abnormal",
-        "Abnormal volume health status. The count is either 1 or 0. 1 indicates the volume is "
-        "unhealthy, 0 indicates volume is healthy",
-        labels=["namespace", "persistentvolumeclaim"],
-    )
-    for claim, usage in by_claim.items():
-        if usage.trouble is not None:
-            family.add_metric([claim.namespace, claim.name], int(bool(usage.trouble)))
-    return family
 
 
 async def _usage_of(mount: PodMount) -> Usage | None:

@@ -6,7 +6,7 @@ Nothing is polled: a shim ends when its container has, and its pidfd says so.
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -44,19 +44,18 @@ from mooring.oci.known import KILLED, KnownContainer, conclude
 from mooring.oci.making import Maker, check_names
 from mooring.oci.records import (
     DIRECTORY,
-    ID,
     RUN,
     RUNTIME,
     ContainerDirectory,
     Ended,
-    Record,
     boot_id,
     found,
     new_record,
     opened_directory,
     state_directory,
 )
-from mooring.oci.runc import Runc, RunningState, RuntimeProgram
+from mooring.oci.remembered import find_remembered
+from mooring.oci.runc import Runc, RuntimeProgram
 from mooring.reconcile.deadline import within
 from mooring.reconcile.poison import shielded
 from mooring.reconcile.worker import lasting
@@ -344,28 +343,17 @@ class OciContainers:
     async def _restore(self) -> None:
         await in_thread(self._make_state)
         await in_thread(leftovers.end_sessions, self._state)
-        read = await in_thread(self._read_all)
-        listed = await self._list()
+        remembered = await find_remembered(self._directory, self._runc)
         async with asyncio.TaskGroup() as purges:
-            for id in sorted({*read, *listed}, key=lambda id: _age(read.get(id))):
-                record = read.get(id)
-                place = self._place(id)
-                if record is None or not record.pid:
-                    purges.create_task(self._purge(id, place))
-                    continue
-                if id in listed and listed[id].status == "created":
-                    record = msgspec.structs.replace(record, started_at=None)
-                await self._resume(KnownContainer(record, place))
-        for record in read.values():
-            if record is not None:
-                self._drop_group(record.owner.pod_uid)
-
-    async def _list(self) -> Mapping[str, RunningState]:
-        try:
-            return await self._runc.list()
-        except HostError as error:
-            logger.warning("the runtime does not tell what it runs", error=error)
-            return {}  # most of it is known from records and shims
+            for one in remembered:
+                place = self._place(one.id)
+                if one.record is None or not one.record.pid:
+                    purges.create_task(self._purge(one.id, place))
+                else:
+                    await self._resume(KnownContainer(one.record, place))
+        for one in remembered:
+            if one.record is not None:
+                self._drop_group(one.record.owner.pod_uid)
 
     async def _resume(self, entry: KnownContainer) -> None:
         record = entry.record
@@ -387,12 +375,6 @@ class OciContainers:
             await self._take_away(id, place, await in_thread(cgroups.find, id))
         except HostError as error:
             logger.warning("something is left of a container", id=id, error=error)
-
-    def _read_all(self) -> dict[str, Record | None]:
-        if not self._directory.is_dir():
-            return {}
-        names = [name for name in os.listdir(self._directory) if ID.fullmatch(name)]
-        return {name: ContainerDirectory(self._directory / name).read() for name in names}
 
     def _place(self, id: str) -> ContainerDirectory:
         return ContainerDirectory(self._directory / id, self._opened)
@@ -416,7 +398,3 @@ class OciContainers:
 def _place_of(owner: Owner) -> str:
     """What calls about a container are about: one that is stuck is not joined by the next try."""
     return f"container/{owner.pod_uid}/{owner.container}"
-
-
-def _age(record: Record | None) -> float:
-    return record.created_at.timestamp() if record is not None else 0.0

@@ -104,7 +104,6 @@ class Usage(msgspec.Struct, frozen=True):
     inodes: int | None = None
     inodes_used: int | None = None
     inodes_free: int | None = None
-    trouble: str | None = None  # what is wrong with it; empty: nothing is
 
 
 @runtime_checkable

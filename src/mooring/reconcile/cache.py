@@ -53,6 +53,11 @@ class Cache(Generic[T]):
         """The objects that cannot be read as they are now."""
         return self._unread.keys()
 
+    @property
+    def seen(self) -> int:
+        """Every change up to this version has arrived."""
+        return self._seen
+
     def all(self) -> Collection[T]:
         """A live view: to change anything while going through it, copy it first."""
         return self._objects.values()

@@ -77,7 +77,8 @@ NO_CALLBACKS = LeaderCallbacks()
 class LeaderElection:
     """One candidate. `identity` must be its own: two with the same one would both lead.
 
-    `leadership` is the fence for what `lead` does.
+    `leadership` is the fence for what `lead` does. Whatever another leader wrote has a version
+    before `taken_from`.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class LeaderElection:
         self._callbacks = callbacks
         self._waits_for = ""  # the leader that `waiting` was called with
         self._is_refused = False  # and that is logged
+        self.taken_from = 0  # the version of the lease as its holder before left it; 0: none had it
         self._seen: Lease | None = None
         self._seen_at = 0.0  # when its version was new to us
         self._until = 0.0  # so long we may lead
@@ -121,7 +123,7 @@ class LeaderElection:
                 return
 
     async def _lead(self, lead: Callable[[], Awaitable[None]]) -> bool:
-        """Whether the lease was lost; if not, `lead` is done."""
+        """Whether the lease was lost; if not, `lead` is done. Raises: what `lead` raises."""
 
         async def led() -> None:
             await lead()
@@ -135,6 +137,10 @@ class LeaderElection:
                     await _until_at_rest(leading, keeping)
                 finally:
                     watching.cancel()
+        except ExceptionGroup as group:
+            if len(group.exceptions) > 1:
+                raise
+            raise group.exceptions[0] from group  # callers choose the remedy by its class
         finally:
             self.leadership.end()
             await self._release()
@@ -190,6 +196,7 @@ class LeaderElection:
         if found.is_held and self._clock.monotonic() <= self._seen_at + self._duration(found):
             self._tell_of(found.spec.holder_identity or "")
             return False
+        self.taken_from = int(found.metadata.resource_version)
         transitions = (found.spec.lease_transitions or 0) + 1
         return await self._write(found, self._spec_of_new_holder(transitions))
 

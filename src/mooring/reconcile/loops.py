@@ -108,6 +108,10 @@ class Loops:
         finally:
             self.close()
 
+    async def caught_up(self, version: int) -> None:
+        """Return when every informer knows all that was written before this version."""
+        await self._informers.caught_up(version)
+
     async def synced(self) -> None:
         for share in self._shares:
             await share.synced.wait()

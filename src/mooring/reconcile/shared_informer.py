@@ -198,6 +198,16 @@ class SharedInformers:
             for reflector in self._reflectors.values():
                 tasks.create_task(reflector.relist())
 
+    async def caught_up(self, version: int) -> None:
+        """Return when all that was written before this version is known here.
+
+        A kind of which nothing that new has come is listed anew: its watch may be behind.
+        """
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors.values():
+                if reflector.seen < version:
+                    tasks.create_task(reflector.relist())
+
     async def synced(self) -> None:
         for reflector in list(self._reflectors.values()):
             await reflector.synced.wait()

@@ -108,13 +108,27 @@ async def lasting(
         began = clock.monotonic()
         try:
             await run()
-        except UsageError:
-            raise
-        except MooringError as error:
-            _log.warning("begun anew", loop=loop, key=key, because=error)
-        except Exception:  # noqa: BLE001 - as in `serve`: one bad turn must not be the last one
-            set_aside(loop, key)
+        except Exception as error:
+            match foreseen(error):
+                case UsageError() as usage:
+                    raise usage from error
+                case MooringError() as trouble:
+                    _log.warning("begun anew", loop=loop, key=key, because=trouble)
+                case None:
+                    set_aside(loop, key)
         else:
             return
         failures = 1 if clock.monotonic() - began >= STEADY_SECONDS else failures + 1
         await clock.sleep(RESTARTS.delay(failures))
+
+
+def foreseen(error: Exception) -> MooringError | None:
+    """The error itself, or the one of a group, if Mooring has raised all of it on purpose."""
+    if isinstance(error, MooringError):
+        return error
+    if not isinstance(error, ExceptionGroup):
+        return None
+    inner = [foreseen(each) for each in error.exceptions]
+    if not all(inner):
+        return None
+    return next((each for each in inner if isinstance(each, UsageError)), inner[0])

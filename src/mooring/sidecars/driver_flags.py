@@ -10,6 +10,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from mooring.errors import UsageError
+from mooring.model.feature_gates import parse_gates
+from mooring.model.names import csi_driver_name
 from mooring.sidecars.options import SidecarOptions
 
 _TRUE: Final = frozenset({"true", "t", "1"})
@@ -30,6 +32,7 @@ def parse_flags(flags: Iterable[str], default: SidecarOptions) -> Mapping[str, S
                 f"--sidecar-flag {flag!r} must be DRIVER:FLAG=VALUE,"
                 " as hostpath.csi.k8s.io:strict-topology=true"
             )
+        _check_driver(driver, f"--sidecar-flag {flag!r}")
         if name not in FLAGS:
             near = "".join(
                 f", did you mean {each}?" for each in get_close_matches(name, FLAGS, n=1)
@@ -41,6 +44,20 @@ def parse_flags(flags: Iterable[str], default: SidecarOptions) -> Mapping[str, S
         except ValueError as error:
             raise UsageError(f"--sidecar-flag {flag!r}: {error}") from error
     return found
+
+
+def checked_drivers(names: Iterable[str]) -> frozenset[str]:
+    """The drivers of `--no-sidecars-for`. Raises: UsageError when one is no driver's name."""
+    found = frozenset(names)
+    for name in sorted(found):
+        _check_driver(name, f"--no-sidecars-for {name!r}")
+    return found
+
+
+def _check_driver(name: str, flag: str) -> None:
+    if any(csi_driver_name(name)):
+        text = f"{flag}: {name!r} is no name of a CSI driver, as hostpath.csi.k8s.io is"
+        raise UsageError(text)
 
 
 def _bool(text: str) -> bool:
@@ -93,6 +110,10 @@ def _extra_metadata(options: SidecarOptions, text: str) -> SidecarOptions:
     return options.with_extra_metadata(on=_bool(text))
 
 
+def _feature_gates(options: SidecarOptions, text: str) -> SidecarOptions:
+    return options.with_gates(parse_gates(text))
+
+
 def _prefix(text: str) -> str:
     if not text:
         raise ValueError("a prefix must not be empty")
@@ -101,6 +122,7 @@ def _prefix(text: str) -> str:
 
 FLAGS: Final[Mapping[str, Change]] = {
     "timeout": _timeout,
+    "feature-gates": _feature_gates,
     "extra-create-metadata": _extra_metadata,
     "strict-topology": _of_provisioner("strict_topology", _bool),
     "immediate-topology": _of_provisioner("immediate_topology", _bool),

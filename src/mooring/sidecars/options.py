@@ -5,6 +5,7 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
+from mooring.model.feature_gates import FeatureGates
 from mooring.sidecars.provisioner.options import AS_UPSTREAM, ProvisionerOptions
 from mooring.sidecars.resizer.options import AS_UPSTREAM as RESIZER_AS_UPSTREAM
 from mooring.sidecars.resizer.options import ResizerOptions
@@ -28,6 +29,10 @@ class SidecarOptions(msgspec.Struct, frozen=True):
             resizer=replace(self.resizer, call_seconds=seconds),
             snapshotter=replace(self.snapshotter, call_seconds=seconds),
         )
+
+    def with_gates(self, gates: FeatureGates) -> Self:
+        across = gates.cross_namespace
+        return replace(self, provisioner=replace(self.provisioner, cross_namespace=across))
 
     def with_extra_metadata(self, *, on: bool) -> Self:
         return replace(

@@ -227,7 +227,12 @@ class SidecarsRole:
             groups=FencedGroupCalls(driver.groups, fence),
         )
         client = FencedClient(loops.client, fence)
-        await election.run(lambda: self._lead(sidecar, fenced, client))
+
+        async def lead() -> None:
+            await loops.caught_up(election.taken_from)  # with what the leader before wrote last
+            await self._lead(sidecar, fenced, client)
+
+        await election.run(lead)
 
     async def _lead(self, sidecar: Sidecar, driver: Driver, client: Client) -> None:
         loops = self._loops.part(client)

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from mooring.errors import UsageError
+from mooring.model.feature_gates import FeatureGates
 from mooring.model.names import dns_subdomain, label_value
 
 DEFAULT_PORT = 6443
@@ -25,8 +26,10 @@ class Config(msgspec.Struct, frozen=True):
     seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
     volume_plugin_dir: Path = Path("/usr/libexec/kubernetes/kubelet-plugins/volume/exec/")
+    volume_stats_period: float = 60.0  # seconds between looks at the health of volumes
     node_monitor_grace: float = 40.0  # seconds of silence after which a node counts as lost
 
+    gates: FeatureGates = FeatureGates()
     no_sidecars_for: frozenset[str] = frozenset()  # drivers that bring their own
     sidecar_flags: tuple[str, ...] = ()  # DRIVER:FLAG=VALUE
 

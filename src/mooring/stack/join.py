@@ -9,6 +9,7 @@ import secrets
 import socket
 import ssl
 from contextlib import closing
+from functools import partial
 from http.client import HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import TypeVar
@@ -26,8 +27,9 @@ from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.roles import AUTHORITY_PATH, JOIN_PATH
 from mooring.apiserver.auth.tokens import Token
 from mooring.client.endpoint import find_address
-from mooring.errors import UsageError
+from mooring.errors import MooringError, UsageError
 from mooring.host.private_file import find_private, write_private
+from mooring.upkeep.bounded import Unfinished, each_within
 
 ATTEMPT = "joining.json"
 RECORD = "joined.json"
@@ -35,7 +37,7 @@ KUBECONFIG = "kubeconfig"
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-_SECONDS = 15.0  # for each of two requests
+SECONDS = 15.0  # for each of two requests, from its name's lookup to the last byte
 _LONGEST = 1 << 16  # bytes of an answer
 
 
@@ -177,13 +179,33 @@ def _ask(
     body: bytes | None = None,
     bearer: str = "",
 ) -> tuple[int, bytes]:
-    """Code and content. Raises: UsageError."""
+    """Code and content. Raises: UsageError, also when not all of it came in time."""
+    asking = partial(_ask_patiently, server, tls, method, path, body, bearer)
+    answer = each_within(SECONDS, [asking])[0]
+    if answer is Unfinished.HUNG:
+        raise UsageError(
+            f"{server} did not answer within {SECONDS:g} s: is it overloaded, or another program?"
+        )
+    if isinstance(answer, MooringError):
+        raise answer
+    return answer
+
+
+def _ask_patiently(
+    server: str,
+    tls: ssl.SSLContext,
+    method: str,
+    path: str,
+    body: bytes | None,
+    bearer: str,
+) -> tuple[int, bytes]:
+    """The same; a server that sends a byte now and then keeps it for ever. Raises: UsageError."""
     parts = urlsplit(server)
     headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
     if body is not None:
         headers["Content-Type"] = "application/json"
     connection = HTTPSConnection(
-        parts.hostname or "", parts.port or 443, timeout=_SECONDS, context=tls
+        parts.hostname or "", parts.port or 443, timeout=SECONDS, context=tls
     )
     try:
         with closing(connection):

@@ -5,6 +5,7 @@ from ipaddress import ip_address
 
 import msgspec
 
+from mooring.apiserver.server import Address
 from mooring.stack.config import LOOPBACK
 
 UNSPECIFIED = ("0.0.0.0", "::")  # noqa: S104  compared, not bound
@@ -40,3 +41,8 @@ def find_reach(host: str, names: Sequence[str], own_addresses: Sequence[str]) ->
         f"--host {LOOPBACK} keeps them out"
     )
     return Reach(shown, tuple(dict.fromkeys(known)), warning)
+
+
+def reachable(address: Address) -> Address:
+    """The same, for clients on this machine."""
+    return Address(LOOPBACK if address.host in UNSPECIFIED else address.host, address.port)

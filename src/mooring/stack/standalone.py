@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Recycling  # other roles do not load the controllers
     from mooring.controllers.snapshots.options import SnapshotOptions
+    from mooring.driver.disks import Disk
     from mooring.driver.settings import DriverSettings
     from mooring.node.options import NodeOptions
     from mooring.sidecars.options import SidecarOptions
@@ -269,19 +270,22 @@ def run_release(kubeconfig: Path | None, wanted: "Release", say: Say) -> None:
     uvloop.run(run())
 
 
-def run_driver(settings: "DriverSettings", endpoint: str, say: Say) -> None:
+def run_driver(
+    settings: "DriverSettings", endpoint: str, disks: Sequence["Disk"], say: Say
+) -> None:
     """The bundled driver, until SIGTERM or SIGINT. Raises: UsageError."""
+    from mooring.driver.disks import make_disks
     from mooring.driver.role import driver_of
     from mooring.driver.serve import serving
-    from mooring.driver.settings import NAME
 
     with driver_of(settings) as core:
+        make_disks(core, disks)
 
         async def run() -> None:
             stop = stop_event()
             with LoopWatch():
                 async with serving(core, endpoint):
-                    say(f"{NAME} is serving at {endpoint}")
+                    say(f"{settings.name} is serving at {endpoint}")
                     await stop.wait()
 
         uvloop.run(run())

@@ -32,6 +32,7 @@ from mooring.upkeep.containers import (
     settle_container,
 )
 from mooring.upkeep.database_copy import CannotCopy, read_copy
+from mooring.upkeep.detached import DetachedMounts
 from mooring.upkeep.driver_volumes import VOLUMES
 from mooring.upkeep.findings import Finding, Repair, Seen, SeenContainer, SeenVolume, decide
 from mooring.upkeep.place import DATABASE_LOCK, Place, find_place, held_node, in_use
@@ -154,7 +155,8 @@ class _Look:
             if one.record is not None and one.record.owner.pod_uid == uid:
                 remove_container(one, self._mounts, self._clock)
         layout = Layout(self._place.root)
-        done = unmount_entries(read_table().below(layout.pod(uid)))
+        note = DetachedMounts(self._place.root).note
+        done = unmount_entries(read_table().below(layout.pod(uid)), note)
         if done.troubles:
             raise HostError("; ".join(done.troubles))
         remove_pod(layout, uid)

@@ -13,6 +13,7 @@ from mooring.oci.records import opened_directory, state_directory
 from mooring.plugins.layout import Layout
 from mooring.upkeep.containers import end_containers, list_containers
 from mooring.upkeep.counted import counted
+from mooring.upkeep.detached import DetachedMounts
 from mooring.upkeep.driver_volumes import release_locks, release_volumes
 from mooring.upkeep.place import Place, find_place, find_root, held_data, held_node, held_root
 from mooring.upkeep.unmounting import unmount_entries
@@ -86,7 +87,19 @@ def take_down_root(root_dir: Path, clock: Clock, grace: float, leave: Leave) -> 
 
 
 def _leave(root: Path | None, leave: Leave, report: Report) -> None:
-    if root is not None and not report.troubles and not _is_left_over(root):
+    if root is None or leave is stay or report.troubles or _is_left_over(root):
+        return
+    try:
+        detached = DetachedMounts(root).left()
+    except HostError as error:
+        report.troubles.append(str(error))
+        return
+    for one in detached:
+        report.troubles.append(
+            f"{one} was detached lazily and may still be written to, so no cluster is told that "
+            "the node has left: restart this machine, then try again"
+        )
+    if not detached:
         report.farewell = leave(root)
 
 
@@ -124,7 +137,7 @@ def _unmount_root(root: Path | None, report: Report) -> None:
         return
     left = read_table().below(root)
     if left and all(entry.mount_point == root for entry in left):
-        _unmount(left, report)
+        _unmount(root, left, report)
 
 
 def _unmount_all(root: Path, stuck: Sequence[Path], report: Report) -> None:
@@ -140,16 +153,16 @@ def _unmount_all(root: Path, stuck: Sequence[Path], report: Report) -> None:
         others -= set(table.below(directory))
     of_users = table.below(opened_directory(state_directory(root)))
     of_pods = [entry for entry in table.below(root) if entry in others]
-    busy = _unmount([entry for entry in of_pods if entry.mount_point != root], report)
-    _unmount(of_users, report)
+    busy = _unmount(root, [entry for entry in of_pods if entry.mount_point != root], report)
+    _unmount(root, of_users, report)
     own = table.covering(root)
     spared = {entry.device for entry in busy} - ({own.device} if own is not None else set())
-    _unmount([entry for entry in of_plugins if entry.device not in spared], report)
+    _unmount(root, [entry for entry in of_plugins if entry.device not in spared], report)
 
 
-def _unmount(entries: Sequence[MountEntry], report: Report) -> list[MountEntry]:
+def _unmount(root: Path, entries: Sequence[MountEntry], report: Report) -> list[MountEntry]:
     """What is in use, and stays."""
-    done = unmount_entries(entries)
+    done = unmount_entries(entries, DetachedMounts(root).note)
     report.mounts += done.count
     report.troubles += done.troubles
     return done.busy

@@ -8,7 +8,7 @@ taken for free.
 
 import errno
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Event
 
@@ -24,6 +24,10 @@ SECONDS = 5.0  # for one unmount
 BUSY_SECONDS = 1.0  # for what a process that was just killed still holds
 _PAUSE = 0.05
 _OF_SERVERS = frozenset(("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "glusterfs", "afs"))
+
+
+Note = Callable[[MountEntry], None]
+"""Puts on record that a mount may outlive its place in the mount table. Raises: HostError."""
 
 
 class Unmounted(msgspec.Struct):
@@ -62,8 +66,12 @@ def may_detach(entry: MountEntry) -> bool:
     return entry.fs_type in _OF_SERVERS or of_daemon
 
 
-def unmount_entries(wanted: Sequence[MountEntry], seconds: float = SECONDS) -> Unmounted:
+def unmount_entries(
+    wanted: Sequence[MountEntry], note: Note, seconds: float = SECONDS
+) -> Unmounted:
     """Unmount these. What something is mounted on that stays, stays too.
+
+    `note` is called before a mount is detached lazily, and for one that hangs out of sight.
 
     Repeated: nothing. Raises: HostError when the mount table cannot be read.
     """
@@ -71,7 +79,7 @@ def unmount_entries(wanted: Sequence[MountEntry], seconds: float = SECONDS) -> U
     stays: set[int] = set()
     for group in unmount_order(wanted):
         ready = [entry for entry in group if entry.id not in stays]
-        _unmount_group(ready, seconds, result)
+        _unmount_group(ready, note, seconds, result)
         there = {(entry.id, entry.mount_point) for entry in read_table().entries}
         gone = {entry.id for entry in ready if (entry.id, entry.mount_point) not in there}
         result.count += len(gone)
@@ -85,7 +93,9 @@ def unmount_entries(wanted: Sequence[MountEntry], seconds: float = SECONDS) -> U
     return result
 
 
-def _unmount_group(group: Sequence[MountEntry], seconds: float, result: Unmounted) -> None:
+def _unmount_group(
+    group: Sequence[MountEntry], note: Note, seconds: float, result: Unmounted
+) -> None:
     """Try them all, those that are in use again for a moment."""
     left = list(group)
     until, pause = time.monotonic() + BUSY_SECONDS, Event()
@@ -94,7 +104,7 @@ def _unmount_group(group: Sequence[MountEntry], seconds: float, result: Unmounte
         busy = []
         for entry, outcome in zip(left, told, strict=True):
             if outcome is Unfinished.HUNG:
-                result.troubles.append(_give_up(entry, seconds))
+                result.troubles.append(_give_up(entry, note, seconds))
             elif isinstance(outcome, KernelRefused) and outcome.errno == errno.EBUSY:
                 busy.append(entry)
             elif isinstance(outcome, Exception):
@@ -123,13 +133,18 @@ def _unmount(entry: MountEntry) -> None:
         raise KernelRefused(f"another mount hides it: unmount {path} first", errno.EBUSY)
 
 
-def _give_up(entry: MountEntry, seconds: float) -> str:
+def _give_up(entry: MountEntry, note: Note, seconds: float) -> str:
     """It hangs: detach it where that is safe, and say so."""
     hangs = f"{entry.at} ({entry.fs_type} of {entry.source}) does not answer after {seconds:g} s"
-    if not any(one.id == entry.id for one in read_table().entries):
-        return f"{hangs}: the kernel is still unmounting it"
-    if not may_detach(entry):
+    is_seen = any(one.id == entry.id for one in read_table().entries)
+    if is_seen and not may_detach(entry):
         return f"{hangs} and stays mounted: see to its disk, then try again"
+    try:
+        note(entry)
+    except HostError as error:
+        return f"{hangs} and stays mounted: {_first_line(error)}"
+    if not is_seen:
+        return f"{hangs}: the kernel is still unmounting it"
     detached = each_within(seconds, [partial(mount_calls.detach_lazily, entry.mount_point)])[0]
     if detached is None:
         return f"{hangs}: it was detached lazily, and goes when its last user does"

@@ -1,7 +1,7 @@
 """CSI drivers as processes of their own, and who offers them to a node."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -36,15 +36,18 @@ class Peer(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def _host_path(find: Find, place: Path, node: str) -> Iterator[Running]:
+def host_path(
+    find: Find, place: Path, node: str, largest: int = LARGEST, prefix: Sequence[str] = ()
+) -> Iterator[Running]:
+    """csi-driver-host-path, run by the command `prefix` if there is one. Raises Missing."""
     program = find(CSI_HOST_PATH)
     socket, state, log = place / "csi-hostpath" / "csi.sock", place / "state", place / "driver.log"
     socket.parent.mkdir(parents=True, exist_ok=True)
     state.mkdir()
     command = [
-        *(str(program), "--v=5", "--enable-attach", f"--nodeid={node}"),
+        *(*prefix, str(program), "--v=5", "--enable-attach", f"--nodeid={node}"),
         *("--enable-controller-modify-volume", f"--accepted-mutable-parameter-names={MUTABLE}"),
-        f"--max-volume-size={LARGEST}",
+        f"--max-volume-size={largest}",
         *(f"--endpoint=unix://{socket}", f"--statedir={state}"),
     ]
 
@@ -83,7 +86,7 @@ def _with_our_registrar(
     return registrar_process(driver.socket, registrations)
 
 
-HOST_PATH = Peer(_host_path, _with_their_registrar)
+HOST_PATH = Peer(host_path, _with_their_registrar)
 """csi-driver-host-path, with upstream's registrar."""
 
 BUNDLED = Peer(_bundled, _with_our_registrar)

@@ -8,8 +8,12 @@ from xml.etree import ElementTree
 
 import msgspec
 
+from tests.conformance.obtain import Say
+
 _SPEC = re.compile(r"^\[It\] ")
 _REPORT = "junit_01.xml"
+_PASSED = "\N{BULLET}"  # as Ginkgo writes it
+SAID_EVERY = 120.0  # seconds between two lines about how far it is
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -34,8 +38,13 @@ class Selection(msgspec.Struct, frozen=True):
     flags: tuple[str, ...] = ()
 
 
-def run_suite(program: Path, kubeconfig: Path, folder: Path, chosen: Selection) -> Verdict:
-    """Run the chosen specs; `folder` gets the report, and all that was printed in `output.log`."""
+def run_suite(
+    program: Path, kubeconfig: Path, folder: Path, chosen: Selection, say: Say
+) -> Verdict:
+    """Run the chosen specs, and tell how far they are.
+
+    After: `folder` has the report, and all that was printed in `output.log`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     command = [
         str(program),
@@ -49,11 +58,27 @@ def run_suite(program: Path, kubeconfig: Path, folder: Path, chosen: Selection) 
         "--ginkgo.timeout=3h",
         *chosen.flags,
     ]
-    with (folder / "output.log").open("w") as output:
-        subprocess.run(  # noqa: S603  a program that was built for it
-            command, stdout=output, stderr=subprocess.STDOUT, check=False, cwd=folder
+    printed = folder / "output.log"
+    with printed.open("w") as output:
+        suite = subprocess.Popen(  # noqa: S603  a program that was built for it
+            command, stdout=output, stderr=subprocess.STDOUT, cwd=folder
         )
+    try:
+        while not _has_ended(suite):
+            say(f"  {printed.read_text().count(_PASSED)} specs have passed")
+    finally:
+        suite.kill()
+        suite.wait()
     return read_report(folder)
+
+
+def _has_ended(suite: subprocess.Popen[bytes]) -> bool:
+    """Waits a while for it."""
+    try:
+        suite.wait(SAID_EVERY)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def read_report(folder: Path) -> Verdict:

@@ -136,6 +136,7 @@ SEEDS: dict[str, Seed] = {
     "volumesnapshotcontents": lambda _: objects.a_snapshot_content(),
     "volumesnapshotclasses": lambda _: objects.a_snapshot_class(),
     "volumepopulators": lambda _: objects.a_populator(),
+    "referencegrants": lambda _: objects.a_grant(),
     "snapshotmetadataservices": lambda _: objects.a_metadata_service(),
     "leases": lambda _: objects.a_lease(),
     "clustertrustbundles": lambda _: objects.a_trust_bundle(),

@@ -101,6 +101,8 @@ class FakeDriver:
     overlaps: list[str] = field(default_factory=list)  # volumes that were asked for two things
     busiest: int = 0  # the most calls at once
     running: int = 0
+    name: str = NAME
+    id_prefix: str = "id-of-"  # of volumes, before their names
 
     def __post_init__(self) -> None:
         self._queued: dict[str, deque[Behaviour]] = defaultdict(deque)
@@ -111,7 +113,7 @@ class FakeDriver:
 
     @property
     def driver(self) -> Driver:
-        return Driver(NAME, self.abilities, self, self.snapshots, self.groups)
+        return Driver(self.name, self.abilities, self, self.snapshots, self.groups)
 
     def next(self, rpc: str, *behaviours: Behaviour) -> None:
         self._queued[rpc].extend(behaviours)
@@ -235,7 +237,7 @@ class FakeDriver:
         if known is not None:
             return Done(self.volumes[known])
         made = Volume(
-            f"id-of-{wanted.name}", size, {"made": "here"}, wanted.source, self.topologies
+            f"{self.id_prefix}{wanted.name}", size, {"made": "here"}, wanted.source, self.topologies
         )
         self.names[wanted.name] = made.volume_id
         self.volumes[made.volume_id] = made

@@ -77,6 +77,11 @@ class SnapshotWorld:
         path = f"{SNAPSHOT_CONTENTS}/content-{name}/status"
         await self.cluster.patch(path, {"status": status})
 
+    async def label(self, name: str, node: str) -> None:
+        """As the controller does for snapshotters that run on each node."""
+        labels = {"labels": {f"{DOMAIN}/managed-by": node}}
+        await self.cluster.patch(f"{SNAPSHOT_CONTENTS}/content-{name}", {"metadata": labels})
+
     async def find(self, name: str = "snap") -> Doc | None:
         return await self.cluster.find(f"{SNAPSHOT_CONTENTS}/content-{name}")
 

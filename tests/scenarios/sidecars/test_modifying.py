@@ -205,7 +205,9 @@ async def test_a_class_of_another_driver_is_refused(place: Cluster) -> None:
         await ask_class(place, "theirs")
         await place.passes(60)
         assert place.driver.calls == []
-        assert (await applied(place))["modify"] == {"status": "Pending"}
+        refused = {"status": "Infeasible", "targetVolumeAttributesClassName": "theirs"}
+        assert (await applied(place))["modify"] == refused
+        assert "ModifyVolumeError" in await conditions(place)
         assert await place.told("VolumeModifyFailed") == [
             "VAC theirs referenced in PVC is for driver other.example.com"
             " which does not match driver name d.example.com"
@@ -213,6 +215,7 @@ async def test_a_class_of_another_driver_is_refused(place: Cluster) -> None:
         await place.delete(f"{ATTRIBUTES_CLASSES}/theirs")
         await ask_class(place, "b")
     assert place.driver.calls == [TO_B]
+    assert await conditions(place) == {}
 
 
 async def test_no_class_is_asked_for_any_more(cluster: Cluster) -> None:

@@ -589,3 +589,16 @@ async def test_contents_of_other_drivers_are_left_alone(world: SnapshotWorld) ->
 
 def _text(code: int) -> str:
     return f"rpc error: code = {Code(code).label} desc = no"
+
+
+async def test_on_a_node_only_what_is_labelled_with_it_is_taken(world: SnapshotWorld) -> None:
+    world.cluster.snapshotting = SnapshotterOptions(node="n1")
+    await world.snapshot_class()
+    async with world.cluster.snapshotter():
+        mine = await world.snapshot("mine")
+        await world.snapshot("theirs")
+        await world.label("theirs", "n2")
+        assert world.driver.requests == []
+        await world.label("mine", "n1")
+        (request,) = world.driver.requests
+    assert request.name == f"snapshot-{mine['spec']['volumeSnapshotRef']['uid']}"

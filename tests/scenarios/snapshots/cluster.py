@@ -45,13 +45,14 @@ class Cluster(Neighbours):
     def __init__(self, api: ApiUnderTest) -> None:
         super().__init__(api)
         self.sidecar = Sidecar(api)
+        self.options = NO_OPTIONS
 
     @asynccontextmanager
     async def controller(self, writes: int = FOREVER) -> AsyncIterator[Mortal]:
         clock, rng = self.api.clock, Random(1)  # noqa: S311  not for secrets
         client = Mortal(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
         loops = Loops("controllers", client, clock, rng)
-        snapshots.build(loops, NO_OPTIONS)
+        snapshots.build(loops, self.options)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(loops.run())
             await self.settle()

@@ -13,6 +13,7 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.apiserver.auth.user import SIDECARS
 from mooring.client.local import LocalClient
 from mooring.csi.channel import Connection
+from mooring.csi.health import NodeHealth
 from mooring.csi.node import Node
 from mooring.driver.core import new_core
 from mooring.driver.objects import CLASS
@@ -110,7 +111,7 @@ async def test_who_follows_drivers_hears_of_one_that_goes_once(short: Path) -> N
     drivers, gone = Drivers(), list[str]()
     drivers.on_go(gone.append)
     async with Connection(f"unix://{short}/csi.sock") as connection:
-        drivers.put(Driver("a", connection.endpoint, Node(connection)))
+        drivers.put(Driver("a", connection.endpoint, Node(connection), NodeHealth(connection)))
     drivers.drop("a")
     drivers.drop("a")
     assert gone == ["a"]

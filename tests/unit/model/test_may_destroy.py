@@ -110,10 +110,22 @@ def test_what_the_permission_rests_on_is_told() -> None:
         assert word in verdict.saw
 
 
+def an_in_tree_volume(claim_uid: str) -> Volume:
+    reference = ClaimRef(namespace="default", name="data", uid=claim_uid)
+    spec = VolumeSpec(claim_ref=reference, gce_persistent_disk={"pdName": "pvc-1"})
+    return Volume(metadata=ObjectMeta(name="pvc-1"), spec=spec)
+
+
 MADE: dict[str, tuple[Claim | None, tuple[Volume, ...], Any]] = {
     "nobody tells of it": (a_claim(), (), Go),
     "its claim is gone": (None, (a_volume(handle="h2"),), Go),
     "a volume tells of it": (a_claim(), (a_volume(),), Kept),
+    "an in-tree volume of the claim tells of it, without its project": (
+        a_claim(),
+        (an_in_tree_volume("c1"),),
+        Kept,
+    ),
+    "an in-tree volume of another claim": (a_claim(), (an_in_tree_volume("c2"),), Go),
     "its claim is bound to a volume that is another": (
         a_claim(volume="pv1"),
         (a_volume(handle="h2"),),
@@ -128,7 +140,9 @@ MADE: dict[str, tuple[Claim | None, tuple[Volume, ...], Any]] = {
 def test_a_volume_that_was_made(
     live: Claim | None, volumes: tuple[Volume, ...], expected: type
 ) -> None:
-    assert isinstance(may_delete_provisioned((DRIVER, "h1"), a_claim(), live, volumes), expected)
+    made = ("pd.csi.storage.gke.io", "projects/p/zones/z/disks/pvc-1")
+    handle = made if any(volume.spec.csi is None for volume in volumes) else (DRIVER, "h1")
+    assert isinstance(may_delete_provisioned(handle, a_claim(), live, volumes), expected)
 
 
 def a_directory(name: str, path: str, kind: str = "") -> Volume:

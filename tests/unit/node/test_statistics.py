@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from mooring.errors import HostError
 from mooring.model.keys import Key
@@ -175,25 +174,3 @@ async def test_a_pod_that_has_gone_is_forgotten(node: Node) -> None:
     node.context.actual.unmounted("example.com/disk/p1", "p1")
     await node.statistics.gather()
     assert node.gauges() == {}
-
-
-async def test_a_volume_that_is_not_well_is_told_once_to_its_pod(node: Node) -> None:
-    measured = node.mount("p1", HALF, claim="data")
-    key = ("health_status_abnormal", "default/data")
-    told = []
-    for trouble in ("a disk is missing", "a disk is missing", "", "it burns"):
-        measured.answer = replace(HALF, trouble=trouble)
-        await node.world.clock.advance(GOOD_FOR)
-        await node.statistics.gather()
-        told.append(node.gauges()[key])
-    assert told == [1, 1, 0, 1]
-    assert [(one.about, one.reason, one.message) for one in node.world.recorder.told] == [
-        ("Pod p1", "VolumeConditionAbnormal", "Volume data: a disk is missing"),
-        ("Pod p1", "VolumeConditionAbnormal", "Volume data: it burns"),
-    ]
-
-
-async def test_of_what_nobody_tells_there_is_no_health(node: Node) -> None:
-    node.mount("p1", HALF, claim="data")
-    await node.statistics.gather()
-    assert ("health_status_abnormal", "default/data") not in node.gauges()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -11,13 +12,15 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from mooring.client.contract import Client
+from mooring.errors import ApiError, UsageError
 from mooring.model.config_map import ConfigMap
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
-from mooring.reconcile.elected import Candidate, ElectedRole
+from mooring.reconcile.elected import Build, Candidate, ElectedRole
 from mooring.reconcile.leadership import NotLeading
 from mooring.reconcile.loops import Loops
+from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
 from mooring.reconcile.shared_informer import SharedInformers
 from tests.fakes.client import FakeClient
@@ -70,11 +73,11 @@ class World:
         self.roles.append(Probe(loops.client))
         return self.roles[-1]
 
-    def leading(self, identity: str = "mooring-up_1") -> ElectedRole:
+    def leading(self, identity: str = "mooring-up_1", build: Build | None = None) -> ElectedRole:
         client = FakeClient(self.server, self.clock)
         rng = Random(1)  # noqa: S311 - repeatable, not secret
         candidate = Candidate(client, self.clock, rng, identity)
-        return ElectedRole("tester", candidate, self.build)
+        return ElectedRole("tester", candidate, build or self.build)
 
     def held_by(self, holder: str) -> None:
         spec: Doc = {"holderIdentity": holder, "leaseDurationSeconds": 60}
@@ -168,6 +171,54 @@ async def test_a_role_that_dies_is_made_anew() -> None:
         assert not world.server.get(Lease, LEASE).is_held
         await world.clock.advance(1)
         assert world.roles[1].is_running
+
+
+async def test_a_build_that_the_cluster_refuses_is_told_and_tried_again_with_pauses(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world, began, poisoned = World(), list[float](), POISONED.total()
+
+    def build(loops: Loops) -> Role:
+        began.append(world.clock.monotonic())
+        if len(began) < 5:
+            raise ApiError("not yet")
+        return world.build(loops)
+
+    async with running(world.leading(build=build)):
+        await world.clock.advance(30)
+        assert world.roles[0].is_running
+    pauses = [after - before for before, after in pairwise(began)]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] > 2 * pauses[0]
+    assert caplog.text.count('because="not yet"') == 4
+    assert POISONED.total() == poisoned, "foreseen: no bug"
+
+
+@pytest.mark.poisons
+async def test_a_build_that_meets_a_bug_is_tried_again_with_pauses() -> None:
+    world, began = World(), list[float]()
+
+    def build(loops: Loops) -> Role:
+        began.append(world.clock.monotonic())
+        if len(began) < 3:
+            raise KeyError("a bug")
+        return world.build(loops)
+
+    async with running(world.leading(build=build)):
+        await world.clock.advance(10)
+        assert world.roles[0].is_running
+    assert len(began) == 3
+
+
+async def test_a_build_that_only_the_user_can_mend_ends_the_process() -> None:
+    world = World()
+
+    def build(_: Loops) -> Role:
+        raise UsageError("a flag is wrong")
+
+    with pytest.raises(UsageError, match="a flag is wrong"):
+        await world.leading(build=build).run()
+    assert not world.server.get(Lease, LEASE).is_held
 
 
 class Looking(Probe):

@@ -7,11 +7,19 @@ from random import Random
 
 import pytest
 
-from mooring.errors import Conflict, ConnectionLost, Invalid, TooManyRequests
+from mooring.errors import (
+    ApiError,
+    Conflict,
+    ConnectionLost,
+    Invalid,
+    MooringError,
+    TooManyRequests,
+    UsageError,
+)
 from mooring.model.backoff import Backoff
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
-from mooring.reconcile.worker import Again, Reconcile, Settled, Verdict, serve, work
+from mooring.reconcile.worker import Again, Reconcile, Settled, Verdict, foreseen, serve, work
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.fake_server import FakeServer
@@ -193,3 +201,18 @@ async def test_as_many_keys_at_once_as_there_are_workers(
     assert busy == {"a", "b"}
     task.cancel()
     await asyncio.wait({task})
+
+
+USAGE, REFUSED, BUG = UsageError("a flag"), ApiError("no"), KeyError("x")
+FORESEEN = {
+    "what was raised on purpose": (REFUSED, REFUSED),
+    "a bug": (BUG, None),
+    "a part of a role that was refused": (ExceptionGroup("", [REFUSED]), REFUSED),
+    "only the user can mend one of them": (ExceptionGroup("", [REFUSED, USAGE]), USAGE),
+    "a bug beside a refusal": (ExceptionGroup("", [ExceptionGroup("", [BUG]), REFUSED]), None),
+}
+
+
+@pytest.mark.parametrize(("error", "told"), FORESEEN.values(), ids=FORESEEN)
+def test_only_what_nobody_foresaw_is_poison(error: Exception, told: MooringError | None) -> None:
+    assert foreseen(error) is told

@@ -39,6 +39,7 @@ def test_each_driver_has_its_own() -> None:
 
 REFUSED = {
     "no driver": ("strict-topology=true", "must be DRIVER:FLAG=VALUE"),
+    "no name of a driver": ("//:strict-topology=true", "'//' is no name of a CSI driver"),
     "no value": (f"{D}:strict-topology", "must be DRIVER:FLAG=VALUE"),
     "no such flag": (f"{D}:strict-topologie=true", "did you mean strict-topology?"),
     "neither true nor false": (f"{D}:strict-topology=maybe", "neither true nor false"),
@@ -60,3 +61,11 @@ def test_up_refuses_it_before_anything_starts() -> None:
     result = CliRunner().invoke(app, ["up", "--sidecar-flag", f"{D}:colour=red"])
     assert isinstance(result.exception, UsageError)
     assert "there is no flag colour; there are controller-publish-readonly" in str(result.exception)
+
+
+@pytest.mark.parametrize("name", ["//", "", "a driver", "x" * 64])
+def test_up_leaves_no_driver_alone_that_cannot_be_one(name: str) -> None:
+    result = CliRunner().invoke(app, ["up", "--no-sidecars-for", name])
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith("--no-sidecars-for")
+    assert "is no name of a CSI driver" in str(result.exception)

@@ -10,11 +10,13 @@ import pytest
 
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import SIDECARS
+from mooring.client.contract import EVERYTHING, Change, Scope, T
 from mooring.client.local import LocalClient
 from mooring.clock import RealClock
 from mooring.csi.capability import ControllerCapability, NodeCapability, PluginService
 from mooring.csi.proto import csi_pb2
 from mooring.model.volume import Volume
+from mooring.reconcile.lease import Terms
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.shared_informer import SharedInformer, SharedInformers
 from mooring.sidecars.driver_flags import parse_flags
@@ -269,6 +271,41 @@ async def _has_volumes_made(driver: FakeCsiDriver, count: int) -> bool:
 
 async def _is_given_back(api: ApiUnderTest, lease: str) -> bool:  # noqa: F811
     return not (await api.get(lease)).doc["spec"].get("holderIdentity")
+
+
+class Behind(LocalClient):
+    """Its watches bring nothing: what is new is seen by lists alone."""
+
+    @asynccontextmanager
+    async def watch(
+        self, kind: type[T], version: str, scope: Scope = EVERYTHING
+    ) -> AsyncIterator[AsyncIterator[Change[T]]]:
+        yield self._nothing()
+
+    async def _nothing(self) -> AsyncIterator[Change[T]]:
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+        yield
+
+
+async def test_what_the_leader_before_wrote_last_is_known_to_who_takes_over(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+) -> None:
+    """The watch is behind: without another list, the claim would wait for the next change of it."""
+    driver, lease = drivers[0], f"{LEASES}/d0-example-com"
+    assert (await api.post(LEASES, a_lease("d0-example-com", "another"))).code == 201
+    client = Behind(InProcessApi(api.parts.backend, SIDECARS, check=api.parts.access.check))
+    loops = Loops(SidecarsRole.name, client, RealClock(), Random(1))  # noqa: S311  no secret
+    quick = Terms(lease=2, renew_deadline=1.0, retry=0.05)
+    role = SidecarsRole(
+        loops, SidecarOptions(), Leases("kube-system", terms=quick), ["provisioner"]
+    )
+    role.add(driver.state.name, str(driver.socket))
+    async with running(role):
+        await a_claim_of(api, driver.state.name, "late")
+        await api.patch(lease, {"spec": {"holderIdentity": ""}})
+        await until(lambda: _has_volumes_made(driver, 1))
 
 
 async def test_a_driver_has_the_flags_that_are_its_own(

@@ -7,7 +7,9 @@ import pytest
 from mooring.clock import RealClock
 from mooring.errors import HostError, UsageError
 from mooring.host.directory_lock import InUse
-from mooring.upkeep import down
+from mooring.host.mountinfo import MountEntry
+from mooring.upkeep import detached, down
+from mooring.upkeep.detached import RECORD, DetachedMounts
 from mooring.upkeep.down import Report, take_down_root
 from mooring.upkeep.place import held_root
 
@@ -76,3 +78,33 @@ def test_what_cannot_be_looked_at_counts_as_left(
     monkeypatch.setattr(down, "list_containers", fails)
     calls, _ = told(root)
     assert calls == []
+
+
+HUNG = MountEntry(7, 1, (0, 9), "/", "/m", (), (), "nfs4", "server:/a", ())
+
+
+def test_what_was_detached_lazily_before_keeps_it_from_telling(root: Path) -> None:
+    """The second `down` sees no mount any more, though its file system may be written to."""
+    DetachedMounts(root).note(HUNG)
+    calls, report = told(root)
+    assert calls == []
+    assert report.troubles == [
+        "/m (nfs4 of server:/a) was detached lazily and may still be written to, so no cluster is "
+        "told that the node has left: restart this machine, then try again"
+    ]
+
+
+def test_after_a_restart_of_the_machine_it_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    DetachedMounts(root).note(HUNG)
+    monkeypatch.setattr(detached, "boot_id", lambda: "another")
+    calls, report = told(root)
+    assert (calls, report.troubles) == ([root], [])
+
+
+def test_a_record_that_cannot_be_read_keeps_it_from_telling(root: Path) -> None:
+    (root / RECORD).write_text("[{")
+    calls, report = told(root)
+    assert calls == []
+    assert "is damaged" in report.troubles[0]

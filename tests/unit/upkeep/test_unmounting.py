@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mooring.errors import HostError
 from mooring.host import mount_calls
 from mooring.host.mountinfo import MountEntry, MountTable
 from mooring.upkeep import unmounting
@@ -87,8 +88,15 @@ def test_one_that_hangs_is_named_and_detached_only_where_no_disk_is_behind_it(
     monkeypatch.setattr(unmounting, "_unmount", unmount)
     monkeypatch.setattr(unmounting, "read_table", lambda: MountTable(tuple(there.values())))
     monkeypatch.setattr(mount_calls, "detach_lazily", detached.append)
-    done = unmount_entries(list(there.values()), seconds=0.1)
+    noted: list[str] = []
+
+    def note(one: MountEntry) -> None:
+        assert not detached, "on record before it is out of sight"
+        noted.append(one.at)
+
+    done = unmount_entries(list(there.values()), note, seconds=0.1)
     release.set()
+    assert noted == ["/m2"]
     assert done.count == 1
     assert sorted(done.troubles) == [
         "/m1 (ext4 of /dev/x) does not answer after 0.1 s and stays mounted: see to its disk, then "
@@ -97,3 +105,18 @@ def test_one_that_hangs_is_named_and_detached_only_where_no_disk_is_behind_it(
         "its last user does",
     ]
     assert detached == [Path("/m2")]
+
+
+def test_one_that_cannot_be_put_on_record_is_not_detached(monkeypatch: pytest.MonkeyPatch) -> None:
+    hung, release, detached = entry(2, 0, "nfs4"), threading.Event(), list[Path]()
+
+    def note(_: MountEntry) -> None:
+        raise HostError("the disk is full")
+
+    monkeypatch.setattr(unmounting, "_unmount", lambda _: release.wait(20))
+    monkeypatch.setattr(unmounting, "read_table", lambda: MountTable((hung,)))
+    monkeypatch.setattr(mount_calls, "detach_lazily", detached.append)
+    done = unmount_entries([hung], note, seconds=0.1)
+    release.set()
+    assert (detached, done.count) == ([], 0)
+    assert done.troubles[0].endswith("and stays mounted: the disk is full")

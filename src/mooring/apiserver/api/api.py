@@ -12,12 +12,12 @@ from mooring.apiserver.api.access import Access
 from mooring.apiserver.api.joining import Joining
 from mooring.apiserver.api.metrics import Load, Metrics, Target
 from mooring.apiserver.api.pages import Pages
+from mooring.apiserver.api.streams import RETRY_AFTER, Streams
 from mooring.apiserver.auth.attributes import AccessAttributes
 from mooring.apiserver.auth.roles import JOIN_PATH
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.document import encode
 from mooring.apiserver.kinds.contract import Kind
-from mooring.apiserver.limits.budgets import MOST_STREAMS
 from mooring.apiserver.request.message import (
     TEXT,
     Answer,
@@ -46,7 +46,6 @@ from mooring.apiserver.verbs.scale import get_scale, patch_scale, update_scale
 from mooring.apiserver.verbs.update import update
 from mooring.apiserver.verbs.watch import watch
 from mooring.errors import ApiError, InternalError, StoreError, TooManyRequests
-from mooring.model.field_error import show
 
 LOG = log.get("mooring.api")
 
@@ -72,7 +71,6 @@ ON_PART: SubresourceVerbs = {
         "PATCH": patch_scale,
     },
 }
-RETRY_AFTER = 1  # seconds
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -94,7 +92,7 @@ class Api:
         self._pages = pages
         self._joining = joining
         self._metrics = metrics
-        self._streams: dict[str, int] = {}  # open ones, by user
+        self._streams = Streams()
         self._targets: dict[tuple[str, Kind | None, str, str], Target] = {}
 
     async def handle(self, request: Request) -> Answer:
@@ -103,7 +101,7 @@ class Api:
         self._metrics.started(load)
         began = self._backend.clock.monotonic()
         target: Target | None = None
-        user: User | None = None
+        release = _nothing
         try:
             user = self._access.who(request)
             if request.crowded:
@@ -115,8 +113,9 @@ class Api:
                 word = _word(request, route)
                 kind = self._kind(route)
                 target = self._target(word, kind, route)
-                if word == "watch":
-                    self._check_streams(user)
+                is_through_node = (route.plural, route.subresource) in self._of_nodes
+                if word == "watch" or is_through_node:
+                    release = self._streams.take(user.name, through_node=is_through_node)
                 answer = await self._resource(request, user, route, kind, word)
         except ApiError as error:
             answer = refused(error)
@@ -128,8 +127,10 @@ class Api:
             answer = refused(InternalError("Internal error occurred: see the log of mooring"))
         if target is None:
             target = Target(request.method)
-        if user is not None and not isinstance(answer, Response):
-            closed = self._count_stream(user, target)
+        if isinstance(answer, Response):
+            release()
+        else:
+            closed = self._count_stream(target, release)
             if isinstance(answer, Stream):
                 answer.source = _Counted(answer.source, closed)
             else:
@@ -138,24 +139,13 @@ class Api:
         self._metrics.finished(load, target, answer.status, seconds)
         return answer
 
-    def _check_streams(self, user: User) -> None:
-        if self._streams.get(user.name, 0) >= MOST_STREAMS:
-            raise TooManyRequests(
-                f"Too many requests: user {show(user.name)} has {MOST_STREAMS} watches open",
-                retry_after=RETRY_AFTER,
-            )
-
-    def _count_stream(self, user: User, target: Target) -> Callable[[], None]:
+    def _count_stream(self, target: Target, release: Callable[[], None]) -> Callable[[], None]:
         """Count a stream as open; call what is returned when it is not any more."""
         self._metrics.stream_opened(target)
-        streams, name = self._streams, user.name
-        streams[name] = streams.get(name, 0) + 1
 
         def closed() -> None:
             self._metrics.stream_closed(target)
-            streams[name] -= 1
-            if not streams[name]:
-                del streams[name]
+            release()
 
         return closed
 
@@ -248,6 +238,10 @@ def crowded() -> TooManyRequests:
         "Too many requests: more bytes of requests are under way than the server takes at a time",
         retry_after=RETRY_AFTER,
     )
+
+
+def _nothing() -> None:
+    """Of a request that takes no stream."""
 
 
 async def _at_once(answer: Answer) -> Answer:

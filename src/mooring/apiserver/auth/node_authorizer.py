@@ -243,7 +243,10 @@ def _own_node(node: str, attributes: AccessAttributes) -> Verdict:
 
 
 def _own_csi_node(node: str, attributes: AccessAttributes) -> Verdict:
-    if attributes.subresource:
+    if attributes.subresource == "status":
+        if attributes.verb not in {"get", "update", "patch"}:
+            return _no("can only get, update, or patch a CSINode status")
+    elif attributes.subresource:
         return _no("cannot authorize CSINode subresources")
     if attributes.verb not in {"get", "create", "update", "patch", "delete"}:
         return _no("can only get, create, update, patch, or delete a CSINode")

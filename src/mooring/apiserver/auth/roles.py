@@ -13,6 +13,7 @@ STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
 POPULATORS = "populator.storage.k8s.io"
+GATEWAY = "gateway.networking.k8s.io"
 CHANGED_BLOCKS = "cbt.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
@@ -67,7 +68,7 @@ READ_ONLY = Role(
             _READ,
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
-                *(COORDINATION, EVENTS, EXTENSIONS, RBAC),
+                *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
             ),
             (EVERY,),
         ),
@@ -182,6 +183,7 @@ _GARBAGE_COLLECTION = (
         ("volumegroupsnapshotclasses", "volumegroupsnapshotcontents"),
     ),
     Rule(_COLLECT, (POPULATORS,), ("volumepopulators",)),
+    Rule((*_COLLECT, _EMPTY), (GATEWAY,), ("referencegrants",)),
     Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
@@ -223,6 +225,7 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
         Rule(_READ_WRITE, (STORAGE,), ("csistoragecapacities",)),
         Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshots",)),
         Rule(_READ, (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(_READ, (GATEWAY,), ("referencegrants",)),  # for sources in other namespaces
     ),
     "attacher": (
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumes",)),
@@ -237,12 +240,14 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
         Rule(_READ, (STORAGE,), ("volumeattributesclasses",)),
     ),
     "snapshotter": (
-        Rule(_READ, (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotclasses")),
-        Rule((*_READ, *_CHANGE), (SNAPSHOTS,), ("volumesnapshotcontents",)),
-        Rule(_CHANGE, (SNAPSHOTS,), ("volumesnapshotcontents/status",)),
-        Rule(_READ, (GROUP_SNAPSHOTS,), ("volumegroupsnapshots", "volumegroupsnapshotclasses")),
-        Rule((*_READ, *_CHANGE), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
-        Rule(_CHANGE, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
+        Rule(("get",), (SNAPSHOTS,), ("volumesnapshots",)),  # looked at before one is deleted
+        Rule(_READ, (SNAPSHOTS,), ("volumesnapshotclasses",)),
+        Rule((*_READ, "patch"), (SNAPSHOTS,), ("volumesnapshotcontents",)),
+        Rule(("patch",), (SNAPSHOTS,), ("volumesnapshotcontents/status",)),
+        Rule(("get",), (GROUP_SNAPSHOTS,), ("volumegroupsnapshots",)),
+        Rule(_READ, (GROUP_SNAPSHOTS,), ("volumegroupsnapshotclasses",)),
+        Rule((*_READ, "patch"), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents",)),
+        Rule(("patch",), (GROUP_SNAPSHOTS,), ("volumegroupsnapshotcontents/status",)),
     ),
     "health-monitor": (
         Rule(_READ, (CORE,), ("persistentvolumes", "persistentvolumeclaims")),

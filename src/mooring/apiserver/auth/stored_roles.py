@@ -4,16 +4,18 @@ They add to the fixed roles. The objects are few and change seldom, so after a c
 are read again at the next request.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import msgspec
 
+from mooring.apiserver.auth.role_index import RoleIndex
 from mooring.apiserver.auth.rules import Role, Rule
 from mooring.apiserver.auth.user import User, service_account_name
 from mooring.apiserver.kinds.access_rules import GROUP
 from mooring.model.document import Doc
-from mooring.model.selector import from_document
+
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Documents(Protocol):
@@ -25,11 +27,58 @@ class Documents(Protocol):
 class Grant(msgspec.Struct, frozen=True):
     """A role, given everywhere or (with a namespace) in that one only."""
 
-    role: Role
+    role: str
     namespace: str = ""
+    is_local: bool = False  # the role is one of that namespace
 
 
-Grants = Mapping[tuple[str, str], list[Grant]]
+class Grants:
+    """Who was given which roles. A role is compiled when somebody who holds it asks for something:
+    one that is made of thousands of others costs nobody else anything."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._cluster = RoleIndex(documents.all("clusterroles", group=GROUP))
+        self._local = {
+            (doc["metadata"]["namespace"], doc["metadata"]["name"]): doc
+            for doc in documents.all("roles", group=GROUP)
+        }
+        self._compiled: dict[tuple[str, str], Role] = {}
+        self._given: dict[tuple[str, str], list[Grant]] = {}
+        for binding in documents.all("clusterrolebindings", group=GROUP):
+            self._give(binding, Grant(binding["roleRef"]["name"]))
+        for binding in documents.all("rolebindings", group=GROUP):
+            namespace, reference = binding["metadata"]["namespace"], binding["roleRef"]
+            is_local = reference["kind"] != "ClusterRole"
+            self._give(binding, Grant(reference["name"], namespace, is_local))
+
+    def held_by(self, user: User, namespace: str) -> Iterator[Role]:
+        """The roles that count for what `user` does in `namespace` (empty: in none)."""
+        if not self._given:
+            return
+        holders = [("User", user.name), *(("Group", group) for group in user.groups)]
+        for holder in holders:
+            for grant in self._given.get(holder, ()):
+                if not grant.namespace or grant.namespace == namespace:
+                    yield self._role(grant)
+
+    def _give(self, binding: Doc, grant: Grant) -> None:
+        where = (grant.namespace, grant.role)
+        if where not in self._local if grant.is_local else grant.role not in self._cluster.roles:
+            return  # a role that is not there gives nothing, until it is
+        for subject in binding.get("subjects") or ():
+            if holder := _holder(subject, grant.namespace):
+                self._given.setdefault(holder, []).append(grant)
+
+    def _role(self, grant: Grant) -> Role:
+        where = (grant.namespace if grant.is_local else "", grant.role)
+        known = self._compiled.get(where)
+        if known is None:
+            if grant.is_local:
+                known = _role(self._local[where], self._local[where].get("rules"))
+            else:
+                known = _role(self._cluster.roles[grant.role], _rules(grant.role, self._cluster))
+            self._compiled[where] = known
+        return known
 
 
 class StoredRoles:
@@ -48,63 +97,23 @@ class StoredRoles:
         grants = self._grants
         if grants is None:
             grants = self._read()
-        if not grants:
-            return
-        holders = [("User", user.name), *(("Group", group) for group in user.groups)]
-        for holder in holders:
-            for grant in grants.get(holder, ()):
-                if not grant.namespace or grant.namespace == namespace:
-                    yield grant.role
+        return grants.held_by(user, namespace)
 
     def _read(self) -> Grants:
         if self._follow is not None:
             self._follow(self._forget)
             self._follow = None
-        grants = self._grants = read_grants(self._documents)
+        grants = self._grants = Grants(self._documents)
         return grants
 
 
-def read_grants(documents: Documents) -> Grants:
-    """All grants, by (`User` or `Group`, name)."""
-    everywhere = _cluster_roles(documents)
-    local = {
-        (doc["metadata"]["namespace"], doc["metadata"]["name"]): _role(doc, doc.get("rules"))
-        for doc in documents.all("roles", group=GROUP)
-    }
-    grants: dict[tuple[str, str], list[Grant]] = {}
-
-    def give(binding: Doc, role: Role | None, namespace: str) -> None:
-        if role is None:
-            return  # a role that is not there gives nothing, until it is
-        for subject in binding.get("subjects") or ():
-            if holder := _holder(subject, namespace):
-                grants.setdefault(holder, []).append(Grant(role, namespace))
-
-    for binding in documents.all("clusterrolebindings", group=GROUP):
-        give(binding, everywhere.get(binding["roleRef"]["name"]), "")
-    for binding in documents.all("rolebindings", group=GROUP):
-        namespace, reference = binding["metadata"]["namespace"], binding["roleRef"]
-        if reference["kind"] == "ClusterRole":
-            give(binding, everywhere.get(reference["name"]), namespace)
-        else:
-            give(binding, local.get((namespace, reference["name"])), namespace)
-    return grants
-
-
-def _cluster_roles(documents: Documents) -> Mapping[str, Role]:
-    written = list(documents.all("clusterroles", group=GROUP))
-    return {doc["metadata"]["name"]: _role(doc, _rules(doc, written)) for doc in written}
-
-
-def _rules(doc: Doc, others: Iterable[Doc]) -> list[Doc]:
+def _rules(name: str, index: RoleIndex) -> Iterable[Doc]:
     """A role's own rules, and those of the roles that it is made of."""
-    rules = list(doc.get("rules") or ())
-    for selected in (doc.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
-        selector = from_document(selected)
-        for other in others:
-            if other is not doc and selector.matches(other["metadata"].get("labels") or {}):
-                rules += [rule for rule in other.get("rules") or () if rule not in rules]
-    return rules
+    rules = {_encode(rule): rule for rule in index.roles[name].get("rules") or ()}
+    for other in sorted(index.chosen(name) - {name}):
+        for rule in index.roles[other].get("rules") or ():
+            rules.setdefault(_encode(rule), rule)
+    return rules.values()
 
 
 def _role(doc: Doc, rules: Iterable[Doc] | None) -> Role:

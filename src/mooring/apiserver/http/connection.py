@@ -14,7 +14,6 @@ import httptools
 
 from mooring import log
 from mooring.apiserver.http import error_responses
-from mooring.apiserver.http.heads import head_of
 from mooring.apiserver.http.limits import (
     MOST_DISCARDED,
     MOST_HEADER_BYTES,
@@ -22,12 +21,11 @@ from mooring.apiserver.http.limits import (
     MOST_URL,
     RETAINED,
 )
+from mooring.apiserver.http.outgoing import Outgoing
 from mooring.apiserver.http.owner import Owner
 from mooring.apiserver.http.receiving import Keep, Receiving
-from mooring.apiserver.http.sending import Sending
-from mooring.apiserver.http.writers import ChunkedWriter, TunnelOutlet
 from mooring.apiserver.limits.budgets import HIGH_WATER
-from mooring.apiserver.request.message import Response, Stream, Tunnel, Upgrade
+from mooring.apiserver.request.message import Answer, Response, Stream
 
 LOG = log.get("mooring.http")
 
@@ -51,19 +49,11 @@ class Connection(asyncio.Protocol):
         self._patience: asyncio.TimerHandle | None = None
         self._last_words = b""  # sent when all requests are answered; then the connection closes
         self._completed = 0  # requests
-        self._writable = asyncio.Event()
-        self._writable.set()
-        self._sending: Sending | None = None
-        self._stream: ChunkedWriter | None = None
+        self._out: Outgoing | None = None  # stays when the transport goes
         self._early: bytearray | None = None  # came behind a request for another protocol
-        self._tunnel: Tunnel | None = None  # the handler of an upgraded connection
-        self._outlet: TunnelOutlet | None = None
-        self._behind = 0  # bytes held elsewhere for a client that does not read
         self.caller = ""  # the first authenticated user; empty: a stranger
         self._shown: tuple[str, str] = ("", "")  # the last good header, and whose it is
         self._idle_since = owner.seconds()
-        self._answer_by: float | None = None  # when the answer under way must have been taken
-        self._stuck_since: float | None = None  # the client does not read
 
     # asyncio.Protocol
 
@@ -72,6 +62,7 @@ class Connection(asyncio.Protocol):
             asyncio.Transport, transport
         )  # uvloop's TLS transport is no subclass
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        self._out = Outgoing(self._transport, self._owner)
         self._idle_since = self._owner.seconds()
         self._owner.joined(self)
 
@@ -87,13 +78,8 @@ class Connection(asyncio.Protocol):
             receiving.release(self._owner.bodies)
         self._queue.clear()
         self._wake()
-        self._writable.set()
-        if self._sending is not None:
-            self._sending.is_open = False
-        if self._stream is not None:
-            self._stream.cut()
-        if self._outlet is not None:
-            self._outlet.close()
+        if self._out is not None:
+            self._out.lost()
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:
@@ -114,24 +100,16 @@ class Connection(asyncio.Protocol):
                 self._refuse(error_responses.HEADERS_TOO_LARGE)
 
     def pause_writing(self) -> None:
-        self._writable.clear()
-        self._stuck_since = self._owner.seconds()
-        if self._transport is not None:
-            unsent = self._transport.get_write_buffer_size() + self._behind
-            for end in (self._stream, self._sending):
-                unsent += 0 if end is None else end.unsent
-            self._owner.held_up(self, unsent)
-        if self._tunnel is not None:
-            self._tunnel.on_full()
+        if self._out is not None:
+            unsent = self._out.full()
+            if self._transport is not None:
+                self._owner.held_up(self, unsent)
+            self._out.hold_back()
 
     def resume_writing(self) -> None:
-        self._writable.set()
-        self._stuck_since = None
         self._owner.drained(self)
-        if self._tunnel is not None:
-            self._tunnel.on_ready()
-        if self._stream is not None:
-            self._stream.on_writable()
+        if self._out is not None:
+            self._out.free()
 
     # httptools callbacks
 
@@ -250,9 +228,9 @@ class Connection(asyncio.Protocol):
     def is_overdue(self, now: float) -> bool:
         """Whether the client has taken too long: to ask, to go on asking, or to read."""
         limits = self._owner.limits
-        if self._answer_by is not None:
-            is_stuck = self._stuck_since is not None and now - self._stuck_since > limits.stuck
-            return is_stuck or now > self._answer_by
+        late = None if self._out is None else self._out.is_overdue(now)
+        if late is not None:
+            return late
         if self._busy:
             return False
         began = self._receiving.began
@@ -266,11 +244,9 @@ class Connection(asyncio.Protocol):
 
     def finish(self) -> None:
         """Close as soon as what is under way has been answered; streams and tunnels end now."""
-        if self._stream is not None:
-            self._stream.end()
-        elif self._outlet is not None:
-            self._outlet.close()
-        elif self.idle and self._transport:
+        if self._out is not None and self._out.finish():
+            return
+        if self.idle and self._transport:
             self._transport.close()
 
     def _check_header(self) -> None:
@@ -321,14 +297,7 @@ class Connection(asyncio.Protocol):
             finally:
                 receiving.release(self._owner.bodies)
             keep_alive = keep_alive and not self._owner.draining
-            if isinstance(answer, Response):
-                keep_alive = await self._send(answer, method, keep_alive=keep_alive)
-            elif isinstance(answer, Stream):
-                await self._send_stream(answer)
-                keep_alive = False
-            else:
-                await self._hand_over(answer)
-                keep_alive = False
+            keep_alive = await self._send(answer, method, keep_alive=keep_alive)
             if self._transport is None:
                 return False
             if not keep_alive:
@@ -347,75 +316,30 @@ class Connection(asyncio.Protocol):
             self._close()
         return self._transport is not None and not self._is_deaf
 
-    async def _send(self, answer: Response, method: str, *, keep_alive: bool) -> bool:
-        """Send an answer that ends; whether another may follow it."""
-        if self._transport is None:
+    async def _send(self, answer: Answer, method: str, *, keep_alive: bool) -> bool:
+        """Whether another may follow it."""
+        out = self._out
+        if out is None:  # never: it is made with the connection
             return False
-        can_chunk = self._parser.get_http_version() == "1.1"
-        if not can_chunk and not isinstance(answer.body, bytes):
-            keep_alive = False
-        sending = Sending(self._transport, self._writable)
-        rest = sending.begin(
-            answer,
-            self._owner.date(),
-            keep_alive=keep_alive,
-            head_only=method == "HEAD",
-            can_chunk=can_chunk,
-        )
-        if rest is None and self._writable.is_set():
-            return keep_alive
-        limits = self._owner.limits
-        length = getattr(rest, "length", 0)
-        self._answer_by = self._owner.seconds() + limits.stuck + length / limits.slowest
-        self._sending = sending
-        is_whole = await sending.finish(rest, can_chunk=can_chunk)
-        self._sending = self._answer_by = None
-        return keep_alive and is_whole
-
-    async def _send_stream(self, answer: Stream) -> None:
-        if self._transport is None:
-            answer.source.on_closed()
-            return
-        head = head_of(
-            answer.status,
-            answer.content_type,
-            answer.headers,
-            self._owner.date(),
-            False,  # noqa: FBT003  a stream is the last thing on its connection, and says so
-        )
-        self._transport.write(head + b"Transfer-Encoding: chunked\r\n\r\n")
-        writer = ChunkedWriter(self._transport, self._writable, answer, self._owner.turns)
-        self._stream = writer
-        self._behind = answer.behind
-        answer.source.start(writer)
-        await writer.ended.wait()
-        self._stream = None
-        answer.source.on_closed()
-
-    async def _hand_over(self, answer: Upgrade) -> None:
-        """Let the tunnel have the connection, until it closes it or the client is gone."""
-        tunnel, early, self._early = answer.tunnel, self._early, None
-        if self._transport is None or early is None:
-            tunnel.on_closed()
-            return
-        self._transport.write(answer.head)
-        self._outlet = outlet = TunnelOutlet(self._transport)
-        self._tunnel = tunnel
-        self._behind = answer.behind
-        self._transport.resume_reading()
-        tunnel.start(outlet)
-        if early:
-            tunnel.received(bytes(early))
-        if not self._writable.is_set():
-            tunnel.on_full()
-        await outlet.ended.wait()
-        self._tunnel = self._outlet = None
-        tunnel.on_closed()
+        if isinstance(answer, Response):
+            if self._transport is None:
+                return False
+            can_chunk, head_only = self._parser.get_http_version() == "1.1", method == "HEAD"
+            return await out.send(
+                answer, keep_alive=keep_alive, head_only=head_only, can_chunk=can_chunk
+            )
+        if isinstance(answer, Stream):
+            await out.send_stream(answer)
+        else:
+            early, self._early = self._early, None
+            await out.hand_over(answer, early)
+        return False
 
     def _overhear(self, data: bytes) -> None:
         """Bytes that are not HTTP: a tunnel's, or kept until there is one."""
-        if self._tunnel is not None:
-            self._tunnel.received(data)
+        tunnel = None if self._out is None else self._out.tunnel
+        if tunnel is not None:
+            tunnel.received(data)
         elif self._early is not None:
             self._early += data
             if len(self._early) > HIGH_WATER and self._transport is not None:

@@ -1,6 +1,7 @@
 """PersistentVolumeClaim: a request for storage, and the volume it got."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from mooring.apiserver.kinds.access_modes import abbreviate, validate_access_modes
@@ -264,3 +265,19 @@ CLAIM = Kind(
     validate_status=_validate_status,
     warnings=_warnings,
 )
+
+
+def _prepare_create_across(doc: Doc, _: Context) -> None:
+    doc["status"] = {"phase": "Pending"}
+    settle_data_sources(doc["spec"], cross_namespace=True)
+
+
+def _prepare_update_across(new: Doc, old: Doc, _: Context) -> None:
+    keep(new, old, "status")
+    settle_data_sources(new["spec"], old["spec"], cross_namespace=True)
+
+
+CLAIM_ACROSS_NAMESPACES = replace(
+    CLAIM, prepare_create=_prepare_create_across, prepare_update=_prepare_update_across
+)
+"""With the feature gate CrossNamespaceVolumeDataSource: `dataSourceRef.namespace` is kept."""

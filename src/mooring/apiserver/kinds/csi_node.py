@@ -6,6 +6,8 @@ from typing import Any
 from mooring.apiserver.kinds.cells import age_of, name_of
 from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
 from mooring.apiserver.kinds.immutability import IMMUTABLE, same
+from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
+from mooring.apiserver.kinds.volume_health import validate_storage_health
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, duplicate, invalid, required
 from mooring.model.names import csi_driver_name_errors, qualified_name
@@ -19,8 +21,13 @@ def _defaults(doc: Doc) -> None:
         driver["topologyKeys"] = driver.get("topologyKeys") or None
 
 
-def _prepare_update(new: Doc, old: Doc, _: Context) -> None:
+def _prepare_create(doc: Doc, _: Context) -> None:
+    doc.pop("status", None)
+
+
+def _prepare_update(new: Doc, old: Doc, context: Context) -> None:
     """Drivers that are gone leave a null behind, as in Kubernetes."""
+    keep_status(new, old, context)
     if not _drivers(new):
         new["spec"]["drivers"] = None if _drivers(old) else old["spec"]["drivers"]
 
@@ -73,6 +80,10 @@ def _validate_update(new: Doc, old: Doc) -> Iterable[FieldError]:
             yield invalid("spec.drivers", _without_limit(driver), IMMUTABLE)
 
 
+def _validate_status(new: Doc, _: Doc) -> Iterable[FieldError]:
+    yield from validate_storage_health(new.get("status") or {})
+
+
 def _without_limit(driver: Doc) -> Doc:
     """As it is compared and shown; a null is nothing."""
     kept = driver.items()
@@ -90,11 +101,15 @@ CSI_NODE = Kind(
     plural="csinodes",
     message="storage.v1.CSINode",
     namespaced=False,
+    status=True,
     columns=(NAME, Column("Drivers", type="integer"), AGE),
     row=_row,
     defaults=_defaults,
+    prepare_create=_prepare_create,
     prepare_update=_prepare_update,
+    prepare_status=keep_all_but_status,
     validate=_validate,
     validate_update=_validate_update,
+    validate_status=_validate_status,
     update_needs_version=True,
 )

@@ -2,7 +2,7 @@
 
 The older field knows claims and snapshots only and ignores anything else; the newer one takes any
 kind. Clients set either, so the server keeps the two alike. A reference into another namespace is
-not served: it is dropped, as by a server without that feature.
+dropped unless the feature gate CrossNamespaceVolumeDataSource is on.
 """
 
 from collections.abc import Iterable
@@ -16,12 +16,15 @@ _SERVED = frozenset((("", _CLAIM), ("snapshot.storage.k8s.io", "VolumeSnapshot")
 _LOCAL_FIELDS = ("apiGroup", "kind", "name")
 
 
-def settle_data_sources(spec: Doc, old: Doc | None = None) -> None:
+def settle_data_sources(
+    spec: Doc, old: Doc | None = None, *, cross_namespace: bool = False
+) -> None:
     """Drop what is not served and copy one field to the other; `old` is the claim's stored spec."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is None and reference is None:
         return
-    if reference and reference.get("namespace") and not (old and old.get("dataSourceRef")):
+    is_foreign = bool(reference and reference.get("namespace")) and not cross_namespace
+    if is_foreign and not (old and old.get("dataSourceRef")):
         del spec["dataSourceRef"]
         reference = None
     had_source = old is not None and ("dataSource" in old or "dataSourceRef" in old)

@@ -7,7 +7,7 @@ import msgspec
 
 from mooring.apiserver.kinds.attachment import ATTACHMENT
 from mooring.apiserver.kinds.attributes_class import ATTRIBUTES_CLASS
-from mooring.apiserver.kinds.claim import CLAIM
+from mooring.apiserver.kinds.claim import CLAIM, CLAIM_ACROSS_NAMESPACES
 from mooring.apiserver.kinds.config_map import CONFIG_MAP
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
@@ -28,6 +28,7 @@ from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.node import NODE
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
+from mooring.apiserver.kinds.reference_grant import REFERENCE_GRANT, REFERENCE_GRANT_V1
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
 from mooring.apiserver.kinds.reviews import (
     LOCAL_SUBJECT_ACCESS_REVIEW,
@@ -50,6 +51,7 @@ from mooring.apiserver.kinds.storage_capacity import STORAGE_CAPACITY
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
 from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
 from mooring.apiserver.kinds.volume import VOLUME
+from mooring.model.feature_gates import FeatureGates
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _MATURITY = {"alpha": 0, "beta": 1, None: 2}
@@ -130,8 +132,9 @@ def _priority(version: str) -> tuple[int, int, int]:
     return (_MATURITY[stage], int(major), int(minor or 0))
 
 
-def builtin() -> Kinds:
+def builtin(gates: FeatureGates | None = None) -> Kinds:
     """The kinds every server starts with."""
+    across = gates is not None and gates.cross_namespace
     return Kinds(
         (
             NAMESPACE,
@@ -142,7 +145,7 @@ def builtin() -> Kinds:
             SERVICE_ACCOUNT,
             EVENT,
             VOLUME,
-            CLAIM,
+            CLAIM_ACROSS_NAMESPACES if across else CLAIM,
             REPLICATION_CONTROLLER,
             SERVICE,
             STORAGE_CLASS,
@@ -162,6 +165,8 @@ def builtin() -> Kinds:
             GROUP_SNAPSHOT_CLASS_V1,
             VOLUME_POPULATOR,
             SNAPSHOT_METADATA_SERVICE,
+            REFERENCE_GRANT,
+            REFERENCE_GRANT_V1,
             LEASE,
             EVENT_V1,
             TRUST_BUNDLE,

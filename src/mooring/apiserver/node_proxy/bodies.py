@@ -15,6 +15,7 @@ class BodySource:
     def __init__(self, node: NodeAnswer) -> None:
         self._node = node
         self._writer: Writer | None = None
+        self._is_full = False  # the client does not read
 
     # the client's side
 
@@ -23,11 +24,15 @@ class BodySource:
         self._node.give_to(self)
 
     def on_ready(self) -> None:
+        self._is_full = False
         self._node.resume()
 
     def on_closed(self) -> None:
         self._writer = None
-        self._node.close()
+        if self._is_full:  # to say goodbye in TLS, all that the node has sent had to be read
+            self._node.abort()
+        else:
+            self._node.close()
 
     # the node's side
 
@@ -36,6 +41,7 @@ class BodySource:
             return
         self._writer.write(data)
         if not self._writer.ready:
+            self._is_full = True
             self._node.pause()
 
     def node_ended(self, *, whole: bool) -> None:

@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from hashlib import sha256
+from typing import Protocol, cast
 
 from mooring.apiserver.limits.budgets import HIGH_WATER
 from mooring.apiserver.node_proxy.address import NodeAddress
@@ -17,6 +18,12 @@ LONGEST_DIAL = 30.0  # seconds for a connection, and for agreeing on keys
 LONGEST_SILENCE = 30.0  # seconds from the request to the head of its answer
 LONGEST_THOUGHT = 60.0  # the same, of a pod
 SLOWEST_GOODBYE = 1.0
+
+
+class _ReadLimited(Protocol):
+    """A TLS transport, of asyncio and of uvloop; asyncio's types do not tell it."""
+
+    def set_read_buffer_limits(self, high: int) -> None: ...
 
 
 class NotConnected(MooringError):
@@ -100,6 +107,8 @@ class Nodes:
         except (ValueError, OverflowError) as error:  # a host or port that there cannot be
             raise NotConnected(f"dial tcp: lookup {node.host!a}: no such host") from error
         transport.set_write_buffer_limits(high=HIGH_WATER)
+        limited = cast(_ReadLimited, transport)
+        limited.set_read_buffer_limits(high=HIGH_WATER)  # what nobody takes waits in the kernel
         shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True) or b""
         if not hmac.compare_digest(sha256(shown).hexdigest(), node.fingerprint):
             answer.close()

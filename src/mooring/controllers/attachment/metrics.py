@@ -91,5 +91,5 @@ def _gauge(
 
 
 def _plugin(driver: str) -> str:
-    """Of FlexVolume and in-tree volumes the driver is the plugin; no CSI driver has a slash."""
+    """Of an in-tree volume or a FlexVolume the driver is the plugin; no CSI driver has a slash."""
     return driver if "/" in driver else f"{Plugin.CSI}:{driver}"

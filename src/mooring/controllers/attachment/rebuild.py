@@ -1,7 +1,7 @@
 """Whose an attachment is that this process has not made: read back from what it says."""
 
 from mooring.model.attachment import Attachment
-from mooring.model.csi_translation import translate
+from mooring.model.csi_translation.translate import translate
 from mooring.model.volume import Volume
 from mooring.plugins.csi.attachment_name import CsiName, attachment_name
 

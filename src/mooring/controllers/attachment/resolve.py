@@ -9,7 +9,7 @@ import msgspec
 from mooring.controllers.attachment.volume_name import VolumeName
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
-from mooring.model.csi_translation import translate, translate_inline
+from mooring.model.csi_translation.translate import translate, translate_inline
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode
@@ -62,10 +62,10 @@ def resolve_inline(volume: PodVolume, namespace: str) -> CsiVolume | NotAttached
     """A volume without a claim; `is_attachable` has still to be asked."""
     if volume.csi is not None:
         return NotAttached(volume.csi.driver)
-    if (in_tree := _in_tree(VolumeUse(inline=volume))) is not None:
-        return in_tree
     if volume.flex_volume is not None:
         return _flex_volume(VolumeUse(inline=volume))
+    if (in_tree := _in_tree(VolumeUse(inline=volume))) is not None:
+        return in_tree
     translated = translate_inline(volume, namespace)
     if translated is None or translated.spec.csi is None:
         return NoCsi()
@@ -83,10 +83,10 @@ def resolve_claimed(
     reference = volume.spec.claim_ref
     if reference is None or reference.uid != claim.uid:
         return NotKnown()
-    if (in_tree := _in_tree(VolumeUse(volume=volume))) is not None:
-        return in_tree
     if volume.spec.flex_volume is not None:
         return _flex_volume(VolumeUse(volume=volume))
+    if (in_tree := _in_tree(VolumeUse(volume=volume))) is not None:
+        return in_tree
     translated = translate(volume)
     if translated is None:
         return NoCsi()
@@ -114,6 +114,17 @@ def csi_volume(
     )
 
 
+def _flex_volume(use: VolumeUse) -> CsiVolume:
+    """Inline ones are for as many nodes as want them, as in Kubernetes."""
+    modes = use.access_modes
+    return CsiVolume(
+        FlexName(find_driver_name(use) or "", use.name),
+        use.name,
+        is_exclusive=bool(modes) and _SHARED.isdisjoint(modes),
+        flex=use,
+    )
+
+
 def _in_tree(use: VolumeUse) -> CsiVolume | None:
     """An iSCSI or Fibre Channel disk. Inline ones are for as many nodes as want them, as in
     Kubernetes."""
@@ -125,17 +136,6 @@ def _in_tree(use: VolumeUse) -> CsiVolume | None:
         return None
     modes = use.access_modes
     return CsiVolume(name, use.name, is_exclusive=bool(modes) and _SHARED.isdisjoint(modes))
-
-
-def _flex_volume(use: VolumeUse) -> CsiVolume:
-    """Inline ones are for as many nodes as want them, as in Kubernetes."""
-    modes = use.access_modes
-    return CsiVolume(
-        FlexName(find_driver_name(use) or "", use.name),
-        use.name,
-        is_exclusive=bool(modes) and _SHARED.isdisjoint(modes),
-        flex=use,
-    )
 
 
 def _is_owned(claim: Claim, pod: Pod) -> bool:

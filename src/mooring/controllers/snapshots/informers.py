@@ -11,7 +11,9 @@ from mooring.controllers.snapshots.names import (
 from mooring.model.claim import Claim, ClaimPhase
 from mooring.model.group_snapshot import GroupSnapshot, GroupSnapshotClass, GroupSnapshotContent
 from mooring.model.keys import Key
+from mooring.model.may_destroy import handle_of
 from mooring.model.meta import ApiObject
+from mooring.model.node import Node
 from mooring.model.snapshot import Snapshot, SnapshotClass, SnapshotContent
 from mooring.model.volume import Volume
 from mooring.reconcile.informer import Informer
@@ -31,7 +33,8 @@ RESTORING: Final = "snapshots: by the snapshot that it waits for"
 class SnapshotInformers:
     """Shared with the rest of the role, which runs them."""
 
-    def __init__(self, loops: Loops) -> None:
+    def __init__(self, loops: Loops, *, is_distributed: bool = False) -> None:
+        self.nodes = loops.informer(Node) if is_distributed else None
         self.snapshots: Informer[Snapshot] = loops.informer(Snapshot)
         self.contents: Informer[SnapshotContent] = loops.informer(SnapshotContent)
         self.classes: Informer[SnapshotClass] = loops.informer(SnapshotClass)
@@ -51,7 +54,8 @@ class SnapshotInformers:
     @property
     def of_snapshots(self) -> tuple[Informer[Any], ...]:
         """What must be complete before a snapshot is decided about. Groups need not be served."""
-        return (self.snapshots, self.contents, self.classes, self.claims, self.volumes)
+        nodes = () if self.nodes is None else (self.nodes,)
+        return (self.snapshots, self.contents, self.classes, self.claims, self.volumes, *nodes)
 
     @property
     def of_groups(self) -> tuple[Informer[Any], ...]:
@@ -118,8 +122,9 @@ def _handle_of_group_content(content: GroupSnapshotContent) -> Iterator[Hashable
 
 
 def _handle_of_volume(volume: Volume) -> Iterator[Hashable]:
-    if volume.spec.csi is not None:
-        yield (volume.spec.csi.driver, volume.spec.csi.volume_handle)
+    handle = handle_of(volume)
+    if handle is not None:
+        yield handle
 
 
 def restored_by(claim: Claim) -> Iterator[Hashable]:

@@ -20,3 +20,4 @@ class SnapshotLease(msgspec.Struct, frozen=True):
 class SnapshotOptions(msgspec.Struct, frozen=True):
     mode: ContentMode = ContentMode.RECORDED
     lease: SnapshotLease | None = None  # None: this process is alone and needs none
+    is_distributed: bool = False  # label contents with the node that reaches the volume

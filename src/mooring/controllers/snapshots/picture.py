@@ -25,6 +25,7 @@ from mooring.model.group_snapshot import GroupSnapshot
 from mooring.model.keys import Key
 from mooring.model.snapshot import Snapshot, SnapshotContent
 from mooring.model.timestamp import to_seconds
+from mooring.model.volume import Volume
 
 
 class Pictures:
@@ -53,7 +54,7 @@ class Pictures:
             snapshot,
             to_seconds(self._clock.now()),
             FoundContent(content, evidence, siblings),
-            Source(claim, volume),
+            Source(claim, volume, self._find_node(volume)),
             Classes(
                 self._known.classes.get(Key("", name)) if name else None,
                 tuple(each for each in self._known.classes.all() if each.is_default),
@@ -104,6 +105,18 @@ class Pictures:
     def _find_claim(self, snapshot: Snapshot) -> Claim | None:
         name = snapshot.spec.source.persistent_volume_claim_name
         return self._known.claims.get(Key(snapshot.namespace, name)) if name else None
+
+    def _find_node(self, volume: Volume | None) -> str:
+        """The first node, by name, that the volume can be used on; empty: on all, or none."""
+        affinity = None if volume is None else volume.spec.node_affinity
+        if self._known.nodes is None or affinity is None or affinity.required is None:
+            return ""
+        fitting = (
+            node.name
+            for node in self._known.nodes.all()
+            if affinity.required.matches(node.metadata.labels, {"metadata.name": node.name})
+        )
+        return min(fitting, default="")
 
     def _find_siblings(self, content: SnapshotContent) -> tuple[SnapshotContent, ...]:
         if not content.snapshot_handle:

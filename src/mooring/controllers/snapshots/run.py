@@ -35,7 +35,7 @@ def build(loops: Loops, options: Options) -> None:
 
 def add(loops: Loops, options: Options) -> None:
     """Snapshots, contents, claims and groups, without a lease."""
-    informers = SnapshotInformers(loops)
+    informers = SnapshotInformers(loops, is_distributed=options.snapshots.is_distributed)
     informers.add_indexes()
     recorder = loops.recorder(COMPONENT)
     metrics = SnapshotMetrics(loops.clock)

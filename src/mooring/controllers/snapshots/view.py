@@ -35,6 +35,7 @@ class Source(msgspec.Struct, frozen=True):
 
     claim: Claim | None = None
     volume: Volume | None = None
+    node: str = ""  # which reaches the volume, where each node has a snapshotter of its own
 
 
 class FoundContent(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ import ctypes
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -28,18 +28,22 @@ class ThawedEarly(HostError):
 
 
 @contextmanager
-def frozen(mounts: Sequence[MountEntry], seconds: float) -> Iterator[None]:
+def frozen(
+    mounts: Sequence[MountEntry], seconds: float, before: Callable[[], None] = lambda: None
+) -> Iterator[float]:
     """Inside the block all earlier writes are in the images, and writers wait.
 
-    They wait for `seconds` at most, and no longer than this process lives.
+    They wait for `seconds` at most, and no longer than this process lives. `before` is called right
+    before the freeze, when all is prepared. Yields how many seconds they have waited already.
     Raises: ThawedEarly when one was thawed before the end of the block; HostError.
     """
     with ExitStack() as stack:
         directories = [stack.enter_context(_directory_of(one, "freeze")) for one in mounts]
         helper = _Freezer(mounts, directories, seconds)
         try:
-            helper.freeze()
-            yield
+            helper.wait_ready()
+            before()
+            yield helper.freeze()
         except BaseException:
             with suppress(ThawedEarly):  # the block's own error says more
                 helper.thaw()
@@ -97,15 +101,28 @@ class _Freezer:
                 start_new_session=True,
             )
 
-    def freeze(self) -> None:
-        """Freeze the file systems. Raises: HostError; then none is frozen."""
+    def wait_ready(self) -> None:
+        """Starting a process takes longer than freezing. Raises: HostError."""
+        if self._listen() != freezer.READY:
+            raise self._died()
+
+    def freeze(self) -> float:
+        """Freeze the file systems; returns how many seconds that took.
+
+        Raises: HostError; then none is frozen.
+        """
+        assert self._process.stdin is not None  # noqa: S101  for the type: a pipe was asked for
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(b"!")
+            self._process.stdin.flush()
         said, *more = self._listen().split() or [""]
         if said == freezer.REFUSED:
             self._may_be_frozen = False
             place, number = map(int, more)
             raise KernelRefused(f"freeze {self._mounts[place].at}: {reason(number)}", number)
         if said != freezer.FROZEN:
-            raise HostError(f"freeze {self._places}: the process that should do it has died")
+            raise self._died()
+        return float(more[0])
 
     def thaw(self) -> None:
         """After: all are thawed, and the process has ended. Raises: ThawedEarly, HostError."""
@@ -123,6 +140,9 @@ class _Freezer:
         if said != End.THAWED.value and self._may_be_frozen:  # it was killed
             with refusals(f"thaw {self._places}"):
                 freezer.thaw_all(list(self._directories))
+
+    def _died(self) -> HostError:
+        return HostError(f"freeze {self._places}: the process that should do it has died")
 
     def _listen(self) -> str:
         assert self._process.stdout is not None  # noqa: S101  for the type: a pipe was asked for

@@ -63,6 +63,13 @@ class Copy:
         os.close(self._written)
         os.close(self._read)
 
+    def reopen(self) -> None:
+        """Read from the image that has the name of the source now: it may have been replaced."""
+        with refusals(f"copy {self._source}"):
+            read = os.open(self._source, os.O_RDONLY | os.O_CLOEXEC)
+            os.close(self._read)
+            self._read = read
+
     def make(self) -> None:
         """Copy all of it."""
         with refusals(f"copy {self._source}"):

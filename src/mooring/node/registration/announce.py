@@ -123,7 +123,8 @@ class Announcer:
         except NotFound:
             return await self._client.create(CsiNode, documents.creation(node))
         if documents.is_owned_by(found, node):
-            return found
+            change = documents.migrated_change(found)
+            return await self._client.patch(found, change) if change else found
         _log.info("the CSINode of an earlier node is replaced", node=node.name)
         await self._client.delete(found)
         return await self._client.create(CsiNode, documents.creation(node))

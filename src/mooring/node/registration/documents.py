@@ -10,6 +10,7 @@ import msgspec
 
 from mooring.csi.requests import NodeInfo
 from mooring.errors import MooringError
+from mooring.model.csi_migration import DRIVERS
 from mooring.model.csi_node import CsiNode, DriverAllocatable, NodeDriver
 from mooring.model.document import Doc
 from mooring.model.node import Node
@@ -76,13 +77,28 @@ def node_ids(node: Node) -> Mapping[str, str]:
         ) from error
 
 
+MIGRATED = ",".join(sorted(DRIVERS))
+"""The in-tree plugins whose volumes this node takes for those of a CSI driver."""
+
+
 def creation(node: Node) -> Doc:
     """A CSINode without drivers, which goes with its Node."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": node.uid}
     return {
-        "metadata": {"name": node.name, "ownerReferences": [owner]},
+        "metadata": {
+            "name": node.name,
+            "ownerReferences": [owner],
+            "annotations": {Annotation.MIGRATED_PLUGINS: MIGRATED},
+        },
         "spec": {"drivers": []},
     }
+
+
+def migrated_change(csi_node: CsiNode) -> Doc:
+    """The migrated plugins, if the CSINode of an earlier version names others."""
+    if csi_node.metadata.annotations.get(Annotation.MIGRATED_PLUGINS) == MIGRATED:
+        return {}
+    return {"metadata": {"annotations": {Annotation.MIGRATED_PLUGINS: MIGRATED}}}
 
 
 def is_owned_by(csi_node: CsiNode, node: Node) -> bool:

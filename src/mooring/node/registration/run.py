@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mooring import log
 from mooring.clock import Clock
 from mooring.csi.channel import Connection
+from mooring.csi.health import NodeHealth
 from mooring.csi.node import Node
 from mooring.csi.plugin_info import Plugin, RegistrationStatus
 from mooring.errors import MooringError
@@ -199,7 +200,8 @@ class Registrations:
                 self._owed[entry.registered.socket] = entry.registered.name
                 self.queue.add(entry.registered.socket)
         self._registered[registered.socket] = _Entry(registered, connection)
-        self._drivers.put(Driver(registered.name, registered.endpoint, Node(connection)))
+        services = Node(connection), NodeHealth(connection)
+        self._drivers.put(Driver(registered.name, registered.endpoint, *services))
         _log.info("driver registered", driver=registered.name, endpoint=registered.endpoint)
         for entry in outdated:
             await entry.connection.close()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from mooring.csi.health import NodeHealth
 from mooring.csi.node import Node
 from mooring.plugins.contract import NotStarted
 
@@ -12,6 +13,7 @@ class Driver(msgspec.Struct, frozen=True):
     name: str
     endpoint: str
     node: Node
+    health: NodeHealth
 
 
 class Drivers:

@@ -1,4 +1,4 @@
-"""Usage and health of a volume, from NodeGetVolumeStats."""
+"""Usage of a volume, from NodeGetVolumeStats."""
 
 from pathlib import Path
 
@@ -33,13 +33,4 @@ def _usage(stats: VolumeStats) -> Usage:
         inodes=files.total if inodes else None,
         inodes_used=files.used if inodes else None,
         inodes_free=files.available if inodes else None,
-        trouble=_trouble(stats),
     )
-
-
-def _trouble(stats: VolumeStats) -> str | None:
-    """None when the driver does not report health."""
-    condition = stats.condition
-    if condition is None:
-        return None
-    return (condition.message or "it is abnormal") if condition.abnormal else ""

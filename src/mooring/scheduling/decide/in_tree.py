@@ -7,29 +7,20 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from mooring.model.csi_migration import DRIVERS
 from mooring.model.csi_node import CsiNode
-from mooring.model.node_selector import (
-    NodeOperator,
-    NodeRequirement,
-    NodeSelector,
-    NodeSelectorTerm,
-)
+from mooring.model.csi_translation import topology
+from mooring.model.csi_translation.registry import BY_PLUGIN
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.volume import Volume
-from mooring.model.volume_source import RawSource
-from mooring.model.wellknown import Label, Plugin
-
-MANY_ZONES: Final = "__"  # between the zones in a label
+from mooring.model.wellknown import Plugin
 
 
 class InTree(msgspec.Struct, frozen=True):
     plugin: str
-    handle_field: str  # of the source: identifies the volume
-    zone_label: str = ""  # the driver's topology key for zones; empty: none
+    goes_by_zone: bool = False  # its zones are translated to the driver's
 
     @property
     def driver(self) -> str:
@@ -41,18 +32,13 @@ class InTree(msgspec.Struct, frozen=True):
             return False
         return self.plugin != Plugin.PORTWORX or self.plugin in csi.migrated_plugins
 
-    def handle(self, source: RawSource) -> str:
-        handle = str(source.get(self.handle_field, ""))
-        # aws://<zone>/<volume> is an old way to write <volume>
-        return handle.rpartition("/")[2] if self.plugin == Plugin.AWS_EBS else handle
-
 
 _BY_SOURCE: Final[Mapping[str, InTree]] = {
-    "awsElasticBlockStore": InTree(Plugin.AWS_EBS, "volumeID", "topology.ebs.csi.aws.com/zone"),
-    "azureDisk": InTree(Plugin.AZURE_DISK, "diskURI"),
-    "cinder": InTree(Plugin.CINDER, "volumeID", "topology.cinder.csi.openstack.org/zone"),
-    "gcePersistentDisk": InTree(Plugin.GCE_PD, "pdName", "topology.gke.io/zone"),
-    "portworxVolume": InTree(Plugin.PORTWORX, "volumeID"),
+    "awsElasticBlockStore": InTree(Plugin.AWS_EBS, goes_by_zone=True),
+    "azureDisk": InTree(Plugin.AZURE_DISK),
+    "cinder": InTree(Plugin.CINDER, goes_by_zone=True),
+    "gcePersistentDisk": InTree(Plugin.GCE_PD, goes_by_zone=True),
+    "portworxVolume": InTree(Plugin.PORTWORX),
 }
 """By the name that the source has in the API."""
 
@@ -74,14 +60,10 @@ def find_plugin(provisioner: str) -> InTree | None:
     return _BY_PLUGIN.get(provisioner)
 
 
-def find_in_tree(volume: Volume | PodVolume) -> tuple[InTree, RawSource] | None:
-    """What kind of old volume this is, and its source; None for all others."""
+def find_in_tree(volume: Volume | PodVolume) -> InTree | None:
+    """What kind of old volume this is; None for all others."""
     found = (volume.spec if isinstance(volume, Volume) else volume).find_source()
-    if found is None:
-        return None
-    name, source = found
-    known = _BY_SOURCE.get(name)
-    return (known, source) if known is not None and isinstance(source, Mapping) else None
+    return None if found is None else _BY_SOURCE.get(found[0])
 
 
 def is_reachable(volume: Volume, labels: Mapping[str, str], csi: CsiNode | None) -> bool:
@@ -89,49 +71,10 @@ def is_reachable(volume: Volume, labels: Mapping[str, str], csi: CsiNode | None)
 
     On a node where a driver has taken over the volume's plugin, zones go by the driver's label.
     """
+    found = find_in_tree(volume) if csi is not None and csi.migrated_plugins else None
+    if found is not None and csi is not None and found.plugin in csi.migrated_plugins:
+        zone_key = BY_PLUGIN[found.plugin].zone_key
+        volume = topology.to_csi(volume, zone_key) if found.goes_by_zone else volume
     affinity = volume.spec.node_affinity
     selector = affinity.required if affinity is not None else None
-    found = find_in_tree(volume) if csi is not None and csi.migrated_plugins else None
-    if found is not None and csi is not None and found[0].plugin in csi.migrated_plugins:
-        selector = _in_driver_terms(selector, volume.metadata.labels, found[0].zone_label)
     return selector is None or selector.matches_labels(labels)
-
-
-def _in_driver_terms(
-    selector: NodeSelector | None, labels: Mapping[str, str], zone_label: str
-) -> NodeSelector | None:
-    """The zones of its affinity, else those of its labels, under the driver's own label."""
-    if not zone_label:
-        return selector
-    terms = selector.node_selector_terms if selector is not None else ()
-    named = {wanted.key for term in terms for wanted in term.match_expressions}
-    if Label.ZONE in named:
-        return _renamed(terms, {Label.ZONE: zone_label})
-    if Label.ZONE_BETA in named:
-        return _renamed(terms, {Label.ZONE_BETA: zone_label, Label.REGION_BETA: Label.REGION})
-    label = labels.get(Label.ZONE) or labels.get(Label.ZONE_BETA, "")
-    zones = tuple(zone.strip() for zone in label.split(MANY_ZONES) if zone.strip())
-    if not zones:
-        return selector
-    wanted = NodeRequirement(zone_label, NodeOperator.IN, zones)
-    return NodeSelector(
-        tuple(
-            replace(term, match_expressions=(*term.match_expressions, wanted))
-            for term in terms or (NodeSelectorTerm(),)
-        )
-    )
-
-
-def _renamed(terms: tuple[NodeSelectorTerm, ...], names: Mapping[str, str]) -> NodeSelector:
-    return NodeSelector(
-        tuple(
-            replace(
-                term,
-                match_expressions=tuple(
-                    replace(wanted, key=names.get(wanted.key, wanted.key))
-                    for wanted in term.match_expressions
-                ),
-            )
-            for term in terms
-        )
-    )

@@ -9,7 +9,9 @@ import msgspec
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
+from mooring.model.csi_translation.translate import translate, translate_inline
 from mooring.model.keys import Key
+from mooring.model.may_destroy import handle_of
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.volume import Volume
@@ -87,11 +89,15 @@ def _of_claim(storage: Storage, claim: Claim, csi: CsiNode | None) -> Attached |
 
 
 def _taken_over(volume: Volume | PodVolume, csi: CsiNode | None) -> Attached | None:
-    found = find_in_tree(volume)
-    if found is None:
+    known = find_in_tree(volume)
+    if known is None or not known.is_counted(csi):
         return None
-    known, source = found
-    return Attached(known.driver, known.handle(source)) if known.is_counted(csi) else None
+    if isinstance(volume, PodVolume):  # of these, the namespace is no part of the handle
+        translated = translate_inline(volume, "")
+    else:
+        translated = translate(volume)
+    source = None if translated is None else translated.spec.csi
+    return None if source is None else Attached(source.driver, source.volume_handle)
 
 
 def _to_be_made(storage: Storage, claim: Claim, csi: CsiNode | None) -> Attached | None:
@@ -121,8 +127,8 @@ def _by_attachments(storage: Storage, attachments: Iterable[Attachment]) -> Iter
     """Volumes may stay attached for a while after their pods have gone."""
     for attachment in attachments:
         volume = storage.find_volume(attachment.volume_name) if attachment.volume_name else None
-        if volume is not None and volume.spec.csi is not None and attachment.spec.attacher:
-            yield Attached(attachment.spec.attacher, volume.spec.csi.volume_handle)
+        if volume is not None and attachment.spec.attacher and (handle := handle_of(volume)):
+            yield Attached(attachment.spec.attacher, handle[1])
 
 
 def is_woken(pod: Pod, change: Change) -> bool:

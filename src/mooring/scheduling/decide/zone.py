@@ -5,6 +5,7 @@ from functools import partial
 
 import msgspec
 
+from mooring.model.csi_translation import topology
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
@@ -18,7 +19,6 @@ from mooring.scheduling.decide.contract import (
     is_own_claim,
     is_relabelled,
 )
-from mooring.scheduling.decide.in_tree import MANY_ZONES
 from mooring.scheduling.view import NodeView, Picture, Storage
 
 OTHER_ZONE = Refused(("node(s) had no available volume zone",))
@@ -74,7 +74,7 @@ def _zone_labels(volume: Volume) -> Iterator[ZoneLabel]:
         value = volume.metadata.labels.get(label)
         if value is None:
             continue
-        values = frozenset(one.strip() for one in value.split(MANY_ZONES))
+        values = frozenset(one.strip() for one in value.split(topology.MANY_ZONES))
         if "" not in values:  # else it cannot be understood, and does not count
             yield ZoneLabel(label, values)
 

@@ -23,7 +23,7 @@ from mooring.csi.capability import (
 )
 from mooring.csi.requests import AttachVolume
 from mooring.errors import MooringError
-from mooring.model.csi_translation import translate
+from mooring.model.csi_translation.translate import translate
 from mooring.model.reference import SecretReference
 from mooring.model.steps import plan
 from mooring.model.storage_terms import VolumeMode

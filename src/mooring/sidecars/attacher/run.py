@@ -9,6 +9,8 @@ from mooring.csi.outcome import Done
 from mooring.model.attachment import Attachment
 from mooring.model.backoff import Backoff
 from mooring.model.csi_node import CsiNode
+from mooring.model.csi_translation.contract import TranslationError
+from mooring.model.csi_translation.translate import repair_handle
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
@@ -186,7 +188,18 @@ class Attacher:
             notes = attachment.metadata.annotations
             handle = notes.get(Annotation.HANDLE_AT_ATTACH)
             node = notes.get(Annotation.NODE_ID_AT_ATTACH)
-            if handle and node and ((handle, node) in published) != attachment.is_attached:
+            if not handle or not node:
+                continue
+            names = {(handle, node), (_in_full(self._driver.name, handle, node), node)}
+            if names.isdisjoint(published) == attachment.is_attached:
                 _log.warning("the driver contradicts an attachment", attachment=attachment.name)
                 self._doubted.add(attachment.key)
                 self.queue.add(attachment.key)
+
+
+def _in_full(driver: str, handle: str, node_id: str) -> str:
+    """As the driver lists it: the handle of an in-tree volume may lack what the node id says."""
+    try:
+        return repair_handle(driver, handle, node_id)
+    except TranslationError:
+        return handle

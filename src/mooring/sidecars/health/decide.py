@@ -5,22 +5,14 @@ that it is gone, or has left the volume out of two complete lists; a change of w
 nothing.
 """
 
-import re
-from collections.abc import Iterable
-
-from mooring.model.claim import HealthCondition
 from mooring.model.event import EventType
+from mooring.model.health import HealthCondition, acceptable, keys
 from mooring.model.steps import Emit, plan
 from mooring.sidecars.health.plan import Plan, Reason, Step, WriteHealth
 from mooring.sidecars.health.view import Before, ConditionView, HealthView, NotListed, Reported
 
 ROUNDS = 2  # complete lists without a volume, after which it counts as healthy
-MOST_CONDITIONS = 16
-LONGEST_REASON = 256  # bytes
-LONGEST_MESSAGE = 1024
 RECOVERED = "The Volume returns to the healthy state"
-
-_is_reason = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?").fullmatch
 
 
 def decide_health(view: HealthView) -> Plan:
@@ -34,12 +26,12 @@ def decide_health(view: HealthView) -> Plan:
             pass
         case Reported(conditions):
             wanted = acceptable(conditions)
-    if _keys(wanted) == _keys(stored):
+    if keys(wanted) == keys(stored):
         return plan("nothing changed")
     steps: list[Step] = [WriteHealth(view.claim, wanted)]
-    known = _keys(stored)
+    known = keys(stored)
     for one in wanted:
-        if (one.status, one.reason) not in known:
+        if one.key not in known:
             text = f"{one.status}: {one.reason}: {one.message}" if one.message else one.reason
             steps.append(Emit(view.claim, EventType.WARNING, Reason.ABNORMAL, text))
     if not wanted:
@@ -56,18 +48,3 @@ def decide_condition(view: ConditionView) -> Plan:
         event = Emit(view.claim, EventType.NORMAL, Reason.NORMAL, RECOVERED)
         return plan("it has recovered", event)
     return plan("all is well")
-
-
-def acceptable(conditions: Iterable[HealthCondition]) -> tuple[HealthCondition, ...]:
-    """Those that an API server takes: each once, in order, cut to length."""
-    kept: dict[tuple[str, str], HealthCondition] = {}
-    for one in conditions:
-        if len(one.reason.encode()) <= LONGEST_REASON and _is_reason(one.reason):
-            message = one.message.encode()[:LONGEST_MESSAGE].decode(errors="ignore")
-            short = HealthCondition(status=one.status, reason=one.reason, message=message)
-            kept.setdefault((one.status, one.reason), short)
-    return tuple(kept[key] for key in sorted(kept))[:MOST_CONDITIONS]
-
-
-def _keys(conditions: Iterable[HealthCondition]) -> frozenset[tuple[str, str]]:
-    return frozenset((one.status, one.reason) for one in conditions)

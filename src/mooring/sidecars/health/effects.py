@@ -8,8 +8,9 @@ from mooring.clock import Clock
 from mooring.csi.outcome import Code, Done, Outcome, Refused
 from mooring.csi.volume import Condition, VolumeState
 from mooring.csi.volume_health import VolumeHealth, VolumeTrouble
-from mooring.model.claim import Claim, HealthCondition
+from mooring.model.claim import Claim
 from mooring.model.document import Doc
+from mooring.model.health import HealthCondition
 from mooring.model.steps import Emit
 from mooring.model.timestamp import to_seconds
 from mooring.reconcile.apply import apply

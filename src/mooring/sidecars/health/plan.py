@@ -6,7 +6,8 @@ from typing import TypeAlias
 import msgspec
 
 from mooring.model import steps
-from mooring.model.claim import Claim, HealthCondition
+from mooring.model.claim import Claim
+from mooring.model.health import HealthCondition
 from mooring.model.steps import Emit
 
 

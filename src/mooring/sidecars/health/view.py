@@ -4,7 +4,8 @@ from enum import Enum, auto
 
 import msgspec
 
-from mooring.model.claim import Claim, HealthCondition
+from mooring.model.claim import Claim
+from mooring.model.health import HealthCondition
 
 
 class Reported(msgspec.Struct, frozen=True):

@@ -9,14 +9,18 @@ from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
 from mooring.model.may_destroy import Handle, handle_of
 from mooring.model.node import Node
+from mooring.model.reference_grant import ReferenceGrant
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
+from mooring.reconcile.informer import Informer
 from mooring.reconcile.loops import Loops
 from mooring.sidecars.indexes import BY_VOLUME, volumes_of
+from mooring.sidecars.provisioner.sources import source_key
 
 BY_UID: Final = "uid"
 BY_CLASS: Final = "class"
 BY_SOURCE: Final = "source"  # kind, namespace and name of what a claim is to be filled with
+BY_FOREIGN_NAMESPACE: Final = "foreign namespace"  # of what a claim is to be filled with
 BY_HANDLE: Final = "handle"  # driver and handle of a volume
 
 
@@ -33,8 +37,14 @@ class Caches:
         self.claims.add_index(BY_UID, _uids)
         self.claims.add_index(BY_CLASS, _classes)
         self.claims.add_index(BY_SOURCE, _sources)
+        self.claims.add_index(BY_FOREIGN_NAMESPACE, _foreign_namespaces)
         self.volumes.add_index(BY_HANDLE, _handles)
         self.attachments.add_index(BY_VOLUME, volumes_of)
+        self.grants: Informer[ReferenceGrant] | None = None
+
+    def watch_grants(self, loops: Loops) -> None:
+        """Only with the feature gate: a cluster may lack the kind."""
+        self.grants = loops.informer(ReferenceGrant)
 
     async def synced(self) -> None:
         """Without those of capacity, which a provisioner may have no right to watch."""
@@ -42,6 +52,8 @@ class Caches:
             await informer.synced.wait()
         await self.csi_nodes.synced.wait()
         await self.attachments.synced.wait()
+        if self.grants is not None:
+            await self.grants.synced.wait()
 
     def find_claim(self, uid: str) -> Claim | None:
         return next(iter(self.claims.by_index(BY_UID, uid)), None)
@@ -77,4 +89,8 @@ def source_index(kind: str, key: Key) -> tuple[str, Key]:
 
 def _sources(claim: Claim) -> Iterable[tuple[str, Key]]:
     source = claim.spec.data_source or claim.spec.data_source_ref
-    return () if source is None else (source_index(source.kind, Key(claim.namespace, source.name)),)
+    return () if source is None else (source_index(source.kind, source_key(claim, source)),)
+
+
+def _foreign_namespaces(claim: Claim) -> Iterable[str]:
+    return (key.namespace for _, key in _sources(claim) if key.namespace != claim.namespace)

@@ -9,6 +9,7 @@ class ProvisionerOptions(msgspec.Struct, frozen=True):
     immediate_topology: bool = True  # False: send all topology segments
     extra_create_metadata: bool = False  # send the names of claim and volume
     default_fs_type: str = ""
+    cross_namespace: bool = False  # sources in other namespaces, where a ReferenceGrant allows it
     controller_publish_readonly: bool = False  # volumes for ReadOnlyMany alone are attached so
 
 

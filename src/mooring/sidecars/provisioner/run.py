@@ -10,6 +10,7 @@ from mooring.model.claim import Claim
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
 from mooring.model.node import Node
+from mooring.model.reference_grant import ReferenceGrant
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.reconcile.loops import Loops
@@ -17,10 +18,12 @@ from mooring.reconcile.metrics import MeasuredQueue
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Settled, Verdict, serve
 from mooring.sidecars.driver import Driver
+from mooring.sidecars.finalizers import has_finalizer
 from mooring.sidecars.indexes import BY_VOLUME
 from mooring.sidecars.options import SidecarOptions
 from mooring.sidecars.provisioner.caches import (
     BY_CLASS,
+    BY_FOREIGN_NAMESPACE,
     BY_SOURCE,
     Caches,
     source_index,
@@ -35,6 +38,8 @@ from mooring.sidecars.provisioner.effects.preparing import Preparing
 from mooring.sidecars.provisioner.effects.volume import VolumeEffects
 from mooring.sidecars.provisioner.memory import Memory
 from mooring.sidecars.provisioner.metrics import ProvisionerMetrics
+from mooring.sidecars.provisioner.plan import INTENT
+from mooring.sidecars.provisioner.sources import source_key
 from mooring.sidecars.provisioner.topology import ClusterTopology
 from mooring.sidecars.provisioner.view import (
     ClaimView,
@@ -58,6 +63,8 @@ def watch(loops: Loops) -> None:
 def build(loops: Loops, driver: Driver, options: SidecarOptions) -> "Provisioner":
     """The provisioner of one driver, and what publishes the driver's capacity."""
     caches = Caches(loops)
+    if options.provisioner.cross_namespace:
+        caches.watch_grants(loops)
     publishing = capacity.build(loops, driver, caches, options.capacity_namespace)
     provisioner = Provisioner(loops, driver, caches, options, publishing.volumes_changed)
     queues: Mapping[str, MeasuredQueue] = {
@@ -113,6 +120,8 @@ class Provisioner:
         caches.nodes.on_change(self._on_node)
         caches.csi_nodes.on_change(self._on_csi_node)
         caches.attachments.on_change(self._on_attachment)
+        if caches.grants is not None:
+            caches.grants.on_change(self._on_grant)
         async with asyncio.TaskGroup() as tasks:
             for _ in range(WORKERS):
                 tasks.create_task(serve(self.claims_queue, self.reconcile_claim))
@@ -159,7 +168,7 @@ class Provisioner:
             storage_class=storage_class,
             has_volume=self._caches.find_volume(volume_name(claim)) is not None,
             is_known_open=known is not None,
-            is_source=any(not clone.is_bound for clone in clones),
+            is_source=any(_holds(clone, claim) for clone in clones),
             paused_seconds=self._memory.paused_seconds(claim.uid, class_uid),
         )
 
@@ -181,9 +190,9 @@ class Provisioner:
             return
         if concerns(self._driver.name, claim):
             self.claims_queue.add(claim.uid)
-        source = claim.spec.data_source
+        source = claim.spec.data_source or claim.spec.data_source_ref
         if source is not None and source.kind == Claim.resource.kind:
-            self._wake_claim(Key(claim.namespace, source.name))  # it may be let go of
+            self._wake_claim(source_key(claim, source))  # it may be let go of
         clones = source_index(Claim.resource.kind, claim.key)
         for clone in self._caches.claims.by_index(BY_SOURCE, clones):
             self.claims_queue.add(clone.uid)
@@ -223,6 +232,22 @@ class Provisioner:
         for uid in self._memory.waiting:
             self.claims_queue.add(uid)
 
+    def _on_grant(self, before: ReferenceGrant | None, after: ReferenceGrant | None) -> None:
+        grant = after or before
+        if grant is None:
+            return
+        for claim in self._caches.claims.by_index(BY_FOREIGN_NAMESPACE, grant.namespace):
+            if not claim.is_bound:
+                self.claims_queue.add(claim.uid)
+
     def _on_attachment(self, before: Attachment | None, after: Attachment | None) -> None:
         if after is None and before is not None and before.volume_name:
             self.volumes_queue.add(Key("", before.volume_name))
+
+
+def _holds(clone: Claim, source: Claim) -> bool:
+    """A claim of another namespace, which any of its users can make, holds it only once a driver
+    may be copying it."""
+    if clone.is_bound:
+        return False
+    return clone.namespace == source.namespace or has_finalizer(clone, INTENT)

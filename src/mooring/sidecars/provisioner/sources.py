@@ -1,5 +1,6 @@
 """What a new volume is to be filled with: a snapshot or another claim's volume, if it is ready."""
 
+from collections.abc import Iterable
 from enum import Enum
 
 import msgspec
@@ -8,7 +9,10 @@ from mooring.csi.capability import ControllerCapability
 from mooring.csi.volume import FromSnapshot, FromVolume
 from mooring.model import quantity
 from mooring.model.claim import Claim
+from mooring.model.csi_translation.translate import serves, translate
 from mooring.model.keys import Key
+from mooring.model.reference import TypedObjectReference
+from mooring.model.reference_grant import GrantFrom, GrantTo, ReferenceGrant
 from mooring.model.snapshot import Snapshot, SnapshotContent
 from mooring.model.storage_class import StorageClass
 from mooring.model.storage_terms import VolumeMode
@@ -32,6 +36,7 @@ class DataSource(msgspec.Struct, frozen=True):
     kind: SourceKind
     key: Key
     word: str  # the kind, as the claim says it
+    group: str = ""
 
     @property
     def needs(self) -> tuple[ControllerCapability, str] | None:
@@ -50,23 +55,47 @@ def find_source(claim: Claim) -> DataSource | None:
     source = claim.spec.data_source or claim.spec.data_source_ref
     if source is None:
         return None
-    if claim.spec.data_source is None and source.namespace:
-        raise WaitingReason(
-            "dataSourceRef namespace specified but the CrossNamespaceVolumeDataSource feature"
-            " is disabled"
-        )
     if not source.name:
         raise WaitingReason(f"the PVC source not found for PVC {claim.name}")
-    key = Key(claim.namespace, source.name)
+    key = source_key(claim, source)
     if source.kind == SourceKind.SNAPSHOT.value:
         if source.api_group != SNAPSHOT_GROUP:
             raise WaitingReason(
                 "the PVC source does not belong to the right APIGroup."
                 f" Expected {SNAPSHOT_GROUP}, Got {source.api_group or ''}"
             )
-        return DataSource(SourceKind.SNAPSHOT, key, source.kind)
+        return DataSource(SourceKind.SNAPSHOT, key, source.kind, SNAPSHOT_GROUP)
     is_claim = source.kind == SourceKind.CLAIM.value
-    return DataSource(SourceKind.CLAIM if is_claim else SourceKind.OTHER, key, source.kind)
+    kind = SourceKind.CLAIM if is_claim else SourceKind.OTHER
+    return DataSource(kind, key, source.kind, source.api_group or "")
+
+
+def source_key(claim: Claim, source: TypedObjectReference) -> Key:
+    """Only `dataSourceRef` reaches into other namespaces."""
+    is_local = claim.spec.data_source is not None or not source.namespace
+    return Key(claim.namespace if is_local else source.namespace or "", source.name)
+
+
+def check_access(claim: Claim, source: DataSource, grants: Iterable[ReferenceGrant] | None) -> None:
+    """Whether the claim may be filled from it; without `grants`, from its own namespace only.
+
+    Raises: WaitingReason.
+    """
+    if source.key.namespace == claim.namespace:
+        return
+    if grants is None:
+        raise WaitingReason(
+            "dataSourceRef namespace specified but the CrossNamespaceVolumeDataSource feature"
+            " is disabled"
+        )
+    origin = GrantFrom("", Claim.resource.kind, claim.namespace)
+    target = GrantTo(source.group, source.word, source.key.name)
+    if not any(
+        grant.namespace == source.key.namespace and grant.allows(origin, target) for grant in grants
+    ):
+        raise WaitingReason(
+            f"accessing {source.key} of {source.word} dataSource from {claim.key} isn't allowed"
+        )
 
 
 def check_snapshot(snapshot: Snapshot) -> str:
@@ -88,7 +117,7 @@ def from_snapshot(
         raise WaitingReason(
             f"snapshotcontent {content.name} for snapshot {name} is bound to a different snapshot"
         )
-    if content.spec.driver != storage_class.provisioner:
+    if not serves(content.spec.driver, storage_class.provisioner):
         raise WaitingReason(
             f"snapshotcontent {content.name} for snapshot {name} is not handled by CSI driver"
             f" of StorageClass {storage_class.name}"
@@ -161,8 +190,9 @@ def from_clone(
     claim: Claim, storage_class: StorageClass, source: Claim, volume: Volume
 ) -> FromVolume:
     """Raises: WaitingReason."""
-    ref, csi = volume.spec.claim_ref, volume.spec.csi
-    if csi is None or csi.driver != storage_class.provisioner:
+    translated, ref = translate(volume), volume.spec.claim_ref
+    csi = None if translated is None else translated.spec.csi
+    if csi is None or not serves(csi.driver, storage_class.provisioner):
         raise WaitingReason(_INVALID)
     if ref is None or (ref.key, ref.uid) != (source.key, source.uid) or not volume.is_bound:
         raise WaitingReason(_INVALID)

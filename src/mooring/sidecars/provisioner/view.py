@@ -3,6 +3,7 @@
 import msgspec
 
 from mooring.model.claim import Claim
+from mooring.model.csi_translation.translate import serves
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer
@@ -37,7 +38,8 @@ class ClaimView(msgspec.Struct, frozen=True):
     def own_class(self) -> StorageClass | None:
         """Its class, if it is this driver's."""
         found = self.storage_class
-        return found if found is not None and found.provisioner == self.driver else None
+        is_own = found is not None and serves(self.driver, found.provisioner)
+        return found if is_own else None
 
     @property
     def was_told_of(self) -> bool:

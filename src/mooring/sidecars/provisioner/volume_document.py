@@ -7,11 +7,13 @@ from mooring.csi.topology import to_node_affinity
 from mooring.csi.volume import Volume as Made
 from mooring.model import quantity
 from mooring.model.claim import Claim
+from mooring.model.csi_translation.translate import to_in_tree
 from mooring.model.document import Doc
 from mooring.model.reference import SecretReference
 from mooring.model.storage_terms import STORAGE, VolumeMode
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation, Finalizer, Parameter
+from mooring.model.wire import read_document
 from mooring.sidecars.driver import Driver
 from mooring.sidecars.provisioner.draft import Draft
 from mooring.sidecars.provisioner.options import ProvisionerOptions
@@ -20,7 +22,10 @@ from mooring.sidecars.provisioner.options import ProvisionerOptions
 def document(
     draft: Draft, made: Made, driver: Driver, options: ProvisionerOptions, identity: str
 ) -> Doc:
-    """`identity` is that of the provisioner; drivers find it among the volume's attributes."""
+    """`identity` is that of the provisioner; drivers find it among the volume's attributes.
+
+    Raises: TranslationError for a volume of a migrated class that its plugin could not have.
+    """
     claim, storage_class = draft.claim, draft.storage_class
     spec: Doc = {
         "capacity": {STORAGE: str(quantity.from_bytes(size_of(draft, made)))},
@@ -38,7 +43,7 @@ def document(
     affinity = to_node_affinity(made.topologies) if driver.abilities.has_topology else None
     if affinity is not None:
         spec["nodeAffinity"] = {"required": msgspec.to_builtins(affinity)}
-    return {
+    told = {
         "apiVersion": Volume.resource.api_version,
         "kind": Volume.resource.kind,
         "metadata": {
@@ -48,6 +53,25 @@ def document(
         },
         "spec": spec,
     }
+    return told if storage_class.provisioner == driver.name else _in_tree(told)
+
+
+def _in_tree(told: Doc) -> Doc:
+    """As the class's own plugin has it: on a cluster without the driver it can still be read.
+
+    Raises: TranslationError.
+    """
+    volume = to_in_tree(read_document(told, Volume))
+    found = volume.spec.find_source()
+    spec = {key: value for key, value in told["spec"].items() if key != "csi"}
+    if found is not None:
+        spec[found[0]] = msgspec.to_builtins(found[1])
+    if volume.spec.node_affinity is not None:
+        spec["nodeAffinity"] = msgspec.to_builtins(volume.spec.node_affinity)
+    metadata = {**told["metadata"], "annotations": dict(volume.metadata.annotations)}
+    if volume.metadata.labels:
+        metadata["labels"] = dict(volume.metadata.labels)
+    return {**told, "metadata": metadata, "spec": spec}
 
 
 def size_of(draft: Draft, made: Made) -> int:

@@ -123,6 +123,14 @@ class MarkModifyFailed(msgspec.Struct, frozen=True):
     is_final: bool
 
 
+class RejectClass(msgspec.Struct, frozen=True):
+    """The class is another driver's."""
+
+    claim: Claim
+    name: str
+    message: str
+
+
 class MarkModifyInfeasible(msgspec.Struct, frozen=True):
     claim: Claim
     code: str
@@ -150,6 +158,7 @@ ModifyStep = (
     | NameClass
     | Complete
     | MarkModifyFailed
+    | RejectClass
     | MarkModifyInfeasible
     | Later
     | Emit

@@ -5,7 +5,7 @@ import msgspec
 from mooring.model import modification
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
-from mooring.model.csi_translation import translate
+from mooring.model.csi_translation.translate import translate
 from mooring.model.quantity import Quantity
 from mooring.model.volume import Volume
 from mooring.model.volume_source import CsiSource

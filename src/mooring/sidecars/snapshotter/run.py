@@ -39,11 +39,11 @@ def build(loops: Loops, driver: Driver, options: SidecarOptions) -> "Snapshotter
         recorder=loops.recorder(name, counted_as=name),
         driver=driver,
         options=options.snapshotter,
-        caches=Caches(loops),
+        caches=Caches(loops, options.snapshotter.node),
     )
     snapshotter = Snapshotter(context)
     loops.add(snapshotter.run, {f"{driver.name}/snapshot_contents": snapshotter.queue})
-    groups = GroupSnapshotter(context, GroupCaches(loops))
+    groups = GroupSnapshotter(context, GroupCaches(loops, options.snapshotter.node))
     loops.add(groups.run, {f"{driver.name}/group_snapshot_contents": groups.queue})
     return snapshotter
 

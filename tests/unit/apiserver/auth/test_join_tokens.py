@@ -1,5 +1,6 @@
 """Join tokens: for one node, once, for a while; the server keeps a hash."""
 
+import errno
 import json
 import stat
 from datetime import UTC, datetime, timedelta
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mooring.apiserver.auth import join_tokens
 from mooring.apiserver.auth.join_tokens import (
     FORGOTTEN,
     Declined,
@@ -175,3 +177,21 @@ def test_the_hash_of_an_authority_outlives_its_certificate(tmp_path: Path) -> No
     assert authority_hash(later.ca_certificate) == authority_hash(first.ca_certificate)
     other = open_pki(tmp_path / "other", now=NOW, host_name="here")
     assert authority_hash(other.ca_certificate) != authority_hash(first.ca_certificate)
+
+
+def test_on_a_full_disk_nobody_joins_and_the_token_is_not_used_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = JoinTokens(tmp_path / "join-tokens.json")
+    token = tokens.create("worker-1", AUTHORITY, HOUR, NOW)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(join_tokens, "write_private", full)
+        for attempt in (MINE, OTHER):
+            with pytest.raises(OSError, match="No space left"):
+                tokens.join(token.id, "", attempt, NOW)
+    assert isinstance(tokens.join(token.id, "", OTHER, NOW), Granted)
+    assert isinstance(tokens.join(token.id, "", MINE, NOW), Declined)

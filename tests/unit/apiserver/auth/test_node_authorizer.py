@@ -91,6 +91,7 @@ ALLOWED = {
     "its CSINode": storage("get", "csinodes", "n1"),
     "its CSINode, updated": storage("update", "csinodes", "n1"),
     "its CSINode, deleted": storage("delete", "csinodes", "n1"),
+    "the status of its CSINode": storage("patch", "csinodes/status", "n1"),
     "drivers": storage("watch", "csidrivers"),
     "a new lease": lease("create"),
     "its lease": lease("update", "n1"),
@@ -229,8 +230,16 @@ DENIED = {
         storage("list", "csinodes"),
         "can only get, create, update, patch, or delete a CSINode",
     ),
-    "a CSINode's status": (
-        storage("get", "csinodes/status", "n1"),
+    "the status of another node's CSINode": (
+        storage("patch", "csinodes/status", "n2"),
+        "can only access CSINode with the same name as the requesting node",
+    ),
+    "the end of a CSINode's status": (
+        storage("delete", "csinodes/status", "n1"),
+        "can only get, update, or patch a CSINode status",
+    ),
+    "another part of a CSINode": (
+        storage("get", "csinodes/scale", "n1"),
         "cannot authorize CSINode subresources",
     ),
     "another node's lease": (

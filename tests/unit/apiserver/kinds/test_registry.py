@@ -105,7 +105,7 @@ SERVED = {
     "v1 serviceaccounts": ("ServiceAccount", ("sa",), True, False, ("token",)),
     "storage.k8s.io/v1 storageclasses": ("StorageClass", ("sc",), False, False, ()),
     "storage.k8s.io/v1 csidrivers": ("CSIDriver", (), False, False, ()),
-    "storage.k8s.io/v1 csinodes": ("CSINode", (), False, False, ()),
+    "storage.k8s.io/v1 csinodes": ("CSINode", (), False, True, ()),
     "storage.k8s.io/v1 volumeattributesclasses": (
         "VolumeAttributesClass",
         ("vac",),
@@ -137,6 +137,16 @@ SERVED = {
         False,
         (),
     ),
+    **{
+        f"gateway.networking.k8s.io/{version} referencegrants": (
+            "ReferenceGrant",
+            ("refgrant",),
+            True,
+            False,
+            (),
+        )
+        for version in ("v1", "v1beta1")
+    },
     "cbt.storage.k8s.io/v1beta1 snapshotmetadataservices": (
         "SnapshotMetadataService",
         ("sms",),
@@ -281,6 +291,9 @@ def test_only_events_and_versions_of_one_kind_share_a_table() -> None:
         "groupsnapshot.storage.k8s.io/volumegroupsnapshots": both,
         "groupsnapshot.storage.k8s.io/volumegroupsnapshotcontents": both,
         "groupsnapshot.storage.k8s.io/volumegroupsnapshotclasses": both,
+        "gateway.networking.k8s.io/referencegrants": [
+            f"gateway.networking.k8s.io/{version}" for version in ("v1beta1", "v1")
+        ],
     }
 
 

@@ -19,6 +19,7 @@ from mooring.apiserver.kinds.group_snapshot_content import (
 )
 from mooring.apiserver.kinds.lease import LEASE
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
+from mooring.apiserver.kinds.reference_grant import REFERENCE_GRANT, REFERENCE_GRANT_V1
 from mooring.apiserver.kinds.snapshot import SNAPSHOT
 from mooring.apiserver.kinds.snapshot_class import SNAPSHOT_CLASS
 from mooring.apiserver.kinds.snapshot_content import SNAPSHOT_CONTENT
@@ -32,7 +33,7 @@ BUILT_IN += [STORAGE_CAPACITY, LEASE]
 CUSTOM = [SNAPSHOT, SNAPSHOT_CONTENT, SNAPSHOT_CLASS]
 CUSTOM += [GROUP_SNAPSHOT, GROUP_SNAPSHOT_CONTENT, GROUP_SNAPSHOT_CLASS]
 CUSTOM += [GROUP_SNAPSHOT_V1, GROUP_SNAPSHOT_CONTENT_V1, GROUP_SNAPSHOT_CLASS_V1]
-CUSTOM += [VOLUME_POPULATOR, SNAPSHOT_METADATA_SERVICE]
+CUSTOM += [VOLUME_POPULATOR, SNAPSHOT_METADATA_SERVICE, REFERENCE_GRANT, REFERENCE_GRANT_V1]
 ALL = BUILT_IN + CUSTOM
 
 SERVED: dict[str, tuple[Kind, str, tuple[str, ...], bool]] = {
@@ -123,6 +124,7 @@ MANNERS: dict[str, tuple[str, set[Kind]]] = {
             CLAIM,
             VOLUME,
             ATTACHMENT,
+            CSI_NODE,
             SNAPSHOT,
             SNAPSHOT_CONTENT,
             GROUP_SNAPSHOT,

@@ -305,6 +305,16 @@ def test_a_content(content: SnapshotContent, then: list[str]) -> None:
     assert told(decide_content(content)) == then
 
 
+def test_an_in_tree_volume_is_known_by_its_drivers_handle() -> None:
+    driver = "pd.csi.storage.gke.io"
+    volume = a_volume(gcePersistentDisk={"pdName": "d"})
+    classes = Classes(a_class(driver=driver))
+    view = a_view(a_snapshot(*HELD), source=Source(a_claim(), volume), classes=classes)
+    made = str(decide_snapshot(view).steps)
+    assert "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d" in made
+    assert driver in made
+
+
 def test_the_mode_of_the_volume_is_recorded_unless_that_is_switched_off() -> None:
     for mode, recorded in ((ContentMode.RECORDED, True), (ContentMode.FORGOTTEN, False)):
         steps = decide_snapshot(a_view(mode=mode)).steps

@@ -11,6 +11,7 @@ from mooring.csi.topology import Topology
 from mooring.errors import Conflict, ConnectionLost
 from mooring.model.csi_node import CsiNode
 from mooring.model.node import Node
+from mooring.model.wellknown import Annotation
 from mooring.node.registration.announce import TRIES, Announcer, NotAnnounced
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock
@@ -116,6 +117,17 @@ async def test_what_an_earlier_node_left_is_replaced(world: World) -> None:
     await world.done(world.announcer.prepare())
     assert world.csi_node().spec.drivers == ()
     assert world.csi_node().metadata.owner_references[0].uid == world.node().uid
+
+
+async def test_the_migrated_plugins_of_an_earlier_version_are_brought_up_to_date(
+    world: World,
+) -> None:
+    await world.done(world.announcer.install(D, INFO))
+    old = {"metadata": {"annotations": {Annotation.MIGRATED_PLUGINS: "kubernetes.io/cinder"}}}
+    await world.client.patch(world.csi_node(), old)
+    await world.done(world.announcer.prepare())
+    assert "kubernetes.io/gce-pd" in world.csi_node().migrated_plugins
+    assert world.csi_node().find_driver(D) is not None
 
 
 async def test_many_at_once_lose_nothing(world: World) -> None:

@@ -97,7 +97,17 @@ def test_it_goes_with_its_node() -> None:
     made = documents.creation(a_node())
     owner = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u1"}
     assert made == {
-        "metadata": {"name": "n1", "ownerReferences": [owner]},
+        "metadata": {
+            "name": "n1",
+            "ownerReferences": [owner],
+            "annotations": {
+                "storage.alpha.kubernetes.io/migrated-plugins": (
+                    "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,"
+                    "kubernetes.io/cinder,kubernetes.io/gce-pd,kubernetes.io/portworx-volume,"
+                    "kubernetes.io/vsphere-volume"
+                )
+            },
+        },
         "spec": {"drivers": []},
     }
     assert documents.is_owned_by(a_csi_node(), a_node())

@@ -453,16 +453,6 @@ async def test_usage_of_what_is_published(world: CsiWorld) -> None:
     assert usage is not None
     assert (usage.capacity, usage.used, usage.available) == (1000, 400, 600)
     assert (usage.inodes, usage.inodes_used, usage.inodes_free) == (10, 4, 6)
-    assert usage.trouble == ""
-
-
-async def test_a_volume_that_is_not_well(world: CsiWorld) -> None:
-    world.attach()
-    world.state.conditions[HANDLE] = "a disk is missing"
-    await publish(world, a_persistent_use())
-    usage = await world.plugin.mounter(a_persistent_use(), POD).usage()
-    assert usage is not None
-    assert usage.trouble == "a disk is missing"
 
 
 async def test_usage_of_what_is_gone(world: CsiWorld) -> None:

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from mooring.apiserver.kinds.volume_health import validate_health
 from mooring.csi.capability import ControllerCapability, PluginService
 from mooring.csi.volume import Condition
-from mooring.model.claim import Claim, ClaimHealth, ClaimStatus, HealthCondition
+from mooring.model.claim import Claim, ClaimHealth, ClaimStatus
+from mooring.model.health import HealthCondition, acceptable
 from mooring.model.meta import ObjectMeta
 from mooring.model.steps import Emit
 from mooring.sidecars.driver import Abilities
-from mooring.sidecars.health.decide import acceptable, decide_condition, decide_health
+from mooring.sidecars.health.decide import decide_condition, decide_health
 from mooring.sidecars.health.plan import WriteHealth
 from mooring.sidecars.health.run import Mode, mode_of
 from mooring.sidecars.health.view import (

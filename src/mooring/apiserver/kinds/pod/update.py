@@ -5,6 +5,7 @@ from typing import Any
 
 from mooring.apiserver.kinds.immutability import changes, same, validate_unchanged
 from mooring.apiserver.kinds.pod.validation import ADDRESS_TEXT, is_address
+from mooring.apiserver.kinds.volume_health import validate_pod_health
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid
 from mooring.model.names import dns_subdomain
@@ -181,6 +182,7 @@ def validate_pod_status(new: Doc, old: Doc) -> Iterable[FieldError]:
         for index, address in enumerate(now.get(field, ())):
             if not is_address(text := address.get("ip", "")):
                 yield invalid(f"status.{field}[{index}]", text, ADDRESS_TEXT)
+    yield from validate_pod_health(new)
     for field, containers in _STATUSES.items():
         yield from _validate_stays_ended(
             now.get(field, ()), before.get(field, ()), old["spec"], containers, f"status.{field}"

@@ -4,15 +4,15 @@ As upstream's reconciliation: what is missing is added, what a user added stays,
 annotation says `autoupdate: "false"` is left alone.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import msgspec
 
 from mooring.apiserver.auth.bootstrap_policy import AUTO_UPDATE
+from mooring.apiserver.auth.role_index import RoleIndex
 from mooring.apiserver.auth.rules import EVERY
 from mooring.model.document import Doc
-from mooring.model.selector import from_document
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -42,40 +42,30 @@ def is_bound_elsewhere(wanted: Doc, found: Doc) -> bool:
     return "roleRef" in wanted and found["roleRef"] != wanted["roleRef"] and not is_kept
 
 
-def aggregated_rules(role: Doc, roles: Iterable[Doc]) -> list[Doc] | None:
+def aggregated_rules(name: str, index: RoleIndex) -> list[Doc] | None:
     """The rules of a cluster role that is made of others; None for any other.
 
     Of those that are made of others themselves it has what they will have: roles that are made of
     each other would else exchange their rules for ever.
     """
-    if role.get("aggregationRule") is None:
+    if not _is_aggregated(index.roles[name]):
         return None
-    ordered = sorted(roles, key=lambda doc: str(doc["metadata"]["name"]))
-    rules: dict[bytes, Doc] = {}
-    seen = {role["metadata"]["name"]}
-    ahead = list(reversed(_chosen(role, ordered)))
+    seen, ahead = {name}, index.chosen(name) - {name}
+    plain: list[str] = []
     while ahead:
-        other = ahead.pop()
-        if other["metadata"]["name"] in seen:
-            continue
-        seen.add(other["metadata"]["name"])
-        if other.get("aggregationRule") is None:
-            for each in other.get("rules") or ():
-                rules.setdefault(_encode(each), each)
-        else:
-            ahead += reversed(_chosen(other, ordered))
+        seen |= ahead
+        inner = [each for each in ahead if _is_aggregated(index.roles[each])]
+        plain += ahead.difference(inner)
+        ahead = frozenset[str]().union(*set(map(index.chosen, inner))) - seen
+    rules: dict[bytes, Doc] = {}
+    for each in sorted(plain):
+        for rule in index.roles[each].get("rules") or ():
+            rules.setdefault(_encode(rule), rule)
     return list(rules.values())
 
 
-def _chosen(role: Doc, roles: Iterable[Doc]) -> list[Doc]:
-    """The roles that it is made of, in their order."""
-    rule = role["aggregationRule"]
-    selectors = [from_document(each) for each in rule.get("clusterRoleSelectors") or ()]
-    return [
-        other
-        for other in roles
-        if any(selector.matches(other["metadata"].get("labels") or {}) for selector in selectors)
-    ]
+def _is_aggregated(role: Doc) -> bool:
+    return role.get("aggregationRule") is not None
 
 
 def _with_metadata(wanted: Doc, found: Doc) -> Doc:

@@ -1,7 +1,6 @@
 """Keeps the rules of cluster roles that are made of others."""
 
-from collections.abc import Iterator
-
+from mooring.apiserver.auth.role_index import RoleIndex
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.access_rules import GROUP
@@ -40,21 +39,28 @@ class RoleAggregation:
         kind = self._backend.kinds.find(GROUP, "v1", _ALL)
         if kind is None:
             raise LookupError(f"no kind {_ALL}")
-        roles = list(self._roles(kind))
-        for role in roles:
-            rules = aggregated_rules(role, roles)
-            if rules is None or rules == (role.get("rules") or []):
-                continue
-
-            def filled(doc: Doc, rules: list[Doc] = rules) -> Doc:
-                return {**doc, "rules": rules} if "aggregationRule" in doc else doc
-
-            await self._writer.replace(kind, "", role["metadata"]["name"], filled)
+        index, turn = RoleIndex(()), self._backend.turns.slice()
+        for entry in self._backend.store.range(kind.store_table, "").entries:
+            index.add(decode(kind, entry))
+            if turn.is_over:
+                await turn.pause()
+        for name in index.roles:
+            index.chosen(name)
+            if turn.is_over:
+                await turn.pause()
+        for name, role in index.roles.items():
+            rules = aggregated_rules(name, index)
+            if turn.is_over:
+                await turn.pause()
+            if rules is not None and rules != (role.get("rules") or []):
+                await self._fill(kind, name, rules)
         return Settled()
 
-    def _roles(self, kind: Kind) -> Iterator[Doc]:
-        for entry in self._backend.store.range(kind.store_table, "").entries:
-            yield decode(kind, entry)
+    async def _fill(self, kind: Kind, name: str, rules: list[Doc]) -> None:
+        def filled(doc: Doc) -> Doc:
+            return {**doc, "rules": rules} if "aggregationRule" in doc else doc
+
+        await self._writer.replace(kind, "", name, filled)
 
 
 def _is_cluster_role(kind: Kind) -> bool:

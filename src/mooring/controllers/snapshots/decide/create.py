@@ -20,6 +20,7 @@ from mooring.controllers.snapshots.secret_templates import (
 from mooring.controllers.snapshots.status import failed
 from mooring.controllers.snapshots.view import ContentMode, SnapshotView, Source
 from mooring.model.claim import Claim
+from mooring.model.csi_translation.translate import translate
 from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.reference import ObjectReference
@@ -28,7 +29,7 @@ from mooring.model.snapshot import DeletionPolicy, Snapshot, SnapshotClass, Snap
 from mooring.model.steps import Emit, plan
 from mooring.model.volume import Volume
 from mooring.model.volume_source import CsiSource
-from mooring.model.wellknown import Annotation, Finalizer
+from mooring.model.wellknown import Annotation, Finalizer, Label
 
 
 class Refusal(Exception):
@@ -148,11 +149,13 @@ def _find_volume(source: Source, snapshot: Snapshot) -> tuple[Volume, CsiSource]
     reference = volume.spec.claim_ref
     if reference is None or reference.key != claim.key or reference.uid != claim.uid:
         raise _cannot("claim in dataSource not bound or invalid")
-    if volume.spec.csi is None:
+    translated = translate(volume)
+    csi = None if translated is None else translated.spec.csi
+    if csi is None:
         raise _cannot(f"cannot find CSI PersistentVolumeSource for volume {volume.name}")
-    if not volume.spec.csi.volume_handle:
+    if not csi.volume_handle:
         raise _cannot(f"volume {volume.name} has no volume handle")
-    return volume, volume.spec.csi
+    return volume, csi
 
 
 def _content(view: SnapshotView, chosen: SnapshotClass, volume: Volume, csi: CsiSource) -> Doc:
@@ -174,6 +177,8 @@ def _content(view: SnapshotView, chosen: SnapshotClass, volume: Volume, csi: Csi
             Annotation.SNAPSHOT_SECRET_NAME: secret.name,
             Annotation.SNAPSHOT_SECRET_NAMESPACE: secret.namespace,
         }
+    if view.source.node:
+        metadata["labels"] = {Label.SNAPSHOT_MANAGED_BY: view.source.node}
     spec: Doc = {
         "volumeSnapshotRef": msgspec.to_builtins(ObjectReference.to(snapshot)),
         "source": {"volumeHandle": csi.volume_handle},

@@ -13,6 +13,7 @@ Always true of a plan:
 """
 
 from mooring.model.claim import ClaimPhase
+from mooring.model.csi_translation.translate import serves
 from mooring.model.event import EventType
 from mooring.model.steps import Emit, Fail, plan
 from mooring.model.wellknown import Finalizer
@@ -43,7 +44,7 @@ def decide_claim(view: ClaimView) -> ClaimPlan:
     if storage_class is None:
         missing = f'storageclass.storage.k8s.io "{claim.storage_class}" not found'
         return plan("its class is missing", Fail(missing))
-    if storage_class.provisioner != view.driver:
+    if not serves(view.driver, storage_class.provisioner):
         if view.is_open:
             return plan("a volume may exist, and its class is another's", Settle(claim, None))
         return plan("its class is another's by now")

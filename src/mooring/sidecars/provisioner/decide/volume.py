@@ -11,7 +11,8 @@ Always true of a plan:
 - A failure is recorded as an event, and nothing else is done.
 """
 
-from mooring.model.csi_translation import translate
+from mooring.model.csi_translation.contract import TranslationError
+from mooring.model.csi_translation.translate import translate, translate_class
 from mooring.model.event import EventType
 from mooring.model.reference import SecretReference
 from mooring.model.steps import Emit, Fail, plan
@@ -95,7 +96,11 @@ def find_deletion_secret(view: VolumeView) -> SecretReference | None:
     if view.storage_class is None or claim is None:
         return None
     subject = Subject(volume.name, claim.namespace, claim.name)
-    return find_secret(secret_templates.PROVISIONER, view.storage_class.parameters, subject)
+    try:
+        parameters = translate_class(view.storage_class).parameters
+    except TranslationError as error:
+        raise WaitingReason(f"failed to translate storage class: {error}") from error
+    return find_secret(secret_templates.PROVISIONER, parameters, subject)
 
 
 def _fails(volume: Volume, why: str) -> VolumePlan:

@@ -7,6 +7,7 @@ from mooring import log
 from mooring.csi.volume import Volume as Made
 from mooring.errors import AlreadyExists
 from mooring.model.claim import Claim
+from mooring.model.csi_translation.contract import TranslationError
 from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.steps import Emit, Fail
@@ -123,7 +124,11 @@ class ClaimEffects:
             draft, outcome, may_reschedule=may_reschedule, after_doubt=after_doubt
         )
         if isinstance(judged, reply.Good):
-            return self._remember(draft, judged.made)
+            try:
+                return self._remember(draft, judged.made)
+            except TranslationError as error:
+                why = f"failed to translate CSI PV to in-tree due to: {error}"
+                judged = reply.Unfit(judged.made, f"{why}. Deleting provisioned PV")
         return await self._failed(claim, storage_class, draft, judged)
 
     async def _failed(

@@ -10,7 +10,10 @@ from mooring.csi.volume import ContentSource
 from mooring.errors import ApiError, NotFound
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
+from mooring.model.csi_translation.contract import TranslationError
+from mooring.model.csi_translation.translate import serves, translate_class
 from mooring.model.keys import Key
+from mooring.model.may_destroy import handle_of
 from mooring.model.meta import ObjectMeta
 from mooring.model.reference import SecretReference
 from mooring.model.snapshot import Snapshot, SnapshotContent
@@ -28,7 +31,7 @@ from mooring.sidecars.provisioner.draft import (
 )
 from mooring.sidecars.provisioner.record import find_request
 from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
-from mooring.sidecars.provisioner.sources import DataSource, SourceKind, find_source
+from mooring.sidecars.provisioner.sources import DataSource, SourceKind, check_access, find_source
 from mooring.sidecars.provisioner.topology import ClusterTopology, Wish, requirement
 from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
@@ -62,11 +65,15 @@ class Preparing:
         source = find_source(claim)
         if source is not None and source.kind is SourceKind.OTHER:
             raise Populated(f"data source ({source.word}) is not handled by the provisioner")
+        if source is not None:
+            grants = self._caches.grants
+            check_access(claim, source, None if grants is None else grants.all())
         check_abilities(self._driver.abilities, claim, source)
-        begun = draft(claim, storage_class, self._driver, self._options)
+        translated = _in_driver_terms(storage_class)
+        begun = self._begin(claim, storage_class, translated)
         return begun.completed(
             source=await self._content(claim, storage_class, source),
-            topology=self._places(claim, storage_class),
+            topology=self._places(claim, translated),
             secrets=await self._secrets(begun.references.provisioner),
             attributes=await self._attributes(claim),
         )
@@ -83,10 +90,12 @@ class Preparing:
             gaps.append(f"without its class {claim.storage_class}, which is gone or another's")
             meta = ObjectMeta(name=claim.storage_class)
             storage_class = StorageClass(metadata=meta, provisioner=self._driver.name)
-            begun = draft(claim, storage_class, self._driver, self._options)
+            translated = storage_class
+            begun = self._begin(claim, storage_class, translated)
             reference = self._vouched_secret(claim, begun)
         else:
-            begun = draft(claim, storage_class, self._driver, self._options)
+            translated = _in_driver_terms(storage_class)
+            begun = self._begin(claim, storage_class, translated)
             reference = begun.references.provisioner
         content, topology, attributes = None, None, None
         try:
@@ -94,7 +103,7 @@ class Preparing:
         except WaitingReason as error:
             gaps.append(f"without its source: {error}")
         try:
-            topology = self._places(claim, storage_class)
+            topology = self._places(claim, translated)
         except WaitingReason as error:
             gaps.append(f"without places: {error}")
         try:
@@ -111,6 +120,11 @@ class Preparing:
         )
         return Remade(whole, tuple(gaps))
 
+    def _begin(self, claim: Claim, storage_class: StorageClass, translated: StorageClass) -> Draft:
+        """In the driver's terms; the volume is of the class as it was written."""
+        begun = draft(claim, translated, self._driver, self._options)
+        return msgspec.structs.replace(begun, storage_class=storage_class)
+
     def _vouched_secret(self, claim: Claim, begun: Draft) -> SecretReference | None:
         """The recorded secret, if a class or a volume of the driver names it too: the record can be
         written by the owner of the claim, who may not choose secrets."""
@@ -122,7 +136,7 @@ class Preparing:
         named = (
             _find_secret_or_none(each, subject)
             for each in self._caches.classes.all()
-            if each.provisioner == self._driver.name
+            if serves(self._driver.name, each.provisioner)
         )
         used = (
             (
@@ -130,7 +144,7 @@ class Preparing:
                 each.metadata.annotations.get(Annotation.DELETION_SECRET_NAMESPACE),
             )
             for each in self._caches.volumes.all()
-            if each.spec.csi is not None and each.spec.csi.driver == self._driver.name
+            if (handle := handle_of(each)) is not None and handle[0] == self._driver.name
         )
         is_vouched = reference in named or (reference.name, reference.namespace) in used
         return reference if is_vouched else None
@@ -171,7 +185,7 @@ class Preparing:
         try:
             source = await self._client.get(Claim, key)
         except ApiError as error:
-            where = f'(namespace "{claim.namespace}") from api server'
+            where = f'(namespace "{key.namespace}") from api server'
             raise WaitingReason(f"error getting PVC {key.name} {where}: {error}") from error
         name = sources.check_clone(claim, source)
         try:
@@ -220,6 +234,14 @@ class Preparing:
         return attributes
 
 
+def _in_driver_terms(storage_class: StorageClass) -> StorageClass:
+    """The class of a migrated plugin, as the driver has it. Raises: WaitingReason."""
+    try:
+        return translate_class(storage_class)
+    except TranslationError as error:
+        raise WaitingReason(f"failed to translate storage class: {error}") from error
+
+
 def _find_source_or_none(claim: Claim) -> DataSource | None:
     """Of a claim that a driver was asked about: what it cannot have been filled from is none."""
     try:
@@ -231,6 +253,7 @@ def _find_source_or_none(claim: Claim) -> DataSource | None:
 
 def _find_secret_or_none(storage_class: StorageClass, subject: Subject) -> SecretReference | None:
     try:
-        return find_secret(secret_templates.PROVISIONER, storage_class.parameters, subject)
+        parameters = _in_driver_terms(storage_class).parameters
+        return find_secret(secret_templates.PROVISIONER, parameters, subject)
     except WaitingReason:
         return None

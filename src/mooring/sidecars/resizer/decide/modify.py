@@ -35,6 +35,7 @@ from mooring.sidecars.resizer.plan import (
     Modify,
     ModifyPlan,
     NameClass,
+    RejectClass,
 )
 from mooring.sidecars.resizer.view import ClaimView, find_source, is_bound_to
 
@@ -77,8 +78,11 @@ def _decide_kept(view: ClaimView, volume: Volume, source: CsiSource, name: str) 
 def _decide_wanted(view: ClaimView, volume: Volume, source: CsiSource, name: str) -> ModifyPlan:
     attributes = view.wanted_class
     trouble = _find_trouble(view.driver, name, attributes)
-    if trouble or attributes is None:
+    if attributes is None:
         return plan(trouble, MarkPending(view.claim), _failed(view.claim, trouble))
+    if trouble:
+        rejected = RejectClass(view.claim, name, trouble)
+        return plan(trouble, rejected, _failed(view.claim, trouble))
     pause = view.class_pause
     if pause is not None and pause.class_uid == attributes.uid:
         return plan("the driver found it impossible", Later(pause.seconds))

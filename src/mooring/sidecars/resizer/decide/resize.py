@@ -24,7 +24,7 @@ from mooring.csi.requests import Expanded, ExpandVolume
 from mooring.csi.volume import CapacityRange
 from mooring.model import quantity
 from mooring.model.claim import Claim
-from mooring.model.csi_translation import translate
+from mooring.model.csi_translation.translate import translate
 from mooring.model.event import EventType
 from mooring.model.expansion import ResizeStatus, find_resize_status
 from mooring.model.quantity import Quantity

@@ -26,6 +26,7 @@ from mooring.sidecars.resizer.plan import (
     ModifyPlan,
     ModifyStep,
     NameClass,
+    RejectClass,
 )
 
 _log = log.get("mooring.resizer")
@@ -91,6 +92,12 @@ class ModifyEffects:
                 )
             case Emit() | Fail():
                 apply(step, context.recorder)
+            case RejectClass(claim, name, message):
+                now = self._now()
+                await context.record(
+                    claim,
+                    lambda it: _status(it, modification.reject(it.status, name, message, now)),
+                )
             case Modify() | Later() | MarkModifyInfeasible():
                 raise TypeError(step)  # `perform` does these
             case other:

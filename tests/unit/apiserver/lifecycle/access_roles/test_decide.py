@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.apiserver.auth.bootstrap_policy import AUTO_UPDATE, bootstrap_objects
+from mooring.apiserver.auth.role_index import RoleIndex
 from mooring.apiserver.lifecycle.access_roles.decide import (
     aggregated_rules,
     is_bound_elsewhere,
@@ -110,16 +111,16 @@ def made_of(label: str) -> Doc:
 def test_rules_of_chosen_roles_are_joined_by_name_without_repetition() -> None:
     whole = labelled("whole", PATH, aggregationRule=made_of("to-a"))
     others = [labelled("a2", LIST, GET), whole, labelled("a1", GET), labelled("b", ALL)]
-    assert aggregated_rules(whole, others) == [GET, LIST]
+    assert aggregated_rules("whole", RoleIndex(others)) == [GET, LIST]
 
 
 def test_a_role_is_never_part_of_itself() -> None:
     whole = labelled("a", PATH, aggregationRule=made_of("to-a"))
-    assert aggregated_rules(whole, [whole]) == []
+    assert aggregated_rules("a", RoleIndex([whole])) == []
 
 
 def test_other_roles_are_not_touched() -> None:
-    assert aggregated_rules(labelled("a", GET), []) is None
+    assert aggregated_rules("a", RoleIndex([labelled("a", GET)])) is None
 
 
 def in_circle(name: str, part: str, label: str, *rules: Doc) -> Doc:
@@ -149,7 +150,8 @@ def test_roles_that_are_made_of_each_other_come_to_rest(circle: list[Doc]) -> No
     before: list[Doc] = []
     for _ in range(3):
         before = roles
-        made = [aggregated_rules(role, before) for role in before]
+        index = RoleIndex(before)
+        made = [aggregated_rules(role["metadata"]["name"], index) for role in before]
         roles = [
             role if rules is None else {**role, "rules": rules}
             for role, rules in zip(before, made, strict=True)

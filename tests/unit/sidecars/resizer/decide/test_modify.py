@@ -19,6 +19,7 @@ from mooring.sidecars.resizer.plan import (
     Modify,
     ModifyStep,
     NameClass,
+    RejectClass,
 )
 from mooring.sidecars.resizer.view import ClassPause
 from tests.unit.sidecars.resizer.claims import (
@@ -117,11 +118,19 @@ def test_a_claim_that_asks_for_none_is_left_in_peace(state: str) -> None:
     assert decided(with_class(BARE, "", "a")) == ()
 
 
-@pytest.mark.parametrize("found", [None, a_class("b", "other")], ids=["missing", "another's"])
-def test_a_class_that_cannot_be_applied_is_pending_and_told(found: object) -> None:
+def test_a_class_that_is_missing_is_pending_and_told() -> None:
     claim = with_class(BARE, "b", "a")
-    steps = decided(claim, wanted_class=found)
+    steps = decided(claim, wanted_class=None)
     assert steps[0] == MarkPending(claim)
+    assert isinstance(steps[1], Emit)
+    assert steps[1].reason == "VolumeModifyFailed"
+
+
+def test_a_class_of_another_driver_is_infeasible_and_told() -> None:
+    claim = with_class(BARE, "b", "a")
+    steps = decided(claim, wanted_class=a_class("b", "other"))
+    assert isinstance(steps[0], RejectClass)
+    assert steps[0].name == "b"
     assert isinstance(steps[1], Emit)
     assert steps[1].reason == "VolumeModifyFailed"
 

@@ -28,6 +28,7 @@ from mooring.controllers.snapshots.secret_templates import (
 )
 from mooring.controllers.snapshots.status import failed
 from mooring.controllers.snapshots.view import Source
+from mooring.model.csi_translation.translate import translate
 from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.group_snapshot import GroupSnapshot, GroupSnapshotClass, GroupSnapshotContent
@@ -121,9 +122,11 @@ def _find_volume(source: Source) -> CsiSource:
     reference = volume.spec.claim_ref
     if reference is None or reference.key != claim.key or reference.uid != claim.uid:
         raise _cannot(f"the PVC {claim.name} and volume {volume.name} are not bound to each other")
-    if volume.spec.csi is None or not volume.spec.csi.volume_handle:
+    translated = translate(volume)
+    csi = None if translated is None else translated.spec.csi
+    if csi is None or not csi.volume_handle:
         raise _cannot(f"cannot find CSI PersistentVolumeSource for volume {volume.name}")
-    return volume.spec.csi
+    return csi
 
 
 def _choose_class(view: GroupView, volumes: tuple[CsiSource, ...]) -> GroupSnapshotClass:

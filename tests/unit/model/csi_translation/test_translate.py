@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.model.csi_translation import translate, translate_inline
+from mooring.model.csi_translation.translate import translate, translate_inline
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode
@@ -109,7 +109,7 @@ def test_what_else_a_driver_is_told() -> None:
     assert source is not None
     assert (source.driver, source.fs_type, source.read_only) == ("disk.csi.azure.com", "xfs", True)
     assert source.volume_attributes == {
-        "kind": "managed",
+        "kind": "Managed",
         "cachingmode": "ReadOnly",
         "fstype": "xfs",
     }
