@@ -135,6 +135,19 @@ async def test_a_grant_in_the_namespace_of_the_claim_does_not_help(cluster: Clus
     assert not cluster.driver.calls
 
 
+async def test_a_grant_for_a_kind_of_the_same_name_in_another_group_does_not_help(
+    cluster: Cluster,
+) -> None:
+    other = {"group": "other.example.com", "kind": "PersistentVolumeClaim"}
+    await cluster.create(PROD[GRANTS], grant(**other))
+    async with cluster.provisioner():
+        await cluster.create(PROD[CLAIMS], a_claim("origin", storageClassName="fast"))
+        reference = CLAIM_REF["dataSourceRef"] | {"apiGroup": other["group"]}
+        await cluster.claim(dataSourceRef=reference)
+        assert await cluster.phase() == "Pending"
+    assert len(cluster.driver.requests) == 1  # of the origin
+
+
 async def test_a_claim_that_was_not_granted_holds_no_source(cluster: Cluster) -> None:
     async with cluster.provisioner():
         await cluster.create(PROD[CLAIMS], a_claim("origin", storageClassName="fast"))
