@@ -23,6 +23,7 @@ from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.fc.plugin import Fc
 from mooring.plugins.git_repo import GitRepo
+from mooring.plugins.glusterfs import Glusterfs
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.iscsi.plugin import Iscsi
@@ -197,6 +198,7 @@ def built_in(
         EmptyDir(host),
         Fc(host),
         GitRepo(host, is_enabled=clones_git),
+        Glusterfs(host),
         HostPath(),
         Image(),
         Iscsi(host),

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.model.pod_volume import EmptyDirSource, ImageSource, PodVolume
+from mooring.model.removed_source import GlusterfsSource
 from mooring.model.volume_source import HostPathSource, NfsSource
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.config_map import ConfigMapPlugin
@@ -15,6 +16,7 @@ from mooring.plugins.contract import Plugin
 from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.git_repo import NAME as GIT_REPO
+from mooring.plugins.glusterfs import Glusterfs
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
@@ -77,6 +79,12 @@ def an_nfs_directory(root: Path, mounts: CutMounts) -> VolumeWorld:
     return VolumeWorld(root, mounts, Nfs, inline(PodVolume(name="data", nfs=source)))
 
 
+def a_glusterfs_volume(root: Path, mounts: CutMounts) -> VolumeWorld:
+    source = GlusterfsSource("storage", "v1")
+    use = inline(PodVolume(name="data", glusterfs=source))
+    return written(Glusterfs, use)(root, mounts)
+
+
 def written(
     make_plugin: Callable[[Host], Plugin], use: VolumeUse
 ) -> Callable[[Path, CutMounts], VolumeWorld]:
@@ -96,6 +104,7 @@ SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "image": an_image,
     "local directory": a_local_directory,
     "nfs": an_nfs_directory,
+    "glusterfs": a_glusterfs_volume,
     "iscsi": an_iscsi_disk,
     "fc": an_fc_disk,
     "configMap": written(ConfigMapPlugin, a_config_map_use()),

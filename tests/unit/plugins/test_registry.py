@@ -35,7 +35,7 @@ from tests.unit.plugins.world import a_host, a_local_use, inline
 EMPTY_DIR = inline(PodVolume(name="cache", empty_dir=EmptyDirSource()))
 HOST_PATH = inline(PodVolume(name="logs", host_path=HostPathSource("/var/log")))
 IMAGE = inline(PodVolume(name="model", image=ImageSource("m:1")))
-NOBODYS = inline(PodVolume(name="old", cephfs={"monitors": ["a"]}))
+NOBODYS = inline(PodVolume(name="old", scale_io={"gateway": "g"}))
 
 
 class Named:
