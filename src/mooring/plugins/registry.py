@@ -8,6 +8,7 @@ import msgspec
 from mooring import log
 from mooring.model.names import qualified_name
 from mooring.model.volume_use import VolumeUse
+from mooring.plugins.cephfs import Cephfs
 from mooring.plugins.config_map import ConfigMapPlugin
 from mooring.plugins.contract import (
     Attachable,
@@ -193,6 +194,7 @@ def built_in(
     `clones_git` is the feature gate `GitRepoVolumeDriver`.
     """
     plugins: Sequence[Plugin] = (
+        Cephfs(host),
         ConfigMapPlugin(host),
         DownwardApiPlugin(host),
         EmptyDir(host),

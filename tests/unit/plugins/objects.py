@@ -96,6 +96,7 @@ def a_full_api() -> PlayedApi:
     """With an object for each of the volumes below."""
     api = PlayedApi()
     api.secrets["login"] = {"user": b"me", "password": b"\x00\xff"}
+    api.secrets["ceph"] = {"key": b"AQB="}
     api.servers["storage"] = ("10.0.0.1", "10.0.0.2")
     api.config_maps["settings"] = {"color": "blue", "size": "9"}
     api.binaries["settings"] = {"logo": b"\x89PNG"}

@@ -8,9 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.model.pod_volume import EmptyDirSource, ImageSource, PodVolume
-from mooring.model.removed_source import GlusterfsSource
+from mooring.model.reference import SecretReference
+from mooring.model.removed_source import CephfsSource, GlusterfsSource
 from mooring.model.volume_source import HostPathSource, NfsSource
 from mooring.model.volume_use import VolumeUse
+from mooring.plugins import ceph
+from mooring.plugins.cephfs import Cephfs
 from mooring.plugins.config_map import ConfigMapPlugin
 from mooring.plugins.contract import Plugin
 from mooring.plugins.downward_api import DownwardApiPlugin
@@ -85,6 +88,12 @@ def a_glusterfs_volume(root: Path, mounts: CutMounts) -> VolumeWorld:
     return written(Glusterfs, use)(root, mounts)
 
 
+def a_cephfs_directory(root: Path, mounts: CutMounts) -> VolumeWorld:
+    source = CephfsSource(("10.0.0.1:6789",), secret_ref=SecretReference("ceph"))
+    use = inline(PodVolume(name="data", cephfs=source))
+    return written(lambda host: Cephfs(host, ceph.run, lambda: False), use)(root, mounts)
+
+
 def written(
     make_plugin: Callable[[Host], Plugin], use: VolumeUse
 ) -> Callable[[Path, CutMounts], VolumeWorld]:
@@ -105,6 +114,7 @@ SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "local directory": a_local_directory,
     "nfs": an_nfs_directory,
     "glusterfs": a_glusterfs_volume,
+    "cephfs": a_cephfs_directory,
     "iscsi": an_iscsi_disk,
     "fc": an_fc_disk,
     "configMap": written(ConfigMapPlugin, a_config_map_use()),
