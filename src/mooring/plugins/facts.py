@@ -92,7 +92,7 @@ FACTS: Final = (
     Fact("portworxVolume", Plugin.PORTWORX, "RWO, RWX", "in 1.35, CSI migration always on", _MOVED,
          _BACK),
     Fact("rbd", Plugin.RBD, _READ, "removed in 1.31 with its migration, which was off",
-         _MOVED, _BACK, instead=f"{_LEFT}; the driver rbd.csi.ceph.com can"),
+         HowTested.RECORDED, f"{_UNIT}/rbd"),
     Fact("cephfs", Plugin.CEPHFS, _ALL, _gone("1.31"), HowTested.RECORDED,
          f"{_UNIT}/test_cephfs.py"),
     Fact("glusterfs", Plugin.GLUSTERFS, _ALL, _gone("1.26"), _HERE,

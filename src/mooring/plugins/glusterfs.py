@@ -208,7 +208,7 @@ def is_read_only(use: VolumeUse) -> bool:
 
 def log_file(layout: Layout, name: str, pod_uid: str) -> Path:
     """By the pod's uid, not its name as in Kubernetes: who tears down knows no other."""
-    return layout.plugin(NAME) / name / f"{pod_uid}-glusterfs.log"
+    return layout.plugin(NAME) / "logs" / name / f"{pod_uid}-glusterfs.log"
 
 
 def remove_log(path: Path) -> None:

@@ -31,6 +31,7 @@ from mooring.plugins.iscsi.plugin import Iscsi
 from mooring.plugins.local import Local
 from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
+from mooring.plugins.rbd.plugin import Rbd
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host
 
@@ -207,6 +208,7 @@ def built_in(
         Local(host),
         Nfs(host),
         ProjectedPlugin(host),
+        Rbd(host),
         SecretPlugin(host),
         *(() if csi is None else (csi,)),
     )

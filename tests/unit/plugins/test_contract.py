@@ -42,6 +42,7 @@ from tests.unit.plugins.objects import (
     a_projected_use,
     a_secret_use,
 )
+from tests.unit.plugins.rbd.world import an_rbd_image
 from tests.unit.plugins.world import (
     VolumeWorld,
     a_container,
@@ -115,6 +116,7 @@ SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "nfs": an_nfs_directory,
     "glusterfs": a_glusterfs_volume,
     "cephfs": a_cephfs_directory,
+    "rbd": an_rbd_image,
     "iscsi": an_iscsi_disk,
     "fc": an_fc_disk,
     "configMap": written(ConfigMapPlugin, a_config_map_use()),
