@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.model.pod_volume import EmptyDirSource, ImageSource, PodVolume
 from mooring.model.reference import SecretReference
-from mooring.model.removed_source import CephfsSource, GlusterfsSource
+from mooring.model.removed_source import CephfsSource, GlusterfsSource, QuobyteSource
 from mooring.model.volume_source import HostPathSource, NfsSource
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins import ceph
@@ -25,6 +25,7 @@ from mooring.plugins.image import Image
 from mooring.plugins.local import Local
 from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
+from mooring.plugins.quobyte import Quobyte
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts
@@ -95,6 +96,16 @@ def a_cephfs_directory(root: Path, mounts: CutMounts) -> VolumeWorld:
     return written(lambda host: Cephfs(host, ceph.run, lambda: False), use)(root, mounts)
 
 
+def a_quobyte_volume(root: Path, mounts: CutMounts) -> VolumeWorld:
+    client = root / "mount.quobyte"
+    client.touch()
+    use = inline(PodVolume(name="data", quobyte=QuobyteSource("registry:7861", "web")))
+    world = VolumeWorld(root, mounts, lambda host: Quobyte(host, client), use)
+    seen = world.host.layout.plugin(Quobyte.name) / "registry/root#nfsnobody@web"
+    seen.mkdir(parents=True)  # as the registry would show it
+    return world
+
+
 def written(
     make_plugin: Callable[[Host], Plugin], use: VolumeUse
 ) -> Callable[[Path, CutMounts], VolumeWorld]:
@@ -116,6 +127,7 @@ SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "nfs": an_nfs_directory,
     "glusterfs": a_glusterfs_volume,
     "cephfs": a_cephfs_directory,
+    "quobyte": a_quobyte_volume,
     "rbd": an_rbd_image,
     "iscsi": an_iscsi_disk,
     "fc": an_fc_disk,

@@ -224,7 +224,7 @@ async def test_a_device_mount_without_a_pod_is_found_by_its_name(tmp_path: Path)
 async def test_what_a_program_could_mistake_is_refused(
     tmp_path: Path, fields: dict[str, object], text: str
 ) -> None:
-    world = World(tmp_path, claimed(**fields))
+    world = World(tmp_path, claimed(**fields))  # type: ignore[arg-type]
     with pytest.raises(VolumeError) as refused:
         await world.attach()
     assert str(refused.value) == text
