@@ -28,6 +28,7 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "pods": ("po", "namespace", ["attach", "binding", "exec", "log", "status"]),
         "replicationcontrollers": ("rc", "namespace", ["scale", "status"]),
         "services": ("svc", "namespace", ["status"]),
+        "endpoints": ("ep", "namespace", []),
         "nodes": ("no", "cluster", ["status"]),
         "persistentvolumes": ("pv", "cluster", ["status"]),
         "persistentvolumeclaims": ("pvc", "namespace", ["status"]),

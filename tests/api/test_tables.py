@@ -87,6 +87,7 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
     "CSIStorageCapacity": ("Name::name, StorageClassName, Capacity", ["room", "fast", "10Gi"]),
     "Secret": ("Name::name, Type, Data, Age", ["password", "Opaque", 1, "2m5s"]),
     "ConfigMap": ("Name::name, Data, Age", ["settings", 1, "2m5s"]),
+    "Endpoints": ("Name::name, Endpoints, Age", ["storage", "10.0.0.1:1,10.0.0.2:1", "2m5s"]),
     "ServiceAccount": ("Name::name, Age", ["robot", "2m5s"]),
     "Lease": ("Name::name, Holder, Age", ["leader", "me", "2m5s"]),
     "Event": (

@@ -9,6 +9,7 @@ from tests.fakes.certificates import a_certificate
 Doc = dict[str, Any]
 
 DEFAULT = "/api/v1/namespaces/default"
+ENDPOINTS = f"{DEFAULT}/endpoints"
 CONFIG_MAPS = f"{DEFAULT}/configmaps"
 CLAIMS = f"{DEFAULT}/persistentvolumeclaims"
 PODS = f"{DEFAULT}/pods"
@@ -43,6 +44,12 @@ def _an_object(kind: str, api_version: str, name: str, **body: Any) -> Doc:
 
 def a_config_map(name: str = "settings", **data: str) -> Doc:
     return _an_object("ConfigMap", "v1", name, data=data or {"colour": "blue"})
+
+
+def some_endpoints(name: str = "storage", *ips: str) -> Doc:
+    addresses = [{"ip": ip} for ip in ips or ("10.0.0.1", "10.0.0.2")]
+    subsets = [{"addresses": addresses, "ports": [{"port": 1}]}]
+    return _an_object("Endpoints", "v1", name, subsets=subsets)
 
 
 def a_labelled(name: str, **labels: str) -> Doc:
@@ -262,6 +269,7 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "Pod": (PODS, a_pod),
     "Secret": (SECRETS, a_secret),
     "ConfigMap": (CONFIG_MAPS, a_config_map),
+    "Endpoints": (ENDPOINTS, some_endpoints),
     "ServiceAccount": (SERVICE_ACCOUNTS, a_service_account),
     "Event": (EVENTS, an_event),
     "PersistentVolume": (VOLUMES, a_volume),

@@ -6,6 +6,7 @@ import msgspec
 
 from mooring.model.claim import ClaimTemplate
 from mooring.model.reference import LocalObjectReference
+from mooring.model.removed_source import CephfsSource, GlusterfsSource, QuobyteSource
 from mooring.model.selector import SelectorDocument
 from mooring.model.volume_source import FcSource, HostPathSource, IscsiSource, NfsSource, RawSource
 from mooring.model.wire import Wire
@@ -139,12 +140,15 @@ class PodVolume(Wire, frozen=True, kw_only=True):
     downward_api: DownwardSource | None = msgspec.field(name="downwardAPI", default=None)
     empty_dir: EmptyDirSource | None = None
     ephemeral: EphemeralSource | None = None
+    cephfs: CephfsSource | None = None
     fc: FcSource | None = None
+    glusterfs: GlusterfsSource | None = None
     git_repo: GitRepoSource | None = None
     host_path: HostPathSource | None = None
     image: ImageSource | None = None
     iscsi: IscsiSource | None = None
     nfs: NfsSource | None = None
+    quobyte: QuobyteSource | None = None
     persistent_volume_claim: ClaimSource | None = None
     projected: ProjectedSource | None = None
     secret: SecretSource | None = None
@@ -152,15 +156,12 @@ class PodVolume(Wire, frozen=True, kw_only=True):
     aws_elastic_block_store: RawSource | None = None
     azure_disk: RawSource | None = None
     azure_file: RawSource | None = None
-    cephfs: RawSource | None = None
     cinder: RawSource | None = None
     flex_volume: RawSource | None = None
     flocker: RawSource | None = None
     gce_persistent_disk: RawSource | None = None
-    glusterfs: RawSource | None = None
     photon_persistent_disk: RawSource | None = None
     portworx_volume: RawSource | None = None
-    quobyte: RawSource | None = None
     rbd: RawSource | None = None
     scale_io: RawSource | None = msgspec.field(name="scaleIO", default=None)
     storageos: RawSource | None = None

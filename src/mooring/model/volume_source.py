@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from mooring.model.reference import SecretReference
+from mooring.model.removed_source import CephfsSource, GlusterfsSource, QuobyteSource
 from mooring.model.wire import Wire
 
 RawSource = Mapping[str, Any]
@@ -73,23 +74,23 @@ class PersistentSources(Wire, frozen=True, kw_only=True):
 
     csi: CsiSource | None = None
     host_path: HostPathSource | None = None
+    cephfs: CephfsSource | None = None
     fc: FcSource | None = None
+    glusterfs: GlusterfsSource | None = None
     iscsi: IscsiSource | None = None
     local: LocalSource | None = None
     nfs: NfsSource | None = None
+    quobyte: QuobyteSource | None = None
 
     aws_elastic_block_store: RawSource | None = None
     azure_disk: RawSource | None = None
     azure_file: RawSource | None = None
-    cephfs: RawSource | None = None
     cinder: RawSource | None = None
     flex_volume: RawSource | None = None
     flocker: RawSource | None = None
     gce_persistent_disk: RawSource | None = None
-    glusterfs: RawSource | None = None
     photon_persistent_disk: RawSource | None = None
     portworx_volume: RawSource | None = None
-    quobyte: RawSource | None = None
     rbd: RawSource | None = None
     scale_io: RawSource | None = msgspec.field(name="scaleIO", default=None)
     storageos: RawSource | None = None

@@ -164,7 +164,15 @@ class Plugin:
     PORTWORX: Final = "kubernetes.io/portworx-volume"
     VSPHERE: Final = "kubernetes.io/vsphere-volume"
 
+    # those that left Kubernetes
+    CEPHFS: Final = "kubernetes.io/cephfs"
+    FLOCKER: Final = "kubernetes.io/flocker"
+    GLUSTERFS: Final = "kubernetes.io/glusterfs"
+    PHOTON: Final = "kubernetes.io/photon-pd"
+    QUOBYTE: Final = "kubernetes.io/quobyte"
     RBD: Final = "kubernetes.io/rbd"  # translated for a driver too, but that is not on
+    SCALE_IO: Final = "kubernetes.io/scaleio"
+    STORAGE_OS: Final = "kubernetes.io/storageos"
 
 
 class Parameter:

@@ -14,6 +14,7 @@ from mooring.client.contract import Client, Scope, T
 from mooring.clock import Clock
 from mooring.errors import NotFound
 from mooring.model.config_map import ConfigMap
+from mooring.model.endpoints import Endpoints
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
@@ -82,6 +83,10 @@ class ApiObjects:
     async def config_map(self, key: Key) -> ConfigMap:
         """Raises: NotFound, ApiError, ConnectionLost."""
         return await self._config_maps.read(key)
+
+    async def endpoints(self, key: Key) -> Endpoints:
+        """Raises: NotFound, ApiError, ConnectionLost."""
+        return await self._client.get(Endpoints, key)
 
     async def token(self, wish: TokenWish) -> Token:
         return await self._tokens.get(wish)

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from mooring.model.wellknown import Plugin
+from mooring.plugins.dead_product import REASONS
 
 
 class HowTested(StrEnum):
@@ -44,11 +45,13 @@ _HERE, _MOVED = HowTested.HERE, HowTested.TRANSLATION
 _OBJECTS = f"{_HOST}/test_plugin_objects.py"
 _PODS = f"{_CLIENTS}/test_pod_volumes.py"
 
-_LEFT = "not served: Kubernetes has neither plugin nor translator any more"
-
 
 def _gone(release: str) -> str:
     return f"removed in {release}"
+
+
+def _dead(source: str) -> str:
+    return f"not served: {REASONS[source]}"
 
 
 def _migrated(release: str) -> str:
@@ -92,17 +95,16 @@ FACTS: Final = (
     Fact("portworxVolume", Plugin.PORTWORX, "RWO, RWX", "in 1.35, CSI migration always on", _MOVED,
          _BACK),
     Fact("rbd", Plugin.RBD, _READ, "removed in 1.31 with its migration, which was off",
-         _MOVED, _BACK, instead=f"{_LEFT}; the driver rbd.csi.ceph.com can"),
-    Fact("cephfs", "kubernetes.io/cephfs", _ALL, _gone("1.31"),
-         instead=f"{_LEFT}; the driver cephfs.csi.ceph.com can"),
-    Fact("glusterfs", "kubernetes.io/glusterfs", _ALL, _gone("1.26"),
-         instead=_LEFT),
-    Fact("quobyte", "kubernetes.io/quobyte", _ALL, _gone("1.25"),
-         instead=f"{_LEFT}; the driver csi.quobyte.com can"),
-    Fact("flocker", "kubernetes.io/flocker", _ONE, _gone("1.25"), instead=_LEFT),
-    Fact("storageos", "kubernetes.io/storageos", _READ, _gone("1.25"),
-         instead=_LEFT),
-    Fact("scaleIO", "kubernetes.io/scaleio", _READ, _gone("1.22"), instead=_LEFT),
-    Fact("photonPersistentDisk", "kubernetes.io/photon-pd", _ONE, _gone("1.16"),
-         instead=_LEFT),
+         HowTested.RECORDED, f"{_UNIT}/rbd"),
+    Fact("cephfs", Plugin.CEPHFS, _ALL, _gone("1.31"), HowTested.RECORDED,
+         f"{_UNIT}/test_cephfs.py"),
+    Fact("glusterfs", Plugin.GLUSTERFS, _ALL, _gone("1.26"), _HERE,
+         f"{_HOST}/test_glusterfs.py"),
+    Fact("quobyte", Plugin.QUOBYTE, _ALL, _gone("1.25"), HowTested.RECORDED,
+         f"{_UNIT}/test_quobyte.py"),
+    Fact("flocker", Plugin.FLOCKER, _ONE, _gone("1.25"), instead=_dead("flocker")),
+    Fact("storageos", Plugin.STORAGE_OS, _READ, _gone("1.25"), instead=_dead("storageos")),
+    Fact("scaleIO", Plugin.SCALE_IO, _READ, _gone("1.22"), instead=_dead("scaleIO")),
+    Fact("photonPersistentDisk", Plugin.PHOTON, _ONE, _gone("1.16"),
+         instead=_dead("photonPersistentDisk")),
 )  # fmt: skip

@@ -1,20 +1,11 @@
 """nfs: a directory of an NFS server, mounted for each pod.
 
-A server that is gone must hold up nothing but its own volumes. So whether a volume is mounted is
-read from the mount table, not from the mount, and an unmount that waits is forced. The controllers
-recycle such volumes.
+The controllers recycle such volumes.
 """
 
-from pathlib import Path
-
-from mooring import log
-from mooring.errors import HostError
 from mooring.host.blocking import in_thread, taking
 from mooring.host.bulkhead import LONG_SECONDS
-from mooring.host.cleanup import clean_up_by_force, remove_empty
-from mooring.host.contract import MountOps
 from mooring.host.mount_options import server_source
-from mooring.host.mountinfo import canonical
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode
@@ -22,16 +13,13 @@ from mooring.model.volume_source import NfsSource
 from mooring.model.volume_use import VolumeUse
 from mooring.model.wellknown import Plugin
 from mooring.plugins.contract import Attributes, MountRequest, Usage, VolumeError
-from mooring.plugins.directories import make_directories
 from mooring.plugins.hostile import check_word
 from mooring.plugins.measure import measure_filesystem
+from mooring.plugins.server_mounts import ServerUnmounter, joined_options, mount_once
 from mooring.plugins.volume_host import Host
-
-_log = log.get("mooring.plugins.nfs")
 
 NAME = Plugin.NFS
 FS_TYPE = "nfs"
-FORCE_SECONDS = 60.0  # an unmount that takes longer is forced
 
 
 class NfsMounter:
@@ -52,32 +40,10 @@ class NfsMounter:
         return await in_thread(measure_filesystem, self.path)
 
     def _mount(self) -> None:
-        if is_mounted(self._mounts, self.path):
-            return
-        make_directories(self.path)
-        try:
-            self._mounts.mount(self._source, self.path, FS_TYPE, self._options)
-        except HostError:
-            self._undo()
-            raise
+        mount_once(self._mounts, self.path, self._mount_now)
 
-    def _undo(self) -> None:
-        try:
-            if is_mounted(self._mounts, self.path):
-                self._mounts.unmount(self.path)
-            remove_empty(self.path)
-        except HostError as error:
-            _log.warning("a mount point is left", path=self.path, error=error)
-
-
-class NfsUnmounter:
-    def __init__(self, host: Host, name: str, pod_uid: str) -> None:
-        self.path = host.layout.volume(pod_uid, NAME, name)
-        self._mounts = host.mounts
-
-    async def tear_down(self) -> None:
-        with taking(FORCE_SECONDS + LONG_SECONDS):
-            await in_thread(clean_up_by_force, self._mounts, self.path, FORCE_SECONDS)
+    def _mount_now(self) -> None:
+        self._mounts.mount(self._source, self.path, FS_TYPE, self._options)
 
 
 class Nfs:
@@ -101,8 +67,8 @@ class Nfs:
     def mounter(self, use: VolumeUse, pod: Pod) -> NfsMounter:
         return NfsMounter(self._host, use, pod)
 
-    def unmounter(self, name: str, pod_uid: str) -> NfsUnmounter:
-        return NfsUnmounter(self._host, name, pod_uid)
+    def unmounter(self, name: str, pod_uid: str) -> ServerUnmounter:
+        return ServerUnmounter(self._host, NAME, name, pod_uid)
 
     def rebuild(self, name: str, pod_uid: str) -> VolumeUse:
         """The disk does not tell server and path; to unmount it they are not needed."""
@@ -138,10 +104,4 @@ def mount_source(use: VolumeUse) -> str:
 
 
 def mount_options(use: VolumeUse) -> list[str]:
-    """Each once, in the order that Kubernetes gives them."""
-    return sorted({*use.mount_options, *(("ro",) if is_read_only(use) else ())})
-
-
-def is_mounted(mounts: MountOps, path: Path) -> bool:
-    """By the mount table: a look at the mount itself would wait for a server that is gone."""
-    return mounts.table().find(canonical(path)) is not None
+    return joined_options(use.mount_options, ("ro",) if is_read_only(use) else ())

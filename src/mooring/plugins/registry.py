@@ -8,6 +8,7 @@ import msgspec
 from mooring import log
 from mooring.model.names import qualified_name
 from mooring.model.volume_use import VolumeUse
+from mooring.plugins.cephfs import Cephfs
 from mooring.plugins.config_map import ConfigMapPlugin
 from mooring.plugins.contract import (
     Attachable,
@@ -19,16 +20,20 @@ from mooring.plugins.contract import (
     Plugin,
     VolumeError,
 )
+from mooring.plugins.dead_product import REASONS
 from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.fc.plugin import Fc
 from mooring.plugins.git_repo import GitRepo
+from mooring.plugins.glusterfs import Glusterfs
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.iscsi.plugin import Iscsi
 from mooring.plugins.local import Local
 from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
+from mooring.plugins.quobyte import Quobyte
+from mooring.plugins.rbd.plugin import Rbd
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host
 
@@ -87,7 +92,7 @@ class Registry:
         self._probe()
         matching = [plugin for plugin in self._all() if plugin.supports(use)]
         if not matching:
-            raise NoPluginMatched("no volume plugin matched")
+            raise NoPluginMatched(_unmatched(use))
         if len(matching) > 1:
             names = ",".join(plugin.name for plugin in matching)
             raise VolumeError(f"multiple volume plugins matched: {names}")
@@ -192,21 +197,32 @@ def built_in(
     `clones_git` is the feature gate `GitRepoVolumeDriver`.
     """
     plugins: Sequence[Plugin] = (
+        Cephfs(host),
         ConfigMapPlugin(host),
         DownwardApiPlugin(host),
         EmptyDir(host),
         Fc(host),
         GitRepo(host, is_enabled=clones_git),
+        Glusterfs(host),
         HostPath(),
         Image(),
         Iscsi(host),
         Local(host),
         Nfs(host),
         ProjectedPlugin(host),
+        Quobyte(host),
+        Rbd(host),
         SecretPlugin(host),
         *(() if csi is None else (csi,)),
     )
     return Registry(plugins, prober)
+
+
+def _unmatched(use: VolumeUse) -> str:
+    """In the words of Kubernetes; and why, where that will stay so."""
+    field = use.source[0] if use.source is not None else ""
+    reason = REASONS.get(field, "")
+    return f"no volume plugin matched: {reason}" if reason else "no volume plugin matched"
 
 
 def _name_error(name: str) -> str:

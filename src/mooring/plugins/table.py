@@ -23,7 +23,7 @@ HEAD = """# Volume plugins
 
 Written by `make plugins-doc` from the registry of plugins and from `plugins/facts.py`; a unit test
 keeps it true. Paths of tests are those of the repository. What becomes of a volume whose source is
-"not served": the pod waits, and its event says `no volume plugin matched`.
+"not served": the pod waits, and its event says `no volume plugin matched` and the reason.
 
 In-tree sources of clouds are served by CSI migration: the volume stays as it is written, and
 everybody takes it for one of the driver. [csi.md](csi.md#in-tree-volumes-csi-migration) shows it.

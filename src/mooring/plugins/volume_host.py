@@ -9,6 +9,7 @@ import msgspec
 from mooring.clock import Clock
 from mooring.host.contract import MountOps
 from mooring.model.config_map import ConfigMap
+from mooring.model.endpoints import Endpoints
 from mooring.model.keys import Key
 from mooring.model.secret import Secret
 from mooring.model.secret_value import SecretValue
@@ -39,6 +40,8 @@ class NodeObjects(Protocol):
         ...
 
     async def config_map(self, key: Key) -> ConfigMap: ...
+
+    async def endpoints(self, key: Key) -> Endpoints: ...
 
     async def token(self, wish: TokenWish) -> Token:
         """A token that is good for a while; the same one until it grows old."""

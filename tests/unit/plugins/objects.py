@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from mooring.errors import MooringError, NotFound
 from mooring.model.config_map import ConfigMap
+from mooring.model.endpoints import EndpointAddress, Endpoints, EndpointSubset
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod import Pod
@@ -42,6 +43,7 @@ class PlayedApi(EmptyApi):
         self.config_maps: dict[str, Mapping[str, str]] = {}
         self.binaries: dict[str, Mapping[str, bytes]] = {}
         self.bundles: dict[str, str] = {}
+        self.servers: dict[str, Sequence[str]] = {}  # the addresses of endpoints
         self.signed: dict[str, Sequence[str]] = {}
         self.token_text = "token-1"
         self.wishes: list[TokenWish] = []
@@ -59,6 +61,13 @@ class PlayedApi(EmptyApi):
         if (data := self.config_maps.get(key.name)) is None:
             return await super().config_map(key)
         return ConfigMap(data=data, binary_data=self.binaries.get(key.name, {}))
+
+    async def endpoints(self, key: Key) -> Endpoints:
+        self._check(key)
+        if (ips := self.servers.get(key.name)) is None:
+            return await super().endpoints(key)
+        addresses = tuple(EndpointAddress(ip) for ip in ips)
+        return Endpoints(subsets=(EndpointSubset(addresses),))
 
     async def token(self, wish: TokenWish) -> Token:
         self._check(wish.account)
@@ -87,6 +96,8 @@ def a_full_api() -> PlayedApi:
     """With an object for each of the volumes below."""
     api = PlayedApi()
     api.secrets["login"] = {"user": b"me", "password": b"\x00\xff"}
+    api.secrets["ceph"] = {"key": b"AQB="}
+    api.servers["storage"] = ("10.0.0.1", "10.0.0.2")
     api.config_maps["settings"] = {"color": "blue", "size": "9"}
     api.binaries["settings"] = {"logo": b"\x89PNG"}
     return api

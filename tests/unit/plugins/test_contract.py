@@ -8,18 +8,24 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.model.pod_volume import EmptyDirSource, ImageSource, PodVolume
+from mooring.model.reference import SecretReference
+from mooring.model.removed_source import CephfsSource, GlusterfsSource, QuobyteSource
 from mooring.model.volume_source import HostPathSource, NfsSource
 from mooring.model.volume_use import VolumeUse
+from mooring.plugins import ceph
+from mooring.plugins.cephfs import Cephfs
 from mooring.plugins.config_map import ConfigMapPlugin
 from mooring.plugins.contract import Plugin
 from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.git_repo import NAME as GIT_REPO
+from mooring.plugins.glusterfs import Glusterfs
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
 from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
+from mooring.plugins.quobyte import Quobyte
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts
@@ -37,6 +43,7 @@ from tests.unit.plugins.objects import (
     a_projected_use,
     a_secret_use,
 )
+from tests.unit.plugins.rbd.world import an_rbd_image
 from tests.unit.plugins.world import (
     VolumeWorld,
     a_container,
@@ -77,6 +84,28 @@ def an_nfs_directory(root: Path, mounts: CutMounts) -> VolumeWorld:
     return VolumeWorld(root, mounts, Nfs, inline(PodVolume(name="data", nfs=source)))
 
 
+def a_glusterfs_volume(root: Path, mounts: CutMounts) -> VolumeWorld:
+    source = GlusterfsSource("storage", "v1")
+    use = inline(PodVolume(name="data", glusterfs=source))
+    return written(Glusterfs, use)(root, mounts)
+
+
+def a_cephfs_directory(root: Path, mounts: CutMounts) -> VolumeWorld:
+    source = CephfsSource(("10.0.0.1:6789",), secret_ref=SecretReference("ceph"))
+    use = inline(PodVolume(name="data", cephfs=source))
+    return written(lambda host: Cephfs(host, ceph.run, lambda: False), use)(root, mounts)
+
+
+def a_quobyte_volume(root: Path, mounts: CutMounts) -> VolumeWorld:
+    client = root / "mount.quobyte"
+    client.touch()
+    use = inline(PodVolume(name="data", quobyte=QuobyteSource("registry:7861", "web")))
+    world = VolumeWorld(root, mounts, lambda host: Quobyte(host, client), use)
+    seen = world.host.layout.plugin(Quobyte.name) / "registry/root#nfsnobody@web"
+    seen.mkdir(parents=True)  # as the registry would show it
+    return world
+
+
 def written(
     make_plugin: Callable[[Host], Plugin], use: VolumeUse
 ) -> Callable[[Path, CutMounts], VolumeWorld]:
@@ -96,6 +125,10 @@ SUBJECTS: dict[str, Callable[[Path, CutMounts], VolumeWorld]] = {
     "image": an_image,
     "local directory": a_local_directory,
     "nfs": an_nfs_directory,
+    "glusterfs": a_glusterfs_volume,
+    "cephfs": a_cephfs_directory,
+    "quobyte": a_quobyte_volume,
+    "rbd": an_rbd_image,
     "iscsi": an_iscsi_disk,
     "fc": an_fc_disk,
     "configMap": written(ConfigMapPlugin, a_config_map_use()),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import EmptyDirSource, ImageSource, PodVolume
@@ -18,6 +19,7 @@ from mooring.plugins.contract import (
     Unmounter,
     VolumeError,
 )
+from mooring.plugins.dead_product import REASONS
 from mooring.plugins.image import Image
 from mooring.plugins.local import NAME as LOCAL
 from mooring.plugins.registry import (
@@ -35,7 +37,7 @@ from tests.unit.plugins.world import a_host, a_local_use, inline
 EMPTY_DIR = inline(PodVolume(name="cache", empty_dir=EmptyDirSource()))
 HOST_PATH = inline(PodVolume(name="logs", host_path=HostPathSource("/var/log")))
 IMAGE = inline(PodVolume(name="model", image=ImageSource("m:1")))
-NOBODYS = inline(PodVolume(name="old", cephfs={"monitors": ["a"]}))
+NOBODYS = inline(PodVolume(name="old", vsphere_volume={"volumePath": "v"}))
 
 
 class Named:
@@ -239,3 +241,11 @@ def test_a_probed_plugin_under_the_name_of_a_built_in_one_is_an_error() -> None:
     assert str(refused.value) == (
         "multiple volume plugins matched: kubernetes.io/image and kubernetes.io/image"
     )
+
+
+@pytest.mark.parametrize("source", REASONS)
+def test_a_volume_of_a_dead_product_is_refused_with_the_reason(tmp_path: Path, source: str) -> None:
+    volume = convert({"name": "old", source: {}}, PodVolume)
+    with pytest.raises(NoPluginMatched) as refused:
+        built_in(a_host(tmp_path, FakeMounts())).find(inline(volume))
+    assert str(refused.value) == f"no volume plugin matched: {REASONS[source]}"

@@ -13,6 +13,7 @@ from mooring.errors import NotFound
 from mooring.host.contract import MountOps
 from mooring.model.config_map import ConfigMap
 from mooring.model.container import ComputeResources, Container
+from mooring.model.endpoints import Endpoints
 from mooring.model.event import EventType
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
@@ -43,6 +44,9 @@ class EmptyApi:
 
     async def config_map(self, key: Key) -> ConfigMap:
         raise NotFound(f'configmaps "{key.name}" not found')
+
+    async def endpoints(self, key: Key) -> Endpoints:
+        raise NotFound(f'endpoints "{key.name}" not found')
 
     async def token(self, wish: TokenWish) -> Token:
         raise NotFound(f'serviceaccounts "{wish.account.name}" not found')

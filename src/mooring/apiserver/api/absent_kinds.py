@@ -17,7 +17,6 @@ _SERVED = "only the kinds that `kubectl api-resources` lists are served"
 
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "": {
-        "endpoints": _ON_HOST,
         "limitranges": "set resources in the Pod itself",
         "podtemplates": "put the template into a ReplicationController",
         "resourcequotas": "there are no quotas: limit by RBAC who may create what",

@@ -59,7 +59,8 @@ READ_ONLY = Role(
             _READ,
             (CORE,),
             (
-                *("configmaps", "events", "namespaces", "nodes", "persistentvolumeclaims"),
+                *("configmaps", "endpoints", "events", "namespaces", "nodes"),
+                "persistentvolumeclaims",
                 *("persistentvolumes", "pods", "pods/log", "replicationcontrollers"),
                 *("replicationcontrollers/scale", "serviceaccounts", "services", "*/status"),
             ),
@@ -159,7 +160,7 @@ _GARBAGE_COLLECTION = (
         (*_COLLECT, _EMPTY),
         (CORE,),
         (
-            *("configmaps", "events", "persistentvolumeclaims", "pods"),
+            *("configmaps", "endpoints", "events", "persistentvolumeclaims", "pods"),
             *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
     ),
@@ -278,6 +279,7 @@ NODE = Role(
         Rule(("create",), (AUTHENTICATION,), ("tokenreviews",)),
         Rule(("create",), (AUTHORIZATION,), ("subjectaccessreviews", "localsubjectaccessreviews")),
         Rule(_READ, (STORAGE,), ("csidrivers",)),
+        Rule(("get",), (CORE,), ("endpoints",)),  # the servers of glusterfs volumes
         _READ_TRUST_BUNDLES,
     ),
 )

@@ -12,6 +12,7 @@ from mooring.apiserver.kinds.config_map import CONFIG_MAP
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
+from mooring.apiserver.kinds.endpoints import ENDPOINTS
 from mooring.apiserver.kinds.event import EVENT
 from mooring.apiserver.kinds.event_v1 import EVENT_V1
 from mooring.apiserver.kinds.group_snapshot import GROUP_SNAPSHOT, GROUP_SNAPSHOT_V1
@@ -148,6 +149,7 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             CLAIM_ACROSS_NAMESPACES if across else CLAIM,
             REPLICATION_CONTROLLER,
             SERVICE,
+            ENDPOINTS,
             STORAGE_CLASS,
             ATTACHMENT,
             CSI_DRIVER,

@@ -93,6 +93,7 @@ ALLOWED = {
     "its CSINode, deleted": storage("delete", "csinodes", "n1"),
     "the status of its CSINode": storage("patch", "csinodes/status", "n1"),
     "drivers": storage("watch", "csidrivers"),
+    "the servers of glusterfs volumes": core("get", "endpoints", "storage"),
     "a new lease": lease("create"),
     "its lease": lease("update", "n1"),
     "its lease, read": lease("get", "n1"),
@@ -256,6 +257,7 @@ DENIED = {
     ),
     "classes": (storage("get", "storageclasses", "fast"), ""),
     "a driver, written": (storage("create", "csidrivers"), ""),
+    "all endpoints": (core("list", "endpoints"), ""),
     "a namespace": (core("get", "namespaces", "default", "default"), ""),
 }
 

@@ -1,0 +1,105 @@
+"""What cephfs and rbd share: how a client of Ceph proves who it is.
+
+A key goes into a file that only root can read, and is gone when the command has ended; it is never
+an argument, which every user of the machine could see.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from mooring.errors import ApiError, ConnectionLost
+from mooring.host import command, tree
+from mooring.host.command import Finished
+from mooring.host.private_file import make_private_directory, write_private
+from mooring.host.refusal import refusals
+from mooring.model.keys import Key
+from mooring.model.pod import Pod
+from mooring.model.reference import SecretReference
+from mooring.plugins.contract import NotStarted, VolumeError
+from mooring.plugins.hostile import check_word
+from mooring.plugins.volume_host import Host
+
+COMMAND_SECONDS = 120.0
+KEY = "key"  # of the secret; of one without it, the only entry counts
+
+
+class Run(Protocol):
+    def __call__(self, *argv: str) -> Finished:
+        """Run a program to its end. Raises: HostError."""
+        ...
+
+
+def run(*argv: str) -> Finished:
+    return command.run(argv, seconds=COMMAND_SECONDS)
+
+
+async def read_key(host: Host, ref: SecretReference, pod: Pod) -> str:
+    """Raises: NotStarted while the secret is not there; VolumeError."""
+    where = Key(ref.namespace or pod.namespace, ref.name)
+    try:
+        secret = await host.objects.secret(where)
+    except (ApiError, ConnectionLost) as error:
+        raise NotStarted(f"couldn't get secret {where}: {error}") from error
+    chosen = secret.data.get(KEY)
+    if chosen is None and len(secret.data) == 1:
+        chosen = next(iter(secret.data.values()))
+    if chosen is None:
+        raise VolumeError(f"secret {where} has no entry {KEY!r}")
+    key = chosen.reveal().decode(errors="replace").strip()
+    if not key or not key.isprintable():
+        raise VolumeError(f"the key in secret {where} is empty, or holds control characters")
+    return key
+
+
+@contextmanager
+def private_file(directory: Path, name: str, content: str) -> Iterator[Path]:
+    """A file for one command. Blocks. Raises: HostError."""
+    try:
+        with refusals(f"write {directory / name}"):
+            make_private_directory(directory)
+            write_private(directory / name, content.encode())
+        yield directory / name
+    finally:
+        remove_private(directory)
+
+
+def remove_private(directory: Path) -> None:
+    """What a killed node left, too. Nothing there is a success."""
+    if directory.is_dir():
+        tree.remove_path(directory)
+
+
+def keyring(user: str, key: str) -> str:
+    """The file that `-k` takes."""
+    return f"[client.{user}]\n\tkey = {key}\n"
+
+
+def check_monitors(field: str, monitors: Sequence[str]) -> None:
+    """Raises: VolumeError."""
+    if not monitors:
+        raise VolumeError(f"{field} is empty")
+    for monitor in monitors:
+        check_word(field, monitor)
+        check_no_comma(field, monitor)
+
+
+def check_user(field: str, user: str) -> None:
+    check_word(field, user)
+    check_no_comma(field, user)
+    if "]" in user or "/" in user:
+        raise VolumeError(f"{field} {user!r} must not hold any of ] /")
+
+
+def check_file(field: str, path: str) -> None:
+    """Raises: VolumeError."""
+    check_word(field, path)
+    check_no_comma(field, path)
+    if not path.startswith("/"):
+        raise VolumeError(f"{field} {path!r} must be an absolute path")
+
+
+def check_no_comma(field: str, value: str) -> None:
+    if "," in value:
+        raise VolumeError(f"{field} {value!r} must not hold a comma, which would begin an option")

@@ -1,0 +1,1 @@
+"""rbd: images of a Ceph cluster, as disks of the node."""
