@@ -2,6 +2,7 @@
 
 from hashlib import sha256
 from pathlib import Path
+from struct import pack
 from time import monotonic
 
 from tests.clients.kubectl import Doc, Kubectl
@@ -12,6 +13,8 @@ from tests.vm.inside.iscsi_targets import PORTAL, IscsiTargets, Target
 from tests.vm.inside.programs import eventually, sh
 
 PASSWORD = "correct-horse-battery"
+# A table with one Linux partition, from sector 2048 on.
+PARTITIONS = bytes(450) + b"\x83\0\0\0" + pack("<II", 2048, 8192) + bytes(48) + b"\x55\xaa"
 
 
 def an_iscsi_volume(target: Target, lun: int = 1) -> Doc:
@@ -130,7 +133,9 @@ def test_a_disk_of_somebody_else_is_neither_formatted_nor_mounted(
     iscsi: IscsiTargets, pods: Pods, kubectl: Kubectl
 ) -> None:
     target = iscsi.add(luns=2)
-    sh(f"mkswap {target.disks[1]}; printf 'label: gpt\\n,,\\n' | sfdisk -q {target.disks[2]}")
+    sh(f"mkswap {target.disks[1]}")
+    with target.disks[2].open("r+b") as disk:
+        disk.write(PARTITIONS)
     before = {lun: digest(path) for lun, path in target.disks.items()}
     for lun in target.disks:
         pods.create(a_user(f"on-{lun}", an_iscsi_volume(target, lun)))

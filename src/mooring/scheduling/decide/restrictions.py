@@ -8,7 +8,7 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode
-from mooring.model.volume_source import RawSource
+from mooring.model.volume_source import IscsiSource, RawSource
 from mooring.scheduling.decide.contract import Change, Opinion, Refused, Rule, is_new_node
 from mooring.scheduling.decide.in_tree import disks_of
 from mooring.scheduling.view import NodeView, Picture
@@ -55,8 +55,8 @@ def _is_same_disk(one: PodVolume, other: PodVolume) -> bool:
             return bool(a.get("volumeID") == b.get("volumeID"))  # even if it is only read
         case PodVolume(gce_persistent_disk={} as a), PodVolume(gce_persistent_disk={} as b):
             return a.get("pdName") == b.get("pdName") and not _is_read_only(a, b)
-        case PodVolume(iscsi={} as a), PodVolume(iscsi={} as b):
-            return a.get("iqn") == b.get("iqn") and not _is_read_only(a, b)
+        case PodVolume(iscsi=IscsiSource() as a), PodVolume(iscsi=IscsiSource() as b):
+            return a.iqn == b.iqn and not (a.read_only and b.read_only)
         case PodVolume(rbd={} as a), PodVolume(rbd={} as b):
             return _image(a) == _image(b) and _share_monitor(a, b) and not _is_read_only(a, b)
         case _:
