@@ -60,7 +60,7 @@ def test_what_a_pod_wrote_between_two_snapshots(pods: Pods, server: ServerWithNo
 
     flags: tuple[object, ...] = ("-n", namespace, "--kubeconfig", server.data_dir / "kubeconfig")
     told = refused("snapshot", "changed-blocks", "--base", "monday", "tuesday", *flags)
-    assert "user does not have permissions to perform the operation" in told
+    assert "user does not have permissions to perform the operation; let" in told
     assert f"let {namespace}/default get volumesnapshots in {namespace}" in told
 
     kubectl("create", "sa", "backup")

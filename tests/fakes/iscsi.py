@@ -72,6 +72,7 @@ class FakeScsi(ScsiTree):
         self.disks: dict[tuple[int, int], Path] = {}  # by host and LUN
         self.mapping: Path | None = None
         self.removed: list[str] = []
+        self.used: set[Path] = set()  # by the machine itself
         self._initiator = initiator
 
     def iscsi_hosts(self, iqn: str) -> Mapping[str, int]:
@@ -93,6 +94,15 @@ class FakeScsi(ScsiTree):
     def slaves(self, mapping: Path) -> tuple[Path, ...]:
         return tuple(self.disks.values()) if mapping == self.mapping else ()
 
+    def is_in_use(self, disk: Path) -> bool:
+        return disk in self.used
+
+    def iscsi_disks(self, portal: str, iqn: str) -> tuple[Path, ...]:
+        session = self.iscsi_hosts(iqn).get(portal)
+        return tuple(path for (host, _), path in self.disks.items() if host == session)
+
     def remove(self, disk: Path) -> None:
+        if self.is_in_use(disk):
+            return
         self.removed.append(str(disk))
         self.disks = {key: path for key, path in self.disks.items() if path != disk}

@@ -121,7 +121,8 @@ async def test_a_terminal_is_resized_while_it_is_used(world: World, sleeper: str
 async def test_a_terminal_leaves_line_ends_as_a_program_means_them(
     world: World, sleeper: str
 ) -> None:
-    script = "echo one; stty -onlcr; echo two"
+    # conmon makes its settings when it is given the terminal, and the program may be quicker.
+    script = "until stty -a | grep -q '[^-]onlcr'; do :; done; echo one; stty -onlcr; echo two"
     wish = ExecOptions(("sh", "-c", script), has_tty=True)
     assert await talk(await world.containers.exec(sleeper, wish)) == (0, "one\r\ntwo\n")
 

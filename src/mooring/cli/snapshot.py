@@ -96,14 +96,15 @@ def _list(
 
 
 class _Table:
-    """Rows are printed as they come."""
+    """Rows are printed as they come; nothing before the first answer, which may be a refusal."""
 
     def __init__(self, wish: "Wish") -> None:
         self._wish = wish
         self._ranges = self._bytes = self._volume = 0
-        typer.echo(f"{'OFFSET':>16}  {'SIZE':>14}")
+        self._has_head = False
 
     def take(self, found: "Found") -> None:
+        self._begin()
         self._volume = found.volume_bytes
         for each in found.ranges:
             self._ranges += 1
@@ -111,9 +112,15 @@ class _Table:
             typer.echo(f"{each.byte_offset:>16}  {each.size_bytes:>14}")
 
     def end(self) -> None:
+        self._begin()
         what = f"changed since {self._wish.base}" if self._wish.base else "with data"
         of = f" of {self._volume}" if self._volume else ""
         typer.echo(f"{self._bytes}{of} bytes {what}, in {self._ranges} ranges")
+
+    def _begin(self) -> None:
+        if not self._has_head:
+            typer.echo(f"{'OFFSET':>16}  {'SIZE':>14}")
+            self._has_head = True
 
 
 class _Json:
@@ -124,12 +131,12 @@ class _Json:
 
         self._dump = json.dumps
         self._count = self._bytes = self._volume = 0
-        head = {"namespace": wish.namespace, "snapshot": wish.snapshot}
+        self._head = {"namespace": wish.namespace, "snapshot": wish.snapshot}
         if wish.base:
-            head["base"] = wish.base
-        typer.echo(f'{self._dump(head)[:-1]}, "ranges": [', nl=False)
+            self._head["base"] = wish.base
 
     def take(self, found: "Found") -> None:
+        self._begin()
         self._volume = found.volume_bytes
         for each in found.ranges:
             row = self._dump({"offset": each.byte_offset, "size": each.size_bytes})
@@ -138,8 +145,14 @@ class _Json:
             self._bytes += each.size_bytes
 
     def end(self) -> None:
+        self._begin()
         total = {"totalBytes": self._bytes, "volumeBytes": self._volume}
         typer.echo(f"], {self._dump(total)[1:]}")
+
+    def _begin(self) -> None:
+        if self._head:
+            typer.echo(f'{self._dump(self._head)[:-1]}, "ranges": [', nl=False)
+            self._head = {}
 
 
 _commands: dict[str, Callable[..., None]] = {

@@ -13,6 +13,7 @@ from mooring.host.probe import Contents, Empty, Holds, describe, probe
 logger = log.get("mooring.host.resize")
 
 INSPECT_SECONDS = 300.0
+_DENIED = "Permission denied to resize filesystem"
 
 
 class BtrfsSize(msgspec.Struct, frozen=True):
@@ -44,11 +45,20 @@ def resize(device: Path, mounted_at: Path) -> bool:
             )
     ended = command.run(argv, seconds=None)
     if ended.code != 0:
+        remedy = _remedy(device) if _DENIED in ended.output else ""
         raise ended.failed(
-            f"resize of device {about} failed: {ended.status}. {argv[0]} output: {ended.output}"
+            f"resize of device {about} failed: {ended.status}. {remedy}"
+            f"{argv[0]} output: {ended.output}"
         )
     logger.info("file system resized", device=device, mounted_at=mounted_at)
     return True
+
+
+def _remedy(device: Path) -> str:
+    return (
+        "A mounted ext4 grows only by a process with CAP_SYS_RESOURCE: grant it, or, with no pod "
+        f"using the volume, run `e2fsck -f` and `resize2fs` on {device} or on the file behind it. "
+    )
 
 
 def needs_resize(device: Path) -> bool:

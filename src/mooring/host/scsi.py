@@ -6,8 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from mooring import log
+from mooring.host.block_device import is_block_device, is_busy
 from mooring.host.refusal import refusals
 
+_log = log.get("mooring.host.scsi")
+
+_MULTIPATH = "mpath-"
 EVERYTHING = "- - -"  # channel, target and LUN of a whole scan
 
 
@@ -73,9 +78,14 @@ class ScsiTree:
         return self._find_link("by-id", name)
 
     def find_multipath(self, device: Path) -> Path | None:
-        """The device mapping that has this disk as one of its paths."""
+        """The device mapping that has this disk as one of its paths.
+
+        A logical volume, or what is encrypted, is a mapping too, but somebody else's.
+        """
         for mapping in sorted(self._sys.glob("block/dm-*")):
-            if (mapping / "slaves" / device.name).exists():
+            kind = _text(mapping / "dm/uuid")
+            is_multipath = not kind or kind.startswith(_MULTIPATH)
+            if is_multipath and (mapping / "slaves" / device.name).exists():
                 return self._dev / mapping.name
         return None
 
@@ -86,18 +96,32 @@ class ScsiTree:
             return tuple(self._dev / name for name in names)
         return ()
 
+    def is_in_use(self, disk: Path) -> bool:
+        """Whether it, or a part of it, is mounted, mapped or claimed by anybody."""
+        return is_block_device(disk) and is_busy(disk)
+
+    def iscsi_disks(self, portal: str, iqn: str) -> tuple[Path, ...]:
+        """All disks of a session, whoever has looked for them."""
+        host = self.iscsi_hosts(iqn).get(portal)
+        return () if host is None else tuple(self._dev / disk for disk in self._disks_of(host))
+
     def remove(self, disk: Path) -> None:
-        """Let the kernel forget it. Gone already is a success."""
+        """Let the kernel forget it. Gone already is a success; one that is in use is left alone."""
         path = self._sys / "block" / disk.name / "device/delete"
-        if path.exists():
-            self._write(path, "1")
+        if not path.exists():
+            return
+        if self.is_in_use(disk):
+            _log.warning("a disk is left, since it is in use otherwise", disk=disk)
+            return
+        self._write(path, "1")
 
     def _sessions(self) -> Iterator[Path]:
         yield from sorted(self._sys.glob("class/iscsi_host/host*/device/session*"))
 
-    def _disks_of(self, host: int, lun: int) -> Iterator[str]:
+    def _disks_of(self, host: int, lun: int | None = None) -> Iterator[str]:
         place = self._sys / f"class/iscsi_host/host{host}/device"
-        for device in sorted(place.glob(f"session*/target*/{host}:*:{lun}")):
+        which = "*" if lun is None else lun
+        for device in sorted(place.glob(f"session*/target*/{host}:*:{which}")):
             with suppress(OSError):
                 yield from sorted(os.listdir(device / "block"))
 

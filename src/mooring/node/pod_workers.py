@@ -273,7 +273,11 @@ class PodWorkers:
     # telling
 
     async def _report_creating(self, worker: _PodWorker) -> None:
-        if not worker.pod.status.container_statuses:  # else it is as before a restart of this node
+        """Also of a pod whose containers ended while this node was down: its volumes may be long in
+        coming, and until then it would be said to run."""
+        told = worker.pod.status.container_statuses
+        says_it_runs = any(one.state.running is not None for one in told)
+        if not told or (says_it_runs and self._containers.are_gone(worker.pod.uid)):
             now = to_seconds(self._clock.now())
             status = creating_document(worker.pod, now, self._host_address)
             await self._patch_status(worker, status)

@@ -1,5 +1,6 @@
 """A disk that is mounted once on the node, and bound from there for each pod: iscsi and fc."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -8,11 +9,14 @@ import msgspec
 from mooring import log
 from mooring.errors import HostError
 from mooring.host import ownership
+from mooring.host.block_device import is_block_device
 from mooring.host.blocking import in_thread
 from mooring.host.cleanup import clean_up, remove_empty
 from mooring.host.contract import MountOps
 from mooring.host.filesystem import DEFAULT_TYPE, format_and_mount
+from mooring.host.mountinfo import canonical
 from mooring.host.ownership import ChangePolicy, FsGroup, View
+from mooring.host.refusal import refusals
 from mooring.model.pod import Pod
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import (
@@ -104,6 +108,7 @@ class DiskMount(msgspec.Struct, frozen=True):
     target: Path
     fs_type: str
     options: tuple[str, ...]
+    root: Path  # of the node: what is mounted outside of it is not a pod's
 
 
 def mount_disk(mounts: MountOps, mount: DiskMount, how: FormatAndMount) -> None:
@@ -112,8 +117,27 @@ def mount_disk(mounts: MountOps, mount: DiskMount, how: FormatAndMount) -> None:
         return
     if not mount.device:
         raise VolumeError(f"no device is known to be mounted at {mount.target}")
+    if (other := _find_foreign_mount(mounts, Path(mount.device), mount.root)) is not None:
+        text = f"{mount.device} is mounted at {other}: it is this machine's own disk, not a pod's"
+        raise VolumeError(text)
     make_directories(mount.target)
     how(mounts, Path(mount.device), mount.target, mount.fs_type or DEFAULT_TYPE, mount.options)
+
+
+def _find_foreign_mount(mounts: MountOps, device: Path, root: Path) -> Path | None:
+    """Where the device is mounted, unless the node has mounted it, too."""
+    if not is_block_device(device):
+        return None
+    with refusals(f"stat {device}"):
+        number = device.stat().st_rdev
+    here = canonical(root / "any").parent
+    found = [
+        entry.mount_point
+        for entry in mounts.table().entries
+        if entry.device == (os.major(number), os.minor(number))
+    ]
+    is_ours = any(path.is_relative_to(here) for path in found)
+    return None if is_ours else next(iter(found), None)
 
 
 def unmount_disk(mounts: MountOps, target: Path) -> None:

@@ -85,6 +85,7 @@ class Leases(msgspec.Struct, frozen=True):
     identity: str = ""  # empty: another one for each process
     terms: Terms = TERMS
     yields: bool = False  # to who holds a lease of the same name, in whichever namespace
+    alone_for: frozenset[str] = frozenset()  # drivers without sidecars of their own: no yielding
 
 
 NO_LEASES: Final = Leases()
@@ -204,7 +205,7 @@ class SidecarsRole:
             await self._lead(sidecar, driver, self._loops.client)
             return
         lease = Key(leases.namespace, sidecar.lease(driver.name))
-        if self._others is None:
+        if self._others is None or driver.name in leases.alone_for:
             await self._elect(sidecar, driver, lease)
             return
         while True:

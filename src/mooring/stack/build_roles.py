@@ -87,6 +87,7 @@ async def build_roles(
     ]
     limits: tuple[str, ...] = ()
     if root is not None:
+        from mooring.driver.settings import NAME as BUNDLED
         from mooring.reconcile.loops import Loops
         from mooring.sidecars.driver_flags import parse_flags
         from mooring.sidecars.options import SidecarOptions
@@ -98,7 +99,9 @@ async def build_roles(
         node, limits = await _build_node(config, server, root, ours)
         client = client_of(server, SIDECARS)
         loops = Loops(SidecarsRole.name, client, clock, rng, informers)
-        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER, yields=True)
+        # Any user of a namespace may make leases there: ours has no other sidecars to yield to.
+        bundled = frozenset((BUNDLED,))
+        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER, yields=True, alone_for=bundled)
         default = SidecarOptions().with_gates(config.gates)
         by_driver = parse_flags(config.sidecar_flags, default)
         sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)

@@ -208,5 +208,5 @@ def _explained(stopped: _Stopped, wish: Wish, service: SnapshotMetadataService) 
             remedy = "name two snapshots of one volume, the older with --base"
         case _:
             remedy = f"see the log of the service of {service.name}"
-    text = " ".join(str(stopped).split())
-    return UsageError(f"the changed blocks of {wish.snapshot} are not told: {text}; {remedy}")
+    text = " ".join(str(stopped).split()).rstrip(": ")
+    return UsageError(f"cannot list the blocks of {wish.snapshot}: {text}; {remedy}")

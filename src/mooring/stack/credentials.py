@@ -31,7 +31,8 @@ def kubeconfig_for(data_dir: Path, role: str, server: str = "") -> Kubeconfig:
         raise UsageError(f"cannot read {data_dir}: {error.strerror}") from error
     if authority is None or token is None:
         raise UsageError(
-            f"{data_dir} holds no keys of a server: run `mooring up --data-dir {data_dir}` first"
+            f"{data_dir} holds no keys of a server: give the --data-dir of `mooring up`, or run "
+            f"`mooring up --data-dir {data_dir}` first"
         )
     return Kubeconfig(server or last_url(data_dir), authority, token, context=f"mooring-{role}")
 

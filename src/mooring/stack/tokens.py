@@ -170,7 +170,8 @@ def _authority(data_dir: Path) -> bytes:
         raise UsageError(f"cannot read {data_dir}: {error.strerror}") from error
     if found is None:
         raise UsageError(
-            f"{data_dir} holds no keys of a server: run `mooring up --data-dir {data_dir}` first"
+            f"{data_dir} holds no keys of a server: give the --data-dir of `mooring up`, or run "
+            f"`mooring up --data-dir {data_dir}` first"
         )
     return found
 

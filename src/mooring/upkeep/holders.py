@@ -84,7 +84,10 @@ def tell_holders(entry: MountEntry, holders: Iterable[Holder]) -> str:
     devices = [name for name in used_devices() if sysfs_backing_path(name).startswith(inside)]
     if devices:
         return f"in use by the loop device /dev/{devices[0]}: detach it, then try again"
-    return "in use, by nobody that can be seen from here (another mount namespace?): try again"
+    return (
+        "in use, by nobody that can be seen from here: stop the CSI drivers and registrars whose "
+        "sockets are in it (or is it in another mount namespace?), then try again"
+    )
 
 
 def _mounts_of(process: Path) -> Iterator[int]:

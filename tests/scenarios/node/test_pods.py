@@ -55,6 +55,7 @@ async def test_what_was_said_of_containers_before_a_restart_stays(cluster: Clust
     running = {"name": "main", "image": "i", "imageID": "", "ready": True, "restartCount": 3}
     said = {"phase": "Running", "containerStatuses": [running | {"state": {"running": {}}}]}
     await cluster.patch(PODS, "web", {"status": said}, "/status")
+    cluster.containers.running.add(await cluster.uid())
     async with cluster.node():
         doc = await cluster.find(PODS, "web")
         assert doc is not None

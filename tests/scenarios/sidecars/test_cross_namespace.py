@@ -11,7 +11,9 @@ from mooring.apiserver.auth.pki import Pki
 from mooring.csi.requests import CreateVolume
 from mooring.csi.volume import FromSnapshot, FromVolume
 from mooring.model.feature_gates import FeatureGates
+from mooring.model.wellknown import Annotation, Finalizer
 from mooring.sidecars.provisioner.options import AS_UPSTREAM
+from mooring.sidecars.provisioner.record import VolumeRequest, encode
 from tests.fakes.api import running_api
 from tests.fakes.objects import (
     CLAIMS,
@@ -133,6 +135,19 @@ async def test_a_grant_in_the_namespace_of_the_claim_does_not_help(cluster: Clus
     assert not cluster.driver.calls
 
 
+async def test_a_grant_for_a_kind_of_the_same_name_in_another_group_does_not_help(
+    cluster: Cluster,
+) -> None:
+    other = {"group": "other.example.com", "kind": "PersistentVolumeClaim"}
+    await cluster.create(PROD[GRANTS], grant(**other))
+    async with cluster.provisioner():
+        await cluster.create(PROD[CLAIMS], a_claim("origin", storageClassName="fast"))
+        reference = CLAIM_REF["dataSourceRef"] | {"apiGroup": other["group"]}
+        await cluster.claim(dataSourceRef=reference)
+        assert await cluster.phase() == "Pending"
+    assert len(cluster.driver.requests) == 1  # of the origin
+
+
 async def test_a_claim_that_was_not_granted_holds_no_source(cluster: Cluster) -> None:
     async with cluster.provisioner():
         await cluster.create(PROD[CLAIMS], a_claim("origin", storageClassName="fast"))
@@ -160,3 +175,40 @@ async def test_a_server_without_the_gate_drops_the_reference(pki: Pki, tmp_path:
         made = await api.post(CLAIMS, a_claim("data", **SNAPSHOT_REF))
         assert made.code == 201
         assert "dataSourceRef" not in made.doc["spec"]
+
+
+def forged(cluster: Cluster, **spec: Any) -> dict[str, Any]:
+    """A claim whose owner says that the driver was asked for its volume already."""
+    claim = a_claim("data", storageClassName="fast", **spec)
+    claim["metadata"]["finalizers"] = [Finalizer.VOLUME_MAY_EXIST]
+    record = encode(VolumeRequest(cluster.driver.driver.name))
+    claim["metadata"]["annotations"] = {Annotation.VOLUME_REQUEST: record}
+    return claim
+
+
+@pytest.mark.parametrize("reference", [SNAPSHOT_REF, CLAIM_REF], ids=["snapshot", "claim"])
+async def test_a_forged_record_copies_nothing_that_was_not_granted(
+    cluster: Cluster, reference: dict[str, Any]
+) -> None:
+    await a_snapshot_elsewhere(cluster)
+    async with cluster.provisioner():
+        await cluster.create(PROD[CLAIMS], a_claim("origin", storageClassName="fast"))
+        await cluster.create(CLAIMS, forged(cluster, **reference))
+        await cluster.delete(f"{CLAIMS}/data")
+        await cluster.settle()
+    requests = [one for one in cluster.driver.requests if isinstance(one, CreateVolume)]
+    assert [one.source for one in requests if one.source is not None] == []
+    assert await cluster.find(f"{CLAIMS}/data") is None
+
+
+async def test_a_forged_record_does_not_hold_a_source_that_was_not_granted(
+    cluster: Cluster,
+) -> None:
+    async with cluster.provisioner():
+        await cluster.create(PROD[CLAIMS], a_claim("origin", storageClassName="fast"))
+        clone = a_claim("own", storageClassName="fast", **CLAIM_REF)
+        await cluster.create(PROD[CLAIMS], clone)  # so it was a source once
+        await cluster.create(CLAIMS, forged(cluster, **CLAIM_REF))
+        await cluster.delete(f"{PROD[CLAIMS]}/origin")
+        await cluster.settle()
+    assert await cluster.find(f"{PROD[CLAIMS]}/origin") is None

@@ -59,6 +59,13 @@ def test_a_tool_that_fails_is_quoted(programs: FakePrograms) -> None:
     )
 
 
+def test_a_mounted_ext4_that_must_not_grow_names_the_remedy(programs: FakePrograms) -> None:
+    programs.add("blkid", "echo TYPE=ext4")
+    programs.add("resize2fs", "echo Permission denied to resize filesystem; exit 1")
+    with pytest.raises(CommandFailed, match="only by a process with CAP_SYS_RESOURCE: grant it"):
+        resize(DEVICE, AT)
+
+
 def test_the_sizes_of_btrfs() -> None:
     output = (
         "superblock: bytenr=1\ntotal_bytes\t\t134217728\nsectorsize\t\t4096\ncsum\t0x1 [match]\n"

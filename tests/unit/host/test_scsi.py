@@ -78,3 +78,13 @@ def test_without_udev_the_session_tells(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_gone_is_forgotten_already(tmp_path: Path) -> None:
     ScsiTree(tmp_path).remove(Path("/dev/sdz"))
+
+
+def test_all_disks_of_a_session(tmp_path: Path) -> None:
+    session = add_session(tmp_path, 3, IQN, "10.0.0.1")
+    for lun, disk in ((0, "sdb"), (7, "sdc")):
+        (session / f"target3:0:0/3:0:0:{lun}/block" / disk).mkdir(parents=True)
+    scsi = ScsiTree(tmp_path)
+    dev = tmp_path / "dev"
+    assert scsi.iscsi_disks("10.0.0.1:3260", IQN) == (dev / "sdb", dev / "sdc")
+    assert scsi.iscsi_disks("10.0.0.2:3260", IQN) == ()

@@ -201,3 +201,23 @@ async def test_a_full_disk_takes_nothing_away_from_a_pod(tmp_path: Path) -> None
         assert world.recorder.told[0].message == (
             "error making pod data directories: mkdir: no space left on device"
         )
+
+
+async def test_a_pod_whose_containers_ended_while_the_node_was_down_is_not_said_to_run(
+    world: World,
+) -> None:
+    ran = {"name": "main", "ready": True, "restartCount": 2, "state": {"running": {}}}
+    before = {"phase": "Running", "containerStatuses": [ran]}
+    made = world.server.create(
+        Pod,
+        {
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"nodeName": "n1", "containers": [{"name": "main"}]},
+            "status": before,
+        },
+    )
+    async with world.running():
+        told = world.server.get(Pod, made.key).status.container_statuses
+    assert [(one.ready, one.restart_count) for one in told] == [(False, 2)]
+    assert told[0].state.waiting is not None
+    assert told[0].state.waiting.reason == "ContainerCreating"

@@ -265,6 +265,21 @@ async def test_a_driver_whose_own_sidecar_holds_the_lease_elsewhere_is_left_to_i
     assert len(driver.state.names) == 1
 
 
+async def test_a_lease_that_anybody_can_make_does_not_stop_a_driver_without_own_sidecars(
+    api: ApiUnderTest,  # noqa: F811  the fixture
+    drivers: list[FakeCsiDriver],
+) -> None:
+    driver = drivers[0]
+    squatted = a_lease("d0-example-com", "a-tenant")
+    assert (await api.post(LEASES, squatted)).code == 201
+    alone = frozenset({driver.state.name})
+    role = role_on(api, leases=Leases("default", yields=True, alone_for=alone))
+    role.add(driver.state.name, str(driver.socket))
+    async with running(role):
+        await a_claim_of(api, driver.state.name, "ours")
+        await until(lambda: _has_volumes_made(driver, 1))
+
+
 async def _has_volumes_made(driver: FakeCsiDriver, count: int) -> bool:
     return len(driver.state.names) == count
 

@@ -44,7 +44,7 @@ class FcDisks:
             return
         for turn in range(TRIES):
             try:
-                await in_thread(self._remove, disk)
+                await in_thread(self._remove, directory, disk)
                 break
             except HostError as error:
                 if turn == TRIES - 1:
@@ -71,9 +71,11 @@ class FcDisks:
         with_paths = (path for path in found if self._scsi.find_multipath(path) is not None)
         return next(with_paths, next(iter(found), None))
 
-    def _remove(self, disk: FcDisk) -> None:
+    def _remove(self, directory: Path, disk: FcDisk) -> None:
+        """Unless another volume has the same disk, perhaps by another of its names."""
         path = self._look(disk)
-        if path is None:
+        others = (one for at, one in records.every(self._host.layout) if at != directory)
+        if path is None or path in map(self._look, others):
             return
         mapping = self._scsi.find_multipath(path)
         disks = (path,) if mapping is None else self._scsi.slaves(mapping)

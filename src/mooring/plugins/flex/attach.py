@@ -12,6 +12,7 @@ from mooring.model.pod import Pod
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import DeviceRequest, Uncertain, VolumeError
 from mooring.plugins.directories import make_directories
+from mooring.plugins.flex import records
 from mooring.plugins.flex.controller import FlexControl
 from mooring.plugins.flex.driver import Driver
 from mooring.plugins.flex.options import volume_options
@@ -51,9 +52,11 @@ class FlexAttacher:
         self, use: VolumeUse, device: str, target: Path, request: DeviceRequest
     ) -> None:
         if await in_thread(self._host.mounts.is_mount_point, target):
+            await in_thread(records.check, target, use)
             return
         options = volume_options(use)
         await in_thread(make_directories, target)
+        await in_thread(records.write, target, use)
         try:
             answer = await self._driver.ask(Call.MOUNT_DEVICE, str(target), device, options)
             if answer is None and device:
@@ -64,6 +67,10 @@ class FlexAttacher:
             raise
 
     async def unmount_device(self, target: Path) -> None:
+        await self._unmount_device(target)
+        await in_thread(records.remove, target)
+
+    async def _unmount_device(self, target: Path) -> None:
         is_mounted = await in_thread(self._host.mounts.is_mount_point, target)
         if not is_mounted:
             state = await in_thread(examine, target)

@@ -7,6 +7,7 @@ kept, and nothing of a secret is shown.
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 from mooring import log, processes
@@ -67,14 +68,14 @@ async def _ask(
     words = [one.argument if isinstance(one, Options) else one for one in arguments]
     with taking(seconds + _SPARE_SECONDS):
         ended = await in_thread(_run, program, call, words, seconds)
-    text = mask(ended.output.decode(errors="replace"), secrets)
+    text = ended.output.decode(errors="replace")
     if ended.is_late and (ended.code is None or ended.code < 0):
         raise Uncertain(f"{call} command failed: timeout: {program} was killed after {seconds:g} s")
     if ended.is_cut:
         raise VolumeError(
             f"{call} command failed: {program} has written more than {OUTPUT_LIMIT} bytes"
         )
-    match judge(call, text, _status(ended)):
+    match judge(call, text, _status(ended), partial(mask, secrets=secrets)):
         case Answer() as answer:
             return answer
         case Unsupported():

@@ -21,6 +21,7 @@ from mooring.plugins.contract import (
     VolumeError,
 )
 from mooring.plugins.directories import make_directories
+from mooring.plugins.flex import records
 from mooring.plugins.flex.driver import Driver
 from mooring.plugins.flex.options import Options, mount_options
 from mooring.plugins.flex.paths import device_mount
@@ -91,6 +92,7 @@ class FlexMounter:
         if not self._host.mounts.is_mount_point(source):
             # Else the pod would write to the node's own disk, and find nothing of it later.
             raise VolumeError(f"no device is mounted at {source}, and the driver does not mount")
+        records.check(source, self._use)
         self._host.mounts.bind(source, self.path, ["ro"] if self._read_only else [])
 
     async def _undo(self, error: MooringError) -> None:

@@ -5,6 +5,8 @@ from typing import Final
 
 import msgspec
 
+from mooring.model.names import dns_subdomain
+
 _IN_TREE: Final = "kubernetes.io/"
 
 
@@ -21,9 +23,12 @@ class FlexName(msgspec.Struct, frozen=True):
 
 
 def find_flex_name(unique: str) -> FlexName | None:
-    """The reverse of `unique`; None for a volume of a plugin that comes with Kubernetes."""
+    """The reverse of `unique`; None for a volume of a plugin that comes with Kubernetes.
+
+    Nodes write such names, and drivers are run with the handle: one that no volume has is none.
+    """
     driver, _, handle = unique.rpartition("/")
-    if unique.startswith(_IN_TREE) or not driver or not handle:
+    if unique.startswith(_IN_TREE) or not driver or any(dns_subdomain(handle)):
         return None
     return FlexName(driver, handle)
 

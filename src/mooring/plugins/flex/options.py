@@ -35,7 +35,13 @@ class Options(msgspec.Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        return tuple(value.reveal().decode(errors="replace") for value in self.hidden)
+        """In each form in which a driver may show them: also without a last newline, or in JSON."""
+        plain = [value.reveal().decode(errors="replace") for value in self.hidden]
+        bare = [*plain, *(text.strip() for text in plain)]
+        escaped = (
+            json.dumps(text, ensure_ascii=way)[1:-1] for text in bare for way in (True, False)
+        )
+        return tuple(dict.fromkeys((*bare, *escaped)))
 
     @property
     def argument(self) -> str:

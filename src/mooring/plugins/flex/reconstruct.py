@@ -27,7 +27,8 @@ def scan(layout: Layout) -> Iterator[FlexTrace]:
 
 
 def _names(directory: Path) -> list[str]:
+    """Without what is kept beside them (`records.py`)."""
     try:
-        return sorted(os.listdir(directory))
+        return sorted(name for name in os.listdir(directory) if not name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
         return []

@@ -4,7 +4,7 @@ A driver's standard output and standard error together have to be one JSON objec
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -54,18 +54,26 @@ class Refusal(msgspec.Struct, frozen=True):
 Judgement = Answer | Unsupported | Refusal
 
 
-def judge(call: Call, output: str, status: str = "") -> Judgement:
+def judge(
+    call: Call, output: str, status: str = "", hide: Callable[[str], str] = lambda text: text
+) -> Judgement:
     """`status`: how the program ended, in words; empty if its exit code was 0.
 
     What the JSON says counts before the exit code: a failure in it is told, and a success with a
-    bad exit code is a mistake of the driver.
+    bad exit code is a mistake of the driver. `hide` takes secrets out of what is told: not out of
+    what is judged, since a secret may be a word of the answer.
     """
+    judged = _judge(call, output, status, hide)
+    return Refusal(hide(judged.text)) if isinstance(judged, Refusal) else judged
+
+
+def _judge(call: Call, output: str, status: str, hide: Callable[[str], str]) -> Judgement:
     try:
         said = _object(output)
         answer = _answer(said)
     except BadReply as error:
         ended = f" ({status})" if status else ""
-        shown = json.dumps(output[:SHOWN_CHARACTERS])
+        shown = json.dumps(hide(output)[:SHOWN_CHARACTERS])  # uncut, or half a secret stays
         return Refusal(f"{call} command failed{ended}: bad reply of the driver: {error}: {shown}")
     told = said.get("status", "")
     if told == NOT_SUPPORTED:

@@ -3,7 +3,8 @@
 Always true:
 
 - The record of a disk is written before its first command, and removed after its last.
-- A session is ended only if no other disk on this node has a record that needs it.
+- A session is ended only if no other disk on this node has a record that needs it, and none of its
+  disks is in use: the machine may have its own root there.
 - Only the LUN that was asked for is looked for, and only devices of it are removed.
 """
 
@@ -144,10 +145,11 @@ class IscsiDisks:
         if all(one.lun != disk.lun for one in others):  # else the same disk is in use otherwise
             self._remove_devices(disk)
         needed = {portal for one in others for portal in one.portals}
+        used = {portal for portal in disk.portals if self._is_used(disk.iqn, portal)}
         for portal in disk.portals:
-            if portal not in needed:
+            if portal not in needed | used:
                 self._sessions.log_out(disk, portal)
-        if not needed:
+        if not needed | used:
             self._sessions.remove_iface(disk)
         records.remove(directory)
 
@@ -163,6 +165,14 @@ class IscsiDisks:
                 self._flush(mapping)
         for path in sorted(found):
             self._scsi.remove(path)
+
+    def _is_used(self, iqn: str, portal: str) -> bool:
+        """By the machine itself: it may have made the session, and have more disks by it."""
+        used = [one for one in self._scsi.iscsi_disks(portal, iqn) if self._scsi.is_in_use(one)]
+        if used:
+            disks = " ".join(map(str, used))
+            _log.warning("a session is left, since it is in use", portal=portal, disks=disks)
+        return bool(used)
 
     def _flush(self, mapping: Path) -> None:
         ended = command.run(("multipath", "-f", str(mapping)), seconds=MULTIPATH_SECONDS)

@@ -15,7 +15,13 @@ from mooring.model.volume import Volume
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.loops import Loops
 from mooring.sidecars.indexes import BY_VOLUME, volumes_of
-from mooring.sidecars.provisioner.sources import source_key
+from mooring.sidecars.provisioner.sources import (
+    DataSource,
+    check_access,
+    find_source,
+    source_key,
+)
+from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
 BY_UID: Final = "uid"
 BY_CLASS: Final = "class"
@@ -54,6 +60,20 @@ class Caches:
         await self.attachments.synced.wait()
         if self.grants is not None:
             await self.grants.synced.wait()
+
+    def check_access(self, claim: Claim, source: DataSource) -> None:
+        """Raises: WaitingReason."""
+        check_access(claim, source, None if self.grants is None else self.grants.all())
+
+    def may_be_filled(self, claim: Claim) -> bool:
+        """Whether its source may be copied into it now."""
+        try:
+            source = find_source(claim)
+            if source is not None:
+                self.check_access(claim, source)
+        except WaitingReason:
+            return False
+        return source is not None
 
     def find_claim(self, uid: str) -> Claim | None:
         return next(iter(self.claims.by_index(BY_UID, uid)), None)

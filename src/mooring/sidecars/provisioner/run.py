@@ -168,9 +168,18 @@ class Provisioner:
             storage_class=storage_class,
             has_volume=self._caches.find_volume(volume_name(claim)) is not None,
             is_known_open=known is not None,
-            is_source=any(_holds(clone, claim) for clone in clones),
+            is_source=any(self._holds(clone, claim) for clone in clones),
             paused_seconds=self._memory.paused_seconds(claim.uid, class_uid),
         )
+
+    def _holds(self, clone: Claim, source: Claim) -> bool:
+        """A claim of another namespace, which any of its users can make, holds it only once a
+        driver may be copying it; that its record says so is not enough."""
+        if clone.is_bound or clone.namespace == source.namespace:
+            return not clone.is_bound
+        if clone.uid in self._memory.open:
+            return True
+        return has_finalizer(clone, INTENT) and self._caches.may_be_filled(clone)
 
     def _topology(self) -> ClusterTopology:
         if self._cluster is None:
@@ -190,15 +199,17 @@ class Provisioner:
             return
         if concerns(self._driver.name, claim):
             self.claims_queue.add(claim.uid)
-        source = claim.spec.data_source or claim.spec.data_source_ref
-        if source is not None and source.kind == Claim.resource.kind:
-            self._wake_claim(source_key(claim, source))  # it may be let go of
+        self._wake_source(claim)
         clones = source_index(Claim.resource.kind, claim.key)
         for clone in self._caches.claims.by_index(BY_SOURCE, clones):
             self.claims_queue.add(clone.uid)
 
-    def _wake_claim(self, key: Key) -> None:
-        claim = self._caches.claims.get(key)
+    def _wake_source(self, clone: Claim) -> None:
+        """It may be let go of."""
+        source = clone.spec.data_source or clone.spec.data_source_ref
+        if source is None or source.kind != Claim.resource.kind:
+            return
+        claim = self._caches.claims.get(source_key(clone, source))
         if claim is not None and claim.is_deleting:
             self.claims_queue.add(claim.uid)
 
@@ -239,15 +250,8 @@ class Provisioner:
         for claim in self._caches.claims.by_index(BY_FOREIGN_NAMESPACE, grant.namespace):
             if not claim.is_bound:
                 self.claims_queue.add(claim.uid)
+                self._wake_source(claim)
 
     def _on_attachment(self, before: Attachment | None, after: Attachment | None) -> None:
         if after is None and before is not None and before.volume_name:
             self.volumes_queue.add(Key("", before.volume_name))
-
-
-def _holds(clone: Claim, source: Claim) -> bool:
-    """A claim of another namespace, which any of its users can make, holds it only once a driver
-    may be copying it."""
-    if clone.is_bound:
-        return False
-    return clone.namespace == source.namespace or has_finalizer(clone, INTENT)

@@ -65,7 +65,7 @@ def find_source(claim: Claim) -> DataSource | None:
                 f" Expected {SNAPSHOT_GROUP}, Got {source.api_group or ''}"
             )
         return DataSource(SourceKind.SNAPSHOT, key, source.kind, SNAPSHOT_GROUP)
-    is_claim = source.kind == SourceKind.CLAIM.value
+    is_claim = source.kind == SourceKind.CLAIM.value and not source.api_group
     kind = SourceKind.CLAIM if is_claim else SourceKind.OTHER
     return DataSource(kind, key, source.kind, source.api_group or "")
 

@@ -1,10 +1,13 @@
 """Finding a Fibre Channel disk in a tree of files, and letting it go."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from mooring.errors import HostError
+from mooring.host.contract import MountOps
 from mooring.host.scsi import ScsiTree
 from mooring.model.pod_volume import PodVolume
 from mooring.model.volume_source import FcSource
@@ -116,6 +119,60 @@ async def test_a_busy_mapping_is_asked_every_ten_seconds_for_two_minutes(
     assert device
     assert len(programs.runs()) == 12
     assert (machine / "sys/block/sdb/device/delete").read_text() == ""
+
+
+async def test_a_logical_volume_on_it_is_not_taken_for_a_mapping_of_its_paths(
+    plugin: Fc, machine: Path
+) -> None:
+    add_disk(machine, "sdb", path=BY_PORT)
+    (machine / "sys/block/dm-0/slaves/sdb").mkdir(parents=True)
+    (machine / "sys/block/dm-0/dm").mkdir()
+    (machine / "sys/block/dm-0/dm/uuid").write_text("LVM-Xj3\n")
+    assert await attach(plugin, by_port()) == str(machine / "dev/sdb")
+
+
+async def test_a_disk_that_another_volume_has_by_another_name_is_kept(
+    plugin: Fc, machine: Path, programs: FakePrograms
+) -> None:
+    programs.add("blockdev", "")
+    add_disk(machine, "sdb", path=BY_PORT, name=f"scsi-{WWID}")
+    attacher = plugin.attacher()
+    for use in (by_port(), by_id(WWID)):
+        device = await attach(plugin, use)
+        target = attacher.device_mount_path(use)
+        await attacher.mount_device(use, device, target, DeviceRequest())
+    await attacher.unmount_device(attacher.device_mount_path(by_port()))
+    assert (machine / "sys/block/sdb/device/delete").read_text() == ""
+    await attacher.unmount_device(attacher.device_mount_path(by_id(WWID)))
+    assert (machine / "sys/block/sdb/device/delete").read_text() == "1"
+
+
+class MountedByOthers(ScsiTree):
+    """Each disk of the machine is in use, as that with the root file system is."""
+
+    def is_in_use(self, disk: Path) -> bool:
+        return True
+
+
+async def test_a_disk_that_somebody_uses_is_not_forgotten_after_a_failed_mount(
+    tmp_path: Path, machine: Path, programs: FakePrograms
+) -> None:
+    programs.add("blockdev", "")
+    add_disk(machine, "sda", name=f"scsi-{WWID}")
+    host = replace(a_host(tmp_path, FakeMounts()), clock=HurriedClock())
+    plugin = Fc(host, MountedByOthers(machine), refused)
+    device = await attach(plugin, by_id(WWID))
+    target = plugin.attacher().device_mount_path(by_id(WWID))
+    with pytest.raises(HostError, match="already mounted"):
+        await plugin.attacher().mount_device(by_id(WWID), device, target, DeviceRequest())
+    assert (machine / "sys/block/sda/device/delete").read_text() == ""
+    assert not target.exists()
+
+
+def refused(
+    mounts: MountOps, device: Path, target: Path, fs_type: str, options: Sequence[str]
+) -> None:
+    raise HostError(f"{device} already mounted or mount point busy")
 
 
 @pytest.mark.parametrize(

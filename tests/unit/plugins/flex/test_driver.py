@@ -129,6 +129,45 @@ async def test_secrets_are_shown_nowhere(
     assert options.secrets[0] not in shown
 
 
+@pytest.mark.parametrize(
+    "password",
+    ['hunter2"and\\more', "hunter2-\u00fcber", "hunter2\nand more", "hunter2-more\n"],
+)
+@pytest.mark.parametrize("escape", [True, False])
+async def test_a_secret_that_json_writes_otherwise_is_shown_nowhere(
+    written: WrittenDriver, caplog: pytest.LogCaptureFixture, password: str, *, escape: bool
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    options = mount_options(a_use(), a_pod(), {"password": SecretValue(password.encode())})
+    told = {"status": "Failure", "message": f"refused: {password.strip()}"}
+    (written.home / ".told").write_text(json.dumps(told, ensure_ascii=escape))
+    written.does("mount", f"cat {written.home}/.told; exit 1")
+    with pytest.raises(VolumeError, match="refused: ") as caught:
+        await written.load().ask(Call.MOUNT, "/x", options)
+    assert "hunter2" not in f"{caught.value} {caplog.text}"
+
+
+async def test_a_secret_that_json_writes_otherwise_is_not_shown_of_a_bad_reply(
+    written: WrittenDriver,
+) -> None:
+    password = 'hunter2"and\\more'
+    options = mount_options(a_use(), a_pod(), {"password": SecretValue(password.encode())})
+    (written.home / ".told").write_text(f"refused: {json.dumps(password)}")
+    written.does("mount", f"cat {written.home}/.told; exit 1")
+    with pytest.raises(VolumeError, match="bad reply") as caught:
+        await written.load().ask(Call.MOUNT, "/x", options)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("password", ["Success", "status", "/dev/sdx"])
+async def test_a_secret_that_is_a_word_of_the_answer_changes_nothing(
+    written: WrittenDriver, password: str
+) -> None:
+    options = mount_options(a_use(), a_pod(), {"password": SecretValue(password.encode())})
+    written.answers("mount", status="Success", device="/dev/sdx")
+    assert await written.load().ask(Call.MOUNT, "/x", options) == Answer(device="/dev/sdx")
+
+
 async def test_init_tells_the_capabilities(written: WrittenDriver) -> None:
     written.answers("init", status="Success", capabilities={"attach": False})
     driver = await load(NAME, written.program)

@@ -25,7 +25,9 @@ from mooring.plugins.contract import (
     VolumeError,
 )
 from mooring.plugins.flex.capabilities import Capabilities
+from mooring.plugins.flex.names import FlexName, find_flex_name
 from mooring.plugins.flex.plugin import AttachableFlexPlugin, flex_plugin
+from mooring.plugins.flex.reconstruct import FlexTrace, scan
 from mooring.plugins.unique_name import unique_name
 from mooring.plugins.volume_host import Host
 from tests.fakes.flex_driver import NAME, WrittenDriver
@@ -153,6 +155,37 @@ async def test_what_is_mounted_is_not_mounted_again(
     mounts.mount("x", target, "ext4")
     await mount_device(plugin, a_use(), "/dev/x")
     assert written.calls() == []
+
+
+async def test_another_volume_of_the_same_name_is_not_given_away(
+    plugin: AttachableFlexPlugin, host: Host, written: WrittenDriver
+) -> None:
+    written.answers("mountdevice", status="Success")
+    assert isinstance(host.mounts, FakeMounts)
+    theirs, ours = a_use(options={"disk": "theirs"}), a_use(options={"disk": "ours"})
+    target = await mount_device(plugin, theirs, "/dev/x")
+    host.mounts.mount("/dev/x", target, "ext4")
+    refused = "another volume of the name data is mounted on this node, with other options"
+    with pytest.raises(VolumeError, match=refused):
+        await plugin.attacher().mount_device(ours, "/dev/x", target, DeviceRequest())
+    with pytest.raises(VolumeError, match=refused):
+        await plugin.mounter(ours, a_pod()).set_up(a_request())
+    await plugin.mounter(theirs, a_pod()).set_up(a_request())
+
+
+async def test_what_is_kept_of_a_device_mount_is_no_volume_and_goes_with_it(
+    plugin: AttachableFlexPlugin, host: Host
+) -> None:
+    target = await mount_device(plugin, a_volume_use(), "")
+    assert list(scan(host.layout)) == [FlexTrace(NAME, "pv1")]
+    await plugin.attacher().unmount_device(target)
+    assert list(target.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("handle", ["--force", "a\nb", "", "..", "A B", "x" * 300])
+def test_a_node_cannot_have_a_driver_run_with_a_name_that_no_volume_has(handle: str) -> None:
+    assert find_flex_name(f"{NAME}/pv1") == FlexName(NAME, "pv1")
+    assert find_flex_name(f"{NAME}/{handle}") is None
 
 
 async def test_a_failed_device_mount_leaves_nothing(

@@ -179,6 +179,22 @@ async def test_a_mount_that_fails_ends_its_session(node: Node) -> None:
     assert node.initiator.sessions == {}
 
 
+@pytest.mark.parametrize("lun", [1, 99])
+async def test_a_session_with_the_machines_own_disk_outlives_a_pod_that_names_it(
+    node: Node, lun: int
+) -> None:
+    root = Path("/dev/sda")
+    node.initiator.sessions[(P1, IQN)] = 2
+    node.scsi.disks[(2, 1)] = root
+    node.scsi.used = {root}
+    node.mounts.fail_at(1)
+    with pytest.raises(HostError, match="refused"):
+        await node.mount(in_pod(lun=lun))
+    assert (P1, IQN) in node.initiator.sessions
+    assert str(root) not in node.scsi.removed
+    assert list(records.every(node.host.layout)) == []
+
+
 async def test_an_initiator_name_has_an_iface_of_its_own(node: Node) -> None:
     name = "iqn.2026-11.com.example:me"
     use = claimed(initiator_name=name)

@@ -31,7 +31,7 @@ from mooring.sidecars.provisioner.draft import (
 )
 from mooring.sidecars.provisioner.record import find_request
 from mooring.sidecars.provisioner.secret_templates import Subject, find_secret
-from mooring.sidecars.provisioner.sources import DataSource, SourceKind, check_access, find_source
+from mooring.sidecars.provisioner.sources import DataSource, SourceKind, find_source
 from mooring.sidecars.provisioner.topology import ClusterTopology, Wish, requirement
 from mooring.sidecars.provisioner.waiting_reason import WaitingReason
 
@@ -66,8 +66,7 @@ class Preparing:
         if source is not None and source.kind is SourceKind.OTHER:
             raise Populated(f"data source ({source.word}) is not handled by the provisioner")
         if source is not None:
-            grants = self._caches.grants
-            check_access(claim, source, None if grants is None else grants.all())
+            self._caches.check_access(claim, source)
         check_abilities(self._driver.abilities, claim, source)
         translated = _in_driver_terms(storage_class)
         begun = self._begin(claim, storage_class, translated)
@@ -99,6 +98,8 @@ class Preparing:
             reference = begun.references.provisioner
         content, topology, attributes = None, None, None
         try:
+            if source is not None and claim.uid not in self._memory.open:
+                self._caches.check_access(claim, source)  # the record is the owner's word only
             content = await self._content(claim, storage_class, source)
         except WaitingReason as error:
             gaps.append(f"without its source: {error}")
