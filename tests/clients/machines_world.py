@@ -39,6 +39,7 @@ class MachinesWorld:
     def __init__(self, kubectl: Kubectl, machines: Machines) -> None:
         self.kubectl = kubectl
         self.machines = machines
+        self._since = len(machines.ledger.read())
 
     def state_of(self, node: str) -> str:
         words = self.kubectl("get", "node", node, "--no-headers", "--ignore-not-found").split()
@@ -111,9 +112,14 @@ class MachinesWorld:
             self.kubectl("create", "-f-", given=[a_class_of(NAME, CLASS)])
             self.kubectl("cordon", NODE)
 
+    async def ends(self) -> None:
+        """Every controller is deleted, and every volume detached."""
+        self.kubectl("delete", "replicationcontroller", "--all", "--wait=false")
+        await until(lambda: not self.machines.ledger.attached(), 2 * LONG)
+
     def check(self) -> None:
         """No volume was attached twice, or taken away from a machine that had it mounted."""
         entries = self.machines.ledger.read()
-        found = list(faults(entries))
-        told = "\n".join(map(str, [*found, *entries]))
+        found = list(faults(entries, self._since))
+        told = "\n".join(map(str, [*found, *entries[self._since :]]))
         assert not found, told

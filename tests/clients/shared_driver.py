@@ -80,9 +80,12 @@ def _attached(entries: Sequence[Entry]) -> set[tuple[str, str]]:
     return held
 
 
-def faults(entries: Sequence[Entry]) -> Iterator[str]:
-    """A volume attached to two machines, or detached from one where it is mounted."""
-    for index, entry in enumerate(entries):
+def faults(entries: Sequence[Entry], since: int = 0) -> Iterator[str]:
+    """A volume attached to two machines, or detached from one where it is mounted.
+
+    Looked for in the entries from the index `since` on; earlier ones say what was attached then.
+    """
+    for index, entry in list(enumerate(entries))[since:]:
         held = _attached(entries[:index])
         others = {node for volume, node in held if volume == entry.volume} - {entry.node}
         if entry.what == "attach" and others:

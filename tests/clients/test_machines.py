@@ -1,7 +1,7 @@
 """Three machines, cut off, killed, leaving: no volume is attached twice, none is lost."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,11 +31,11 @@ def server(machines: Machines) -> ServerWithNode:
 
 
 @pytest.fixture
-def world(kubectl: Kubectl, machines: Machines) -> Iterator[MachinesWorld]:
+async def world(kubectl: Kubectl, machines: Machines) -> AsyncIterator[MachinesWorld]:
     made = MachinesWorld(kubectl, machines)
     made.prepare()
     yield made
-    kubectl("delete", "replicationcontroller", "--all", "--wait=false")
+    await made.ends()
     made.check()
 
 

@@ -22,12 +22,13 @@ NOWHERE = Path()
 class Attachability(Enum):
     """Whether the volume had to be attached to the node, and is.
 
-    Uncertain after a restart; and while this node attaches or detaches it itself.
+    Only what certainly need not be attached is `NO`: everything else is in the node's
+    `volumesInUse` as long as anything of it is here, whatever `volumesAttached` says.
     """
 
-    YES = "yes"
-    NO = "no"
-    UNCERTAIN = "uncertain"
+    YES = "yes"  # found in `volumesAttached` while it was in `volumesInUse`
+    NO = "no"  # it need not be
+    UNCERTAIN = "uncertain"  # found on disk; or this node attaches or detaches it itself now
 
 
 class DeviceState(Enum):
@@ -71,6 +72,11 @@ class ActualVolume(msgspec.Struct, frozen=True):
     selinux_label: str = ""
     pods: Mapping[str, PodMount] = msgspec.field(default_factory=dict)  # by uid
 
+    @property
+    def is_attached(self) -> bool:
+        """Certainly so."""
+        return self.attachability is Attachability.YES
+
 
 Changed = Callable[[str, str], None]
 """Called with the name of a changed volume, and the pod's uid or ""."""
@@ -92,7 +98,7 @@ class Actual:
             self._put(volume)
             return
         sure = known.attachability
-        if sure is Attachability.UNCERTAIN:
+        if volume.is_attached or sure is Attachability.UNCERTAIN:
             sure = volume.attachability
         device_path = volume.device_path or known.device_path
         if (sure, device_path) != (known.attachability, known.device_path):
@@ -118,7 +124,7 @@ class Actual:
             self.device_fading(volume.name)
 
     def attachability_known(self, name: str, is_attached: Attachability, device_path: str) -> None:
-        """What the node's status says of a reconstructed volume; what is certain stays."""
+        """What has been found out about a reconstructed volume; what is certain stays."""
         known = self._volumes.get(name)
         if known is None or known.attachability is not Attachability.UNCERTAIN:
             return

@@ -10,7 +10,8 @@ a plan:
   SELinux label it is mounted with. It is unmounted before the volume is detached or forgotten.
 - It mounts nothing under another SELinux label than that of an existing mount.
 - A volume that a controller attaches is waited for: it is in the node's `volumesInUse`, then in its
-  `volumesAttached`. Attach and Detach are only in plans of a node that attaches itself.
+  `volumesAttached`. So is one that was found on disk: it may have been detached, or be detached at
+  this moment. Attach and Detach are only in plans of a node that attaches itself.
 - An uncertain mount counts as mounted when it is to be unmounted, and as missing when it is wanted.
 - A volume is expanded only when no pod waits for its mount, and never after its plugin refused.
 - While an operation on the whole volume runs the plan is empty; while one for a pod runs it holds
@@ -92,13 +93,9 @@ def _leaving(view: View) -> Iterator[Operation]:
 
 def _bring(view: View, wanted: WantedVolume) -> Plan:
     actual = view.actual
-    if wanted.is_attachable and view.attaches_itself and _may_be_detached(actual):
-        return plan("this node attaches it itself", Attach(view.name))
+    if wanted.is_attachable and (actual is None or not actual.is_attached):
+        return _have_attached(view, wanted)
     if actual is None:
-        if wanted.is_attachable and not wanted.reported_in_use:
-            return plan("the API does not know yet that it is used here")
-        if wanted.is_attachable and not view.is_attached:
-            return plan("it is not yet in the node's status")
         return plan("it is not here yet", VerifyAttached(view.name))
     mounting = tuple(_mounting(wanted, actual))
     if mounting:
@@ -108,8 +105,14 @@ def _bring(view: View, wanted: WantedVolume) -> Plan:
     return plan("all its pods have it")
 
 
-def _may_be_detached(actual: ActualVolume | None) -> bool:
-    return actual is None or actual.attachability is Attachability.UNCERTAIN
+def _have_attached(view: View, wanted: WantedVolume) -> Plan:
+    if view.attaches_itself:
+        return plan("this node attaches it itself", Attach(view.name))
+    if not wanted.reported_in_use:
+        return plan("the API does not know yet that it is used here")
+    if not view.is_attached:
+        return plan("it is not yet in the node's status")
+    return plan("it is not known to be attached", VerifyAttached(view.name))
 
 
 def _mounting(wanted: WantedVolume, actual: ActualVolume) -> Iterator[Operation]:

@@ -1,5 +1,5 @@
 """The node's `volumesInUse`: attachable volumes, from the moment that a pod wants one until nothing
-of it is left on the node.
+of it is left on the node. Also those found on disk after a restart, whether attached or not.
 """
 
 from collections.abc import Callable

@@ -82,6 +82,9 @@ async def reconstruct(context: NodeContext) -> Reconstructed:
 async def confirm(context: NodeContext, reconstructed: Reconstructed) -> None:
     """Ask the node's status which of the volumes are attached, and by which device.
 
+    One counts as attached if the same answer has it in `volumesInUse`: else it may be detached at
+    any moment, and is verified before it is mounted. Of one that is not listed at all only its
+    plugin can say that it need not be attached: nothing else on disk is given away.
     Returns once the API server has answered; nothing may be unmounted before.
     A node that attaches volumes itself finds out by attaching.
     """
@@ -92,8 +95,21 @@ async def confirm(context: NodeContext, reconstructed: Reconstructed) -> None:
     node = await _ask(context)
     attached = {one.name: one.device_path for one in node.status.volumes_attached}
     for here in _known(context, reconstructed):
-        is_attached = Attachability.YES if here.name in attached else Attachability.NO
-        context.actual.attachability_known(here.name, is_attached, attached.get(here.name, ""))
+        sure = Attachability.UNCERTAIN
+        if here.name in attached and here.name in node.status.volumes_in_use:
+            sure = Attachability.YES
+        elif here.name not in attached and needs_no_attaching(context.registry, here):
+            sure = Attachability.NO
+        context.actual.attachability_known(here.name, sure, attached.get(here.name, ""))
+
+
+def needs_no_attaching(registry: Registry, here: ActualVolume) -> bool:
+    """Certainly so: False while its driver is unknown."""
+    try:
+        plugin = registry.find_attachable_by_name(here.plugin)
+        return plugin is None or not plugin.can_attach(here.use)
+    except VolumeError:
+        return False
 
 
 async def _ask(context: NodeContext) -> Node:

@@ -9,12 +9,14 @@ import asyncio
 from collections.abc import Iterable
 
 from mooring import log
+from mooring.node.actual import Attachability
 from mooring.node.context import NodeContext
 from mooring.node.decide import decide, is_waiting_for_label
 from mooring.node.desired import WantedVolume
 from mooring.node.effects.run import Effects
 from mooring.node.operations import Operations
 from mooring.node.plan import Operation
+from mooring.node.reconstruct import needs_no_attaching
 from mooring.node.restart_gate import RestartGate
 from mooring.node.view import View
 from mooring.node.waits import Waits
@@ -95,7 +97,10 @@ class VolumeLoop:
         self._unsure.discard(pod_uid)
 
     def attachability_changed(self) -> None:
-        """A CSIDriver may have changed: volumes that need no attaching stop waiting for it."""
+        """A CSIDriver may have changed: volumes that need no attaching stop waiting for it.
+
+        Those that were found on disk are in use as attachable ones until then.
+        """
         for wanted in tuple(self._context.desired.volumes()):
             if not wanted.is_attachable:
                 continue
@@ -106,6 +111,16 @@ class VolumeLoop:
             if not is_attachable:
                 _log.info("volume need not be attached any more", volume=wanted.name)
                 self._context.desired.became_unattachable(wanted.name)
+        if self._gate.is_synced and not self._context.attaches_itself:
+            self._find_unattachable()
+
+    def _find_unattachable(self) -> None:
+        context, attached = self._context, self._context.own_node.attached()
+        for here in tuple(context.actual.volumes()):
+            if here.attachability is not Attachability.UNCERTAIN or here.name in attached:
+                continue
+            if needs_no_attaching(context.registry, here):
+                context.actual.attachability_known(here.name, Attachability.NO, "")
 
     # one volume
 

@@ -176,7 +176,8 @@ class Waits:
         for volume in self._desired.of_pod(pod.uid):
             outers = volume.pods[pod.uid].outer_names
             unknown -= outers
-            if volume.is_attachable and self._actual.find(volume.name) is None:
+            here = self._actual.find(volume.name)
+            if volume.is_attachable and (here is None or not here.is_attached):
                 unattached.append(volume)
                 names |= outers
         return Missing(unmounted, tuple(unattached), frozenset(names), unknown)

@@ -36,6 +36,8 @@ from mooring.node.reconstruct import Reconstructed, reconstruct
 from mooring.node.root import NodeRoot
 from mooring.node.run import NodeVolumes
 from mooring.node.server.paths import FindPod
+from mooring.node.status.hardware import Amounts, Identity
+from mooring.node.status.report import Report
 from mooring.plugins.layout import Layout
 from mooring.plugins.registry import Registry, built_in
 from mooring.plugins.volume_host import Host
@@ -172,6 +174,7 @@ class Cluster(binding.Cluster):
         self.may_watch.set()
         self.watch_outages: list[Exception] = []
         self.reports_use = True  # the node's status says at once what is in use
+        self.reports_status = False  # all of its status is written, as in a process of its own
 
     @asynccontextmanager
     async def node(
@@ -199,6 +202,11 @@ class Cluster(binding.Cluster):
         volumes = kubelet.volumes
         if self.reports_use:
             volumes.on_in_use_change(lambda: volumes.reported_in_use(volumes.in_use()))
+        if self.reports_status:
+            own_node = environment.own_node
+            report = Report(client, self.clock, loops.rng, own_node, volumes, Identity(), _measure)
+            kubelet.on_synced(report.volumes_synced)
+            loops.add(report.run)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(loops.run())
             await self.settle()
@@ -303,6 +311,10 @@ class Cluster(binding.Cluster):
 
 async def _nothing() -> None:
     pass
+
+
+async def _measure() -> Amounts:
+    return Amounts(memory=8 << 30, memory_free=4 << 30, storage=8 << 30, storage_free=4 << 30)
 
 
 def _serving(source: str) -> Callable[[VolumeUse], bool]:

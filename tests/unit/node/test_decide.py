@@ -25,6 +25,7 @@ from tests.unit.node.things import BLOCK, NAME, a_mount, a_wanted, an_actual
 NOT_MOUNTED = DeviceState.NOT_MOUNTED
 UNCERTAIN = PodState.UNCERTAIN
 ATTACHED_HERE = replace(an_actual(device=NOT_MOUNTED), attachability=Attachability.YES)
+FOUND_HERE = replace(ATTACHED_HERE, attachability=Attachability.UNCERTAIN)
 
 TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
     "a volume that is not here is looked for": (
@@ -48,6 +49,35 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         ),
         (),
     ),
+    "what was found on disk waits until the API knows that it is used": (
+        View(NAME, a_wanted("p1", is_attachable=True), FOUND_HERE),
+        (),
+    ),
+    "what was found on disk is not mounted until the node's status lists it": (
+        View(
+            NAME,
+            a_wanted("p1", is_attachable=True, reported_in_use=True),
+            FOUND_HERE,
+            is_attached=False,
+        ),
+        (),
+    ),
+    "what was found on disk is verified before it is mounted": (
+        View(NAME, a_wanted("p1", is_attachable=True, reported_in_use=True), FOUND_HERE),
+        (VerifyAttached(NAME),),
+    ),
+    "what was not attached before its driver asked for it is verified": (
+        View(
+            NAME,
+            a_wanted("p1", is_attachable=True, reported_in_use=True),
+            an_actual(a_mount("p2")),
+        ),
+        (Unmount(NAME, "p2"), VerifyAttached(NAME)),
+    ),
+    "what was found on disk and need not be attached is mounted": (
+        View(NAME, a_wanted("p1"), FOUND_HERE),
+        (Mount(NAME, "p1"),),
+    ),
     "what need not be attached waits for no status": (
         View(NAME, a_wanted("p1"), None, is_attached=False),
         (VerifyAttached(NAME),),
@@ -56,7 +86,7 @@ TABLE: dict[str, tuple[View, tuple[Operation, ...]]] = {
         View(
             NAME,
             a_wanted("p1", is_attachable=True),
-            replace(ATTACHED_HERE, attachability=Attachability.UNCERTAIN),
+            FOUND_HERE,
             attaches_itself=True,
         ),
         (Attach(NAME),),

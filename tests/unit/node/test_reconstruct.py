@@ -11,10 +11,12 @@ from msgspec.structs import replace
 from mooring.errors import ConnectionLost
 from mooring.model.node import Node
 from mooring.model.storage_terms import VolumeMode
+from mooring.model.volume_use import VolumeUse
 from mooring.node.actual import ActualVolume, Attachability, DeviceState, PodState
 from mooring.node.context import NodeContext
 from mooring.node.disk_scan import Trace, TraceKind
 from mooring.node.reconstruct import Reconstructed, confirm, reconstruct
+from mooring.plugins.contract import NotStarted
 from mooring.plugins.layout import Layout
 from mooring.plugins.local import NAME as LOCAL
 from mooring.plugins.registry import built_in
@@ -113,7 +115,7 @@ async def test_with_the_api_down_attachments_stay_uncertain_until_it_answers(
         return await read()
 
     world.own_node.read = unreliable  # type: ignore[method-assign]  # the API, as it is today
-    world.own_node.status = {f"{DISK}/pv": "/dev/sdb"}
+    world.own_node.status, world.own_node.in_use = {f"{DISK}/pv": "/dev/sdb"}, (f"{DISK}/pv",)
     reconstructed = await reconstruct(world.context)
     asking = asyncio.ensure_future(confirm(world.context, reconstructed))
     await settle()
@@ -139,26 +141,40 @@ async def test_a_set_up_that_fails_for_good_leaves_it_uncertain(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("status", "attachability", "device"),
+    ("status", "in_use", "attachability", "device"),
     [
-        pytest.param({}, Attachability.NO, "", id="not in volumesAttached"),
+        pytest.param({}, ["pv"], Attachability.UNCERTAIN, "", id="not in volumesAttached"),
+        pytest.param({}, [], Attachability.UNCERTAIN, "", id="in neither list"),
         pytest.param(
-            {f"{DISK}/pv": "/dev/sdb"}, Attachability.YES, "/dev/sdb", id="in volumesAttached"
+            {"pv": "/dev/sdb"}, ["pv"], Attachability.YES, "/dev/sdb", id="in volumesAttached"
         ),
         pytest.param(
-            {f"{DISK}/other": "/dev/sdc"},
-            Attachability.NO,
+            {"pv": "/dev/sdb"},
+            [],
+            Attachability.UNCERTAIN,
+            "/dev/sdb",
+            id="in volumesAttached, and about to be detached",
+        ),
+        pytest.param(
+            {"other": "/dev/sdc"},
+            ["pv"],
+            Attachability.UNCERTAIN,
             "",
             id="another volume in volumesAttached",
         ),
     ],
 )
 async def test_what_the_node_status_adds(
-    tmp_path: Path, status: dict[str, str], attachability: Attachability, device: str
+    tmp_path: Path,
+    status: dict[str, str],
+    in_use: list[str],
+    attachability: Attachability,
+    device: str,
 ) -> None:
     world = a_world(tmp_path, FakeCloudDisk)
     volume(world.context.host.layout, "p1")
-    world.own_node.status = status
+    world.own_node.status = {f"{DISK}/{name}": path for name, path in status.items()}
+    world.own_node.in_use = tuple(f"{DISK}/{name}" for name in in_use)
     await confirm(world.context, await reconstruct(world.context))
     assert only(world.context).attachability is attachability
     assert only(world.context).device_path == device
@@ -174,6 +190,38 @@ async def test_what_need_not_be_attached_asks_nobody(tmp_path: Path) -> None:
     world.own_node.read = nobody  # type: ignore[method-assign]  # the API is not needed
     await confirm(world.context, await reconstruct(world.context))
     assert only(world.context).attachability is Attachability.NO
+
+
+class OddCloudDisk(FakeCloudDisk):
+    """Its driver says whether volumes need attaching, once it is known."""
+
+    needs: bool | None = None
+
+    def can_attach(self, use: VolumeUse) -> bool:
+        if self.needs is None:
+            raise NotStarted("no such driver yet")
+        return self.needs
+
+
+@pytest.mark.parametrize(
+    ("needs", "listed", "attachability"),
+    [
+        (False, False, Attachability.NO),
+        (True, False, Attachability.UNCERTAIN),
+        (None, False, Attachability.UNCERTAIN),
+        (False, True, Attachability.UNCERTAIN),  # it was attached once, and is not given away
+    ],
+)
+async def test_that_a_volume_need_not_be_attached_is_for_its_driver_to_say(
+    tmp_path: Path, *, needs: bool | None, listed: bool, attachability: Attachability
+) -> None:
+    world = a_world(tmp_path, OddCloudDisk)
+    assert isinstance(world.plugin, OddCloudDisk)
+    world.plugin.needs = needs
+    volume(world.context.host.layout, "p1")
+    world.own_node.status = {f"{DISK}/pv": ""} if listed else {}
+    await confirm(world.context, await reconstruct(world.context))
+    assert only(world.context).attachability is attachability
 
 
 async def test_a_node_that_attaches_by_itself_stays_in_doubt(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,9 +26,10 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.keys import Key
-from mooring.model.node import Node
+from mooring.model.node import LEFT, LEFT_VALUE, Node
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
+from mooring.model.wellknown import TaintKey
 from mooring.plugins.csi.attachment_name import CsiName
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.reflector import Reflector
@@ -43,6 +45,11 @@ MANAGED = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 NODES, PODS = ("n1", "n2"), ("p1", "p2", "p3")
 VOLUMES = {"one": ["ReadWriteOnce"], "two": ["ReadWriteMany"]}
 TURNS = 60
+DISTURBANCES = (
+    "a node fails or recovers",
+    "a node is deleted or comes back",
+    "a node leaves or comes back",
+)
 
 
 class World:
@@ -122,17 +129,8 @@ class World:
                     self.server.delete(found)
             case "a node sleeps or wakes":
                 self.asleep ^= {node}
-            case "a node fails or recovers":
-                if (seen := self.server.find(Node, Key("", node))) is not None:
-                    status = "False" if seen.is_ready else "True"
-                    change = {"conditions": [{"type": "Ready", "status": status}]}
-                    self.server.patch(seen, {}, change)
-            case "a node is deleted or comes back":
-                if (seen := self.server.find(Node, Key("", node))) is None:
-                    self.registers(node)
-                else:
-                    self.deleted[node] = self.clock.monotonic()
-                    self.server.delete(seen)
+            case str(said) if said in DISTURBANCES:
+                self.disturb(said, node)
             case "nodes are seen late or again":
                 self.eyes_on_nodes.is_held = not self.eyes_on_nodes.is_held
                 if not self.eyes_on_nodes.is_held:
@@ -146,6 +144,34 @@ class World:
             case _:
                 raise AssertionError(what)
         await self.round()
+
+    def disturb(self, what: str, name: str) -> None:
+        node = self.server.find(Node, Key("", name))
+        match what:
+            case "a node is deleted or comes back" if node is None:
+                self.registers(name)
+            case "a node is deleted or comes back" if node is not None:
+                self.deleted[name] = self.clock.monotonic()
+                self.server.delete(node)
+            case "a node fails or recovers" if node is not None:
+                status = "False" if node.is_ready else "True"
+                change = {"conditions": [{"type": "Ready", "status": status}]}
+                self.server.patch(node, {}, change)
+            case "a node leaves or comes back" if node is not None:
+                self.leaves_or_returns(node)
+            case _:
+                pass  # there is no such node
+
+    def leaves_or_returns(self, node: Node) -> None:
+        """It says goodbye with nothing mounted, and takes it back; the taint stays for a while."""
+        if node.has_left:
+            self.server.patch(node, {}, {"conditions": [{"type": "Ready", "status": "True"}]})
+            return
+        self.mounted = {(volume, on) for volume, on in self.mounted if on != node.name}
+        taint = {"key": TaintKey.OUT_OF_SERVICE, "value": LEFT_VALUE, "effect": "NoExecute"}
+        gone = [{"type": "Ready", "status": "False", "reason": LEFT}]
+        status = {"conditions": gone, "volumesInUse": None}
+        self.server.patch(node, {"spec": {"taints": [taint]}}, status)
 
     async def round(self) -> None:
         """Whoever is awake works: the driver, what the controller makes of it, the nodes."""
@@ -251,7 +277,7 @@ class World:
                 self.registers(name)
             seen = self.server.get(Node, Key("", name))
             change = {"conditions": [{"type": "Ready", "status": "True"}]}
-            self.server.patch(seen, {}, change)
+            self.server.patch(seen, {"spec": {"taints": None}}, change)
         for _ in range(12):
             await self.round()
             await self.clock.advance(130.0)
@@ -262,8 +288,7 @@ ACTS = st.sampled_from(
         "a pod comes",
         "a pod goes",
         "a node sleeps or wakes",
-        "a node fails or recovers",
-        "a node is deleted or comes back",
+        *DISTURBANCES,
         "nodes are seen late or again",
         "the driver sleeps or wakes",
         "the driver fails or recovers",
@@ -306,3 +331,32 @@ async def _live(lives: list[tuple[list[tuple[str, int]], int]]) -> None:
 @given(lives=LIVES)
 def test_laws(lives: list[tuple[list[tuple[str, int]], int]]) -> None:
     asyncio.run(_live(lives))
+
+
+BACK_WITH_ITS_TAINT = [
+    ("a pod comes", 0),
+    ("a node leaves or comes back", 0),
+    ("a node leaves or comes back", 0),  # and mounts the volume again
+    ("a node sleeps or wakes", 0),
+    ("a pod goes", 0),
+]
+STORIES = {
+    "a node that came back has its taint still": BACK_WITH_ITS_TAINT,
+    "it is still seen as one that has left": [
+        *BACK_WITH_ITS_TAINT[:2],
+        ("nodes are seen late or again", 0),
+        *BACK_WITH_ITS_TAINT[2:],
+    ],
+    "its goodbye is seen only when it is back": [
+        BACK_WITH_ITS_TAINT[0],
+        ("nodes are seen late or again", 0),
+        *BACK_WITH_ITS_TAINT[1:4],
+        ("nodes are seen late or again", 0),
+        ("a pod goes", 0),
+    ],
+}
+
+
+@pytest.mark.parametrize("acts", STORIES.values(), ids=STORIES)
+def test_stories_of_nodes_that_left(acts: list[tuple[str, int]]) -> None:
+    asyncio.run(_live([(acts, FOREVER)]))

@@ -74,12 +74,13 @@ class FakeRecorder(Recorder):
 
 
 class FakeOwnNode:
-    """`status` is what the API has, `attached` what was last heard of it."""
+    """`status` and `in_use` are what the API has, `heard` what was last heard of `status`."""
 
     name = NODE
 
     def __init__(self) -> None:
         self.status: dict[str, str] = {}
+        self.in_use: tuple[str, ...] = ()
         self.heard: dict[str, str] = {}
         self.has: dict[str, str] = {}
 
@@ -93,7 +94,7 @@ class FakeOwnNode:
         attached = tuple(AttachedVolume(name, device) for name, device in self.status.items())
         return Node(
             metadata=ObjectMeta(name=NODE, labels=self.has),
-            status=NodeStatus(volumes_attached=attached),
+            status=NodeStatus(volumes_attached=attached, volumes_in_use=self.in_use),
         )
 
 
@@ -167,17 +168,20 @@ class NodeWorld:
 
     # what happens to it
 
-    def restart(self) -> None:
-        """All that the node knew is gone; it reads its disk. Nothing of it runs."""
+    def restart(self, *traces: tuple[str, str]) -> None:
+        """All that the node knew is gone; it reads its disk. Nothing of it runs.
+
+        `traces` are volumes and pods of which directories are left, though nothing is mounted.
+        """
         is_reading = True
         reconstructed = Actual(lambda name, pod_uid: None if is_reading else self.check())
         self.context = replace(self.context, actual=reconstructed)
         self._start_over()
-        for thing in self.backend.there:
-            if thing[0] == "files":
-                use = self._on_disk(thing[1])
-                here = self._found(use, thing[2])
-                reconstructed.reconstructed(here, PodMount(thing[2], use, PodState.UNCERTAIN))
+        mounted = {thing[1:3] for thing in self.backend.there if thing[0] == "files"}
+        for name, uid in sorted(mounted | set(traces)):
+            use = self._on_disk(name)
+            here = self._found(use, uid)
+            reconstructed.reconstructed(here, PodMount(uid, use, PodState.UNCERTAIN))
         for thing in self.backend.there:
             if thing[0] == "device":
                 reconstructed.device_reconstructed(self._found(self._on_disk(thing[1]), ""))
