@@ -73,7 +73,8 @@ class RbdAttacher:
         self, use: VolumeUse, device: str, target: Path, request: DeviceRequest
     ) -> None:
         options = device_options(use, request, read_only=is_read_only(use))
-        mount = DiskMount(device, target, get_source(use).fs_type, options)
+        root = self._host.layout.root
+        mount = DiskMount(device, target, get_source(use).fs_type, options, root)
         try:
             with taking(LONG_SECONDS):
                 await in_thread(mount_disk, self._host.mounts, mount, self._how)
