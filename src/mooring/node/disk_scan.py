@@ -15,8 +15,8 @@ import msgspec
 from mooring import log
 from mooring.model.wellknown import Plugin
 from mooring.plugins.csi import reconstruct
+from mooring.plugins.disk_plugin import SHARED
 from mooring.plugins.fc import records as fc_records
-from mooring.plugins.fc.plugin import SHARED
 from mooring.plugins.flex import reconstruct as flex
 from mooring.plugins.flex.paths import HOME as FLEX
 from mooring.plugins.iscsi import records as iscsi_records

@@ -1,4 +1,4 @@
-"""A disk that is mounted once on the node, and bound from there for each pod: iscsi and fc."""
+"""A disk that is mounted once on the node, and bound from there for each pod."""
 
 import os
 from collections.abc import Callable, Sequence

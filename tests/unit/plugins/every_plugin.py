@@ -17,5 +17,9 @@ def _names() -> Iterator[str]:
     for found in pkgutil.walk_packages(plugins.__path__, f"{plugins.__name__}."):
         for thing in vars(import_module(found.name)).values():
             is_here = isinstance(thing, type) and thing.__module__ == found.name
-            if is_here and hasattr(thing, "supports") and isinstance(thing.name, str):
+            if (
+                is_here
+                and hasattr(thing, "supports")
+                and isinstance(getattr(thing, "name", None), str)
+            ):
                 yield thing.name

@@ -1,31 +1,16 @@
 """The plugin that serves images of Ceph."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mooring.errors import HostError
-from mooring.host.blocking import in_thread, taking
-from mooring.host.bulkhead import LONG_SECONDS
-from mooring.host.mountinfo import canonical
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod import Pod
-from mooring.model.storage_terms import AccessMode, VolumeMode
+from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins import ceph
-from mooring.plugins.contract import DeviceRequest, VolumeError
-from mooring.plugins.disk_blocks import DiskBlockMapper, DiskBlockUnmapper
-from mooring.plugins.disk_mounts import (
-    DiskMount,
-    DiskMounter,
-    DiskUnmounter,
-    FormatAndMount,
-    SharedDisk,
-    device_options,
-    mount_disk,
-    really,
-    unmount_disk,
-)
+from mooring.plugins.contract import VolumeError
+from mooring.plugins.disk_mounts import FormatAndMount, really
+from mooring.plugins.disk_plugin import DiskPlugin, find_mounted
 from mooring.plugins.layout import DEVICES
 from mooring.plugins.rbd.attach import RbdImages
 from mooring.plugins.rbd.image import (
@@ -41,121 +26,56 @@ from mooring.plugins.rbd.image import (
 from mooring.plugins.volume_host import Host
 
 
-class RbdAttacher:
-    """`Attacher` and `Detacher` of the contract: nodes map images by themselves."""
+class _Disks:
+    """`Disks`: nodes map images by themselves."""
 
-    def __init__(self, host: Host, images: RbdImages, how: FormatAndMount) -> None:
+    def __init__(self, host: Host, images: RbdImages) -> None:
         self._host = host
         self._images = images
-        self._how = how
 
-    async def attach(self, use: VolumeUse, node: str) -> str:
-        return ""
+    def has(self, use: VolumeUse) -> bool:
+        return find_source(use) is not None
 
-    async def detach(self, volume_name: str, node: str) -> None:
-        """The node unmaps the image when it unmounts it."""
+    def fs_type(self, use: VolumeUse) -> str:
+        return get_source(use).fs_type
 
-    async def are_attached(self, uses: Sequence[VolumeUse], node: str) -> Mapping[str, bool]:
-        return {use.name: True for use in uses}
+    def is_read_only(self, use: VolumeUse) -> bool:
+        return is_read_only(use)
 
-    async def wait_for_attach(self, use: VolumeUse, device: str, pod: Pod) -> str:
-        image = RbdImage.of(use)
-        place = global_map if use.mode is VolumeMode.BLOCK else global_mount
-        directory = place(self._host.layout, image)
-        ref = get_source(use).secret_ref
+    def global_mount(self, use: VolumeUse) -> Path:
+        return global_mount(self._host.layout, RbdImage.of(use))
+
+    def global_map(self, use: VolumeUse) -> Path:
+        return global_map(self._host.layout, RbdImage.of(use))
+
+    async def attach(self, use: VolumeUse, pod: Pod, directory: Path) -> str:
+        image, ref = RbdImage.of(use), get_source(use).secret_ref
         key = "" if ref is None else await ceph.read_key(self._host, ref, pod)
         return await self._images.attach(image, directory, key, must_be_free=must_be_free(use))
 
-    def device_mount_path(self, use: VolumeUse) -> Path:
-        return global_mount(self._host.layout, RbdImage.of(use))
-
-    async def mount_device(
-        self, use: VolumeUse, device: str, target: Path, request: DeviceRequest
-    ) -> None:
-        options = device_options(use, request, read_only=is_read_only(use))
-        root = self._host.layout.root
-        mount = DiskMount(device, target, get_source(use).fs_type, options, root)
-        try:
-            with taking(LONG_SECONDS):
-                await in_thread(mount_disk, self._host.mounts, mount, self._how)
-        except (VolumeError, HostError):
-            await self._images.detach(target)  # nobody will ask for it any more
-            raise
-
-    async def unmount_device(self, target: Path) -> None:
-        await in_thread(unmount_disk, self._host.mounts, target)
-        await self._images.detach(target)
+    async def detach(self, directory: Path) -> None:
+        await self._images.detach(directory)
 
 
-class Rbd:
+class Rbd(DiskPlugin):
     name = NAME
-    takes_mount_options = True
-    access_modes = (AccessMode.ONCE, AccessMode.READ_ONLY_MANY)
 
     def __init__(
         self, host: Host, images: RbdImages | None = None, how: FormatAndMount = really
     ) -> None:
         """Without further arguments it works on this machine."""
-        self._host = host
-        self._images = images or RbdImages(host, ceph.run)
-        self._attacher = RbdAttacher(host, self._images, how)
-
-    def supports(self, use: VolumeUse) -> bool:
-        return find_source(use) is not None
+        super().__init__(host, _Disks(host, images or RbdImages(host, ceph.run)), how)
 
     def volume_name(self, use: VolumeUse) -> str:
         source = get_source(use)
         return f"{source.pool}:{source.image}"
 
-    def wants_remount(self, use: VolumeUse) -> bool:
-        return False
-
-    def mounter(self, use: VolumeUse, pod: Pod) -> DiskMounter:
-        files = self._attacher.device_mount_path(use)
-        return DiskMounter(self._host, use, pod, SharedDisk(NAME, files, is_read_only(use)))
-
-    def unmounter(self, name: str, pod_uid: str) -> DiskUnmounter:
-        return DiskUnmounter(self._host, NAME, name, pod_uid)
-
     def rebuild(self, name: str, pod_uid: str) -> VolumeUse:
         """From its device mount; of one that no pod has, `name` is the name of that."""
         if not pod_uid:
             return _rebuilt(Path(name), "", VolumeMode.FILESYSTEM)
-        top = canonical(self._host.layout.plugin(NAME) / "any").parent
-        pod_path = canonical(self._host.layout.volume(pod_uid, NAME, name))
-        for path in self._host.mounts.table().references(pod_path):
-            if path.is_relative_to(top):
-                return _rebuilt(path, name, VolumeMode.FILESYSTEM)
-        raise VolumeError("couldn't fetch globalPDPath. failed to obtain volume spec")
-
-    def can_mount_device(self, use: VolumeUse) -> bool:
-        return True
-
-    def can_attach(self, use: VolumeUse) -> bool:
-        return True
-
-    async def is_node_full(self, use: VolumeUse, node: str) -> bool:
-        return False
-
-    def attacher(self) -> RbdAttacher:
-        return self._attacher
-
-    def detacher(self) -> RbdAttacher:
-        return self._attacher
-
-    def device_mounter(self) -> RbdAttacher:
-        return self._attacher
-
-    def device_unmounter(self) -> RbdAttacher:
-        return self._attacher
-
-    def block_mapper(self, use: VolumeUse, pod: Pod) -> DiskBlockMapper:
-        return DiskBlockMapper(self._host, NAME, use.name, pod.uid, self._map_path(use))
-
-    def block_unmapper(self, name: str, pod_uid: str) -> DiskBlockUnmapper:
-        return DiskBlockUnmapper(
-            self._host, NAME, name, pod_uid, self._map_path, self._images.detach
-        )
+        place = find_mounted(self._host, NAME, name, pod_uid)
+        return _rebuilt(place, name, VolumeMode.FILESYSTEM)
 
     def rebuild_block(self, name: str, pod_uid: str) -> VolumeUse:
         """From its directory, which `name` is where the pod's link is gone."""
@@ -165,9 +85,6 @@ class Rbd:
         for path in sorted(top.glob(f"*/{pod_uid}")):
             return _rebuilt(path.parent, name, VolumeMode.BLOCK)
         raise VolumeError("couldn't fetch globalPDPath. failed to obtain volume spec")
-
-    def _map_path(self, use: VolumeUse) -> Path:
-        return global_map(self._host.layout, RbdImage.of(use))
 
 
 def _rebuilt(directory: Path, name: str, mode: VolumeMode) -> VolumeUse:
