@@ -34,6 +34,7 @@ HOLD = "example.com/hold"
 ANSWERED_AS_STATUS = {
     *CUSTOM,
     "ConfigMap",
+    "Endpoints",
     "Secret",
     "Node",
     "Event",

@@ -48,7 +48,7 @@ NEEDS_VERSION = {
     "Lease",
     "ClusterTrustBundle",
 }
-CREATED_BY_PUT = {"Lease", "Event", "Event of events.k8s.io"}
+CREATED_BY_PUT = {"Endpoints", "Lease", "Event", "Event of events.k8s.io"}
 
 
 def version(doc: Doc) -> str:
@@ -163,7 +163,7 @@ async def test_the_body_must_not_name_another_namespace(api: ApiUnderTest) -> No
 
 
 @pytest.mark.parametrize(("kind", "url", "make"), [(k, *v) for k, v in STORED.items()], ids=STORED)
-async def test_only_leases_and_events_are_created_by_a_put(
+async def test_only_endpoints_leases_and_events_are_created_by_a_put(
     api: ApiUnderTest, kind: str, url: str, make: Any
 ) -> None:
     doc = make()
