@@ -87,30 +87,43 @@ async def build_roles(
     ]
     limits: tuple[str, ...] = ()
     if root is not None:
-        from mooring.driver.settings import NAME as BUNDLED
-        from mooring.reconcile.loops import Loops
-        from mooring.sidecars.driver_flags import parse_flags
-        from mooring.sidecars.options import SidecarOptions
-        from mooring.sidecars.role import SIDECARS as ALL
-        from mooring.sidecars.role import Leases, SidecarsRole
-        from mooring.stack.driver_sidecars import serve_drivers
         from mooring.stack.limits import driver_limits
 
         node, limits = await _build_node(config, server, root, ours)
-        client = client_of(server, SIDECARS)
-        loops = Loops(SidecarsRole.name, client, clock, rng, informers)
-        # Any user of a namespace may make leases there: ours has no other sidecars to yield to.
-        bundled = frozenset((BUNDLED,))
-        leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER, yields=True, alone_for=bundled)
-        default = SidecarOptions().with_gates(config.gates)
-        by_driver = parse_flags(config.sidecar_flags, default)
-        sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)
-        serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
-        roles += (node, sidecars)
+        roles += (node, _build_sidecars(config, server, node, identity, informers))
         roles.append(_build_storage(config, server, driver))
         roles += _build_metadata(config, server, driver, informers)
         limits += await in_thread(driver_limits, driver)
     return Built(roles, limits)
+
+
+def _build_sidecars(
+    config: Config,
+    server: Running,
+    node: "NodeRole",
+    identity: str,
+    informers: "SharedInformers",
+) -> Role:
+    """For every driver that registers with the node."""
+    from mooring.driver.settings import NAME as BUNDLED
+    from mooring.reconcile.lease import BESIDE_THE_SERVER
+    from mooring.reconcile.loops import Loops
+    from mooring.sidecars.driver_flags import parse_flags
+    from mooring.sidecars.options import SidecarOptions
+    from mooring.sidecars.role import SIDECARS as ALL
+    from mooring.sidecars.role import Leases, SidecarsRole
+    from mooring.stack.driver_sidecars import serve_drivers
+
+    client = client_of(server, SIDECARS)
+    loops = Loops(SidecarsRole.name, client, RealClock(), random.SystemRandom(), informers)
+    # Any user of a namespace may make leases there: ours has no other sidecars to yield to.
+    alone_for = frozenset((BUNDLED,))
+    leases = Leases(SIDECAR_LEASES, identity, BESIDE_THE_SERVER, yields=True, alone_for=alone_for)
+    default = SidecarOptions().with_gates(config.gates)
+    by_driver = parse_flags(config.sidecar_flags, default)
+    sidecars = SidecarsRole(loops, default, leases, ALL, by_driver)
+    serve_drivers(node.drivers, sidecars, config.no_sidecars_for)
+    return sidecars
 
 
 def _build_storage(config: Config, server: Running, driver: "Bundled | NoDriver | None") -> Role:

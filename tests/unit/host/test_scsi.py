@@ -78,6 +78,7 @@ def test_without_udev_the_session_tells(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_gone_is_forgotten_already(tmp_path: Path) -> None:
     ScsiTree(tmp_path).remove(Path("/dev/sdz"))
+    assert list(tmp_path.rglob("delete")) == []
 
 
 def test_all_disks_of_a_session(tmp_path: Path) -> None:

@@ -31,8 +31,7 @@ class FcDisks:
         with taking(LONG_SECONDS):
             device = await in_thread(self._find, disk)
         if device is None:
-            if not self._host.mounts.is_mount_point(directory):
-                await in_thread(records.remove, directory)
+            await in_thread(self._give_up, directory)
             raise VolumeError("no fc disk found")
         return str(device)
 
@@ -52,6 +51,10 @@ class FcDisks:
                 _log.warning("a disk is not let go yet", disk=disk.place, error=error)
             await self._host.clock.sleep(AGAIN_SECONDS)
         await in_thread(records.remove, directory)
+
+    def _give_up(self, directory: Path) -> None:
+        if not self._host.mounts.is_mount_point(directory):
+            records.remove(directory)
 
     def _find(self, disk: FcDisk) -> Path | None:
         """By several paths if there are; a rescan looks for a mapping once more."""

@@ -53,8 +53,7 @@ class IscsiDisks:
                 try:
                     return await self._attach(disk, chap)
                 except (VolumeError, HostError):
-                    if not self._host.mounts.is_mount_point(directory):
-                        await in_thread(self._give_up, directory, disk)
+                    await in_thread(self._give_up, directory, disk)
                     raise
 
     async def detach(self, directory: Path) -> None:
@@ -132,7 +131,8 @@ class IscsiDisks:
     def _give_up(self, directory: Path, disk: IscsiDisk) -> None:
         """What failed leaves no session behind, unless even that fails: then its record stays."""
         try:
-            self._detach(directory, disk)
+            if not self._host.mounts.is_mount_point(directory):
+                self._detach(directory, disk)
         except (VolumeError, HostError) as error:
             _log.warning("a session is left", iqn=disk.iqn, error=error)
 
