@@ -4,7 +4,7 @@ A key goes into a file that only root can read, and is gone when the command has
 an argument, which every user of the machine could see.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +18,6 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.reference import SecretReference
 from mooring.plugins.contract import NotStarted, VolumeError
-from mooring.plugins.hostile import check_word
 from mooring.plugins.volume_host import Host
 
 COMMAND_SECONDS = 120.0
@@ -69,37 +68,3 @@ def remove_private(directory: Path) -> None:
     """What a killed node left, too. Nothing there is a success."""
     if directory.is_dir():
         tree.remove_path(directory)
-
-
-def keyring(user: str, key: str) -> str:
-    """The file that `-k` takes."""
-    return f"[client.{user}]\n\tkey = {key}\n"
-
-
-def check_monitors(field: str, monitors: Sequence[str]) -> None:
-    """Raises: VolumeError."""
-    if not monitors:
-        raise VolumeError(f"{field} is empty")
-    for monitor in monitors:
-        check_word(field, monitor)
-        check_no_comma(field, monitor)
-
-
-def check_user(field: str, user: str) -> None:
-    check_word(field, user)
-    check_no_comma(field, user)
-    if "]" in user or "/" in user:
-        raise VolumeError(f"{field} {user!r} must not hold any of ] /")
-
-
-def check_file(field: str, path: str) -> None:
-    """Raises: VolumeError."""
-    check_word(field, path)
-    check_no_comma(field, path)
-    if not path.startswith("/"):
-        raise VolumeError(f"{field} {path!r} must be an absolute path")
-
-
-def check_no_comma(field: str, value: str) -> None:
-    if "," in value:
-        raise VolumeError(f"{field} {value!r} must not hold a comma, which would begin an option")

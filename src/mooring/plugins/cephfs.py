@@ -16,7 +16,7 @@ from mooring.model.removed_source import CephfsSource
 from mooring.model.storage_terms import AccessMode
 from mooring.model.volume_use import VolumeUse
 from mooring.model.wellknown import Plugin
-from mooring.plugins import ceph
+from mooring.plugins import ceph, ceph_values
 from mooring.plugins.contract import Attributes, MountRequest, Usage, VolumeError
 from mooring.plugins.hostile import check_word
 from mooring.plugins.server_mounts import (
@@ -110,7 +110,7 @@ class CephfsMounter:
         if not key:
             self._fuse(self._what.secret_file)
             return
-        content = ceph.keyring(self._what.user, key)
+        content = ceph_values.keyring(self._what.user, key)
         with ceph.private_file(self._private, "keyring", content) as path:
             self._fuse(str(path))
 
@@ -183,9 +183,9 @@ def decide_mount(use: VolumeUse) -> CephMount:
     user = source.user or DEFAULT_USER
     path = source.path if source.path.startswith("/") else f"/{source.path}"
     secret_file = source.secret_file or f"/etc/ceph/{user}.secret"
-    ceph.check_monitors("cephfs.monitors", source.monitors)
-    ceph.check_user("cephfs.user", user)
-    ceph.check_file("cephfs.secretFile", secret_file)
+    ceph_values.check_monitors("cephfs.monitors", source.monitors)
+    ceph_values.check_user("cephfs.user", user)
+    ceph_values.check_file("cephfs.secretFile", secret_file)
     check_word("cephfs.path", path)
     read_only = ("ro",) if is_read_only(use) else ()
     options = tuple(joined_options(use.mount_options, read_only))

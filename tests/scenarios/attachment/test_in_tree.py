@@ -1,4 +1,4 @@
-"""iSCSI disks: no VolumeAttachment, only the lists of nodes; the rules are the same."""
+"""iSCSI disks and images of Ceph: no VolumeAttachment, only nodes' lists; the same rules."""
 
 from tests.fakes.objects import NODES
 from tests.scenarios.attachment.cluster import Cluster
@@ -30,6 +30,19 @@ async def test_a_disk_is_on_the_list_of_its_pods_node(cluster: Cluster) -> None:
         await cluster.gone("p1")
         await cluster.passes(1)
         assert await cluster.reported("n1") == []
+
+
+async def test_an_image_of_ceph_is_on_the_list_of_its_pods_node(cluster: Cluster) -> None:
+    for name in ("n1", "n2"):
+        await cluster.node(name)
+    source = {"monitors": ["10.0.0.1"], "pool": "kube", "image": "data"}
+    await cluster.volume("pv1", csi=None, rbd=source)
+    async with cluster.controller():
+        await cluster.pod("p1", "n1")
+        await cluster.pod("p2", "n2")
+        assert await cluster.reported("n1") == ["kubernetes.io/rbd/kube:data"]
+        assert await cluster.reported("n2") == []
+        assert await cluster.attachments() == []
 
 
 async def test_a_disk_in_use_stays_until_its_node_lets_it_go(cluster: Cluster) -> None:

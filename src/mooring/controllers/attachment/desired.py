@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from mooring.controllers.attachment.resolve import CsiVolume, NotAttached, NotKnown, Resolved
+from mooring.controllers.attachment.resolve import AttachableVolume, NotAttached, NotKnown, Resolved
 from mooring.model.pod import Pod
 
 Changed = Callable[[str], None]
@@ -24,9 +24,9 @@ class _Wishes(msgspec.Struct, frozen=True):
     pod: Pod
     volumes: Mapping[str, Resolved]
 
-    def attachable(self) -> Iterable[CsiVolume]:
+    def attachable(self) -> Iterable[AttachableVolume]:
         """Each once, though the pod may have two names for it."""
-        found = (one for one in self.volumes.values() if isinstance(one, CsiVolume))
+        found = (one for one in self.volumes.values() if isinstance(one, AttachableVolume))
         return {one.name: one for one in found}.values()
 
 
@@ -34,7 +34,7 @@ class Desired:
     def __init__(self, changed: Changed) -> None:
         self._changed = changed
         self._pods: dict[str, _Wishes] = {}  # by uid
-        self._volumes: dict[str, CsiVolume] = {}  # as known last
+        self._volumes: dict[str, AttachableVolume] = {}  # as known last
         self._wanted: dict[str, dict[str, dict[str, Pod]]] = {}  # by volume, node, uid
 
     def want(self, pod: Pod, volumes: Mapping[str, Resolved]) -> None:
@@ -61,7 +61,7 @@ class Desired:
             for one in wishes.attachable():
                 self._leave(one.name, wishes.pod)
 
-    def find(self, volume: str) -> CsiVolume | None:
+    def find(self, volume: str) -> AttachableVolume | None:
         return self._volumes.get(volume)
 
     def nodes_of(self, volume: str) -> Iterable[str]:
@@ -73,7 +73,7 @@ class Desired:
     def pods(self) -> Iterator[Pod]:
         return (wishes.pod for wishes in self._pods.values())
 
-    def pairs(self) -> Iterator[tuple[CsiVolume, str]]:
+    def pairs(self) -> Iterator[tuple[AttachableVolume, str]]:
         """Every volume with every node it is wanted on."""
         for volume, nodes in self._wanted.items():
             for node in nodes:
@@ -83,12 +83,12 @@ class Desired:
         """The node and the driver of every CSI volume of every pod."""
         for wishes in self._pods.values():
             for one in wishes.volumes.values():
-                if isinstance(one, CsiVolume):
+                if isinstance(one, AttachableVolume):
                     yield wishes.pod.spec.node_name, one.csi.driver
                 elif isinstance(one, NotAttached):
                     yield wishes.pod.spec.node_name, one.driver
 
-    def _join(self, volume: CsiVolume, pod: Pod) -> None:
+    def _join(self, volume: AttachableVolume, pod: Pod) -> None:
         nodes = self._wanted.setdefault(volume.name, {})
         there = nodes.setdefault(pod.spec.node_name, {})
         is_news = pod.uid not in there or self._volumes.get(volume.name) != volume

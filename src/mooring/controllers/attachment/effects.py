@@ -27,7 +27,7 @@ from mooring.controllers.attachment.plan import (
     Unreport,
     Withdraw,
 )
-from mooring.controllers.attachment.resolve import CsiVolume
+from mooring.controllers.attachment.resolve import AttachableVolume
 from mooring.controllers.attachment.status import NodeReports
 from mooring.controllers.attachment.view import VolumeView
 from mooring.errors import AlreadyExists, ApiError, ConnectionLost, NotFound
@@ -131,7 +131,9 @@ class Effects:
             case _:
                 assert_never(step)
 
-    async def _create(self, view: VolumeView, where: VolumeOnNode, volume: CsiVolume) -> float:
+    async def _create(
+        self, view: VolumeView, where: VolumeOnNode, volume: AttachableVolume
+    ) -> float:
         if volume.flex is not None:
             return await self._attach_flex(view, where, volume.flex)
         document = _document(where.node, volume)
@@ -204,7 +206,7 @@ class Effects:
         return again
 
 
-def _document(node: str, volume: CsiVolume) -> Doc:
+def _document(node: str, volume: AttachableVolume) -> Doc:
     source: Doc = {"persistentVolumeName": volume.label}
     if (spec := volume.inline_spec) is not None:
         inline = msgspec.to_builtins(spec) | {"volumeMode": spec.volume_mode.value}

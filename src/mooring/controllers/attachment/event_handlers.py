@@ -14,7 +14,7 @@ from mooring.controllers.attachment.desired import Desired
 from mooring.controllers.attachment.flex import FlexAttachments
 from mooring.controllers.attachment.rebuild import find_owner
 from mooring.controllers.attachment.resolve import (
-    CsiVolume,
+    AttachableVolume,
     NoCsi,
     NotAttached,
     NotKnown,
@@ -201,12 +201,12 @@ class AttachDetachEventHandlers:
             named = "" if claim is None else claim.spec.volume_name
             volume = self._known.volumes.get(Key("", named))
             found = resolve_claimed(pod, outer, claim, volume)
-        if isinstance(found, CsiVolume) and found.flex is not None:
+        if isinstance(found, AttachableVolume) and found.flex is not None:
             attaches = self._flex.attaches(found.csi.driver)
             if attaches is None:
                 return NotKnown()
             return found if attaches else NoCsi()
-        if isinstance(found, CsiVolume):
+        if isinstance(found, AttachableVolume):
             driver = self._known.drivers.get(Key("", found.csi.driver))
             if not needs_attaching(driver):
                 return NotAttached(found.csi.driver)

@@ -1,4 +1,4 @@
-"""Volumes that nodes reach by themselves (iscsi, fc): being on a node's list is being attached.
+"""Volumes that nodes reach by themselves (iscsi, fc, rbd): on a node's list they are attached.
 
 Always true of a plan:
 

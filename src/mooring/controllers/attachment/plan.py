@@ -7,7 +7,7 @@ import msgspec
 
 from mooring.controllers.attachment.actual import Act, Memory, VolumeOnNode
 from mooring.controllers.attachment.force_detach import Force
-from mooring.controllers.attachment.resolve import CsiVolume
+from mooring.controllers.attachment.resolve import AttachableVolume
 from mooring.model import steps
 from mooring.model.attachment import Attachment
 from mooring.model.steps import Emit
@@ -33,7 +33,7 @@ class Create(msgspec.Struct, frozen=True):
     """Ask for the volume to be attached."""
 
     where: VolumeOnNode
-    volume: CsiVolume
+    volume: AttachableVolume
 
 
 class Withdraw(msgspec.Struct, frozen=True):

@@ -22,11 +22,13 @@ from mooring.plugins.fc.disk import volume_name as fc_name
 from mooring.plugins.flex.names import FlexName
 from mooring.plugins.flex.source import find_driver_name
 from mooring.plugins.iscsi.disk import find_source as find_iscsi
+from mooring.plugins.rbd.image import find_source as find_rbd
+from mooring.plugins.rbd.image import volume_name as rbd_name
 
 _SHARED = frozenset({AccessMode.MANY, AccessMode.READ_ONLY_MANY})
 
 
-class CsiVolume(msgspec.Struct, frozen=True):
+class AttachableVolume(msgspec.Struct, frozen=True):
     """A volume that some driver serves, as pods come by it."""
 
     csi: VolumeName
@@ -55,10 +57,10 @@ class NoCsi(msgspec.Struct, frozen=True):
     """No CSI driver has to do with it."""
 
 
-Resolved = CsiVolume | NotAttached | NotKnown | NoCsi
+Resolved = AttachableVolume | NotAttached | NotKnown | NoCsi
 
 
-def resolve_inline(volume: PodVolume, namespace: str) -> CsiVolume | NotAttached | NoCsi:
+def resolve_inline(volume: PodVolume, namespace: str) -> AttachableVolume | NotAttached | NoCsi:
     """A volume without a claim; `is_attachable` has still to be asked."""
     if volume.csi is not None:
         return NotAttached(volume.csi.driver)
@@ -74,7 +76,7 @@ def resolve_inline(volume: PodVolume, namespace: str) -> CsiVolume | NotAttached
 
 def resolve_claimed(
     pod: Pod, outer: PodVolume, claim: Claim | None, volume: Volume | None
-) -> CsiVolume | NotKnown | NoCsi:
+) -> AttachableVolume | NotKnown | NoCsi:
     """A volume behind a claim; `volume` is the one that the claim names."""
     if claim is None or not claim.is_bound or not claim.spec.volume_name or volume is None:
         return NotKnown()
@@ -100,12 +102,12 @@ def needs_attaching(driver: CsiDriver | None) -> bool:
 
 def csi_volume(
     volume: Volume, *, is_migrated: bool, inline_spec: VolumeSpec | None = None
-) -> CsiVolume | NoCsi:
+) -> AttachableVolume | NoCsi:
     """`volume` has a CSI source, if it is any of ours."""
     source, modes = volume.spec.csi, volume.spec.access_modes
     if source is None:
         return NoCsi()
-    return CsiVolume(
+    return AttachableVolume(
         CsiName(source.driver, source.volume_handle),
         volume.name,
         is_exclusive=bool(modes) and _SHARED.isdisjoint(modes),
@@ -114,10 +116,10 @@ def csi_volume(
     )
 
 
-def _flex_volume(use: VolumeUse) -> CsiVolume:
+def _flex_volume(use: VolumeUse) -> AttachableVolume:
     """Inline ones are for as many nodes as want them, as in Kubernetes."""
     modes = use.access_modes
-    return CsiVolume(
+    return AttachableVolume(
         FlexName(find_driver_name(use) or "", use.name),
         use.name,
         is_exclusive=bool(modes) and _SHARED.isdisjoint(modes),
@@ -125,17 +127,19 @@ def _flex_volume(use: VolumeUse) -> CsiVolume:
     )
 
 
-def _in_tree(use: VolumeUse) -> CsiVolume | None:
-    """An iSCSI or Fibre Channel disk. Inline ones are for as many nodes as want them, as in
+def _in_tree(use: VolumeUse) -> AttachableVolume | None:
+    """A disk that nodes reach by themselves. Inline ones are for as many nodes as want them, as in
     Kubernetes."""
     if (iscsi := find_iscsi(use)) is not None:
         name = CsiName(Plugin.ISCSI, f"{iscsi.target_portal}:{iscsi.iqn}:{iscsi.lun}")
     elif (fc := find_fc(use)) is not None:
         name = CsiName(Plugin.FC, fc_name(fc))
+    elif (rbd := find_rbd(use)) is not None:
+        name = CsiName(Plugin.RBD, rbd_name(rbd))
     else:
         return None
     modes = use.access_modes
-    return CsiVolume(name, use.name, is_exclusive=bool(modes) and _SHARED.isdisjoint(modes))
+    return AttachableVolume(name, use.name, is_exclusive=bool(modes) and _SHARED.isdisjoint(modes))
 
 
 def _is_owned(claim: Claim, pod: Pod) -> bool:

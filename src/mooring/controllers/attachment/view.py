@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from mooring.controllers.attachment.actual import Memory, State, VolumeOnNode, state_of
-from mooring.controllers.attachment.resolve import CsiVolume
+from mooring.controllers.attachment.resolve import AttachableVolume
 from mooring.controllers.attachment.volume_name import VolumeName
 from mooring.model.attachment import Attachment
 from mooring.model.node import Node
@@ -79,7 +79,7 @@ def _is_younger(node: Node, attachment: Attachment) -> bool:
 class VolumeView(msgspec.Struct, frozen=True):
     name: str
     csi: VolumeName
-    wanted: CsiVolume | None  # as the pods have it; None when no pod wants it
+    wanted: AttachableVolume | None  # as the pods have it; None when no pod wants it
     volume: Volume | None  # the persistent volume, if there is one
     on_nodes: tuple[VolumeOnNodeView, ...]  # in the order of their nodes' names
     now: float  # monotonic

@@ -9,7 +9,7 @@ from mooring.model.wellknown import Plugin
 
 SEPARATOR: Final = "^"  # between driver and handle; a driver's name has none
 _PREFIX: Final = f"{Plugin.CSI}/"
-IN_TREE: Final = (Plugin.ISCSI, Plugin.FC)
+IN_TREE: Final = (Plugin.ISCSI, Plugin.FC, Plugin.RBD)
 """Plugins whose volumes are attached by putting them on the node's list: the node does the rest."""
 
 

@@ -19,7 +19,7 @@ from mooring.host.blocking import in_thread, taking
 from mooring.host.bulkhead import LONG_SECONDS
 from mooring.host.command import Finished
 from mooring.host.refusal import refusals
-from mooring.plugins import ceph
+from mooring.plugins import ceph, ceph_values
 from mooring.plugins.contract import VolumeError
 from mooring.plugins.directories import make_directories
 from mooring.plugins.rbd.image import NAME, RbdImage, global_map, global_mount
@@ -58,8 +58,7 @@ class RbdImages:
                 try:
                     return await self._attach(image, key, must_be_free=must_be_free)
                 except (VolumeError, HostError):
-                    if not self._host.mounts.is_mount_point(directory):
-                        await in_thread(self._give_up, image, directory)
+                    await in_thread(self._give_up, image, directory)
                     raise
 
     async def detach(self, directory: Path) -> None:
@@ -129,14 +128,15 @@ class RbdImages:
         argv = (*argv, "--id", image.user, "-m", ",".join(image.monitors))
         if not key:
             return self._run(*argv, "-k", image.keyring)
-        content = ceph.keyring(image.user, key)
+        content = ceph_values.keyring(image.user, key)
         with ceph.private_file(self._keys(image), "keyring", content) as path:
             return self._run(*argv, "-k", str(path))
 
     def _give_up(self, image: RbdImage, directory: Path) -> None:
         """What failed leaves no mapping, unless even that fails: then its directory stays."""
         try:
-            self._detach(image, directory)
+            if not self._host.mounts.is_mount_point(directory):
+                self._detach(image, directory)
         except (VolumeError, HostError) as error:
             _log.warning("an image is left mapped", image=image.spec, error=error)
 

@@ -10,7 +10,7 @@ from mooring.model.storage_terms import AccessMode
 from mooring.model.volume_source import RawSource
 from mooring.model.volume_use import VolumeUse
 from mooring.model.wellknown import Plugin
-from mooring.plugins import ceph
+from mooring.plugins import ceph_values
 from mooring.plugins.contract import VolumeError
 from mooring.plugins.hostile import check_element
 from mooring.plugins.layout import Layout
@@ -36,9 +36,9 @@ class RbdImage(msgspec.Struct, frozen=True):
         if BETWEEN in source.pool or source.pool.endswith(_END):
             text = f"rbd.pool {source.pool!r} must not hold {BETWEEN!r} nor end with {_END!r}"
             raise VolumeError(f"{text}: its directory would not tell it from the image")
-        ceph.check_monitors("rbd.monitors", source.monitors)
-        ceph.check_user("rbd.user", source.user)
-        ceph.check_file("rbd.keyring", source.keyring)
+        ceph_values.check_monitors("rbd.monitors", source.monitors)
+        ceph_values.check_user("rbd.user", source.user)
+        ceph_values.check_file("rbd.keyring", source.keyring)
         return cls(source.pool, source.image, source.monitors, source.user, source.keyring)
 
     @classmethod
@@ -76,6 +76,11 @@ def get_source(use: VolumeUse) -> RbdSource:
     if (source := find_source(use)) is None:
         raise VolumeError("spec does not reference a RBD volume type")
     return source
+
+
+def volume_name(source: RbdSource) -> str:
+    """What is behind the volume, for all nodes."""
+    return f"{source.pool}:{source.image}"
 
 
 def is_read_only(use: VolumeUse) -> bool:

@@ -22,6 +22,7 @@ from mooring.plugins.rbd.image import (
     global_mount,
     is_read_only,
     must_be_free,
+    volume_name,
 )
 from mooring.plugins.volume_host import Host
 
@@ -67,8 +68,7 @@ class Rbd(DiskPlugin):
         super().__init__(host, _Disks(host, images or RbdImages(host, ceph.run)), how)
 
     def volume_name(self, use: VolumeUse) -> str:
-        source = get_source(use)
-        return f"{source.pool}:{source.image}"
+        return volume_name(get_source(use))
 
     def rebuild(self, name: str, pod_uid: str) -> VolumeUse:
         """From its device mount; of one that no pod has, `name` is the name of that."""

@@ -14,7 +14,7 @@ from mooring.controllers.attachment.plan import (
     Step,
     Withdraw,
 )
-from mooring.controllers.attachment.resolve import CsiVolume, NoCsi, resolve_inline
+from mooring.controllers.attachment.resolve import AttachableVolume, NoCsi, resolve_inline
 from mooring.controllers.attachment.view import VolumeOnNodeView, VolumeView
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -26,7 +26,7 @@ from mooring.plugins.csi.attachment_name import CsiName, find_csi_name
 from tests.unit.controllers.attachment.things import NOW, a_node, a_place, a_pod, a_view
 
 DISK = CsiName(Plugin.ISCSI, "10.0.0.1:iqn.2026-11.com.example:disks:1")
-VOLUME = CsiVolume(DISK, "pv1", is_exclusive=True)
+VOLUME = AttachableVolume(DISK, "pv1", is_exclusive=True)
 POD, OTHER = a_pod("p1", created="2026-01-01T00:00:00Z"), a_pod("p2")
 LEAVING = Memory(leaving_since=NOW - 1, is_withdrawn=True)
 LONG_AGO = Memory(leaving_since=NOW - 360)
@@ -43,7 +43,7 @@ def place(name: str, *pods: Pod, **fields: object) -> VolumeOnNodeView:
     return replace(made, where=VolumeOnNode(DISK.unique, name))
 
 
-def view(*places: VolumeOnNodeView, volume: CsiVolume | None = VOLUME) -> VolumeView:
+def view(*places: VolumeOnNodeView, volume: AttachableVolume | None = VOLUME) -> VolumeView:
     return replace(a_view(*places, volume=volume), name=DISK.unique, csi=DISK)
 
 
@@ -143,7 +143,7 @@ def test_of_two_nodes_that_want_it_at_once_one_gets_it() -> None:
 )
 def test_their_names_on_the_lists_of_nodes(volume: PodVolume, name: str) -> None:
     found = resolve_inline(volume, "ns")
-    assert isinstance(found, CsiVolume)
+    assert isinstance(found, AttachableVolume)
     assert (found.name, found.is_exclusive) == (name, False)
     assert find_csi_name(name) == found.csi
 

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.controllers.attachment.actual import BLANK, Memory, VolumeOnNode
-from mooring.controllers.attachment.resolve import CsiVolume
+from mooring.controllers.attachment.resolve import AttachableVolume
 from mooring.controllers.attachment.view import Departure, Policy, VolumeOnNodeView, VolumeView
 from mooring.model.attachment import (
     Attachment,
@@ -24,8 +24,8 @@ from mooring.plugins.csi.attachment_name import CsiName, attachment_name
 from tests.fakes.clock import START
 
 CSI = CsiName("d.example.com", "h1")
-EXCLUSIVE = CsiVolume(CSI, "pv1", is_exclusive=True)
-SHARED = CsiVolume(CSI, "pv1", is_exclusive=False)
+EXCLUSIVE = AttachableVolume(CSI, "pv1", is_exclusive=True)
+SHARED = AttachableVolume(CSI, "pv1", is_exclusive=False)
 NOW = 1000.0
 
 
@@ -102,7 +102,7 @@ def a_place(
 
 
 def a_view(
-    *on_nodes: VolumeOnNodeView, volume: CsiVolume | None = EXCLUSIVE, **policy: Any
+    *on_nodes: VolumeOnNodeView, volume: AttachableVolume | None = EXCLUSIVE, **policy: Any
 ) -> VolumeView:
     return VolumeView(
         CSI.unique,
