@@ -22,7 +22,7 @@ def mooring(*arguments: object, given: str = "") -> "subprocess.CompletedProcess
 def done(*arguments: object, given: str = "") -> str:
     """What it said, when it succeeded; nothing was complained of."""
     ended = mooring(*arguments, given=given)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.returncode, ended.stderr) == (0, ""), (ended.returncode, ended.stderr)
     return ended.stdout
 
 
