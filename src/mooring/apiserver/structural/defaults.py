@@ -1,12 +1,12 @@
 """Fills in what a document leaves out and its schema has a default for."""
 
 from collections.abc import Iterable
-from copy import deepcopy
 from typing import Any
 
 from msgspec import UNSET
 
 from mooring.apiserver.structural.contract import Node, once
+from mooring.apiserver.structural.values import copied
 from mooring.model.document import Doc
 
 
@@ -45,7 +45,7 @@ class _Plan:
         if type(value) is dict:
             for name, default, is_nullable in self.defaulted:
                 if name not in value or (value[name] is None and not is_nullable):
-                    value[name] = deepcopy(default)
+                    value[name] = copied(default)
             for name, plan in self.children.items():
                 if name in value:
                     plan.fill(value[name])
@@ -67,7 +67,7 @@ class _Each:
     def fill(self, held: Any, places: Iterable[Any]) -> None:
         for place in places:
             if held[place] is None and self.default is not UNSET:
-                held[place] = deepcopy(self.default)
+                held[place] = copied(self.default)
             if self.plan is not None:
                 self.plan.fill(held[place])
 

@@ -122,7 +122,9 @@ def _object(schema: Doc, *, otherwise: bool) -> Fits | None:
     fewest, size = least or 0, most
 
     def fits_in_size(value: Any) -> bool:
-        if type(value) is dict and (len(value) < fewest or (size is not None and len(value) > size)):
+        if type(value) is dict and (
+            len(value) < fewest or (size is not None and len(value) > size)
+        ):
             return False
         return fits(value)
 

@@ -191,7 +191,13 @@ class Judge:
             into.add(too_many(spell(path), len(value), most))
 
     def _field(
-        self, value: Doc, name: str, judge: "Judge", path: Path, before: Before | None, into: Verdict
+        self,
+        value: Doc,
+        name: str,
+        judge: "Judge",
+        path: Path,
+        before: Before | None,
+        into: Verdict,
     ) -> None:
         is_root_type = path is None and name in _TYPE_FIELDS
         was = None if before is None or is_root_type else before.field(name)

@@ -8,6 +8,7 @@ import msgspec
 from mooring.apiserver.limits.budgets import MOST_ERRORS
 from mooring.apiserver.structural.contract import ListType, Node, once
 from mooring.apiserver.structural.go_words import sorted_deep
+from mooring.apiserver.structural.paths import Path, spell
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, duplicate, invalid
 
@@ -27,7 +28,7 @@ def list_type_problems(doc: Doc, node: Node, *, old: Doc | None = None) -> list[
 
 def _problems(doc: Doc, node: Node) -> list[FieldError]:
     errors: list[FieldError] = []
-    for error in _in_object(doc, node, ""):
+    for error in _in_object(doc, node, None):
         errors.append(error)
         if len(errors) > MOST_ERRORS:  # more than an answer tells
             break
@@ -42,44 +43,46 @@ def _has_list_types(node: Node) -> bool:
     )
 
 
-def _in_value(value: Any, node: Node, path: str) -> Iterable[FieldError]:
+def _in_value(value: Any, node: Node, path: Path) -> Iterable[FieldError]:
     if not once(node, "has list types", _has_list_types):
         return
     if isinstance(value, list):
         if node.list_type is ListType.SET:
             for index in _repeated(value):
-                yield duplicate(f"{path}[{index}]", sorted_deep(value[index]))
+                yield duplicate(spell((path, f"[{index}]")), sorted_deep(value[index]))
         elif node.list_type is ListType.MAP:
             yield from _in_map(value, node.list_keys, path)
         if node.items is not None:
             for index, item in enumerate(value):
-                yield from _in_value(item, node.items, f"{path}[{index}]")
+                yield from _in_value(item, node.items, (path, f"[{index}]"))
     elif isinstance(value, dict):
         yield from _in_object(value, node, path)
 
 
-def _in_object(value: Doc, node: Node, path: str) -> Iterable[FieldError]:
+def _in_object(value: Doc, node: Node, path: Path) -> Iterable[FieldError]:
     additional = node.additional
     for key, held in value.items():
         if isinstance(additional, Node):
-            yield from _in_value(held, additional, f"{path}[{key}]")
+            yield from _in_value(held, additional, (path, f"[{key}]"))
         if (child := node.properties.get(key)) is not None:
-            yield from _in_value(held, child, f"{path}.{key}" if path else key)
+            yield from _in_value(held, child, (path, f".{key}" if path else key))
 
 
-def _in_map(value: list[Any], names: Sequence[str], path: str) -> Iterable[FieldError]:
+def _in_map(value: list[Any], names: Sequence[str], path: Path) -> Iterable[FieldError]:
     for index, item in enumerate(value):
         if item is not None and not isinstance(item, dict):
             detail = "must be an object for an array of list-type map"
-            yield invalid(f"{path}[{index}]", sorted_deep(item), detail)
+            yield invalid(spell((path, f"[{index}]")), sorted_deep(item), detail)
             return
     keys = [{name: item[name] for name in sorted(names) if item and name in item} for item in value]
-    if len(names) == 1:  # a key that is null is like itself only, one that is absent like any absent
+    if (
+        len(names) == 1
+    ):  # a key that is null is like itself only, one that is absent like any absent
         repeated = _repeated([key.get(names[0], _ABSENT) for key in keys])
     else:
         repeated = _repeated(keys)
     for index in repeated:
-        yield duplicate(f"{path}[{index}]", sorted_deep(keys[index]))
+        yield duplicate(spell((path, f"[{index}]")), sorted_deep(keys[index]))
 
 
 def _repeated(values: list[Any]) -> list[int]:

@@ -72,8 +72,7 @@ def is_mac(text: str) -> bool:
 def _is_dotted(text: str) -> bool:
     parts = text.split(".")
     return len(parts) == 4 and all(
-        part.isascii() and part.isdigit() and len(part) <= 64 and int(part) <= 255
-        for part in parts
+        part.isascii() and part.isdigit() and len(part) <= 64 and int(part) <= 255 for part in parts
     )
 
 

@@ -1,5 +1,4 @@
-"""Numbers of documents as Go reads them: int64 where they fit, float64 otherwise; and their bounds.
-"""
+"""Numbers of documents as Go reads them: int64 where they fit, float64 otherwise; and their bounds."""
 
 import math
 from collections.abc import Iterable

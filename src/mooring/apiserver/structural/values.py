@@ -72,3 +72,12 @@ class Enumeration:
 
 def _kind(value: Any) -> type:
     return int if is_number(value) else type(value)
+
+
+def copied(value: Any) -> Any:
+    """A copy of a value of JSON."""
+    if type(value) is dict:
+        return {key: copied(held) for key, held in value.items()}
+    if type(value) is list:
+        return [copied(item) for item in value]
+    return value
