@@ -12,7 +12,6 @@ import msgspec
 
 from mooring.model.document import Doc
 
-
 Trail = list[str | int]
 """The way from the root of a document to a value: names, map keys and indices."""
 

@@ -24,15 +24,15 @@ def find_field(path: str, schema: Doc, *, quoted: bool = True) -> tuple[str, Doc
     tokens = _token.findall(path)
     place = 0
     while place < len(tokens):
-        token, place = tokens[place], place + 1
-        if token == "[" and not quoted:
+        opening, place = tokens[place], place + 1
+        if opening == "[" and not quoted:
             raise BadFieldPath("array notation is not allowed")
-        if token not in (".", "["):
-            raise BadFieldPath(f"expected [ or . but got: {token}")
+        if opening not in (".", "["):
+            raise BadFieldPath(f"expected [ or . but got: {opening}")
         if place == len(tokens):
             raise BadFieldPath("unexpected end of JSON path")
         name, place = tokens[place], place + 1
-        if token == "[":
+        if opening == "[":
             if len(name) < 2 or name[0] != "'" or name[-1] != "'":
                 raise BadFieldPath(f"expected single quoted string but got {name}")
             name = _escape.sub(lambda found: _ESCAPES.get(found[1], found[1]), name[1:-1])

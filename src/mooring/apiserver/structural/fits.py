@@ -13,6 +13,7 @@ from mooring.apiserver.structural.numbers import (
     is_integer,
     is_number,
     range_fault,
+    whole_bounds,
     within_bounds,
 )
 from mooring.apiserver.structural.patterns import matches
@@ -46,12 +47,20 @@ def _checks(schema: Doc, types: tuple[str, ...]) -> list[Fits | None]:
     if types == ("array",):
         first = _list(schema, otherwise=False)
         return [first, _enum(schema, types), *_junctors(schema)]
-    if types == ("string",) and schema.get("enum"):
-        return [_enum(schema, types), _text(schema), *_junctors(schema)]
-    rest = [_text(schema), _number(schema), _enum(schema, types), *_junctors(schema)]
+    if types == ("string",):
+        first = _enum(schema, types) or _text(schema, otherwise=False) or _is_string
+        rest = _text(schema, otherwise=True) if schema.get("enum") else None
+        return [first, rest, *_junctors(schema)]
+    if types in (("integer",), ("number",)):
+        first = _number(schema, otherwise=False) or _TYPED[types]
+        return [first, _enum(schema, types), *_junctors(schema)]
+    several = [
+        *(_text(schema, otherwise=True), _number(schema, otherwise=True)),
+        *(_enum(schema, types), *_junctors(schema)),
+    ]
     if not types:  # also inside of anyOf and its like
-        return [_object(schema, otherwise=True), _list(schema, otherwise=True), *rest]
-    return [_typed(types), *rest]
+        return [_object(schema, otherwise=True), _list(schema, otherwise=True), *several]
+    return [_typed(types), *several]
 
 
 def _all(checks: list[Fits]) -> Fits:
@@ -60,7 +69,7 @@ def _all(checks: list[Fits]) -> Fits:
     if len(checks) == 2:
         first, second = checks
         return lambda value: first(value) and second(value)
-    return lambda value: all([check(value) for check in checks])  # noqa: C419  faster for a few
+    return lambda value: all([check(value) for check in checks])
 
 
 def _anything(_: Any) -> bool:
@@ -94,9 +103,20 @@ def _object(schema: Doc, *, otherwise: bool) -> Fits | None:
     additional = fits_of(written) if isinstance(written, dict) else None
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     is_closed = written is False
-    if otherwise and not (required or children or additional or least or is_closed):
-        if most is None:
-            return None
+    if otherwise and not (required or children or additional or is_closed):
+        return None if least is None and most is None else _sized(_anything, least or 0, most)
+    fits = _fields(required, children, additional, is_closed=is_closed, otherwise=otherwise)
+    return fits if least is None and most is None else _sized(fits, least or 0, most)
+
+
+def _fields(
+    required: tuple[str, ...],
+    children: dict[str, Fits],
+    additional: Fits | None,
+    *,
+    is_closed: bool,
+    otherwise: bool,
+) -> Fits:
     check = children.get
 
     def fits(value: Any) -> bool:
@@ -117,13 +137,15 @@ def _object(schema: Doc, *, otherwise: bool) -> Fits | None:
                 return False
         return True
 
-    if least is None and most is None:
-        return fits
-    fewest, size = least or 0, most
+    return fits
+
+
+def _sized(fits: Fits, fewest: int, most: int | None) -> Fits:
+    """The check of an object, with how many fields it may have."""
 
     def fits_in_size(value: Any) -> bool:
-        if type(value) is dict and (
-            len(value) < fewest or (size is not None and len(value) > size)
+        if type(value) is dict and not fewest <= len(value) <= (
+            len(value) if most is None else most
         ):
             return False
         return fits(value)
@@ -151,7 +173,7 @@ def _list(schema: Doc, *, otherwise: bool) -> Fits | None:
     return fits
 
 
-def _text(schema: Doc) -> Fits | None:
+def _text(schema: Doc, *, otherwise: bool) -> Fits | None:
     shortest, longest = schema.get("minLength") or 0, schema.get("maxLength")
     pattern, form = schema.get("pattern") or "", check_of(schema)
     if not (shortest or pattern or form) and longest is None:
@@ -159,7 +181,7 @@ def _text(schema: Doc) -> Fits | None:
 
     def fits(value: Any) -> bool:
         if type(value) is not str:
-            return True
+            return otherwise
         if len(value) < shortest or (longest is not None and len(value) > longest):
             return False
         return (not pattern or matches(value, pattern)) and (form is None or form(value))
@@ -167,7 +189,7 @@ def _text(schema: Doc) -> Fits | None:
     return fits
 
 
-def _number(schema: Doc) -> Fits | None:
+def _number(schema: Doc, *, otherwise: bool) -> Fits | None:
     type_ = "" if schema.get("x-kubernetes-int-or-string") else schema.get("type") or ""
     format_ = format_of(schema)
     has_range = type_ in ("integer", "number") and bool(format_)
@@ -175,10 +197,16 @@ def _number(schema: Doc) -> Fits | None:
     if not has_range and not has_bounds:
         return None
 
+    is_right = _TYPED.get((type_,), is_number)
+    least, most = whole_bounds(schema, type_, format_)
+
     def fits(value: Any) -> bool:
+        if type(value) is int and least is not None and most is not None:
+            return least <= value <= most
         if not is_number(value):
-            return True
-        return not range_fault(value, type_, format_) and within_bounds(value, schema)
+            return otherwise
+        in_range = is_right(value) and not range_fault(value, type_, format_)
+        return in_range and within_bounds(value, schema)
 
     return fits
 

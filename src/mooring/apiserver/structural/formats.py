@@ -6,6 +6,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from mooring.apiserver.limits.short_memo import short_memo
 from mooring.apiserver.structural.network_formats import (
     is_cidr,
     is_email,
@@ -81,6 +82,7 @@ def is_date(text: str) -> bool:
     return 1 <= month <= 12 and 1 <= day <= monthrange(year or 2000, month)[1]
 
 
+@short_memo
 def is_date_time(text: str) -> bool:
     date, _, rest = text.lower().partition("t")
     found = _clock(rest.partition("t")[0])

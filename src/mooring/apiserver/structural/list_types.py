@@ -1,6 +1,6 @@
 """Lists that are sets or maps: nothing in them may be there twice."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,16 +14,62 @@ from mooring.model.field_error import FieldError, duplicate, invalid
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _ABSENT = object()
+_Clean = Callable[[Any], bool]
 
 
 def list_type_problems(doc: Doc, node: Node, *, old: Doc | None = None) -> list[FieldError]:
     """What is twice in sets and maps. On an update nothing is said when the old object already had
     such an error."""
-    if not once(node, "has list types", _has_list_types):
+    is_clean = once(node, "list types", _clean)
+    if is_clean is None or is_clean(doc):
         return []
-    if old is not None and _problems(old, node):
+    if old is not None and not is_clean(old) and _problems(old, node):
         return []
     return _problems(doc, node)
+
+
+def _clean(node: Node) -> _Clean | None:
+    """Whether a value has nothing twice, for sure; None of a node that has no sets and maps.
+
+    A value that is not clean is looked at more closely: Python finds 1, 1.0 and true equal.
+    """
+    children = [
+        (name, once(child, "list types", _clean)) for name, child in node.properties.items()
+    ]
+    below = [(name, clean) for name, clean in children if clean is not None]
+    additional = (
+        once(node.additional, "list types", _clean) if isinstance(node.additional, Node) else None
+    )
+    items = once(node.items, "list types", _clean) if node.items is not None else None
+    if node.list_type is ListType.ATOMIC and not (below or additional or items):
+        return None
+    key = node.list_keys[0] if len(node.list_keys) == 1 else None
+
+    def is_clean(value: Any) -> bool:
+        if type(value) is dict:
+            for name, clean in below:
+                if name in value and not clean(value[name]):
+                    return False
+            return additional is None or all(map(additional, value.values()))
+        if type(value) is not list:
+            return True
+        if node.list_type is not ListType.ATOMIC and not _are_different(value, node, key):
+            return False
+        return items is None or all(map(items, value))
+
+    return is_clean
+
+
+def _are_different(value: list[Any], node: Node, key: str | None) -> bool:
+    try:
+        if node.list_type is ListType.SET:
+            return len(set(value)) == len(value)
+        if key is not None:
+            return len({item.get(key, _ABSENT) for item in value}) == len(value)
+        keys = {tuple([item.get(name, _ABSENT) for name in node.list_keys]) for item in value}
+        return len(keys) == len(value)
+    except (AttributeError, TypeError):  # items that are no objects, or hold lists
+        return False
 
 
 def _problems(doc: Doc, node: Node) -> list[FieldError]:
@@ -35,16 +81,8 @@ def _problems(doc: Doc, node: Node) -> list[FieldError]:
     return errors
 
 
-def _has_list_types(node: Node) -> bool:
-    below = (*node.properties.values(), node.additional, node.items)
-    return node.list_type is not ListType.ATOMIC or any(
-        isinstance(child, Node) and once(child, "has list types", _has_list_types)
-        for child in below
-    )
-
-
 def _in_value(value: Any, node: Node, path: Path) -> Iterable[FieldError]:
-    if not once(node, "has list types", _has_list_types):
+    if once(node, "list types", _clean) is None:
         return
     if isinstance(value, list):
         if node.list_type is ListType.SET:
@@ -75,20 +113,12 @@ def _in_map(value: list[Any], names: Sequence[str], path: Path) -> Iterable[Fiel
             yield invalid(spell((path, f"[{index}]")), sorted_deep(item), detail)
             return
     keys = [{name: item[name] for name in sorted(names) if item and name in item} for item in value]
-    if (
-        len(names) == 1
-    ):  # a key that is null is like itself only, one that is absent like any absent
-        repeated = _repeated([key.get(names[0], _ABSENT) for key in keys])
-    else:
-        repeated = _repeated(keys)
-    for index in repeated:
+    for index in _repeated(keys):
         yield duplicate(spell((path, f"[{index}]")), sorted_deep(keys[index]))
 
 
 def _repeated(values: list[Any]) -> list[int]:
     """Where each value that is there more than once is for the second time."""
-    if len(values) <= 1:
-        return []
     seen: dict[Any, int] = {}
     again: list[int] = []
     for index, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""Numbers of documents as Go reads them: int64 where they fit, float64 otherwise; and their bounds."""
+"""Numbers as Go reads them: int64 where they fit, float64 otherwise; and the bounds of schemas."""
 
 import math
 from collections.abc import Iterable
@@ -12,6 +12,7 @@ _NEARLY = 1e-9
 _MOST_FLOAT32 = 3.4028235677973366e38
 _RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
+_MORE_THAN_BOUNDS = ("multipleOf", "exclusiveMinimum", "exclusiveMaximum")
 KEYWORDS = ("minimum", "maximum", "multipleOf")
 
 
@@ -65,6 +66,18 @@ def bound_faults(value: float, schema: Doc) -> Iterable[tuple[Any, str]]:
                 yield value, f"should be less than {_text(most, value)}"
         elif value > most:
             yield value, f"should be less than or equal to {_text(most, value)}"
+
+
+def whole_bounds(schema: Doc, type_: str, format_: str) -> tuple[int | None, int | None]:
+    """Between which integers an int of this type is valid; none when more has to be looked at."""
+    if type_ != "integer" or any(schema.get(k) for k in _MORE_THAN_BOUNDS):
+        return None, None
+    lowest, highest = _RANGES.get(format_, _RANGES["int64"])
+    least, most = schema.get("minimum"), schema.get("maximum")
+    return (
+        lowest if least is None else max(lowest, math.ceil(least)),
+        highest if most is None else min(highest, math.floor(most)),
+    )
 
 
 def within_bounds(value: float, schema: Doc) -> bool:

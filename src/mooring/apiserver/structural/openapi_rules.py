@@ -129,7 +129,7 @@ class _Walk:
     def _map_type(self, schema: Doc, path: Path) -> None:
         if schema.get(_PRESERVE) is False:
             at = spell((path, f".{_PRESERVE}"))
-            self.found.add(invalid(at, False, "must be true or undefined"))
+            self.found.add(invalid(at, schema[_PRESERVE], "must be true or undefined"))
         map_type, type_ = schema.get(_MAP_TYPE), schema.get("type") or ""
         if map_type is None:
             return

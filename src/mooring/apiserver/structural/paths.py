@@ -5,7 +5,7 @@ A path spelled at every step would cost the length of its keys for each value be
 
 from collections.abc import Iterable
 
-Path = tuple["Path", str] | None  # type: ignore[misc]  # recursive
+Path = tuple["Path", str] | None
 """Steps, the last one first: `spec`, `.ports`, `[0]`. None: the root."""
 
 MOST_SPELLED = 4_096  # characters, about

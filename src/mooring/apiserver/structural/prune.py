@@ -39,7 +39,7 @@ def drop_nulls(doc: Doc, node: Node) -> None:
 class _Plan:
     """What pruning asks of a node."""
 
-    __slots__ = ("additional", "beyond", "children", "items", "keeps", "meta", "null_goes")
+    __slots__ = ("additional", "beyond", "children", "deep", "items", "keeps", "meta", "null_goes")
 
     def __init__(self, node: Node) -> None:
         self.meta = META_FIELDS if node.embedded_resource else _NONE
@@ -49,9 +49,14 @@ class _Plan:
         self.children = {
             name: once(child, "prune", _Plan) for name, child in node.properties.items()
         }
+        # below which there may be nulls to drop
+        self.deep = tuple((name, plan) for name, plan in self.children.items() if plan.goes_on())
         additional = node.additional
         self.additional = once(additional, "prune", _Plan) if isinstance(additional, Node) else None
         self.items = once(node.items, "prune", _Plan) if node.items is not None else None
+
+    def goes_on(self) -> bool:
+        return bool(self.children or self.additional or self.items)
 
 
 class _Prune:
@@ -145,15 +150,16 @@ def _drop_nulls(value: Any, plan: _Plan) -> None:
                 child = plan.children.get(key) or plan.additional
                 if child is not None and child.null_goes:
                     del value[key]
-        for key, held in value.items():
-            if type(held) is dict or type(held) is list:
-                child = plan.children.get(key) or plan.additional
-                if child is not None:
-                    _drop_nulls(held, child)
-    elif type(value) is list and plan.items is not None:
+        for name, child in plan.deep:
+            if name in value:
+                _drop_nulls(value[name], child)
+        if plan.additional is not None and plan.additional.goes_on():
+            for key, held in value.items():
+                if key not in plan.children:
+                    _drop_nulls(held, plan.additional)
+    elif type(value) is list and plan.items is not None and plan.items.goes_on():
         for item in value:
-            if type(item) is dict or type(item) is list:
-                _drop_nulls(item, plan.items)
+            _drop_nulls(item, plan.items)
 
 
 def _spelled(trail: Trail) -> str:

@@ -111,9 +111,7 @@ def shape_problems(schema: Any, at: str) -> list[FieldError]:
     if not isinstance(schema, dict):
         found.add(_misshapen(None, at, schema, "object"))
         return found.errors
-    count = 0
-    for path, depth, held in schemas_in(schema, (None, at)):
-        count += 1
+    for count, (path, depth, held) in enumerate(schemas_in(schema, (None, at)), 1):
         if count > MOST_SCHEMAS:
             detail = (
                 f"a schema may hold at most {MOST_SCHEMAS} schemas: say less, or split the kind"

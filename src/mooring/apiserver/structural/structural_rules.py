@@ -110,7 +110,7 @@ def _extensions(schema: Doc, path: Path, found: Complaints) -> None:
     for keyword in (_PRESERVE, _EMBEDDED):
         if schema.get(keyword):
             detail = "must be false if x-kubernetes-int-or-string is true"
-            found.add(invalid(spell((path, f".{keyword}")), True, detail))
+            found.add(invalid(spell((path, f".{keyword}")), schema[keyword], detail))
 
 
 def _type(schema: Doc, level: _Level, path: Path, found: Complaints) -> None:
@@ -180,10 +180,9 @@ def _constraints(schema: Doc, where: _Where, path: Path, found: Complaints) -> N
         _inside(part, (path, f".oneOf[{place}]"), found)
     if schema.get("not") is not None:
         _inside(schema["not"], (path, ".not"), found)
-    if pattern := schema.get("pattern"):
-        if problem := problem_of(pattern):
-            detail = f"must be a valid regular expression, but isn't: {problem}"
-            found.add(invalid(spell((path, ".pattern")), pattern, detail))
+    if (pattern := schema.get("pattern")) and (problem := problem_of(pattern)):
+        detail = f"must be a valid regular expression, but isn't: {problem}"
+        found.add(invalid(spell((path, ".pattern")), pattern, detail))
 
 
 def _is_int_or_string(parts: list[Doc]) -> bool:
