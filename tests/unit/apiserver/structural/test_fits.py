@@ -13,7 +13,7 @@ from mooring.model.document import Doc
 from tests.unit.apiserver.structural.schemas import schemas, valid, values, without_junctors
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples * 3)
 @given(schema=schemas, value=values)
 def test_a_value_fits_when_nothing_is_wrong_with_it(schema: Doc, value: Any) -> None:
     errors = Judge(schema).judged(value, None, None).errors
