@@ -1,5 +1,6 @@
 """Schemas to draw, and documents for them."""
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -146,7 +147,7 @@ def _valid_object(schema: Doc) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries(always, optional=optional)
 
 
-_VALID = {
+_VALID: dict[str, Callable[[Doc], st.SearchStrategy[Any]]] = {
     "string": _valid_text,
     "integer": _valid_integer,
     "number": lambda _: st.sampled_from([0.75, 1, 3.5]),

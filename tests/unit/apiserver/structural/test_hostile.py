@@ -22,7 +22,7 @@ def after(frames: int, act: Callable[[], Any]) -> Any:
     return act() if frames == 0 else after(frames - 1, act)
 
 
-def deep(leaf: Doc, wrap: Callable[[Doc], Doc], levels: int) -> Doc:
+def deep(leaf: Any, wrap: Callable[[Any], Any], levels: int) -> Any:
     for _ in range(levels):
         leaf = wrap(leaf)
     return leaf

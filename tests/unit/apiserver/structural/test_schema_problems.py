@@ -79,7 +79,8 @@ def rule(**entry: Any) -> Doc:
             [
                 ".properties[a].items: Required value: because it is defined in "
                 f"{AT}.anyOf[0].properties[a].items",
-                f".properties[b]: Required value: because it is defined in {AT}.anyOf[0].properties[b]",
+                ".properties[b]: Required value: because it is defined in "
+                f"{AT}.anyOf[0].properties[b]",
             ],
         ),
         (
@@ -108,7 +109,8 @@ def test_the_root(schema: Doc, errors: list[str]) -> None:
         (
             {"type": "object", "additionalProperties": {}},
             [
-                ".additionalProperties.type: Required value: must not be empty for specified object fields"
+                ".additionalProperties.type: Required value: must not be empty for specified "
+                "object fields"
             ],
         ),
         ({INT_OR_STRING: True}, []),
@@ -133,7 +135,8 @@ def test_the_root(schema: Doc, errors: list[str]) -> None:
         (
             {EMBEDDED: True, "type": "object"},
             [
-                f".properties: Required value: must not be empty if {EMBEDDED} is true without {PRESERVE}",
+                f".properties: Required value: must not be empty if {EMBEDDED} is true "
+                f"without {PRESERVE}",
             ],
         ),
         (
@@ -154,7 +157,8 @@ def test_the_root(schema: Doc, errors: list[str]) -> None:
         (
             an_integer(oneOf=[{"not": {"pattern": "["}}]),
             [
-                '.oneOf[0].not.pattern: Invalid value: "[": must be a valid regular expression, but '
+                '.oneOf[0].not.pattern: Invalid value: "[": must be a valid regular '
+                "expression, but "
                 "isn't: error parsing regexp: missing closing ]: `[`"
             ],
         ),
@@ -180,12 +184,14 @@ def test_the_root(schema: Doc, errors: list[str]) -> None:
                 ".anyOf[0].default: Forbidden: must be undefined to be structural",
                 ".anyOf[0].description: Forbidden: must be empty to be structural",
                 ".anyOf[0].nullable: Forbidden: must be false to be structural",
-                ".anyOf[0].properties[metadata]: Forbidden: must not be specified in a nested context",
+                ".anyOf[0].properties[metadata]: Forbidden: must not be specified in a "
+                "nested context",
                 ".anyOf[0].title: Forbidden: must be empty to be structural",
                 ".anyOf[0].type: Forbidden: must be empty to be structural",
                 f".anyOf[0].{PRESERVE}: Forbidden: must be false to be structural",
                 ".anyOf[0].x-kubernetes-validations: Forbidden: must be empty to be structural",
-                ".anyOf[0].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive",
+                ".anyOf[0].additionalProperties: Forbidden: additionalProperties and "
+                "properties are mutual exclusive",
             ],
         ),
     ],
@@ -233,7 +239,8 @@ TYPES = '"array", "boolean", "integer", "number", "object", "string"'
         (
             {**an_object(a=a_text()), "additionalProperties": a_text()},
             [
-                ".additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive"
+                ".additionalProperties: Forbidden: additionalProperties and properties are "
+                "mutual exclusive"
             ],
         ),
         ({**an_object(a=a_text()), "additionalProperties": True}, []),
@@ -286,7 +293,8 @@ PORT = {**an_object(port=an_integer(), protocol=a_text(default="TCP")), "require
         (
             a_list(a_text(), **{LIST_TYPE: "map", MAP_KEYS: ["a"]}),
             [
-                f'.items.type: Invalid value: "string": must be object if parent array\'s {LIST_TYPE} '
+                '.items.type: Invalid value: "string": must be object if parent array\'s '
+                f"{LIST_TYPE} "
                 "is map"
             ],
         ),
@@ -301,9 +309,11 @@ PORT = {**an_object(port=an_integer(), protocol=a_text(default="TCP")), "require
         (
             a_list(PORT, **{LIST_TYPE: "map", MAP_KEYS: ["port", "x", "port"]}),
             [
-                f'.{MAP_KEYS}: Invalid value: ["port","x","port"]: entries must all be names of item '
+                f'.{MAP_KEYS}: Invalid value: ["port","x","port"]: entries must all be names '
+                "of item "
                 "properties",
-                f'.{MAP_KEYS}: Invalid value: ["port","x","port"]: must not contain duplicate entries',
+                f'.{MAP_KEYS}: Invalid value: ["port","x","port"]: must not contain duplicate '
+                "entries",
             ],
         ),
         (
@@ -312,13 +322,17 @@ PORT = {**an_object(port=an_integer(), protocol=a_text(default="TCP")), "require
                 **{LIST_TYPE: "map", MAP_KEYS: ["a", "l"]},
             ),
             [
-                f'.items.properties[l].type: Invalid value: "object": must be a scalar type if parent '
+                '.items.properties[l].type: Invalid value: "object": must be a scalar type '
+                "if parent "
                 f"array's {LIST_TYPE} is map",
-                f".items.properties[a].default: Required value: this property is in {MAP_KEYS}, so it "
+                ".items.properties[a].default: Required value: this property is in "
+                f"{MAP_KEYS}, so it "
                 "must have a default or be a required property",
-                f".items.properties[a].nullable: Forbidden: this property is in {MAP_KEYS}, so it cannot "
+                f".items.properties[a].nullable: Forbidden: this property is in {MAP_KEYS}, "
+                "so it cannot "
                 "be nullable",
-                f".items.properties[l].default: Required value: this property is in {MAP_KEYS}, so it "
+                ".items.properties[l].default: Required value: this property is in "
+                f"{MAP_KEYS}, so it "
                 "must have a default or be a required property",
             ],
         ),
@@ -436,7 +450,8 @@ def test_with_a_status_little_is_allowed_at_the_root() -> None:
     assert told(fine, has_status=True) == []
     (error,) = told({**fine, "maxProperties": 0}, has_status=True)
     assert error.endswith(
-        "XValidations] fields are allowed at the root of the schema if the status subresource is enabled"
+        "XValidations] fields are allowed at the root of the schema if the status "
+        "subresource is enabled"
     )
     assert told({**fine, "maxProperties": 9}) == []
 

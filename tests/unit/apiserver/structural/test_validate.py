@@ -75,7 +75,8 @@ def test_types(schema: Doc, value: Any, errors: list[str]) -> None:
             a_text(enum=["A"]),
             1,
             [
-                'spec.f: Invalid value: "integer": spec.f in body must be of type string: "integer"',
+                'spec.f: Invalid value: "integer": spec.f in body must be of type string: '
+                '"integer"',
                 'spec.f: Unsupported value: 1: supported values: "A"',
             ],
         ),
@@ -169,7 +170,8 @@ def test_types(schema: Doc, value: Any, errors: list[str]) -> None:
             {"type": "object", "additionalProperties": an_integer()},
             {"a.b": "x"},
             [
-                'spec.f.a.b: Invalid value: "string": spec.f.a.b in body must be of type integer: "string"'
+                'spec.f.a.b: Invalid value: "string": spec.f.a.b in body must be of type '
+                'integer: "string"'
             ],
         ),
         ({**an_object(a=a_text()), "required": ["a"]}, {}, ["spec.f.a: Required value"]),
@@ -177,7 +179,8 @@ def test_types(schema: Doc, value: Any, errors: list[str]) -> None:
             a_list(an_object(a=an_integer())),
             [{}, {"a": "x"}],
             [
-                'spec.f[1].a: Invalid value: "string": spec.f[1].a in body must be of type integer: "string"'
+                'spec.f[1].a: Invalid value: "string": spec.f[1].a in body must be of type '
+                'integer: "string"'
             ],
         ),
     ],
@@ -201,7 +204,8 @@ def test_constraints(schema: Doc, value: Any, errors: list[str]) -> None:
             ONE_OF,
             {"a": "", "b": ""},
             [
-                f'{NIL}: "spec.f" must validate one and only one schema (oneOf). Found 2 valid alternatives'
+                f'{NIL}: "spec.f" must validate one and only one schema (oneOf). Found 2 '
+                "valid alternatives"
             ],
         ),
         (
@@ -318,7 +322,8 @@ TIGHTENED = node_of(
             {"mode": "A", "atomic": [5]},
             {"mode": "A", "atomic": [5, 1]},
             [
-                "spec.atomic[0]: Invalid value: 5: spec.atomic[0] in body should be less than or equal to 3"
+                "spec.atomic[0]: Invalid value: 5: spec.atomic[0] in body should be less "
+                "than or equal to 3"
             ],
             id="items of an atomic list do not correlate",
         ),
@@ -326,7 +331,8 @@ TIGHTENED = node_of(
             {"mode": "A", "ports": [{"name": "a", "port": 100}, {"name": "b", "port": 200}]},
             {"mode": "A", "ports": [{"name": "b", "port": 200}, {"name": "a", "port": 101}]},
             [
-                "spec.ports[1].port: Invalid value: 101: spec.ports[1].port in body should be less than or equal to 99"
+                "spec.ports[1].port: Invalid value: 101: spec.ports[1].port in body should "
+                "be less than or equal to 99"
             ],
             id="items of a map correlate by their keys",
         ),
@@ -346,7 +352,8 @@ TIGHTENED = node_of(
             {"mode": "A", "one": {"a": "1", "b": "1"}},
             {"mode": "A", "one": {"a": "2", "b": "1"}},
             [
-                f'{NIL}: "spec.one" must validate one and only one schema (oneOf). Found 2 valid alternatives'
+                f'{NIL}: "spec.one" must validate one and only one schema (oneOf). Found 2 '
+                "valid alternatives"
             ],
             id="a changed oneOf",
         ),
@@ -354,7 +361,8 @@ TIGHTENED = node_of(
             {"mode": "A", "atomic": [True]},
             {"mode": "A", "atomic": [1, 5]},
             [
-                "spec.atomic[1]: Invalid value: 5: spec.atomic[1] in body should be less than or equal to 3"
+                "spec.atomic[1]: Invalid value: 5: spec.atomic[1] in body should be less "
+                "than or equal to 3"
             ],
             id="true is no 1",
         ),
