@@ -1,22 +1,36 @@
 """Defaults have to be what they would be checked for in a document: pruned, and valid."""
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
 from msgspec import UNSET
 
 from mooring.apiserver.structural.complaints import Complaints
 from mooring.apiserver.structural.contract import META_FIELDS, Node
-from mooring.apiserver.structural.embedded import MetadataCheck, embedded_problems
+from mooring.apiserver.structural.embedded import MetadataCheck, embedded_problems, unchecked
 from mooring.apiserver.structural.paths import Path, spell
 from mooring.apiserver.structural.prune import prune
 from mooring.apiserver.structural.validate import validate
 from mooring.apiserver.structural.values import copied, same
 from mooring.model.field_error import FieldError, invalid
 
+RulesCheck = Callable[[Any, Node, str], Iterable[FieldError]]
+"""Complaints of the rules (CEL) of a node about a value that is otherwise valid, at a path."""
+
+
+class DefaultChecks(msgspec.Struct, frozen=True):
+    """What is asked of defaults beyond their schema, by what this package does not know of."""
+
+    metadata: MetadataCheck = unchecked  # of embedded resources
+    rules: RulesCheck = lambda _value, _node, _at: ()
+
 
 def default_problems(
-    node: Node, path: Path, check: MetadataCheck, *, pruned: bool = True
+    node: Node, path: Path, checks: DefaultChecks, *, pruned: bool = True
 ) -> list[FieldError]:
     """What is wrong with the defaults of a structural schema. `pruned`: they have to be pruned."""
-    walk = _Walk(check, must_be_pruned=pruned)
+    walk = _Walk(checks, must_be_pruned=pruned)
     walk.look(node, path, is_resource=True, in_meta=False)
     return walk.found.errors
 
@@ -38,8 +52,8 @@ def _is_pruned(node: Node) -> bool:
 
 
 class _Walk:
-    def __init__(self, check: MetadataCheck, *, must_be_pruned: bool) -> None:
-        self.check = check
+    def __init__(self, checks: DefaultChecks, *, must_be_pruned: bool) -> None:
+        self.checks = checks
         self.must_be_pruned = must_be_pruned
         self.found = Complaints()
 
@@ -62,6 +76,8 @@ class _Walk:
         at = spell(path)
         if self.must_be_pruned and not in_meta and not _is_pruned(node):
             self.found.add(invalid(at, node.default, "must not have unknown fields"))
-        errors = [] if in_meta else embedded_problems(node.default, node, self.check, at=at)
-        for error in errors or validate(node.default, node, at=at):
+        check = self.checks.metadata
+        errors = [] if in_meta else embedded_problems(node.default, node, check, at=at)
+        errors = errors or validate(node.default, node, at=at)
+        for error in errors or self.checks.rules(node.default, node, at):
             self.found.add(error)

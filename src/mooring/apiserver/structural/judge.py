@@ -13,7 +13,7 @@ from mooring.apiserver.structural.formats import check_of, format_of
 from mooring.apiserver.structural.go_words import sorted_deep
 from mooring.apiserver.structural.numbers import bound_faults, is_number, range_fault
 from mooring.apiserver.structural.paths import Path, spell
-from mooring.apiserver.structural.patterns import matches
+from mooring.apiserver.structural.patterns import matches, problem_of
 from mooring.apiserver.structural.values import Enumeration, is_of, type_name, types_of
 from mooring.model.document import Doc
 from mooring.model.field_error import (
@@ -125,7 +125,9 @@ class Judge:
         elif least is not None and len(value) < least:
             verdict.add(_unfit(path, value, f"should be at least {least} chars long"))
         elif pattern and not matches(value, pattern):
-            verdict.add(_unfit(path, value, f"should match '{pattern}'"))
+            problem = problem_of(pattern)
+            invalid_too = f", but pattern is invalid: {problem}" if problem else ""
+            verdict.add(_unfit(path, value, f"should match '{pattern}{invalid_too}'"))
         check = check_of(schema)
         if check is not None:
             verdict.count += 1

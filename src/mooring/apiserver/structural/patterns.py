@@ -43,8 +43,11 @@ def problem_of(pattern: str) -> str:
 
 @short_memo
 def matches(text: str, pattern: str) -> bool:
-    """Whether an expression that compiles is found in a text."""
-    return _compiled(pattern).search(text) is not None
+    """Whether an expression is found in a text; one that is wrong never is."""
+    try:
+        return _compiled(pattern).search(text) is not None
+    except re2.error:  # of a schema that another server let in
+        return False
 
 
 @lru_cache(maxsize=MOST_KEPT)

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
-from mooring.apiserver.structural.default_rules import default_problems, has_unpruned
-from mooring.apiserver.structural.embedded import MetadataCheck, unchecked
+from mooring.apiserver.structural.default_rules import (
+    DefaultChecks,
+    default_problems,
+    has_unpruned,
+)
 from mooring.apiserver.structural.formats import unrecognized_formats
 from mooring.apiserver.structural.list_type_rules import map_key_problems, set_item_problems
 from mooring.apiserver.structural.openapi_rules import TYPES, Demands, openapi_problems
@@ -12,6 +15,8 @@ from mooring.apiserver.structural.schema_shape import schemas_in, shape_problems
 from mooring.apiserver.structural.structural_rules import is_structural, structural_problems
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid
+
+NO_MORE_CHECKS = DefaultChecks()
 
 # Keywords that a schema with a status may have at its root, as upstream's text lists them.
 _AT_ROOT = (
@@ -35,13 +40,13 @@ def schema_problems(
     *,
     old: Sequence[Doc] = (),
     has_status: bool = False,
-    check_metadata: MetadataCheck = unchecked,
+    of_defaults: DefaultChecks = NO_MORE_CHECKS,
 ) -> list[FieldError]:
     """What CRD validation reports about a schema.
 
     `at`: the path of the schema itself, `spec.validation.openAPIV3Schema`. `old`: the schemas of
     all stored versions on an update: what one of them breaks is not enforced. `has_status`: the
-    status subresource is enabled. `check_metadata`: for defaults of embedded resources.
+    status subresource is enabled. `of_defaults`: what else is asked of them.
     The rules (CEL) are not compiled here; their fields (`rule`, `message`, `reason`) are checked.
     """
     if misshapen := shape_problems(schema, at):
@@ -52,7 +57,7 @@ def schema_problems(
     if not unreadable:
         found = structural_problems(schema, path)
         errors += found or default_problems(
-            node_of(schema), path, check_metadata, pruned=demands.pruned_defaults
+            node_of(schema), path, of_defaults, pruned=demands.pruned_defaults
         )
     errors += openapi_problems(schema, path, demands)
     if unreadable and not errors:

@@ -39,7 +39,7 @@ _METADATA_SAYS = frozenset(
         *("format", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength"),
         *("minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "enum"),
         *("maxProperties", "minProperties", "required", "not", *_JUNCTORS, "items", "properties"),
-        *("additionalProperties", "title", "description", "nullable", "externalDocs", "example"),
+        *("additionalProperties", "title", "description", "nullable"),
         *(_PRESERVE, _EMBEDDED, _INT_OR_STRING, "x-kubernetes-list-map-keys"),
         *("x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-validations"),
     )

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given, settings
 
 from mooring.apiserver.limits.budgets import MOST_ERRORS
+from mooring.apiserver.structural.contract import Node
+from mooring.apiserver.structural.default_rules import DefaultChecks
 from mooring.apiserver.structural.schema_problems import format_warnings, schema_problems
 from mooring.model.document import Doc
+from mooring.model.field_error import FieldError, invalid
 from tests.unit.apiserver.structural.schemas import (
     AT,
     a_list,
@@ -404,6 +407,20 @@ def test_list_and_map_types(schema: Doc, errors: list[str]) -> None:
 )
 def test_defaults_are_checked_like_documents(schema: Doc, errors: list[str]) -> None:
     assert of_field(schema) == errors
+
+
+def test_other_checks_of_defaults_are_asked_of_valid_ones() -> None:
+    asked: list[tuple[Any, str]] = []
+
+    def refuse(value: Any, _node: Node, at: str) -> list[FieldError]:
+        asked.append((value, at.removeprefix(AT)))
+        return [invalid(at, value, "failed rule: x")]
+
+    schema = an_object(a=a_text(default="x"), b=a_text(default=5))
+    found = told(schema, of_defaults=DefaultChecks(rules=refuse))
+    assert asked == [("x", ".properties[a].default")]
+    assert found[0] == '.properties[a].default: Invalid value: "x": failed rule: x'
+    assert len(found) == 2
 
 
 REASONS = '"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"'

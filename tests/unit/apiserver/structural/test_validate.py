@@ -12,6 +12,7 @@ from mooring.model.field_error import FieldError, duplicate, invalid, required
 from tests.unit.apiserver.structural.schemas import a_list, a_text, an_integer, an_object, root
 
 ONE_OF = {**an_object(a=a_text(), b=a_text()), "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}
+INTEGER_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 NIL = '<nil>: Invalid value: ""'
 
 
@@ -121,6 +122,14 @@ def test_types(schema: Doc, value: Any, errors: list[str]) -> None:
             a_text(pattern="^[a-z]+$"),
             "a\n",
             ["spec.f: Invalid value: \"a\\n\": spec.f in body should match '^[a-z]+$'"],
+        ),
+        (
+            a_text(pattern="+"),
+            "x",
+            [
+                'spec.f: Invalid value: "x": spec.f in body should match '
+                "'+, but pattern is invalid: error parsing regexp: missing argument to repetition operator: `+`'"
+            ],
         ),
         (
             a_text(minLength=3),
@@ -240,6 +249,18 @@ def test_constraints(schema: Doc, value: Any, errors: list[str]) -> None:
             {**an_object(a=a_text()), "not": {"required": ["a"]}},
             {"a": ""},
             [f'{NIL}: "spec.f" must not validate the schema (not)'],
+        ),
+        (
+            {"x-kubernetes-int-or-string": True, "allOf": [{"anyOf": INTEGER_OR_STRING}]},
+            True,
+            [
+                'spec.f: Invalid value: "boolean": spec.f in body must be of type integer,string: '
+                '"boolean"',
+                f'{NIL}: "spec.f" must validate at least one schema (anyOf)',
+                'spec.f: Invalid value: "boolean": spec.f in body must be of type integer: '
+                '"boolean"',
+                f'{NIL}: "spec.f" must validate all the schemas (allOf). None validated',
+            ],
         ),
         (
             {
