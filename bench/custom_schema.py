@@ -89,12 +89,14 @@ def run() -> list[Row]:
     node = node_of(SCHEMA)
     took: list[float] = []
     for _ in range(TRIES):
-        began = time.perf_counter()
+        began = time.process_time()
         for _ in range(REPEATS):
             assert not prune(DOC, node)
             drop_nulls(DOC, node)
             fill_defaults(DOC, node)
             assert not validate(DOC, node)
             assert not list_type_problems(DOC, node)
-        took.append((time.perf_counter() - began) / REPEATS)
-    return [("2 KiB with 60 fields, nothing to do", f"{min(took) * 1e6:,.0f} us", "target 50 us")]
+        took.append((time.process_time() - began) / REPEATS)
+    return [
+        ("2 KiB with 60 fields, nothing to do", f"{min(took) * 1e6:,.0f} us", "CPU; target 50 us")
+    ]

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from mooring.apiserver.structural.complaints import Complaints
 from mooring.apiserver.structural.contract import META_FIELDS, Node
-from mooring.apiserver.structural.embedded import MetadataCheck, embedded_problems, unchecked
+from mooring.apiserver.structural.embedded import MetadataCheck, embedded_problems
 from mooring.apiserver.structural.paths import Path, spell
 from mooring.apiserver.structural.prune import prune
 from mooring.apiserver.structural.validate import validate
@@ -19,11 +19,15 @@ RulesCheck = Callable[[Any, Node, str], Iterable[FieldError]]
 """Complaints of the rules (CEL) of a node about a value that is otherwise valid, at a path."""
 
 
+def unruled(_value: Any, _node: Node, _at: str) -> Iterable[FieldError]:
+    return ()
+
+
 class DefaultChecks(msgspec.Struct, frozen=True):
     """What is asked of defaults beyond their schema, by what this package does not know of."""
 
-    metadata: MetadataCheck = unchecked  # of embedded resources
-    rules: RulesCheck = lambda _value, _node, _at: ()
+    metadata: MetadataCheck  # of embedded resources
+    rules: RulesCheck
 
 
 def default_problems(

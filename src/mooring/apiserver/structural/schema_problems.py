@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 from mooring.apiserver.structural.default_rules import (
     DefaultChecks,
+    RulesCheck,
     default_problems,
     has_unpruned,
+    unruled,
 )
+from mooring.apiserver.structural.embedded import MetadataCheck, unchecked
 from mooring.apiserver.structural.formats import unrecognized_formats
 from mooring.apiserver.structural.list_type_rules import map_key_problems, set_item_problems
 from mooring.apiserver.structural.openapi_rules import TYPES, Demands, openapi_problems
@@ -15,8 +18,6 @@ from mooring.apiserver.structural.schema_shape import schemas_in, shape_problems
 from mooring.apiserver.structural.structural_rules import is_structural, structural_problems
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid
-
-NO_MORE_CHECKS = DefaultChecks()
 
 # Keywords that a schema with a status may have at its root, as upstream's text lists them.
 _AT_ROOT = (
@@ -40,13 +41,14 @@ def schema_problems(
     *,
     old: Sequence[Doc] = (),
     has_status: bool = False,
-    of_defaults: DefaultChecks = NO_MORE_CHECKS,
+    check_metadata: MetadataCheck = unchecked,
+    check_rules: RulesCheck = unruled,
 ) -> list[FieldError]:
     """What CRD validation reports about a schema.
 
     `at`: the path of the schema itself, `spec.validation.openAPIV3Schema`. `old`: the schemas of
     all stored versions on an update: what one of them breaks is not enforced. `has_status`: the
-    status subresource is enabled. `of_defaults`: what else is asked of them.
+    status subresource is enabled. `check_metadata`, `check_rules`: for defaults.
     The rules (CEL) are not compiled here; their fields (`rule`, `message`, `reason`) are checked.
     """
     if misshapen := shape_problems(schema, at):
@@ -57,7 +59,10 @@ def schema_problems(
     if not unreadable:
         found = structural_problems(schema, path)
         errors += found or default_problems(
-            node_of(schema), path, of_defaults, pruned=demands.pruned_defaults
+            node_of(schema),
+            path,
+            DefaultChecks(check_metadata, check_rules),
+            pruned=demands.pruned_defaults,
         )
     errors += openapi_problems(schema, path, demands)
     if unreadable and not errors:

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 
 from mooring.apiserver.limits.budgets import MOST_ERRORS
 from mooring.apiserver.structural.contract import Node
-from mooring.apiserver.structural.default_rules import DefaultChecks
 from mooring.apiserver.structural.schema_problems import format_warnings, schema_problems
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid
@@ -417,7 +416,7 @@ def test_other_checks_of_defaults_are_asked_of_valid_ones() -> None:
         return [invalid(at, value, "failed rule: x")]
 
     schema = an_object(a=a_text(default="x"), b=a_text(default=5))
-    found = told(schema, of_defaults=DefaultChecks(rules=refuse))
+    found = told(schema, check_rules=refuse)
     assert asked == [("x", ".properties[a].default")]
     assert found[0] == '.properties[a].default: Invalid value: "x": failed rule: x'
     assert len(found) == 2

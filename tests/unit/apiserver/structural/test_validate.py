@@ -128,7 +128,8 @@ def test_types(schema: Doc, value: Any, errors: list[str]) -> None:
             "x",
             [
                 'spec.f: Invalid value: "x": spec.f in body should match '
-                "'+, but pattern is invalid: error parsing regexp: missing argument to repetition operator: `+`'"
+                "'+, but pattern is invalid: error parsing regexp: "
+                "missing argument to repetition operator: `+`'"
             ],
         ),
         (
