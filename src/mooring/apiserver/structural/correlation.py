@@ -6,12 +6,8 @@ of other lists do not.
 
 from typing import Any
 
-import msgspec
-
-from mooring.apiserver.structural.values import same
+from mooring.apiserver.structural.values import canonical, same
 from mooring.model.document import Doc
-
-_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Before:
@@ -22,7 +18,7 @@ class Before:
     def __init__(self, value: Any, schema: Doc) -> None:
         self.value = value
         self.schema = schema
-        self._by_keys: dict[bytes, Any] | None = None
+        self._by_keys: dict[bytes | int, Any] | None = None
 
     def is_same(self, value: Any) -> bool:
         return same(self.value, value)
@@ -47,6 +43,6 @@ class Before:
         old = self._by_keys.get(self._keys(item))
         return None if old is None else Before(old, child)
 
-    def _keys(self, item: Doc) -> bytes:
+    def _keys(self, item: Doc) -> bytes | int:
         names = self.schema.get("x-kubernetes-list-map-keys") or ()
-        return _encode({name: item[name] for name in names if name in item})
+        return canonical({name: item[name] for name in names if name in item})

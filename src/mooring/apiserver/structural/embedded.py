@@ -5,6 +5,7 @@ from typing import Any
 
 from mooring.apiserver.limits.budgets import MOST_ERRORS
 from mooring.apiserver.structural.contract import Node, once
+from mooring.apiserver.structural.go_words import sorted_deep
 from mooring.apiserver.structural.paths import Path, spell
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, required
@@ -66,7 +67,7 @@ def _problems(resource: Doc, path: Path, check: MetadataCheck) -> Iterator[Field
         if name not in resource:
             yield required(at)
         elif not isinstance(resource[name], str):
-            yield invalid(at, resource[name], "must be a string")
+            yield invalid(at, sorted_deep(resource[name]), "must be a string")
         elif not resource[name]:
             yield invalid(at, "", "must not be empty")
         else:
@@ -76,7 +77,7 @@ def _problems(resource: Doc, path: Path, check: MetadataCheck) -> Iterator[Field
         if isinstance(metadata, dict):
             yield from check(metadata, at)
         elif metadata is not None:
-            yield invalid(at, metadata, "must be an object")
+            yield invalid(at, sorted_deep(metadata), "must be an object")
 
 
 def _name_problems(name: str, text: str, at: str) -> Iterator[FieldError]:

@@ -3,16 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from mooring.apiserver.limits.budgets import MOST_ERRORS
 from mooring.apiserver.structural.contract import ListType, Node, once
 from mooring.apiserver.structural.go_words import sorted_deep
 from mooring.apiserver.structural.paths import Path, spell
+from mooring.apiserver.structural.values import canonical
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, duplicate, invalid
 
-_encode = msgspec.json.Encoder(order="sorted").encode
 _ABSENT = object()
 _Clean = Callable[[Any], bool]
 
@@ -123,7 +121,7 @@ def _repeated(values: list[Any]) -> list[int]:
     again: list[int] = []
     for index, value in enumerate(values):
         # as Go compares: true is no 1, and 1.0 neither
-        key = _encode(value) if isinstance(value, list | dict) else (type(value), value)
+        key = canonical(value) if isinstance(value, list | dict) else (type(value), value)
         times = seen[key] = seen.get(key, 0) + 1
         if times == 2:
             again.append(index)

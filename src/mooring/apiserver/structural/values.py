@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import msgspec
+
 from mooring.apiserver.structural.numbers import is_integer, is_number
 from mooring.model.document import Doc
 
+_encode = msgspec.json.Encoder(order="sorted").encode
 _NAMES = {str: "string", bool: "boolean", dict: "object", list: "array", type(None): "null"}
 
 
@@ -48,6 +51,14 @@ def _same_kinds(one: Any, other: Any) -> bool:
     if isinstance(one, list):
         return all(map(_same_kinds, one, other))
     return isinstance(one, bool) == isinstance(other, bool)
+
+
+def canonical(value: Any) -> bytes | int:
+    """A key by which equal values are known; one that is too deep to be compared is like none."""
+    try:
+        return _encode(value)
+    except RecursionError:
+        return id(value)
 
 
 class Enumeration:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.structural.defaults import fill_defaults
+from mooring.apiserver.structural.embedded import embedded_problems, unchecked
 from mooring.apiserver.structural.list_types import list_type_problems
 from mooring.apiserver.structural.parse import node_of
 from mooring.apiserver.structural.prune import drop_nulls, prune
@@ -13,7 +14,8 @@ from mooring.apiserver.structural.schema_problems import schema_problems
 from mooring.apiserver.structural.schema_shape import MOST_DEPTH
 from mooring.apiserver.structural.validate import validate
 from mooring.model.document import Doc
-from tests.unit.apiserver.structural.schemas import a_text, an_integer, an_object
+from mooring.model.field_error import FieldError
+from tests.unit.apiserver.structural.schemas import a_list, a_text, an_integer, an_object
 
 FRAMES = 250  # that a request has been through before it comes here
 
@@ -73,3 +75,42 @@ def test_a_document_that_is_deep_where_anything_goes_is_compared_without_a_crash
     doc, old = {"spec": {"a": value}}, {"spec": {"a": [value[0]]}, "n": ""}
     found = after(FRAMES, lambda: validate(doc, node, old=old))
     assert [str(error) for error in found] in (["spec: Too many: 1: must have at most 0 items"], [])
+
+
+ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}
+DEEP_PLACES = {
+    "set": a_list(ANYTHING, **{"x-kubernetes-list-type": "set"}),
+    "map": a_list(
+        an_object(k=a_text()),
+        **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]},
+    ),
+    "enum": {**ANYTHING, "enum": [1]},
+    "embedded": {**ANYTHING, "type": "object", "x-kubernetes-embedded-resource": True},
+}
+
+
+@pytest.mark.parametrize("place", sorted(DEEP_PLACES))
+@pytest.mark.parametrize("wrap", [lambda held: [held], lambda held: {"k": held}])
+def test_a_value_that_is_deep_is_compared_and_shown_without_a_crash(
+    place: str, wrap: Callable[[Any], Any]
+) -> None:
+    node = node_of(an_object(f=DEEP_PLACES[place]))
+    value = deep(1, wrap, 900)
+    held = {
+        "set": [value, value],
+        "map": [{"k": value}, {"k": value}],
+        "enum": value,
+        "embedded": {"apiVersion": value, "metadata": [value]},
+    }[place]
+    doc: Doc = {"f": held}
+
+    def write() -> list[FieldError]:
+        return [
+            *validate(doc, node, old={"f": deep(1, wrap, 901)}),
+            *list_type_problems(doc, node, old={}),
+            *embedded_problems(doc, node, unchecked),
+        ]
+
+    errors = after(FRAMES, write)
+    assert errors
+    assert all(len(str(error)) < 20_000 for error in errors)
