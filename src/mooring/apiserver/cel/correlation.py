@@ -3,6 +3,7 @@
 from typing import Any
 
 from mooring.apiserver.structural.contract import ListType, Node
+from mooring.apiserver.structural.values import same
 
 _SCALARS = (bool, float, int, str)
 
@@ -68,9 +69,11 @@ class OldItems:
 
 def _equal(new: Any, old: Any, node: Node | None) -> bool:
     """Whether a part is the same; items of list-type map may have moved."""
+    if node is None:
+        return same(new, old)
     if isinstance(new, list) and isinstance(old, list):
-        if node is None or node.list_type is not ListType.MAP or node.items is None:
-            return new == old
+        if node.list_type is not ListType.MAP or node.items is None:
+            return same(new, old)
         items = OldItems(node, old)
         return len(new) == len(old) and all(
             _equal(item, items.get(item), node.items) for item in new
@@ -81,8 +84,7 @@ def _equal(new: Any, old: Any, node: Node | None) -> bool:
         for name, value in new.items():
             if name not in old:
                 return False
-            inner = None if node is None else _inner(node, name)
-            if not _equal(value, old[name], inner):
+            if not _equal(value, old[name], _inner(node, name)):
                 return False
         return True
-    return type(new) is type(old) and bool(new == old)
+    return same(new, old)
