@@ -15,7 +15,8 @@ from mooring.errors import HostError
 from mooring.host.blocking import in_thread
 from mooring.host.directory_watch import DirectoryWatches
 from mooring.node.context import NodeContext
-from mooring.node.images import image_store
+from mooring.node.image_gc import ImageGc, TrackedImages
+from mooring.node.images import image_pulls, image_store
 from mooring.node.options import NodeOptions
 from mooring.node.pods.container_spec import ContainerSettings
 from mooring.node.pods.contract import PodContainers
@@ -85,6 +86,13 @@ class _OciPodRuntime:
         self._options = options
         host = context.host
         self._images = host.layout.root / "images"
+        store, clock = image_store(host.layout.root), context.clock
+        images = TrackedImages(store, clock)
+        self._gc = ImageGc(store, images, self._images, options.images.gc, context)
+        pulls = None
+        if options.pull_images:
+            pulls = image_pulls(store, host.layout.root, options.images.pulls, clock)
+            pulls.on_pulled(self._gc.wake)
         self._oci = OciContainers(
             host.layout.root, host.mounts, context.clock, program, own_paths=options.hidden
         )
@@ -96,7 +104,7 @@ class _OciPodRuntime:
             can_be_read_only_below=program.has_recursive_read_only,
             seccomp_default=options.seccomp_default,
         )
-        runtime = Runtime(self._oci, image_store(host.layout.root))
+        runtime = Runtime(self._oci, images, pulls)
         self._runs = PodRuns(context, runtime, settings)
         self.containers: PodContainers = self._runs
 
@@ -120,6 +128,7 @@ class _OciPodRuntime:
             tasks.create_task(lasting("containers", clock, self._oci.run))
             tasks.create_task(self._runs.run())
             tasks.create_task(lasting("images", clock, self._watch_images))
+            tasks.create_task(lasting("image garbage", clock, self._gc.run))
             if self._options.host_rootfs:
                 tasks.create_task(self._prepare_host())
 

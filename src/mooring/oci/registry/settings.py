@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-import yaml
 
 from mooring.errors import UsageError
 from mooring.model import quantity
@@ -81,6 +80,8 @@ class _File(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
 
 def read(path: Path) -> ImageSettings:
     """Raises: UsageError."""
+    import yaml
+
     try:
         found = yaml.safe_load(path.read_text())
     except OSError as error:
