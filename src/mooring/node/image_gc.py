@@ -5,7 +5,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,9 +13,6 @@ from mooring import log
 from mooring.clock import Clock
 from mooring.errors import HostError
 from mooring.host.blocking import in_thread
-from mooring.model.event import EventType
-from mooring.model.reference import ObjectReference
-from mooring.node.context import NodeContext
 from mooring.oci.contract import Images, StoredImage
 from mooring.oci.garbage import GcPlan, GcView, ImageAge, decide_garbage
 from mooring.oci.refused import ImageRefused
@@ -55,14 +52,16 @@ class ImageGc:
         images: TrackedImages,
         directory: Path,
         settings: GcSettings,
-        context: NodeContext,
+        clock: Clock,
+        warn: Callable[[str, str], None],
     ) -> None:
+        """`warn` records an event about the node: a reason and a message."""
         self._store = store
         self._images = images
         self._directory = directory
         self._settings = settings
-        self._context = context
-        self._clock = context.clock
+        self._clock = clock
+        self._warn = warn
         self._first_seen: dict[str, float] = {}
         self._last_used: dict[str, float] = {}
         self._wake = asyncio.Event()
@@ -90,7 +89,7 @@ class ImageGc:
             names = [name for image in gone for name in image.names]
             _log.info("images removed", names=names, because=plan.because)
         if plan.freed < plan.wanted and any(image.is_pulled for image in view.images):
-            self._tell_failure(plan)
+            self._warn("FreeDiskSpaceFailed", _failure(plan))
         return plan
 
     def _look(self) -> GcView:
@@ -120,11 +119,9 @@ class ImageGc:
             is_pulled=image.is_pulled,
         )
 
-    def _tell_failure(self, plan: GcPlan) -> None:
-        name = self._context.own_node.name
-        text = (
-            "Failed to garbage collect required amount of images. Attempted to free "
-            f"{plan.wanted} bytes, but only found {plan.freed} bytes eligible to free."
-        )
-        about = ObjectReference(kind="Node", name=name, uid=name, api_version="v1")
-        self._context.recorder.record(about, EventType.WARNING, "FreeDiskSpaceFailed", text)
+
+def _failure(plan: GcPlan) -> str:
+    return (
+        "Failed to garbage collect required amount of images. Attempted to free "
+        f"{plan.wanted} bytes, but only found {plan.freed} bytes eligible to free."
+    )

@@ -14,6 +14,8 @@ from mooring import log
 from mooring.errors import HostError
 from mooring.host.blocking import in_thread
 from mooring.host.directory_watch import DirectoryWatches
+from mooring.model.event import EventType
+from mooring.model.reference import ObjectReference
 from mooring.node.context import NodeContext
 from mooring.node.image_gc import ImageGc, TrackedImages
 from mooring.node.images import image_pulls, image_store
@@ -88,7 +90,7 @@ class _OciPodRuntime:
         self._images = host.layout.root / "images"
         store, clock = image_store(host.layout.root), context.clock
         images = TrackedImages(store, clock)
-        self._gc = ImageGc(store, images, self._images, options.images.gc, context)
+        self._gc = ImageGc(store, images, self._images, options.images.gc, clock, self._warn)
         pulls = None
         if options.pull_images:
             pulls = image_pulls(store, host.layout.root, options.images.pulls, clock)
@@ -131,6 +133,12 @@ class _OciPodRuntime:
             tasks.create_task(lasting("image garbage", clock, self._gc.run))
             if self._options.host_rootfs:
                 tasks.create_task(self._prepare_host())
+
+    def _warn(self, reason: str, message: str) -> None:
+        """An event about this node."""
+        name = self._context.own_node.name
+        about = ObjectReference(kind="Node", name=name, uid=name, api_version="v1")
+        self._context.recorder.record(about, EventType.WARNING, reason, message)
 
     async def _prepare_host(self) -> None:
         try:

@@ -176,7 +176,9 @@ def status(node: Node | None, told: Told, now: str) -> Doc:
     if told.in_use is not None:
         whole["volumesInUse"] = list(told.in_use)
     if told.images or (node is not None and node.status.images):
-        whole["images"] = [msgspec.to_builtins(one) for one in told.images]
+        whole["images"] = [
+            {"names": list(one.names), "sizeBytes": one.size_bytes} for one in told.images
+        ]
     return whole
 
 
