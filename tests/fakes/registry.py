@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -38,6 +39,8 @@ class FakeRegistry:
         self.auth = ""  # "basic", "bearer", or "forever": 401 whatever is shown
         self.login = ("bob", "s3cret")
         self.token = "a-token"
+        self.identity_token = "an-identity"
+        self.forms: list[dict[str, str]] = []  # posted to get a token
         self.cuts: list[int] = []  # after so many bytes each answer with a layer is cut
         self.ignores_ranges = False
         self.redirects: dict[str, str] = {}  # by path of a blob
@@ -79,7 +82,7 @@ class FakeRegistry:
         if self.silent:
             await self.released.wait()
         if request.path == "/token":
-            return self._give_token(request)
+            return await self._give_token(request)
         refused = self._refuse(request)
         if refused is not None:
             return refused
@@ -153,23 +156,29 @@ class FakeRegistry:
     def basic(self) -> str:
         return f"Basic {base64.b64encode(':'.join(self.login).encode()).decode()}"
 
-    def _give_token(self, request: web.Request) -> web.Response:
+    async def _give_token(self, request: web.Request) -> web.Response:
+        if request.method == "POST":
+            form = await request.post()
+            self.forms.append({key: str(value) for key, value in form.items()})
+            if form.get("refresh_token") == self.identity_token:
+                return web.json_response({"access_token": self.token})
         if self.auth == "bearer" and request.headers.get("Authorization") != self.basic:
             return _error(401, "UNAUTHORIZED", "who are you?")
         return web.json_response({"token": self.token})
 
 
 @asynccontextmanager
-async def fake_registry() -> AsyncIterator[FakeRegistry]:
+async def fake_registry(tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeRegistry]:
     made = FakeRegistry()
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", made.answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
     await site.start()
     port = runner.addresses[0][1]
-    made.host, made.url = f"127.0.0.1:{port}", f"http://127.0.0.1:{port}"
+    made.host = f"127.0.0.1:{port}"
+    made.url = f"{'https' if tls else 'http'}://{made.host}"
     try:
         yield made
     finally:

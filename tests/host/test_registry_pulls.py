@@ -12,6 +12,7 @@ import pytest
 from mooring.clock import RealClock
 from mooring.model.backoff import Backoff
 from mooring.model.secret_value import SecretValue
+from mooring.node.server.certificate import make_certificate, serving_tls
 from mooring.oci.contract import StoredImage
 from mooring.oci.reference import parse
 from mooring.oci.refused import ImageRefused
@@ -166,6 +167,48 @@ async def test_a_registry_that_wants_a_login(
     if auth == "bearer":
         (asked, *_) = [one for one in registry.asked("/token") if "Authorization" in one.headers]
         assert asked.query == {"service": "fake", "scope": "s:x:pull"}
+
+
+async def test_an_identity_token_is_traded_for_a_token(
+    machine: Machine, registry: FakeRegistry
+) -> None:
+    registry.auth = "bearer"
+    registry.push("tool", "v1", oci_files([BASE]))
+    login = Login(identity_token=SecretValue(registry.identity_token.encode()))
+    await machine.pull(f"{registry.host}/tool:v1", (registry.host, login))
+    assert registry.forms == [
+        {
+            "scope": "s:x:pull",
+            "service": "fake",
+            "grant_type": "refresh_token",
+            "client_id": "mooring",
+            "refresh_token": "an-identity",
+        }
+    ]
+
+
+async def test_certificates_are_verified_by_the_authority_that_is_given(tmp_path: Path) -> None:
+    own = make_certificate("registry", ("127.0.0.1",), RealClock().now())
+    other = make_certificate("other", ("127.0.0.1",), RealClock().now())
+    pems = {}
+    for name, made in (("own", own), ("other", other)):
+        pems[name] = tmp_path / f"{name}.pem"
+        pems[name].write_bytes(made.pem.reveal())
+    async with fake_registry(serving_tls(own, b"")) as registry:
+        registry.push("tool", "v1", oci_files([BASE]))
+        name = f"{registry.host}/tool:v1"
+
+        def trusting(ca_file: str) -> Machine:
+            said = {registry.host: RegistrySettings(ca_file=ca_file)}
+            return Machine(tmp_path / "images", PullSettings(registries=said))
+
+        told = await trusting(str(pems["other"])).refused(name, error=Unreachable)
+        assert "cannot be trusted" in told, told
+        assert "caFile in --image-config" in told, told
+        assert "cannot be used" in await trusting("/none.pem").refused(name)
+        assert registry.seen == []
+        await trusting(str(pems["own"])).pull(name)
+        await Machine(tmp_path / "others").pull(name)  # on loopback, as with Docker
 
 
 async def test_401_for_ever_is_asked_twice_and_no_more(

@@ -139,7 +139,7 @@ def rm(
     for gone in removed.names or (() if removed.is_in_use else (name,)):
         typer.echo(f"removed {gone}")
     if removed.is_in_use:
-        typer.echo("containers use its files, which go with the next import or rm after them")
+        typer.echo("containers use its files, which go with the next pull, import or rm after")
 
 
 def _store(data_dir: Path | None, root_dir: Path | None) -> "ImageStore":

@@ -91,10 +91,10 @@ class _OciPodRuntime:
         store, clock = image_store(host.layout.root), context.clock
         images = TrackedImages(store, clock)
         self._gc = ImageGc(store, images, self._images, options.images.gc, clock, self._warn)
-        pulls = None
+        self._pulls = None
         if options.pull_images:
-            pulls = image_pulls(store, host.layout.root, options.images.pulls, clock)
-            pulls.on_pulled(self._gc.wake)
+            self._pulls = image_pulls(store, host.layout.root, options.images.pulls, clock)
+            self._pulls.on_pulled(self._gc.wake)
         self._oci = OciContainers(
             host.layout.root, host.mounts, context.clock, program, own_paths=options.hidden
         )
@@ -106,7 +106,7 @@ class _OciPodRuntime:
             can_be_read_only_below=program.has_recursive_read_only,
             seccomp_default=options.seccomp_default,
         )
-        runtime = Runtime(self._oci, images, pulls)
+        runtime = Runtime(self._oci, images, self._pulls)
         self._runs = PodRuns(context, runtime, settings)
         self.containers: PodContainers = self._runs
 
@@ -131,6 +131,8 @@ class _OciPodRuntime:
             tasks.create_task(self._runs.run())
             tasks.create_task(lasting("images", clock, self._watch_images))
             tasks.create_task(lasting("image garbage", clock, self._gc.run))
+            if self._pulls is not None:
+                tasks.create_task(self._pulls.sweep())
             if self._options.host_rootfs:
                 tasks.create_task(self._prepare_host())
 

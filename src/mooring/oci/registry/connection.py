@@ -65,6 +65,7 @@ async def http_session(layers_at_once: int) -> AsyncIterator[aiohttp.ClientSessi
         headers={"User-Agent": f"mooring/{__version__}", "Accept-Encoding": "identity"},
         max_line_size=16 << 10,
         max_field_size=16 << 10,
+        read_bufsize=1 << 20,
     ) as session:
         yield session
 
@@ -348,6 +349,8 @@ def _tls(ca_file: str, skips_verify: bool) -> ssl.SSLContext:  # noqa: FBT001  a
         context = ssl.create_default_context(cafile=ca_file or None)
     except (OSError, ssl.SSLError) as error:
         raise PullFailed(f"caFile {ca_file} cannot be used: {error}") from error
+    # The authorities of many registries lack extensions that newer Python versions require.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if skips_verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -48,6 +48,10 @@ class ImagePulls:
         """`handler` is called when an image has come; it must be quick, and must not raise."""
         self._done.append(handler)
 
+    async def sweep(self) -> None:
+        """Remove what pulls of killed processes have left."""
+        await self._puller.sweep()
+
     async def pull(
         self, reference: Reference, keyring: Keyring, tell: Callable[[Progress], None]
     ) -> PulledImage:

@@ -86,6 +86,9 @@ def test_names_that_say_their_registry(name: str, says: bool) -> None:  # noqa: 
         ("file:///etc/shadow", False),
         ("https://", False),
         ("//[", False),
+        ("https://a.example/x y", False),
+        ("https://a.example/x\r\nHost: b", False),
+        ("https://ä.example/", False),
         ("", False),
     ],
 )
