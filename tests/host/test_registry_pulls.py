@@ -232,6 +232,18 @@ async def test_a_layer_that_is_cut_is_continued_where_it_broke_off(
     assert [text is not None and text.startswith("bytes=") for text in ranges[1:]] == [True, True]
 
 
+async def test_a_layer_comes_however_often_it_is_cut_as_long_as_it_gets_on(
+    machine: Machine, registry: FakeRegistry
+) -> None:
+    registry.push("tool", "v1", oci_files([BASE]))
+    registry.cuts = [1, 20_000, 0, 0, 7, 65_536, 0, 30_000, 1, 1, 1, 1, 1]
+    image = await machine.pull(f"{registry.host}/tool:v1")
+    assert text_of(image, "etc/noise") == NOISE
+    registry.push("tool", "v2", oci_files([a_tar(a_file("noise", NOISE))]))
+    registry.cuts = [0] * 20
+    await machine.refused(f"{registry.host}/tool:v2", error=Unreachable)
+
+
 async def test_a_cut_layer_of_a_registry_without_ranges_is_begun_again(
     machine: Machine, registry: FakeRegistry
 ) -> None:
