@@ -121,7 +121,7 @@ class FakeRegistry:
         await response.prepare(request)
         if (self.stalls or self.drips) and len(body) > SMALL:
             await self._dawdle(response, body)
-        elif self.cuts and self.cuts[0] < len(body):
+        elif self.cuts and self.cuts[0] < len(body) and len(body) > SMALL:
             await response.write(body[: self.cuts.pop(0)])
             if request.transport is not None:
                 request.transport.close()  # what was written is still sent
