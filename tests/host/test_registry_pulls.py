@@ -398,6 +398,12 @@ async def test_a_mirror_first_and_the_registry_when_it_fails(
         assert registry.seen == []
         await machine.pull(f"{registry.host}/tool:v2")
         assert registry.asked("/manifests/v2")
+        mirror.push("tool", "v3", oci_files([a_tar(a_file("three", NOISE))]))
+        registry.push("tool", "v3", oci_files([a_tar(a_file("three", NOISE))]))
+        mirror.blobs.clear()
+        image = await machine.pull(f"{registry.host}/tool:v3")
+        assert text_of(image, "three") == NOISE
+        machine.has_nothing_left()
 
 
 async def test_those_who_want_one_image_share_one_pull(

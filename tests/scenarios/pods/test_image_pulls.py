@@ -122,6 +122,18 @@ async def test_a_pod_that_goes_gives_its_pull_up(cluster: Cluster) -> None:
         assert await cluster.find(PODS, "web") is None
 
 
+async def test_a_pod_past_its_deadline_gives_its_pull_up(cluster: Cluster) -> None:
+    registry = cluster.registry(TOOL)
+    registry.gate.clear()
+    async with cluster.node():
+        pod = a_pod("web", a_container(image=TOOL), activeDeadlineSeconds=5)
+        await cluster.create(PODS, pod)
+        await cluster.passes(6)
+        assert registry.given_up == 1
+        assert await cluster.phase() == "Failed"
+        assert (await cluster.status())["reason"] == "DeadlineExceeded"
+
+
 async def test_a_long_pull_is_told_now_and_then(cluster: Cluster) -> None:
     registry = cluster.registry(TOOL)
     registry.gate.clear()

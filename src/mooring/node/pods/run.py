@@ -225,6 +225,7 @@ class PodRuns:
             self._operations.begin(run, step, self._tasks)
         if view.is_overdue and not run.is_told_overdue:
             run.is_told_overdue = True
+            self._operations.cancel_starts(run)  # one may wait for an image
             self._events.normal(run.pod, None, DEADLINE_EXCEEDED, DEADLINE_TEXT)
         if run.is_ending and plan.is_over and not run.operations:
             run.empty.set()

@@ -16,10 +16,9 @@ from mooring.node.pods.waiting_reason import (
     CONFIG,
     CREATE,
     IMAGE_AGAIN,
+    INVALID_IMAGE,
     NEVER_PULL,
     OF_IMAGES,
-    PULL,
-    PULL_BACK_OFF,
     RUN,
     CannotStart,
 )
@@ -28,6 +27,7 @@ from mooring.reconcile.poison import set_aside
 
 CONFIG_AGAIN = Backoff(first=1.0, cap=15.0)  # an object that is missing may come any moment
 REFUSED_AGAIN = Backoff(first=1.0, cap=60.0)
+_IMAGE_EVENTS = {NEVER_PULL: NEVER_PULL, INVALID_IMAGE: "InspectFailed"}  # by waiting reason
 CANNOT_RUN = (126, 127)  # exit codes of a program that is not there, or is none
 
 _log = log.get("mooring.node.pods")
@@ -75,8 +75,8 @@ class StartBackoff:
         name = wish.container.name
         failures = self._failures(run, name, OF_IMAGES)
         seconds = error.again or IMAGE_AGAIN.delay(failures)
-        if error.reason not in (PULL, PULL_BACK_OFF):
-            self._warn(wish, error.reason if error.reason == NEVER_PULL else "Failed", str(error))
+        if error.reason in _IMAGE_EVENTS:
+            self._warn(wish, _IMAGE_EVENTS[error.reason], str(error))
         self._warn(wish, "Failed", f"Error: {error.reason}")
         self._keep(run, name, error.reason, str(error), seconds, failures)
 

@@ -92,12 +92,7 @@ class Puller:
                     for endpoint in endpoints(reference, self._settings)
                     for login in keyring.find(endpoint.host, endpoint.repository) or (None,)
                 ]
-                connection, top = await self._find(asking, reference)
-                known = await in_thread(self._find_same, reference, top)
-                if known is not None:
-                    return known
-                remote = await manifests.describe(connection, top, _architecture())
-                return await self._fetch(connection, reference, remote, progress)
+                return await self._pull_from(asking, reference, progress)
         except OSError as error:
             raise PullFailed(f"cannot keep it: {reason(error.errno or 0)}") from error
 
@@ -107,6 +102,24 @@ class Puller:
             await in_thread(self._staging.sweep)
         except OSError as error:
             _log.warning("rubbish of pulls stays", because=reason(error.errno or 0))
+
+    async def _pull_from(
+        self, asking: list[Connection], reference: Reference, progress: Progress
+    ) -> StoredImage:
+        """A mirror that fails midway is done without."""
+        connection, top = await self._find(asking, reference)
+        try:
+            known = await in_thread(self._find_same, reference, top)
+            if known is not None:
+                return known
+            remote = await manifests.describe(connection, top, _architecture())
+            return await self._fetch(connection, reference, remote, progress)
+        except PullFailed as error:
+            if not connection.endpoint.is_mirror:
+                raise
+            _log.warning("a mirror failed", image=reference, because=error)
+        own = [one for one in asking if not one.endpoint.is_mirror]
+        return await self._pull_from(own, reference, progress)
 
     async def _find(self, asking: list[Connection], reference: Reference) -> tuple[Connection, Top]:
         """The first that has it. Raises: PullFailed, of the registry rather than of a mirror."""
@@ -133,6 +146,7 @@ class Puller:
         wanted = await in_thread(self._missing, remote)
         self._check_size(remote, wanted)
         room = await in_thread(self._room, wanted)
+        progress.came = 0
         progress.total = sum(layer.size for layer in wanted.values())
         progress.layers = len(wanted)
         directory = StagingDirectory(self._staging)
