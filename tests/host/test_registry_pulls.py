@@ -144,6 +144,22 @@ async def test_one_of_several_platforms(machine: Machine, registry: FakeRegistry
     assert image.digests[0] == top
 
 
+async def test_manifests_as_docker_writes_them(machine: Machine, registry: FakeRegistry) -> None:
+    docker = "application/vnd.docker.distribution.manifest"
+    registry.push("tool", "v1", oci_files([BASE, TOP]))
+    written = json.loads(registry.manifests["tool", "v1"][0]) | {"mediaType": f"{docker}.v2+json"}
+    document = json.dumps(written).encode()
+    registry.put("tool", "one", document, f"{docker}.v2+json")
+    entry = described(document) | {"platform": {"os": "linux", "architecture": _own()}}
+    several = {"schemaVersion": 2, "mediaType": f"{docker}.list.v2+json", "manifests": [entry]}
+    registry.put("tool", "v2", json.dumps(several).encode(), f"{docker}.list.v2+json")
+    image = await machine.pull(f"{registry.host}/tool:v2")
+    assert text_of(image, "etc/name") == "top"
+    accepted = registry.asked("/manifests/")[0].headers["Accept"]
+    assert f"{docker}.v2+json" in accepted
+    assert f"{docker}.list.v2+json" in accepted
+
+
 def _own() -> str:
     from mooring.oci.manifest import architecture_of
 

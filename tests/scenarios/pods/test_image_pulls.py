@@ -161,6 +161,22 @@ async def test_credentials_come_from_the_pods_secrets(cluster: Cluster) -> None:
         assert "s3cret" not in "".join(await cluster.events())
 
 
+async def test_credentials_come_from_the_secrets_of_its_service_account(cluster: Cluster) -> None:
+    registry = cluster.registry(TOOL)
+    account = {
+        "kind": "ServiceAccount",
+        "apiVersion": "v1",
+        "metadata": {"name": "robot"},
+        "imagePullSecrets": [{"name": "mine"}],
+    }
+    async with cluster.node():
+        await cluster.create(SECRETS, a_pull_secret("mine", "registry.example", "bob", "s3cret"))
+        await cluster.create(SECRETS.replace("secrets", "serviceaccounts"), account)
+        pod = a_pod("web", a_container(image=TOOL), serviceAccountName="robot")
+        await cluster.create(PODS, pod)
+        assert [[one.username for one in found] for found in registry.logins] == [["bob"]]
+
+
 async def test_a_secret_that_is_missing_is_told_and_the_pull_is_tried(cluster: Cluster) -> None:
     registry = cluster.registry(TOOL)
     async with cluster.node():
