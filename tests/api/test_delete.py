@@ -32,6 +32,8 @@ Doc = dict[str, Any]
 PROTECTION = "kubernetes.io/pvc-protection"
 HOLD = "example.com/hold"
 ANSWERED_AS_STATUS = {
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
     *CUSTOM,
     "ConfigMap",
     "Endpoints",

@@ -73,6 +73,8 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, SignerName",
         ["example.com:one:v1", "example.com/one"],
     ),
+    "MutatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
+    "ValidatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
     "VolumeAttributesClass": ("Name::name, DriverName, Age", ["gold", "d.example.com", "2m5s"]),
     "VolumeAttachment": (
         "Name::name, Attacher::name, PV, Node, Attached:boolean, Age",

@@ -47,6 +47,8 @@ NEEDS_VERSION = {
     "CSIStorageCapacity",
     "Lease",
     "ClusterTrustBundle",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
 }
 CREATED_BY_PUT = {"Endpoints", "Lease", "Event", "Event of events.k8s.io"}
 

@@ -52,6 +52,7 @@ from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
+from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
 from mooring.errors import StoreError
 from mooring.model.feature_gates import FeatureGates
@@ -117,6 +118,7 @@ def assemble(
         Frames(frame),
         count_events,
         Turns(clock),
+        Webhooks(store, kinds, objects, rng),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
@@ -230,6 +232,7 @@ async def running(
             yield Running(Address(address.host, server.port), pki, tokens, parts)
             for task in reversed(owned):
                 task.cancel()
+            await parts.backend.webhooks.close()
     finally:
         await store.close()
 

@@ -140,6 +140,8 @@ SEEDS: dict[str, Seed] = {
     "snapshotmetadataservices": lambda _: objects.a_metadata_service(),
     "leases": lambda _: objects.a_lease(),
     "clustertrustbundles": lambda _: objects.a_trust_bundle(),
+    "mutatingwebhookconfigurations": lambda _: objects.a_webhook_configuration("Mutating"),
+    "validatingwebhookconfigurations": lambda _: objects.a_webhook_configuration(),
     "replicationcontrollers": lambda _: _a_controller(),
     "endpoints": lambda _: objects.some_endpoints(),
     "services": lambda _: {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}},

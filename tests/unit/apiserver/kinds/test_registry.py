@@ -164,6 +164,10 @@ SERVED = {
         False,
         (),
     ),
+    **{
+        f"admissionregistration.k8s.io/v1 {kind.lower()}s": (kind, (), False, False, ())
+        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    },
 }
 
 
@@ -280,6 +284,8 @@ def test_manners_of_put_and_delete() -> None:
         "leases",
         "csistoragecapacities",
         "clustertrustbundles",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
     }
 
 
