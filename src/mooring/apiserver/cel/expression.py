@@ -1,0 +1,63 @@
+"""Single expressions over declared variables, as admission policies have them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mooring.apiserver.cel.call_cost import MOST_PER_EXPRESSION
+from mooring.apiserver.cel.checker import Checked
+from mooring.apiserver.cel.compiler import Program
+from mooring.apiserver.cel.environment import compile_text, environment
+from mooring.apiserver.cel.errors import CelError, CompileError, CostExceeded, Issue
+from mooring.apiserver.cel.types import DYN, CelType, Records
+
+
+@dataclass(slots=True)
+class Budget:
+    """What all expressions of one request may still cost."""
+
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression."""
+
+    text: str
+    result: CelType
+    checked: Checked
+    program: Program
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The variables that it uses."""
+        return self.checked.variables
+
+    def evaluate(self, values: Mapping[str, Any], budget: Budget) -> Any:
+        """The value; raises CelError, and CostExceeded when the budget is spent.
+
+        A value may be a dict that computes its entries when they are asked for.
+        """
+        result, cost = self.program.run(values, min(MOST_PER_EXPRESSION, budget.left))
+        budget.left -= min(cost, budget.left)
+        if isinstance(result, CelError):
+            raise result
+        if cost > MOST_PER_EXPRESSION:
+            raise CostExceeded
+        return result
+
+
+def compile_expression(
+    text: str,
+    variables: Mapping[str, CelType],
+    result: CelType | tuple[CelType, ...],
+    records: Records | None = None,
+) -> Expression:
+    """Compile, or raise CompileError; the result must have one of the types, or be dyn."""
+    checked, program = compile_text(text, environment(variables, records or {}))
+    wanted = result if isinstance(result, tuple) else (result,)
+    found = checked.result
+    if DYN not in wanted and found not in wanted and found != DYN:
+        names = " or ".join(map(str, wanted))
+        raise CompileError("", [Issue(-1, f"must evaluate to {names}")])
+    return Expression(text, found, checked, program)
