@@ -34,6 +34,8 @@ HOLD = "example.com/hold"
 ANSWERED_AS_STATUS = {
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
     *CUSTOM,
     "ConfigMap",
     "Endpoints",

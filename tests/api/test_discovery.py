@@ -65,6 +65,8 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
     "apis/admissionregistration.k8s.io/v1": {
         "mutatingwebhookconfigurations": ("", "cluster", []),
         "validatingwebhookconfigurations": ("", "cluster", []),
+        "validatingadmissionpolicies": ("", "cluster", ["status"]),
+        "validatingadmissionpolicybindings": ("", "cluster", []),
     },
     "apis/events.k8s.io/v1": {"events": ("ev", "namespace", [])},
     "apis/authentication.k8s.io/v1": {

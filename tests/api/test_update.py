@@ -49,6 +49,8 @@ NEEDS_VERSION = {
     "ClusterTrustBundle",
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
 }
 CREATED_BY_PUT = {"Endpoints", "Lease", "Event", "Event of events.k8s.io"}
 

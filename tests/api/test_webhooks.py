@@ -472,3 +472,20 @@ async def test_configurations_that_cannot_be(api: ApiUnderTest, fields: Doc, tex
     answer = await api.post(VALIDATING, doc)
     assert answer.code == 422
     assert text in answer.doc["message"], answer.doc["message"]
+
+
+CONDITIONS: dict[str, tuple[str, int, int]] = {
+    "holds": ("object.metadata.name == 'm'", 201, 1),
+    "does not hold": ("object.metadata.name != 'm'", 201, 0),
+    "fails": ("object.none == 'x'", 403, 0),
+}
+
+
+@pytest.mark.parametrize(("expression", "code", "asked"), CONDITIONS.values(), ids=CONDITIONS)
+async def test_it_is_asked_only_if_its_conditions_hold(
+    api: ApiUnderTest, hook: WebhookServer, expression: str, code: int, asked: int
+) -> None:
+    conditions = [{"name": "c", "expression": expression}]
+    await validating(api, hook, matchConditions=conditions)
+    assert (await api.post(MAPS, a_map())).code == code
+    assert len(hook.asked) == asked

@@ -47,6 +47,7 @@ from mooring.apiserver.node_proxy.dial import Nodes
 from mooring.apiserver.node_proxy.http_proxy import HttpProxy
 from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.openapi.serving import OpenApi
+from mooring.apiserver.policies.policies import Policies
 from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.sqlite import SqliteStore
@@ -112,7 +113,7 @@ def assemble(
         kinds,
         schema,
         objects,
-        Chain(nodes),
+        Chain(nodes, Policies(store, kinds, objects).judge),
         clock,
         rng,
         Frames(frame),

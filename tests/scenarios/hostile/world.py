@@ -142,6 +142,8 @@ SEEDS: dict[str, Seed] = {
     "clustertrustbundles": lambda _: objects.a_trust_bundle(),
     "mutatingwebhookconfigurations": lambda _: objects.a_webhook_configuration("Mutating"),
     "validatingwebhookconfigurations": lambda _: objects.a_webhook_configuration(),
+    "validatingadmissionpolicies": lambda _: objects.an_admission_policy(),
+    "validatingadmissionpolicybindings": lambda _: objects.a_policy_binding(),
     "replicationcontrollers": lambda _: _a_controller(),
     "endpoints": lambda _: objects.some_endpoints(),
     "services": lambda _: {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}},

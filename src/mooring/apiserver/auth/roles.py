@@ -191,7 +191,10 @@ _GARBAGE_COLLECTION = (
     Rule(
         _COLLECT,
         (ADMISSION,),
-        ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+        (
+            *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+            *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        ),
     ),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from mooring.apiserver.kinds.admission_policy import ADMISSION_POLICY, POLICY_BINDING
 from mooring.apiserver.kinds.attachment import ATTACHMENT
 from mooring.apiserver.kinds.attributes_class import ATTRIBUTES_CLASS
 from mooring.apiserver.kinds.claim import CLAIM, CLAIM_ACROSS_NAMESPACES
@@ -175,6 +176,8 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             TRUST_BUNDLE,
             MUTATING_WEBHOOKS,
             VALIDATING_WEBHOOKS,
+            ADMISSION_POLICY,
+            POLICY_BINDING,
             ROLE,
             ROLE_BINDING,
             CLUSTER_ROLE,

@@ -8,12 +8,12 @@ from mooring.apiserver.kinds.cells import age_of, name_of
 from mooring.apiserver.kinds.client_config import default_client_config, validate_client_config
 from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind
 from mooring.apiserver.kinds.label_selector import validate_label_selector
+from mooring.apiserver.kinds.match_conditions import validate_conditions
 from mooring.apiserver.kinds.webhook_rules import default_rules, validate_rules
 from mooring.model.document import Doc
 from mooring.model.field_error import (
     FieldError,
     duplicate,
-    forbidden,
     invalid,
     not_supported,
     required,
@@ -29,7 +29,6 @@ REVIEWS = ("v1", "v1beta1")
 LONGEST = 30  # seconds
 _LEAST_SEGMENTS = 3
 _SELECTORS = ("namespaceSelector", "objectSelector")
-_WITHOUT_CONDITIONS = "match conditions are CEL expressions, which are not evaluated here"
 
 
 def _defaults(doc: Doc, *, mutating: bool) -> None:
@@ -82,8 +81,8 @@ def _validate_hook(hook: Doc, path: str) -> Iterable[FieldError]:
     for selector in _SELECTORS:
         yield from validate_label_selector(hook.get(selector) or {}, f"{path}.{selector}")
     yield from validate_client_config(hook.get("clientConfig") or {}, f"{path}.clientConfig")
-    if hook.get("matchConditions"):
-        yield forbidden(f"{path}.matchConditions", _WITHOUT_CONDITIONS)
+    conditions = hook.get("matchConditions") or []
+    yield from validate_conditions(conditions, f"{path}.matchConditions")
 
 
 def _validate_name(name: str, path: str) -> Iterable[FieldError]:

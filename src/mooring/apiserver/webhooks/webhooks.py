@@ -15,15 +15,20 @@ from uuid import UUID
 
 from mooring import log
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
+from mooring.apiserver.cel.errors import CelError
+from mooring.apiserver.cel.expression import Budget
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
 from mooring.apiserver.patching.json_patch import json_patch
+from mooring.apiserver.policies.judging import MOST_COST, holds_for
+from mooring.apiserver.policies.variables import variables_of
+from mooring.apiserver.request.refusals import forbidden
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.webhooks.calling import Caller, CallFailed
-from mooring.apiserver.webhooks.contract import Hook, read_hooks, selects
+from mooring.apiserver.webhooks.contract import Hook, read_hooks
 from mooring.apiserver.webhooks.reach import Unreachable, shown_url, target_of
 from mooring.apiserver.webhooks.review import BadAnswer, HookAnswer, question, read_answer
 from mooring.errors import ApiError, InternalError
@@ -88,13 +93,13 @@ class Webhooks:
         asked: list[tuple[Hook, Kind]] = []
         changed_after = False
         for hook, kind in concerned:
-            if selects(hook, attributes, self._labels_of):
+            if self._selects(hook, kind, attributes):
                 is_changed = await self._mutate(hook, kind, attributes, refill)
                 changed_after = changed_after or (is_changed and bool(asked))
                 asked.append((hook, kind))
         if changed_after:
             for hook, kind in asked:
-                if hook.is_reinvoked and selects(hook, attributes, self._labels_of):
+                if hook.is_reinvoked and self._selects(hook, kind, attributes):
                     await self._mutate(hook, kind, attributes, refill)
 
     async def judge(self, attributes: AdmissionAttributes) -> None:
@@ -103,7 +108,7 @@ class Webhooks:
         if not concerned:
             return
         await suspended()
-        chosen = [pair for pair in concerned if selects(pair[0], attributes, self._labels_of)]
+        chosen = [pair for pair in concerned if self._selects(*pair, attributes)]
         answers = await asyncio.gather(
             *(self._ask(hook, kind, attributes, may_patch=False) for hook, kind in chosen),
             return_exceptions=True,
@@ -172,28 +177,27 @@ class Webhooks:
         if attributes.kind.group == GROUP:
             return
         for hook in self._hooks[stage]:
-            kind = self._named_by(hook, attributes)
+            kind = hook.scope.named_kind(attributes, self._kinds)
             if kind is not None:
                 yield hook, kind
 
-    def _named_by(self, hook: Hook, attributes: AdmissionAttributes) -> Kind | None:
-        """The version of the written kind that its rules name, the written one first."""
-        written = attributes.kind
-        same = [written]
-        if hook.is_equivalent:
-            same += (
-                kind
-                for kind in self._kinds.all()
-                if kind is not written
-                and (kind.group, kind.plural) == (written.group, written.plural)
-            )
-        for kind in same:
-            for rule in hook.rules:
-                named = (kind.group, kind.version, kind.plural)
-                asked = (attributes.subresource, attributes.operation.value)
-                if rule.covers(*named, *asked) and rule.covers_scope(namespaced=kind.namespaced):
-                    return kind
-        return None
+    def _selects(self, hook: Hook, kind: Kind, attributes: AdmissionAttributes) -> bool:
+        """Whether its selectors and conditions choose the object. Raises: Forbidden."""
+        if not hook.scope.selects(attributes, self._labels_of):
+            return False
+        if not hook.conditions:
+            return True
+        namespace = None
+        if attributes.namespace:
+            namespace = self._objects.find("namespaces", "", attributes.namespace)
+        values = variables_of(attributes, kind, namespace)
+        try:
+            return holds_for(hook.conditions, values, Budget(MOST_COST))
+        except CelError as error:
+            if hook.fails_closed:
+                told = f"failed to evaluate match conditions of webhook {hook.name}: {error}"
+                raise forbidden(attributes.kind, attributes.name, told) from error
+            return False
 
     def _labels_of(self, namespace: str) -> dict[str, str] | None:
         found = self._objects.find("namespaces", "", namespace)

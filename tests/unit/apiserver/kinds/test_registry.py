@@ -166,8 +166,18 @@ SERVED = {
     ),
     **{
         f"admissionregistration.k8s.io/v1 {kind.lower()}s": (kind, (), False, False, ())
-        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+        for kind in (
+            *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+            "ValidatingAdmissionPolicyBinding",
+        )
     },
+    "admissionregistration.k8s.io/v1 validatingadmissionpolicies": (
+        "ValidatingAdmissionPolicy",
+        (),
+        False,
+        True,
+        (),
+    ),
 }
 
 
@@ -286,6 +296,8 @@ def test_manners_of_put_and_delete() -> None:
         "clustertrustbundles",
         "mutatingwebhookconfigurations",
         "validatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
     }
 
 
