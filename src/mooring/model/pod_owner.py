@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.model.meta import ApiObject
+from mooring.model.selector import LabelSelector
 
 Template = Mapping[str, Any]
 """A PodTemplateSpec as JSON: pods get all of its fields, also those not typed in `model.pod`."""
@@ -12,6 +13,9 @@ Template = Mapping[str, Any]
 class PodOwner(ApiObject, frozen=True, kw_only=True):
     """An object that is the controller of pods."""
 
-    def selects(self, labels: Mapping[str, str]) -> bool:
-        """Whether the selector matches these labels; an empty one matches nothing."""
+    def selector(self) -> LabelSelector:
+        """What its pods match; an empty selector matches none."""
         raise NotImplementedError
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        return self.selector().matches(labels)

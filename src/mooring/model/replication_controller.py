@@ -7,6 +7,7 @@ import msgspec
 
 from mooring.model.meta import Resource
 from mooring.model.pod_owner import PodOwner, Template
+from mooring.model.selector import LabelSelector, SelectorDocument, of_pods
 from mooring.model.wire import Wire
 
 
@@ -33,6 +34,5 @@ class ReplicationController(PodOwner, frozen=True):
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
     status: ReplicationControllerStatus = ReplicationControllerStatus()
 
-    def selects(self, labels: Mapping[str, str]) -> bool:
-        wanted = self.spec.selector
-        return bool(wanted) and wanted.items() <= labels.items()
+    def selector(self) -> LabelSelector:
+        return of_pods(SelectorDocument(match_labels=self.spec.selector))

@@ -28,11 +28,12 @@ def _anything(_: Pod) -> bool:
 
 def claim(owner: PodOwner, pods: Iterable[Pod], fits: Callable[[Pod], bool] = _anything) -> Claimed:
     """`fits` is what the owner asks of its pods beyond its selector (their names)."""
+    selector = owner.selector()
     kept: list[Pod] = []
     steps: list[Adopt | Release] = []
     for pod in pods:
         controller = pod.metadata.find_controller()
-        matches = owner.selects(pod.metadata.labels) and fits(pod)
+        matches = selector.matches(pod.metadata.labels) and fits(pod)
         if controller is None:
             if matches and not owner.is_deleting and not pod.is_deleting:
                 kept.append(pod)
