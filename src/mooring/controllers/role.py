@@ -29,6 +29,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "expansion": expansion.build,
     "attachment": attachment.build,
     "replication": replication.build,
+    "replicaset": replication.build_replica_sets,
     "node-lifecycle": node_lifecycle.build,
     "taint-eviction": taint_eviction.build,
     "pod-gc": pod_gc.build,
