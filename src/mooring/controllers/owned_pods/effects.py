@@ -73,7 +73,7 @@ class PodEffects:
         try:
             made = await self._client.create(Pod, document)
         except ApiError as error:
-            if isinstance(error, Forbidden) and _is_about_end(error):
+            if isinstance(error, Forbidden) and is_about_end(error):
                 return False  # of the namespace, and of the owner with it
             message = f"Error creating: {error}"
             self._record(owner, EventType.WARNING, "FailedCreate", message)
@@ -110,6 +110,7 @@ class PodEffects:
         self._recorder.record(reference_to(about), type.value, reason, message)
 
 
-def _is_about_end(error: Forbidden) -> bool:
+def is_about_end(error: Forbidden) -> bool:
+    """Whether nothing may be created any more because the namespace is being deleted."""
     causes = error.details.get("causes", ())
     return any(cause.get("reason") == _TERMINATING for cause in causes)
