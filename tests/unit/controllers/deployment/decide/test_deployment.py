@@ -20,7 +20,7 @@ from tests.unit.controllers.deployment.deployments import (
 )
 
 DONE = {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3, "observedGeneration": 1}
-RECREATE = {"strategy": {"type": "Recreate"}}
+RECREATE = {"type": "Recreate"}
 
 TABLE: dict[str, tuple[Deployment, tuple[ReplicaSet, ...], list[str]]] = {
     "none yet: all pods at once": (a_deployment(3), (), ["create 3"]),
@@ -156,22 +156,22 @@ TABLE: dict[str, tuple[Deployment, tuple[ReplicaSet, ...], list[str]]] = {
         ["scale web-old 6->2", "scale web-new 4->2"],
     ),
     "recreated: all old ones go": (
-        a_deployment(3, **RECREATE),
+        a_deployment(3, strategy=RECREATE),
         (a_set("old", 3, most=3),),
         ["scale web-old 3->0"],
     ),
     "recreated: until their pods are gone": (
-        a_deployment(3, **RECREATE),
+        a_deployment(3, strategy=RECREATE),
         (a_set("old", 0, status={"replicas": 1}, most=3),),
         [],
     ),
     "recreated: then the new ones come": (
-        a_deployment(3, **RECREATE),
+        a_deployment(3, strategy=RECREATE),
         (a_set("old", 0, most=3),),
         ["create 3"],
     ),
     "recreated: an earlier one is used again": (
-        a_deployment(3, **RECREATE),
+        a_deployment(3, strategy=RECREATE),
         (a_set("old", 0, most=3), a_set("new", 0, revision=2, most=3)),
         ["scale web-new 0->3"],
     ),
@@ -206,7 +206,7 @@ def test_replica_sets(
 
 
 def test_recreated_pods_wait_for_those_that_terminate() -> None:
-    deployment, old = a_deployment(1, **RECREATE), a_set("old", 0, desired=1, most=1)
+    deployment, old = a_deployment(1, strategy=RECREATE), a_set("old", 0, desired=1, most=1)
     assert steps(deployment, old, unfinished={"u-old": 1}) == []
     assert steps(deployment, old, unfinished={"u-old": 0}) == ["create 1"]
 

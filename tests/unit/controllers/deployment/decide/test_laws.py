@@ -179,8 +179,9 @@ def act(world: World, move: str, which: int) -> None:
             world.decide(which)
         case "image":
             world.want(f"image-{which}")
-        case _ if name:
-            getattr(world, move)(name)
+        case _:
+            if name:
+                getattr(world, move)(name)
 
 
 @given(replicas=SIZES, limits=LIMITS, moves=MOVES)
