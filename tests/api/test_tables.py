@@ -124,6 +124,14 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, SourceKind",
         ["books", '{"group":"example.com","kind":"Book"}'],
     ),
+    "PriorityClass": (
+        "Name::name, Value:integer, Global-Default:boolean, Age, PreemptionPolicy",
+        ["high", 1000, False, "2m5s", "PreemptLowerPriority"],
+    ),
+    "PodDisruptionBudget": (
+        "Name::name, Min Available, Max Unavailable, Allowed Disruptions:integer, Age",
+        ["web", "1", "N/A", 0, "2m5s"],
+    ),
     "ReferenceGrant": ("Name::name, Age:date", ["dev", "2m5s"]),
     "SnapshotMetadataService": ("Name::name, Age:date", ["d.example.com", "2m5s"]),
 }

@@ -35,6 +35,8 @@ GRANTS = "/apis/gateway.networking.k8s.io/v1beta1/namespaces/default/referencegr
 POPULATORS = "/apis/populator.storage.k8s.io/v1beta1/volumepopulators"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
+PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
 
@@ -232,6 +234,18 @@ def a_trust_bundle(
     return bundle
 
 
+def a_priority_class(name: str = "high", value: int = 1000, **body: Any) -> Doc:
+    return _an_object("PriorityClass", "scheduling.k8s.io/v1", name, value=value, **body)
+
+
+def a_budget(name: str = "web", **spec: Any) -> Doc:
+    """Of the pods with the label app=web."""
+    wanted: Doc = {"selector": {"matchLabels": {"app": "web"}}}
+    if "maxUnavailable" not in spec:
+        wanted["minAvailable"] = 1
+    return _an_object("PodDisruptionBudget", "policy/v1", name, spec=wanted | spec)
+
+
 def an_event(name: str = "data.1", **body: Any) -> Doc:
     """A core event about the claim `data`."""
     about = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data", "uid": "u1"}
@@ -288,6 +302,8 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "SnapshotMetadataService": (METADATA_SERVICES, a_metadata_service),
     "Lease": (LEASES, a_lease),
     "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),
+    "PriorityClass": (PRIORITY_CLASSES, a_priority_class),
+    "PodDisruptionBudget": (BUDGETS, a_budget),
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),
 }
 """Every kind that is stored (group snapshots aside): its collection, and a document of it."""

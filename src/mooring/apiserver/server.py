@@ -42,6 +42,7 @@ from mooring.apiserver.lifecycle.garbage_collector.run import GarbageCollector
 from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
 from mooring.apiserver.lifecycle.kubernetes_service import announce
 from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
+from mooring.apiserver.lifecycle.system_priority_classes import create_system_priority_classes
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.node_proxy.dial import Nodes
 from mooring.apiserver.node_proxy.http_proxy import HttpProxy
@@ -207,6 +208,7 @@ async def running(
             await parts.namespaces.create_first()
             await announce(parts.backend, writer, address.host, server.port)
             await create_roles(parts.backend, writer)
+            await create_system_priority_classes(writer)
 
         async with asyncio.TaskGroup() as tasks:
             try:

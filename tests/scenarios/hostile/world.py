@@ -141,6 +141,8 @@ SEEDS: dict[str, Seed] = {
     "leases": lambda _: objects.a_lease(),
     "clustertrustbundles": lambda _: objects.a_trust_bundle(),
     "replicationcontrollers": lambda _: _a_controller(),
+    "priorityclasses": lambda _: objects.a_priority_class(),
+    "poddisruptionbudgets": lambda c: objects.a_budget(minAvailable=c.choice((1, "50%"))),
     "endpoints": lambda _: objects.some_endpoints(),
     "services": lambda _: {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}},
     "roles": lambda _: {"metadata": {"name": "r"}, "rules": _RULES},

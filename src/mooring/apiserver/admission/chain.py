@@ -54,6 +54,8 @@ MUTATING = (
 )
 JUDGING = (
     _on(namespace_lifecycle.check_deletion, (DELETE,), "namespaces"),
+    _on(pod_priority.check_default, (CREATE, UPDATE), "priorityclasses.scheduling.k8s.io"),
+    _on(pod_priority.keep_system_classes, (DELETE,), "priorityclasses.scheduling.k8s.io"),
     _on(claim_resize.check, (UPDATE,), "persistentvolumeclaims"),
     _on(
         role_escalation.check,

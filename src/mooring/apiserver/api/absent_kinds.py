@@ -41,10 +41,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "networkpolicies": _ON_HOST,
     },
     "discovery.k8s.io": {"endpointslices": _ON_HOST},
-    "policy": {
-        "poddisruptionbudgets": "evictions are not held back: delete or keep the pods by hand",
-    },
-    "scheduling.k8s.io": {"priorityclasses": "set no priorityClassName in the Pod"},
     "node.k8s.io": {"runtimeclasses": "set no runtimeClassName in the Pod"},
     "apiextensions.k8s.io": {"customresourcedefinitions": _SERVED},
     "apiregistration.k8s.io": {"apiservices": _SERVED},

@@ -22,6 +22,8 @@ AUTHENTICATION = "authentication.k8s.io"
 AUTHORIZATION = "authorization.k8s.io"
 EXTENSIONS = "apiextensions.k8s.io"
 RBAC = "rbac.authorization.k8s.io"
+SCHEDULING = "scheduling.k8s.io"
+POLICY = "policy"
 
 _READ = ("get", "list", "watch")
 _READ_WRITE = (*_READ, "create", "update", "patch", "delete")
@@ -70,6 +72,7 @@ READ_ONLY = Role(
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
                 *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
+                *(SCHEDULING, POLICY),
             ),
             (EVERY,),
         ),
@@ -86,6 +89,8 @@ SCHEDULER = Role(
         _REPORT_EVENTS,
         Rule(_READ, (CORE,), ("namespaces", "nodes", "pods")),
         Rule(("create",), (CORE,), ("pods/binding",)),
+        Rule(("delete",), (CORE,), ("pods",)),  # preempted ones
+        Rule(_READ, (POLICY,), ("poddisruptionbudgets",)),
         Rule(_CHANGE, (CORE,), ("pods/status",)),
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims", "persistentvolumes")),
         Rule(
@@ -187,6 +192,8 @@ _GARBAGE_COLLECTION = (
     Rule((*_COLLECT, _EMPTY), (GATEWAY,), ("referencegrants",)),
     Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
+    Rule(_COLLECT, (SCHEDULING,), ("priorityclasses",)),
+    Rule((*_COLLECT, _EMPTY), (POLICY,), ("poddisruptionbudgets",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
 )

@@ -12,6 +12,7 @@ from mooring.apiserver.kinds.config_map import CONFIG_MAP
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
+from mooring.apiserver.kinds.disruption_budget import DISRUPTION_BUDGET
 from mooring.apiserver.kinds.endpoints import ENDPOINTS
 from mooring.apiserver.kinds.event import EVENT
 from mooring.apiserver.kinds.event_v1 import EVENT_V1
@@ -29,6 +30,7 @@ from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.node import NODE
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
+from mooring.apiserver.kinds.priority_class import PRIORITY_CLASS
 from mooring.apiserver.kinds.reference_grant import REFERENCE_GRANT, REFERENCE_GRANT_V1
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
 from mooring.apiserver.kinds.reviews import (
@@ -172,6 +174,8 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             LEASE,
             EVENT_V1,
             TRUST_BUNDLE,
+            PRIORITY_CLASS,
+            DISRUPTION_BUDGET,
             ROLE,
             ROLE_BINDING,
             CLUSTER_ROLE,

@@ -156,6 +156,8 @@ SERVED = {
         (),
     ),
     "coordination.k8s.io/v1 leases": ("Lease", (), True, False, ()),
+    "scheduling.k8s.io/v1 priorityclasses": ("PriorityClass", ("pc",), False, False, ()),
+    "policy/v1 poddisruptionbudgets": ("PodDisruptionBudget", ("pdb",), True, True, ()),
     "events.k8s.io/v1 events": ("Event", ("ev",), True, False, ()),
     "certificates.k8s.io/v1beta1 clustertrustbundles": (
         "ClusterTrustBundle",
@@ -264,6 +266,7 @@ def test_manners_of_put_and_delete() -> None:
         "clusterroles",
         "clusterrolebindings",
         "replicationcontrollers",
+        "priorityclasses",
     }
     gone = {k.plural for k in stored if k.deleted_as_status and not k.custom}
     assert gone == {
@@ -280,6 +283,8 @@ def test_manners_of_put_and_delete() -> None:
         "leases",
         "csistoragecapacities",
         "clustertrustbundles",
+        "priorityclasses",
+        "poddisruptionbudgets",
     }
 
 
