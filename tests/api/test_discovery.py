@@ -37,6 +37,11 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "events": ("ev", "namespace", []),
         "serviceaccounts": ("sa", "namespace", ["token"]),
     },
+    "apis/apps/v1": {
+        "deployments": ("deploy", "namespace", ["scale", "status"]),
+        "replicasets": ("rs", "namespace", ["scale", "status"]),
+        "controllerrevisions": ("", "namespace", []),
+    },
     "apis/storage.k8s.io/v1": {
         "storageclasses": ("sc", "cluster", []),
         "csidrivers": ("", "cluster", []),

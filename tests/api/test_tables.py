@@ -88,6 +88,19 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
     "Secret": ("Name::name, Type, Data, Age", ["password", "Opaque", 1, "2m5s"]),
     "ConfigMap": ("Name::name, Data, Age", ["settings", 1, "2m5s"]),
     "Endpoints": ("Name::name, Endpoints, Age", ["storage", "10.0.0.1:1,10.0.0.2:1", "2m5s"]),
+    "Deployment": (
+        "Name::name, Ready, Up-to-date, Available, Age, ^Containers, ^Images, ^Selector",
+        ["web", "0/1", 0, 0, "2m5s", "c", "busybox:1", "app=web"],
+    ),
+    "ReplicaSet": (
+        "Name::name, Desired:integer, Current:integer, Ready:integer, Age, "
+        "^Containers, ^Images, ^Selector",
+        ["web", 1, 0, 0, "2m5s", "c", "busybox:1", "app=web"],
+    ),
+    "ControllerRevision": (
+        "Name::name, Controller, Revision, Age",
+        ["web-1", "<none>", 1, "2m5s"],
+    ),
     "ServiceAccount": ("Name::name, Age", ["robot", "2m5s"]),
     "Lease": ("Name::name, Holder, Age", ["leader", "me", "2m5s"]),
     "Event": (

@@ -16,6 +16,10 @@ PODS = f"{DEFAULT}/pods"
 SECRETS = f"{DEFAULT}/secrets"
 EVENTS = f"{DEFAULT}/events"
 SERVICE_ACCOUNTS = f"{DEFAULT}/serviceaccounts"
+APPS = "/apis/apps/v1/namespaces/default"
+DEPLOYMENTS = f"{APPS}/deployments"
+REPLICA_SETS = f"{APPS}/replicasets"
+REVISIONS = f"{APPS}/controllerrevisions"
 NAMESPACES = "/api/v1/namespaces"
 NODES = "/api/v1/nodes"
 VOLUMES = "/api/v1/persistentvolumes"
@@ -52,6 +56,27 @@ def some_endpoints(name: str = "storage", *ips: str) -> Doc:
     addresses = [{"ip": ip} for ip in ips or ("10.0.0.1", "10.0.0.2")]
     subsets = [{"addresses": addresses, "ports": [{"port": 1}]}]
     return _an_object("Endpoints", "v1", name, subsets=subsets)
+
+
+def _apps(kind: str, name: str, **spec: Any) -> Doc:
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [{"name": "c", "image": "busybox:1"}]},
+    }
+    selected = {"selector": {"matchLabels": {"app": name}}, "template": template}
+    return _an_object(kind, "apps/v1", name, spec={**selected, **spec})
+
+
+def a_deployment(name: str = "web", **spec: Any) -> Doc:
+    return _apps("Deployment", name, **spec)
+
+
+def a_replica_set(name: str = "web", **spec: Any) -> Doc:
+    return _apps("ReplicaSet", name, **spec)
+
+
+def a_revision(name: str = "web-1") -> Doc:
+    return _an_object("ControllerRevision", "apps/v1", name, data={"spec": {}}, revision=1)
 
 
 def a_labelled(name: str, **labels: str) -> Doc:
@@ -284,6 +309,9 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "Secret": (SECRETS, a_secret),
     "ConfigMap": (CONFIG_MAPS, a_config_map),
     "Endpoints": (ENDPOINTS, some_endpoints),
+    "Deployment": (DEPLOYMENTS, a_deployment),
+    "ReplicaSet": (REPLICA_SETS, a_replica_set),
+    "ControllerRevision": (REVISIONS, a_revision),
     "ServiceAccount": (SERVICE_ACCOUNTS, a_service_account),
     "Event": (EVENTS, an_event),
     "PersistentVolume": (VOLUMES, a_volume),

@@ -68,6 +68,9 @@ class Annotation:
     SNAPSHOT_REQUEST: Final = "snapshotter.mooring.dev/snapshot-request"  # content; while created
     GROUP_SNAPSHOT_HANDLE: Final = "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle"
 
+    # workloads
+    POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"  # pod; int32
+
     # written by kubectl
     LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 

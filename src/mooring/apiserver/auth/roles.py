@@ -24,6 +24,7 @@ EXTENSIONS = "apiextensions.k8s.io"
 RBAC = "rbac.authorization.k8s.io"
 SCHEDULING = "scheduling.k8s.io"
 POLICY = "policy"
+APPS = "apps"
 
 _READ = ("get", "list", "watch")
 _READ_WRITE = (*_READ, "create", "update", "patch", "delete")
@@ -71,7 +72,7 @@ READ_ONLY = Role(
             _READ,
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
-                *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
+                *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC, APPS),
                 *(SCHEDULING, POLICY),
             ),
             (EVERY,),
@@ -141,6 +142,9 @@ _POD_CONTROLLERS = (
     Rule((*_READ, "create", "patch", "delete"), (CORE,), ("pods",)),
     Rule(_READ, (CORE,), ("replicationcontrollers",)),
     Rule(_CHANGE, (CORE,), ("replicationcontrollers/status",)),
+    Rule((*_READ, *_CHANGE), (APPS,), ("deployments",)),  # the annotation of the revision
+    Rule((*_READ, "create", *_CHANGE, "delete"), (APPS,), ("replicasets",)),
+    Rule(_CHANGE, (APPS,), ("deployments/status", "replicasets/status")),
 )
 
 _NODE_CONTROLLERS = (
@@ -169,6 +173,7 @@ _GARBAGE_COLLECTION = (
             *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
     ),
+    Rule((*_COLLECT, _EMPTY), (APPS,), ("controllerrevisions", "deployments", "replicasets")),
     Rule(_COLLECT, (CORE,), ("namespaces", "nodes", "persistentvolumes")),
     Rule((*_COLLECT, _EMPTY), (EVENTS,), ("events",)),
     Rule((*_COLLECT, _EMPTY), (STORAGE,), ("csistoragecapacities",)),

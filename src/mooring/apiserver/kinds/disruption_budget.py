@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from mooring.apiserver.kinds.cells import age_of, name_of
 from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
-from mooring.apiserver.kinds.int_or_percent import validate_int_or_percent
+from mooring.apiserver.kinds.int_or_percent import validate_at_most_all, validate_int_or_percent
 from mooring.apiserver.kinds.label_selector import validate_label_selector
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.model.document import Doc
@@ -31,7 +31,8 @@ def _validate(doc: Doc) -> Iterable[FieldError]:
     if len(given) == len(_BOUNDS):
         yield invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
     for field in given:
-        yield from validate_int_or_percent(f"spec.{field}", spec[field])
+        yield from validate_int_or_percent(spec[field], f"spec.{field}")
+        yield from validate_at_most_all(spec[field], f"spec.{field}")
     yield from validate_label_selector(spec.get("selector") or {}, "spec.selector")
     policy = spec.get("unhealthyPodEvictionPolicy")
     if policy is not None and policy not in _POLICIES:

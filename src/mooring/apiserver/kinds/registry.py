@@ -10,8 +10,10 @@ from mooring.apiserver.kinds.attributes_class import ATTRIBUTES_CLASS
 from mooring.apiserver.kinds.claim import CLAIM, CLAIM_ACROSS_NAMESPACES
 from mooring.apiserver.kinds.config_map import CONFIG_MAP
 from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.controller_revision import CONTROLLER_REVISION
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
+from mooring.apiserver.kinds.deployment import DEPLOYMENT
 from mooring.apiserver.kinds.disruption_budget import DISRUPTION_BUDGET
 from mooring.apiserver.kinds.endpoints import ENDPOINTS
 from mooring.apiserver.kinds.event import EVENT
@@ -32,6 +34,7 @@ from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
 from mooring.apiserver.kinds.priority_class import PRIORITY_CLASS
 from mooring.apiserver.kinds.reference_grant import REFERENCE_GRANT, REFERENCE_GRANT_V1
+from mooring.apiserver.kinds.replica_set import REPLICA_SET
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
 from mooring.apiserver.kinds.reviews import (
     LOCAL_SUBJECT_ACCESS_REVIEW,
@@ -152,6 +155,9 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             REPLICATION_CONTROLLER,
             SERVICE,
             ENDPOINTS,
+            DEPLOYMENT,
+            REPLICA_SET,
+            CONTROLLER_REVISION,
             STORAGE_CLASS,
             ATTACHMENT,
             CSI_DRIVER,

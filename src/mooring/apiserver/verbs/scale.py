@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from mooring.apiserver.documents.document import decode, encode
+from mooring.apiserver.kinds.workload import selector_text
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.patching.merge import merge_patch
 from mooring.apiserver.request.message import Response
@@ -70,7 +71,7 @@ async def patch_scale(backend: Backend, call: Call) -> Response:
 def scale_of(doc: Doc) -> Doc:
     """The scale of an object that keeps a number of pods."""
     metadata, spec = doc["metadata"], doc["spec"]
-    selector = ",".join(f"{key}={value}" for key, value in sorted(spec.get("selector", {}).items()))
+    selector = _selector_text(spec.get("selector") or {})
     replicas = spec.get("replicas", 0)
     return {
         "kind": "Scale",
@@ -82,6 +83,13 @@ def scale_of(doc: Doc) -> Doc:
             **({"selector": selector} if selector else {}),
         },
     }
+
+
+def _selector_text(selector: Doc) -> str:
+    """A replication controller has a map of labels, all others have a LabelSelector."""
+    if all(isinstance(value, str) for value in selector.values()):
+        selector = {"matchLabels": selector}
+    return selector_text(selector)
 
 
 async def _write(

@@ -5,7 +5,10 @@ from typing import Final
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.controllers.options import Options
-from mooring.controllers.replication.decide import decide, seconds_until_available
+from mooring.controllers.owned_pods.effects import PodEffects
+from mooring.controllers.owned_pods.index import OwnedPods
+from mooring.controllers.owned_pods.readiness import seconds_until_available
+from mooring.controllers.replication.decide import decide
 from mooring.controllers.replication.effects import Effects
 from mooring.controllers.replication.view import view
 from mooring.model.keys import Key
@@ -21,9 +24,6 @@ COMPONENT: Final = "replication-controller"
 """The reporting component of its events."""
 
 WORKERS = 4
-_OWNED = "replication: pods by owner"
-_FREE = "replication: pods of nobody by namespace"
-_IN_NAMESPACE = "replication: controllers by namespace"
 
 
 def build(loops: Loops, _: Options) -> None:
@@ -51,10 +51,9 @@ class Replication:
         self._clock = clock
         self._controllers = controllers
         self._pods = pods
-        self._effects = Effects(client, recorder, controllers, pods)
-        controllers.add_index(_IN_NAMESPACE, lambda controller: [controller.namespace])
-        pods.add_index(_OWNED, _owner)
-        pods.add_index(_FREE, _free_in)
+        self._owned = OwnedPods(controllers, pods)
+        self._pod_effects = PodEffects(client, recorder, pods)
+        self._effects = Effects(client, controllers, self._pod_effects)
         controllers.on_change(self._on_controller)
         pods.on_change(self._on_pod)
 
@@ -65,13 +64,10 @@ class Replication:
         controller = self._controllers.get(key)
         if controller is None:
             return Settled()
-        pods = [
-            *self._pods.by_index(_OWNED, controller.uid),
-            *self._pods.by_index(_FREE, controller.namespace),
-        ]
-        seen = view(controller, pods, self._effects.doomed, self._clock.now())
+        pods, now = self._owned.candidates(controller), self._clock.now()
+        seen = view(controller, pods, self._pod_effects.doomed, now)
         await self._effects.perform(decide(seen))
-        wait = seconds_until_available(seen)
+        wait = seconds_until_available(seen.pods, controller.spec.min_ready_seconds, now)
         return Settled() if wait is None else Again(wait)
 
     def _on_controller(
@@ -81,28 +77,5 @@ class Replication:
             self.queue.add(after.key)
 
     def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
-        """Before and after: a pod may change hands, and its former controller has to know."""
-        if before is not None and (after is None or after.is_deleting):
-            self._effects.doomed.discard(before.uid)
-        for pod in (before, after):
-            if pod is None:
-                continue
-            for controller in self._controllers.by_index(_IN_NAMESPACE, pod.namespace):
-                if _concerns(pod, controller):
-                    self.queue.add(controller.key)
-
-
-def _concerns(pod: Pod, controller: ReplicationController) -> bool:
-    owner = pod.metadata.find_controller()
-    if owner is None:
-        return controller.selects(pod.metadata.labels)
-    return owner.uid == controller.uid
-
-
-def _owner(pod: Pod) -> list[str]:
-    owner = pod.metadata.find_controller()
-    return [] if owner is None else [owner.uid]
-
-
-def _free_in(pod: Pod) -> list[str]:
-    return [pod.namespace] if pod.metadata.find_controller() is None else []
+        for key in self._owned.concerned(before, after):
+            self.queue.add(key)

@@ -1,21 +1,15 @@
 """How many pods a replication controller makes, deletes, adopts and lets go."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.controllers.replication.decide import decide, seconds_until_available
-from mooring.controllers.replication.plan import (
-    Adopt,
-    CreatePod,
-    DeletePod,
-    Release,
-    SaveStatus,
-    Step,
-)
+from mooring.controllers.owned_pods.plan import Adopt, CreatePods, DeletePod, Release
+from mooring.controllers.replication.decide import decide
+from mooring.controllers.replication.plan import SaveStatus, Step
 from mooring.controllers.replication.view import view
 from mooring.model.pod import Pod
 from mooring.model.replication_controller import ReplicationController
@@ -91,8 +85,8 @@ def told(step: Step) -> str:
             return f"adopt {pod.name}"
         case Release(_, pod):
             return f"release {pod.name}"
-        case CreatePod():
-            return "create"
+        case CreatePods(_, documents):
+            return f"create {len(documents)}"
         case DeletePod(_, pod):
             return f"delete {pod.name}"
 
@@ -106,8 +100,8 @@ def decided(
 TWO = (a_pod("a"), a_pod("b"))
 
 TABLE: dict[str, tuple[ReplicationController, tuple[Pod, ...], list[str]]] = {
-    "no pods: all are made": (a_controller(2), (), ["create", "create"]),
-    "one is missing": (a_controller(2), (a_pod("a"),), ["status 1/1/1", "create"]),
+    "no pods: all are made": (a_controller(2), (), ["create 2"]),
+    "one is missing": (a_controller(2), (a_pod("a"),), ["status 1/1/1", "create 1"]),
     "as many as wanted": (a_controller(2), TWO, ["status 2/2/2"]),
     "and said so already": (
         a_controller(
@@ -151,24 +145,24 @@ TABLE: dict[str, tuple[ReplicationController, tuple[Pod, ...], list[str]]] = {
     "pods that have ended are replaced": (
         a_controller(1),
         (a_pod("a", phase="Failed"),),
-        ["create"],
+        ["create 1"],
     ),
-    "pods on their way out are replaced": (a_controller(1), (a_pod("a", **GONE),), ["create"]),
+    "pods on their way out are replaced": (a_controller(1), (a_pod("a", **GONE),), ["create 1"]),
     "a pod of nobody that fits is adopted": (
         a_controller(1),
         (a_pod("a", owner=None),),
         ["status 1/1/1", "adopt a"],
     ),
-    "one of somebody else is not": (a_controller(1), (a_pod("a", owner=OTHER),), ["create"]),
+    "one of somebody else is not": (a_controller(1), (a_pod("a", owner=OTHER),), ["create 1"]),
     "one of nobody that does not fit is not": (
         a_controller(1),
         (a_pod("a", owner=None, app="db"),),
-        ["create"],
+        ["create 1"],
     ),
     "its own that no longer fits is let go, and replaced": (
         a_controller(1),
         (a_pod("a", app="db"),),
-        ["release a", "create"],
+        ["release a", "create 1"],
     ),
     "on its way out it makes, deletes and takes nothing": (
         a_controller(3, **GONE),
@@ -201,8 +195,9 @@ def test_a_pod_whose_deletion_was_asked_for_is_not_counted() -> None:
 
 def test_a_pod_is_made_of_all_of_the_template() -> None:
     (step,) = decide(view(a_controller(1), (), (), NOW)).steps
-    assert isinstance(step, CreatePod)
-    assert step.document() == {
+    assert isinstance(step, CreatePods)
+    (made,) = step.documents
+    assert made == {
         "kind": "Pod",
         "apiVersion": "v1",
         "metadata": {
@@ -216,23 +211,6 @@ def test_a_pod_is_made_of_all_of_the_template() -> None:
     }
 
 
-def test_other_owners_stay() -> None:
-    keeper = {"apiVersion": "v1", "kind": "ConfigMap", "name": "k", "uid": "u-k"}
-    pod = a_pod("a", owner=keeper)
-    adopt = Adopt(a_controller(), pod)
-    assert adopt.owners() == [keeper, OWNER]
-    both = a_pod("a", ownerReferences=[keeper, OWNER])
-    assert Release(a_controller(), both).owners() == [keeper]
-
-
-def test_when_the_next_pod_will_be_available() -> None:
-    controller = a_controller(2, spec={"minReadySeconds": 600})
-    ready = (NOW - timedelta(seconds=100)).isoformat()
-    pods = (a_pod("a", since=ready), a_pod("b", ready=False), a_pod("c"))
-    assert seconds_until_available(view(controller, pods, (), NOW)) == 600 - 245
-    assert seconds_until_available(view(a_controller(), pods, (), NOW)) is None
-
-
 @given(
     wanted=st.integers(0, 6),
     there=st.lists(st.tuples(st.booleans(), st.booleans()), max_size=6),
@@ -243,7 +221,7 @@ def test_one_pass_leads_to_the_wished_number(wanted: int, there: list[tuple[bool
         for index, (ready, owned) in enumerate(there)
     ]
     steps = decide(view(a_controller(wanted), pods, (), NOW)).steps
-    made = sum(isinstance(step, CreatePod) for step in steps)
+    made = sum(len(step.documents) for step in steps if isinstance(step, CreatePods))
     gone = sum(isinstance(step, DeletePod) for step in steps)
     assert len(pods) + made - gone == wanted
     assert not (made and gone)
