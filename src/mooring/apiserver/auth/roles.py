@@ -147,6 +147,12 @@ _POD_CONTROLLERS = (
     Rule(_CHANGE, (APPS,), ("deployments/status", "replicasets/status")),
 )
 
+_BATCH_AND_POLICY_CONTROLLERS = (
+    Rule(("get",), (APPS,), ("statefulsets",)),  # how many pods a budget may expect
+    Rule(_READ, (POLICY,), ("poddisruptionbudgets",)),
+    Rule(_CHANGE, (POLICY,), ("poddisruptionbudgets/status",)),
+)
+
 _NODE_CONTROLLERS = (
     Rule((*_READ, "patch"), (CORE,), ("nodes",)),  # taints
     Rule(("patch",), (CORE,), ("nodes/status", "pods/status")),
@@ -210,6 +216,7 @@ CONTROLLERS = Role(
         Rule((*_READ_WRITE, _EMPTY), (COORDINATION,), ("leases",)),
         *_VOLUME_CONTROLLERS,
         *_POD_CONTROLLERS,
+        *_BATCH_AND_POLICY_CONTROLLERS,
         *_NODE_CONTROLLERS,
         *_NAMESPACE_CONTROLLERS,
         *_GARBAGE_COLLECTION,
