@@ -68,6 +68,10 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
     "apis/coordination.k8s.io/v1": {"leases": ("", "namespace", [])},
     "apis/certificates.k8s.io/v1beta1": {"clustertrustbundles": ("", "cluster", [])},
     "apis/scheduling.k8s.io/v1": {"priorityclasses": ("pc", "cluster", [])},
+    "apis/batch/v1": {
+        "jobs": ("", "namespace", ["status"]),
+        "cronjobs": ("cj", "namespace", ["status"]),
+    },
     "apis/policy/v1": {"poddisruptionbudgets": ("pdb", "namespace", ["status"])},
     "apis/events.k8s.io/v1": {"events": ("ev", "namespace", [])},
     "apis/authentication.k8s.io/v1": {

@@ -1,6 +1,7 @@
 """Tables: what `kubectl get` prints, for every kind."""
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -140,6 +141,18 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
     "PriorityClass": (
         "Name::name, Value:integer, Global-Default:boolean, Age, PreemptionPolicy",
         ["high", 1000, False, "2m5s", "PreemptLowerPriority"],
+    ),
+    "Job": (
+        "Name::name, Status, Completions, Duration, Age, ^Containers, ^Images, ^Selector",
+        ["once", "Running", "0/1", "", "2m5s", "main", "busybox:1", ANY],
+    ),
+    "CronJob": (
+        "Name::name, Schedule, Timezone, Suspend:boolean, Active:integer, Last Schedule, Age, "
+        "^Containers, ^Images, ^Selector",
+        [
+            *("often", "*/5 * * * *", "<none>", "False", 0, "<none>", "2m5s"),
+            *("main", "busybox:1", "<none>"),
+        ],
     ),
     "PodDisruptionBudget": (
         "Name::name, Min Available, Max Unavailable, Allowed Disruptions:integer, Age",

@@ -40,6 +40,8 @@ POPULATORS = "/apis/populator.storage.k8s.io/v1beta1/volumepopulators"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
 PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
@@ -263,6 +265,17 @@ def a_priority_class(name: str = "high", value: int = 1000, **body: Any) -> Doc:
     return _an_object("PriorityClass", "scheduling.k8s.io/v1", name, value=value, **body)
 
 
+def a_job(name: str = "once", **spec: Any) -> Doc:
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox:1"}]}
+    return _an_object("Job", "batch/v1", name, spec={"template": {"spec": pod}} | spec)
+
+
+def a_cron_job(name: str = "often", schedule: str = "*/5 * * * *", **spec: Any) -> Doc:
+    job = {"spec": a_job()["spec"]}
+    wanted = {"schedule": schedule, "jobTemplate": job} | spec
+    return _an_object("CronJob", "batch/v1", name, spec=wanted)
+
+
 def a_budget(name: str = "web", **spec: Any) -> Doc:
     """Of the pods with the label app=web."""
     wanted: Doc = {"selector": {"matchLabels": {"app": "web"}}}
@@ -332,6 +345,8 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),
     "PriorityClass": (PRIORITY_CLASSES, a_priority_class),
     "PodDisruptionBudget": (BUDGETS, a_budget),
+    "Job": (JOBS, a_job),
+    "CronJob": (CRON_JOBS, a_cron_job),
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),
 }
 """Every kind that is stored (group snapshots aside): its collection, and a document of it."""

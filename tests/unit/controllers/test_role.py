@@ -286,6 +286,7 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
         *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished", "disruption"),
+        *("job", "job_orphan_pod", "cronjob", "ttl_jobs_to_delete"),
         *("snapshot-controller-snapshot", "snapshot-controller-content"),
         *("snapshot-controller-claim", "snapshot-controller-group-snapshot"),
         *("snapshot-controller-group-content", "data_source_validator"),

@@ -10,7 +10,6 @@ from mooring.apiserver.request.refusals import not_served
 from mooring.apiserver.request.routes import Route
 from mooring.errors import NotFound
 
-_RUN_ONCE = "use a Pod with restartPolicy: Never or OnFailure"
 _ON_HOST = "pods share the network of their node, so their ports are reached there"
 _SERVED = "only the kinds that `kubectl api-resources` lists are served"
 
@@ -23,10 +22,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "apps": {
         "daemonsets": "create a Pod with spec.nodeName for each node",
         "statefulsets": "use a Pod and a PersistentVolumeClaim for each replica",
-    },
-    "batch": {
-        "cronjobs": f"{_RUN_ONCE}, created by a timer of the host",
-        "jobs": _RUN_ONCE,
     },
     "autoscaling": {
         "horizontalpodautoscalers": "use `kubectl scale`",

@@ -24,6 +24,7 @@ EXTENSIONS = "apiextensions.k8s.io"
 RBAC = "rbac.authorization.k8s.io"
 SCHEDULING = "scheduling.k8s.io"
 POLICY = "policy"
+BATCH = "batch"
 APPS = "apps"
 
 _READ = ("get", "list", "watch")
@@ -73,7 +74,7 @@ READ_ONLY = Role(
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
                 *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC, APPS),
-                *(SCHEDULING, POLICY),
+                *(SCHEDULING, POLICY, BATCH),
             ),
             (EVERY,),
         ),
@@ -148,6 +149,9 @@ _POD_CONTROLLERS = (
 )
 
 _BATCH_AND_POLICY_CONTROLLERS = (
+    Rule((*_READ, "create", "patch", "delete"), (BATCH,), ("jobs",)),
+    Rule(_READ, (BATCH,), ("cronjobs",)),
+    Rule(_CHANGE, (BATCH,), ("jobs/status", "cronjobs/status")),
     Rule(("get",), (APPS,), ("statefulsets",)),  # how many pods a budget may expect
     Rule(_READ, (POLICY,), ("poddisruptionbudgets",)),
     Rule(_CHANGE, (POLICY,), ("poddisruptionbudgets/status",)),
@@ -204,6 +208,7 @@ _GARBAGE_COLLECTION = (
     Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
     Rule(_COLLECT, (SCHEDULING,), ("priorityclasses",)),
+    Rule((*_COLLECT, _EMPTY), (BATCH,), ("jobs", "cronjobs")),
     Rule((*_COLLECT, _EMPTY), (POLICY,), ("poddisruptionbudgets",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),

@@ -11,6 +11,7 @@ from mooring.apiserver.kinds.claim import CLAIM, CLAIM_ACROSS_NAMESPACES
 from mooring.apiserver.kinds.config_map import CONFIG_MAP
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.controller_revision import CONTROLLER_REVISION
+from mooring.apiserver.kinds.cron_job import CRON_JOB
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
 from mooring.apiserver.kinds.deployment import DEPLOYMENT
@@ -27,6 +28,7 @@ from mooring.apiserver.kinds.group_snapshot_content import (
     GROUP_SNAPSHOT_CONTENT,
     GROUP_SNAPSHOT_CONTENT_V1,
 )
+from mooring.apiserver.kinds.job import JOB
 from mooring.apiserver.kinds.lease import LEASE
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.node import NODE
@@ -180,6 +182,8 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             LEASE,
             EVENT_V1,
             TRUST_BUNDLE,
+            JOB,
+            CRON_JOB,
             PRIORITY_CLASS,
             DISRUPTION_BUDGET,
             ROLE,
