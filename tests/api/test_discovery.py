@@ -29,6 +29,8 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "replicationcontrollers": ("rc", "namespace", ["scale", "status"]),
         "services": ("svc", "namespace", ["status"]),
         "endpoints": ("ep", "namespace", []),
+        "resourcequotas": ("quota", "namespace", ["status"]),
+        "limitranges": ("limits", "namespace", []),
         "nodes": ("no", "cluster", ["status"]),
         "persistentvolumes": ("pv", "cluster", ["status"]),
         "persistentvolumeclaims": ("pvc", "namespace", ["status"]),

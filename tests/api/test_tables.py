@@ -142,6 +142,8 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, Value:integer, Global-Default:boolean, Age, PreemptionPolicy",
         ["high", 1000, False, "2m5s", "PreemptLowerPriority"],
     ),
+    "ResourceQuota": ("Name::name, Request, Limit, Age", ["quota", "", "", "2m5s"]),
+    "LimitRange": ("Name::name, Age", ["limits", "2m5s"]),
     "Job": (
         "Name::name, Status, Completions, Duration, Age, ^Containers, ^Images, ^Selector",
         ["once", "Running", "0/1", "", "2m5s", "main", "busybox:1", ANY],

@@ -42,6 +42,8 @@ TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
 PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
+QUOTAS = f"{DEFAULT}/resourcequotas"
+LIMIT_RANGES = f"{DEFAULT}/limitranges"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
@@ -265,6 +267,15 @@ def a_priority_class(name: str = "high", value: int = 1000, **body: Any) -> Doc:
     return _an_object("PriorityClass", "scheduling.k8s.io/v1", name, value=value, **body)
 
 
+def a_quota(name: str = "quota", **hard: str) -> Doc:
+    return _an_object("ResourceQuota", "v1", name, spec={"hard": hard or {"pods": "5"}})
+
+
+def a_limit_range(name: str = "limits", type: str = "PersistentVolumeClaim", **limit: Any) -> Doc:
+    wanted = {"type": type, **(limit or {"max": {"storage": "2Gi"}, "min": {"storage": "1Gi"}})}
+    return _an_object("LimitRange", "v1", name, spec={"limits": [wanted]})
+
+
 def a_job(name: str = "once", **spec: Any) -> Doc:
     pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox:1"}]}
     return _an_object("Job", "batch/v1", name, spec={"template": {"spec": pod}} | spec)
@@ -345,6 +356,8 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),
     "PriorityClass": (PRIORITY_CLASSES, a_priority_class),
     "PodDisruptionBudget": (BUDGETS, a_budget),
+    "ResourceQuota": (QUOTAS, a_quota),
+    "LimitRange": (LIMIT_RANGES, a_limit_range),
     "Job": (JOBS, a_job),
     "CronJob": (CRON_JOBS, a_cron_job),
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),

@@ -15,9 +15,7 @@ _SERVED = "only the kinds that `kubectl api-resources` lists are served"
 
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "": {
-        "limitranges": "set resources in the Pod itself",
         "podtemplates": "put the template into a Deployment",
-        "resourcequotas": "there are no quotas: limit by RBAC who may create what",
     },
     "apps": {
         "daemonsets": "create a Pod with spec.nodeName for each node",

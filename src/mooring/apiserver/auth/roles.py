@@ -63,8 +63,8 @@ READ_ONLY = Role(
             _READ,
             (CORE,),
             (
-                *("configmaps", "endpoints", "events", "namespaces", "nodes"),
-                "persistentvolumeclaims",
+                *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes"),
+                *("persistentvolumeclaims", "resourcequotas"),
                 *("persistentvolumes", "pods", "pods/log", "replicationcontrollers"),
                 *("replicationcontrollers/scale", "serviceaccounts", "services", "*/status"),
             ),
@@ -179,7 +179,8 @@ _GARBAGE_COLLECTION = (
         (*_COLLECT, _EMPTY),
         (CORE,),
         (
-            *("configmaps", "endpoints", "events", "persistentvolumeclaims", "pods"),
+            *("configmaps", "endpoints", "events", "limitranges", "persistentvolumeclaims"),
+            *("pods", "resourcequotas"),
             *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
     ),

@@ -30,11 +30,13 @@ from mooring.apiserver.kinds.group_snapshot_content import (
 )
 from mooring.apiserver.kinds.job import JOB
 from mooring.apiserver.kinds.lease import LEASE
+from mooring.apiserver.kinds.limit_range import LIMIT_RANGE
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.node import NODE
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
 from mooring.apiserver.kinds.priority_class import PRIORITY_CLASS
+from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
 from mooring.apiserver.kinds.reference_grant import REFERENCE_GRANT, REFERENCE_GRANT_V1
 from mooring.apiserver.kinds.replica_set import REPLICA_SET
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
@@ -157,6 +159,8 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             REPLICATION_CONTROLLER,
             SERVICE,
             ENDPOINTS,
+            RESOURCE_QUOTA,
+            LIMIT_RANGE,
             DEPLOYMENT,
             REPLICA_SET,
             CONTROLLER_REVISION,

@@ -160,6 +160,8 @@ SERVED = {
     ),
     "coordination.k8s.io/v1 leases": ("Lease", (), True, False, ()),
     "scheduling.k8s.io/v1 priorityclasses": ("PriorityClass", ("pc",), False, False, ()),
+    "v1 resourcequotas": ("ResourceQuota", ("quota",), True, True, ()),
+    "v1 limitranges": ("LimitRange", ("limits",), True, False, ()),
     "batch/v1 jobs": ("Job", (), True, True, ()),
     "batch/v1 cronjobs": ("CronJob", ("cj",), True, True, ()),
     "policy/v1 poddisruptionbudgets": ("PodDisruptionBudget", ("pdb",), True, True, ()),
@@ -279,6 +281,8 @@ def test_manners_of_put_and_delete() -> None:
         "replicationcontrollers",
         "priorityclasses",
         "jobs",
+        "resourcequotas",
+        "limitranges",
         "cronjobs",
     }
     gone = {k.plural for k in stored if k.deleted_as_status and not k.custom}
@@ -301,6 +305,7 @@ def test_manners_of_put_and_delete() -> None:
         "clustertrustbundles",
         "priorityclasses",
         "jobs",
+        "limitranges",
         "cronjobs",
         "poddisruptionbudgets",
     }
