@@ -8,6 +8,7 @@ from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
 from mooring.controllers.cronjob import run as cronjob
 from mooring.controllers.data_source import run as data_source
+from mooring.controllers.deployment import run as deployment
 from mooring.controllers.disruption_budget import run as disruption_budget
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
@@ -33,6 +34,8 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "expansion": expansion.build,
     "attachment": attachment.build,
     "replication": replication.build,
+    "replicaset": replication.build_replica_sets,
+    "deployment": deployment.build,
     "node-lifecycle": node_lifecycle.build,
     "taint-eviction": taint_eviction.build,
     "pod-gc": pod_gc.build,
@@ -45,8 +48,9 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
 }
 NAMED: Final = frozenset(
     {
-        *("node-lifecycle", "taint-eviction", "pod-gc", "snapshots", "data-source"),
+        *("replicaset", "deployment", "node-lifecycle", "taint-eviction", "pod-gc"),
         *("disruption", "job", "cronjob", "ttl-after-finished"),
+        *("snapshots", "data-source"),
     }
 )
 """Run only when they are named: beside kube-controller-manager, or upstream's snapshot-controller
