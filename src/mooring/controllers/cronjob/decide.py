@@ -24,7 +24,7 @@ from mooring.controllers.cronjob.plan import (
 )
 from mooring.controllers.cronjob.schedule_times import Due, find_due, seconds_until_next
 from mooring.controllers.cronjob.view import CronJobView
-from mooring.controllers.owned_pods.plan import reference_of
+from mooring.controllers.owned_pods.ownership import reference_of
 from mooring.model import cron
 from mooring.model.cron import Schedule
 from mooring.model.cron_job import CronJob, CronJobStatus
