@@ -74,6 +74,8 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "jobs": ("", "namespace", ["status"]),
         "cronjobs": ("cj", "namespace", ["status"]),
     },
+    "apis/networking.k8s.io/v1": {"networkpolicies": ("netpol", "namespace", [])},
+    "apis/discovery.k8s.io/v1": {"endpointslices": ("", "namespace", [])},
     "apis/policy/v1": {"poddisruptionbudgets": ("pdb", "namespace", ["status"])},
     "apis/events.k8s.io/v1": {"events": ("ev", "namespace", [])},
     "apis/authentication.k8s.io/v1": {

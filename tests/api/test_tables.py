@@ -142,7 +142,12 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, Value:integer, Global-Default:boolean, Age, PreemptionPolicy",
         ["high", 1000, False, "2m5s", "PreemptLowerPriority"],
     ),
-    "ResourceQuota": ("Name::name, Request, Limit, Age", ["quota", "", "", "2m5s"]),
+    "NetworkPolicy": ("Name::name, Pod-Selector, Age", ["inner", "app=web", "2m5s"]),
+    "EndpointSlice": (
+        "Name::name, AddressType, Ports, Endpoints, Age",
+        ["web-1", "IPv4", "80", "10.0.0.1", "2m5s"],
+    ),
+    "ResourceQuota": ("Name::name, Request, Limit, Age", ["quota", "pods: 0/5", "", "2m5s"]),
     "LimitRange": ("Name::name, Age", ["limits", "2m5s"]),
     "Job": (
         "Name::name, Status, Completions, Duration, Age, ^Containers, ^Images, ^Selector",

@@ -44,6 +44,8 @@ JOBS = "/apis/batch/v1/namespaces/default/jobs"
 CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
 QUOTAS = f"{DEFAULT}/resourcequotas"
 LIMIT_RANGES = f"{DEFAULT}/limitranges"
+NETWORK_POLICIES = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+ENDPOINT_SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
@@ -276,6 +278,20 @@ def a_limit_range(name: str = "limits", type: str = "PersistentVolumeClaim", **l
     return _an_object("LimitRange", "v1", name, spec={"limits": [wanted]})
 
 
+def a_network_policy(name: str = "inner", **spec: Any) -> Doc:
+    wanted = {"podSelector": {"matchLabels": {"app": "web"}}}
+    return _an_object("NetworkPolicy", "networking.k8s.io/v1", name, spec=wanted | spec)
+
+
+def an_endpoint_slice(name: str = "web-1", **body: Any) -> Doc:
+    told: Doc = {
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.0.0.1"]}],
+        "ports": [{"name": "http", "port": 80}],
+    }
+    return _an_object("EndpointSlice", "discovery.k8s.io/v1", name, **(told | body))
+
+
 def a_job(name: str = "once", **spec: Any) -> Doc:
     pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox:1"}]}
     return _an_object("Job", "batch/v1", name, spec={"template": {"spec": pod}} | spec)
@@ -356,6 +372,8 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),
     "PriorityClass": (PRIORITY_CLASSES, a_priority_class),
     "PodDisruptionBudget": (BUDGETS, a_budget),
+    "NetworkPolicy": (NETWORK_POLICIES, a_network_policy),
+    "EndpointSlice": (ENDPOINT_SLICES, an_endpoint_slice),
     "ResourceQuota": (QUOTAS, a_quota),
     "LimitRange": (LIMIT_RANGES, a_limit_range),
     "Job": (JOBS, a_job),

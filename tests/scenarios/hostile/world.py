@@ -141,6 +141,8 @@ SEEDS: dict[str, Seed] = {
     "leases": lambda _: objects.a_lease(),
     "clustertrustbundles": lambda _: objects.a_trust_bundle(),
     "replicationcontrollers": lambda _: _a_controller(),
+    "networkpolicies": lambda _: objects.a_network_policy(),
+    "endpointslices": lambda _: objects.an_endpoint_slice(),
     "resourcequotas": lambda _: objects.a_quota(**{"pods": "9", "requests.storage": "5Gi"}),
     "limitranges": lambda _: objects.a_limit_range(),
     "jobs": lambda c: objects.a_job(completions=c.choice((1, 3)), parallelism=2),

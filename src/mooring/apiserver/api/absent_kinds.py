@@ -27,9 +27,7 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "networking.k8s.io": {
         "ingressclasses": _ON_HOST,
         "ingresses": _ON_HOST,
-        "networkpolicies": _ON_HOST,
     },
-    "discovery.k8s.io": {"endpointslices": _ON_HOST},
     "node.k8s.io": {"runtimeclasses": "set no runtimeClassName in the Pod"},
     "apiextensions.k8s.io": {"customresourcedefinitions": _SERVED},
     "apiregistration.k8s.io": {"apiservices": _SERVED},

@@ -25,6 +25,8 @@ RBAC = "rbac.authorization.k8s.io"
 SCHEDULING = "scheduling.k8s.io"
 POLICY = "policy"
 BATCH = "batch"
+NETWORKING = "networking.k8s.io"
+DISCOVERY = "discovery.k8s.io"
 APPS = "apps"
 
 _READ = ("get", "list", "watch")
@@ -74,7 +76,7 @@ READ_ONLY = Role(
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
                 *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC, APPS),
-                *(SCHEDULING, POLICY, BATCH),
+                *(SCHEDULING, POLICY, BATCH, NETWORKING, DISCOVERY),
             ),
             (EVERY,),
         ),
@@ -210,6 +212,8 @@ _GARBAGE_COLLECTION = (
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
     Rule(_COLLECT, (SCHEDULING,), ("priorityclasses",)),
     Rule((*_COLLECT, _EMPTY), (BATCH,), ("jobs", "cronjobs")),
+    Rule((*_COLLECT, _EMPTY), (NETWORKING,), ("networkpolicies",)),
+    Rule((*_COLLECT, _EMPTY), (DISCOVERY,), ("endpointslices",)),
     Rule((*_COLLECT, _EMPTY), (POLICY,), ("poddisruptionbudgets",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),

@@ -16,6 +16,7 @@ from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
 from mooring.apiserver.kinds.deployment import DEPLOYMENT
 from mooring.apiserver.kinds.disruption_budget import DISRUPTION_BUDGET
+from mooring.apiserver.kinds.endpoint_slice import ENDPOINT_SLICE
 from mooring.apiserver.kinds.endpoints import ENDPOINTS
 from mooring.apiserver.kinds.event import EVENT
 from mooring.apiserver.kinds.event_v1 import EVENT_V1
@@ -32,6 +33,7 @@ from mooring.apiserver.kinds.job import JOB
 from mooring.apiserver.kinds.lease import LEASE
 from mooring.apiserver.kinds.limit_range import LIMIT_RANGE
 from mooring.apiserver.kinds.namespace import NAMESPACE
+from mooring.apiserver.kinds.network_policy import NETWORK_POLICY
 from mooring.apiserver.kinds.node import NODE
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
@@ -186,6 +188,8 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             LEASE,
             EVENT_V1,
             TRUST_BUNDLE,
+            NETWORK_POLICY,
+            ENDPOINT_SLICE,
             JOB,
             CRON_JOB,
             PRIORITY_CLASS,
