@@ -29,6 +29,8 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "replicationcontrollers": ("rc", "namespace", ["scale", "status"]),
         "services": ("svc", "namespace", ["status"]),
         "endpoints": ("ep", "namespace", []),
+        "resourcequotas": ("quota", "namespace", ["status"]),
+        "limitranges": ("limits", "namespace", []),
         "nodes": ("no", "cluster", ["status"]),
         "persistentvolumes": ("pv", "cluster", ["status"]),
         "persistentvolumeclaims": ("pvc", "namespace", ["status"]),
@@ -73,6 +75,14 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "validatingadmissionpolicies": ("", "cluster", ["status"]),
         "validatingadmissionpolicybindings": ("", "cluster", []),
     },
+    "apis/scheduling.k8s.io/v1": {"priorityclasses": ("pc", "cluster", [])},
+    "apis/batch/v1": {
+        "jobs": ("", "namespace", ["status"]),
+        "cronjobs": ("cj", "namespace", ["status"]),
+    },
+    "apis/networking.k8s.io/v1": {"networkpolicies": ("netpol", "namespace", [])},
+    "apis/discovery.k8s.io/v1": {"endpointslices": ("", "namespace", [])},
+    "apis/policy/v1": {"poddisruptionbudgets": ("pdb", "namespace", ["status"])},
     "apis/events.k8s.io/v1": {"events": ("ev", "namespace", [])},
     "apis/authentication.k8s.io/v1": {
         "tokenreviews": ("", "cluster", []),

@@ -1,6 +1,7 @@
 """Tables: what `kubectl get` prints, for every kind."""
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -146,6 +147,33 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
     "VolumePopulator": (
         "Name::name, SourceKind",
         ["books", '{"group":"example.com","kind":"Book"}'],
+    ),
+    "PriorityClass": (
+        "Name::name, Value:integer, Global-Default:boolean, Age, PreemptionPolicy",
+        ["high", 1000, False, "2m5s", "PreemptLowerPriority"],
+    ),
+    "NetworkPolicy": ("Name::name, Pod-Selector, Age", ["inner", "app=web", "2m5s"]),
+    "EndpointSlice": (
+        "Name::name, AddressType, Ports, Endpoints, Age",
+        ["web-1", "IPv4", "80", "10.0.0.1", "2m5s"],
+    ),
+    "ResourceQuota": ("Name::name, Request, Limit, Age", ["quota", "pods: 0/5", "", "2m5s"]),
+    "LimitRange": ("Name::name, Age", ["limits", "2m5s"]),
+    "Job": (
+        "Name::name, Status, Completions, Duration, Age, ^Containers, ^Images, ^Selector",
+        ["once", "Running", "0/1", "", "2m5s", "main", "busybox:1", ANY],
+    ),
+    "CronJob": (
+        "Name::name, Schedule, Timezone, Suspend:boolean, Active:integer, Last Schedule, Age, "
+        "^Containers, ^Images, ^Selector",
+        [
+            *("often", "*/5 * * * *", "<none>", "False", 0, "<none>", "2m5s"),
+            *("main", "busybox:1", "<none>"),
+        ],
+    ),
+    "PodDisruptionBudget": (
+        "Name::name, Min Available, Max Unavailable, Allowed Disruptions:integer, Age",
+        ["web", "1", "N/A", 0, "2m5s"],
     ),
     "ReferenceGrant": ("Name::name, Age:date", ["dev", "2m5s"]),
     "SnapshotMetadataService": ("Name::name, Age:date", ["d.example.com", "2m5s"]),

@@ -201,7 +201,7 @@ async def running_api(
     async with asyncio.TaskGroup() as tasks:
         owned = [
             tasks.create_task(part.run())
-            for part in (parts.namespaces, parts.garbage, parts.events)
+            for part in (parts.namespaces, parts.garbage, parts.events, parts.quotas)
         ]
         await settle()
         yield ApiUnderTest(parts, clock, tokens)

@@ -43,6 +43,14 @@ VALIDATING_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookco
 ADMISSION_POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 POLICY_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
+PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
+QUOTAS = f"{DEFAULT}/resourcequotas"
+LIMIT_RANGES = f"{DEFAULT}/limitranges"
+NETWORK_POLICIES = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+ENDPOINT_SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
 
@@ -289,6 +297,52 @@ def a_policy_binding(name: str = "binding") -> Doc:
     return _an_object("ValidatingAdmissionPolicyBinding", version, name, spec=spec)
 
 
+def a_priority_class(name: str = "high", value: int = 1000, **body: Any) -> Doc:
+    return _an_object("PriorityClass", "scheduling.k8s.io/v1", name, value=value, **body)
+
+
+def a_quota(name: str = "quota", **hard: str) -> Doc:
+    return _an_object("ResourceQuota", "v1", name, spec={"hard": hard or {"pods": "5"}})
+
+
+def a_limit_range(name: str = "limits", type: str = "PersistentVolumeClaim", **limit: Any) -> Doc:
+    wanted = {"type": type, **(limit or {"max": {"storage": "2Gi"}, "min": {"storage": "1Gi"}})}
+    return _an_object("LimitRange", "v1", name, spec={"limits": [wanted]})
+
+
+def a_network_policy(name: str = "inner", **spec: Any) -> Doc:
+    wanted = {"podSelector": {"matchLabels": {"app": "web"}}}
+    return _an_object("NetworkPolicy", "networking.k8s.io/v1", name, spec=wanted | spec)
+
+
+def an_endpoint_slice(name: str = "web-1", **body: Any) -> Doc:
+    told: Doc = {
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.0.0.1"]}],
+        "ports": [{"name": "http", "port": 80}],
+    }
+    return _an_object("EndpointSlice", "discovery.k8s.io/v1", name, **(told | body))
+
+
+def a_job(name: str = "once", **spec: Any) -> Doc:
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox:1"}]}
+    return _an_object("Job", "batch/v1", name, spec={"template": {"spec": pod}} | spec)
+
+
+def a_cron_job(name: str = "often", schedule: str = "*/5 * * * *", **spec: Any) -> Doc:
+    job = {"spec": a_job()["spec"]}
+    wanted = {"schedule": schedule, "jobTemplate": job} | spec
+    return _an_object("CronJob", "batch/v1", name, spec=wanted)
+
+
+def a_budget(name: str = "web", **spec: Any) -> Doc:
+    """Of the pods with the label app=web."""
+    wanted: Doc = {"selector": {"matchLabels": {"app": "web"}}}
+    if "maxUnavailable" not in spec:
+        wanted["minAvailable"] = 1
+    return _an_object("PodDisruptionBudget", "policy/v1", name, spec=wanted | spec)
+
+
 def an_event(name: str = "data.1", **body: Any) -> Doc:
     """A core event about the claim `data`."""
     about = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data", "uid": "u1"}
@@ -355,6 +409,14 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "ValidatingWebhookConfiguration": (VALIDATING_WEBHOOKS, a_webhook_configuration),
     "ValidatingAdmissionPolicy": (ADMISSION_POLICIES, an_admission_policy),
     "ValidatingAdmissionPolicyBinding": (POLICY_BINDINGS, a_policy_binding),
+    "PriorityClass": (PRIORITY_CLASSES, a_priority_class),
+    "PodDisruptionBudget": (BUDGETS, a_budget),
+    "NetworkPolicy": (NETWORK_POLICIES, a_network_policy),
+    "EndpointSlice": (ENDPOINT_SLICES, an_endpoint_slice),
+    "ResourceQuota": (QUOTAS, a_quota),
+    "LimitRange": (LIMIT_RANGES, a_limit_range),
+    "Job": (JOBS, a_job),
+    "CronJob": (CRON_JOBS, a_cron_job),
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),
 }
 """Every kind that is stored (group snapshots aside): its collection, and a document of it."""

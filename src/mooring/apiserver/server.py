@@ -42,6 +42,8 @@ from mooring.apiserver.lifecycle.garbage_collector.run import GarbageCollector
 from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
 from mooring.apiserver.lifecycle.kubernetes_service import announce
 from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
+from mooring.apiserver.lifecycle.quota_status import QuotaStatus
+from mooring.apiserver.lifecycle.system_priority_classes import create_system_priority_classes
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.node_proxy.dial import Nodes
 from mooring.apiserver.node_proxy.http_proxy import HttpProxy
@@ -52,6 +54,7 @@ from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.apiserver.verbs.backend import Backend
+from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
@@ -84,6 +87,7 @@ class Parts(msgspec.Struct, frozen=True):
     garbage: GarbageCollector
     events: EventExpiry
     roles: RoleAggregation
+    quotas: QuotaStatus
     access: Access
     metrics: Metrics
     health: Health
@@ -120,6 +124,7 @@ def assemble(
         count_events,
         Turns(clock),
         Webhooks(store, kinds, objects, rng),
+        Charging(store),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
@@ -143,6 +148,7 @@ def assemble(
         garbage=GarbageCollector(backend, writer),
         events=EventExpiry(backend),
         roles=RoleAggregation(backend, writer),
+        quotas=QuotaStatus(backend),
         access=access,
         metrics=metrics,
         health=health,
@@ -210,6 +216,7 @@ async def running(
             await parts.namespaces.create_first()
             await announce(parts.backend, writer, address.host, server.port)
             await create_roles(parts.backend, writer)
+            await create_system_priority_classes(writer)
 
         async with asyncio.TaskGroup() as tasks:
             try:
@@ -225,6 +232,7 @@ async def running(
                     parts.garbage,
                     parts.events,
                     parts.roles,
+                    parts.quotas,
                     Renewal(pki, certified, server.use, clock),
                     server,
                 )

@@ -136,7 +136,8 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
 
     `mooring up` includes them: this is for `mooring apiserver`, and for real clusters. Nodes that
     die are seen to in real clusters by kube-controller-manager; for `mooring apiserver` say
-    --controllers '*,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source'.
+    --controllers '*,replicaset,deployment,job,cronjob,ttl-after-finished,disruption,
+    node-lifecycle,taint-eviction,pod-gc,snapshots,data-source' in one word.
 
     Example: mooring controllers --kubeconfig data/controllers.kubeconfig
     """

@@ -15,6 +15,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.scheduling.decide.in_tree import disks_of
+from mooring.scheduling.decide.preemption import is_preempted
 from mooring.scheduling.decide.requests import allocatable_of, demand_of
 from mooring.scheduling.view import Demand, NodeView
 
@@ -121,6 +122,11 @@ class Ledger:
     def _count(self, pod: Pod) -> None:
         known = self.find_pod(pod.key)
         if known is not None and known.spec == pod.spec:
+            if _looks_different(known, pod):
+                shelf = self._shelves[pod.spec.node_name]
+                counted = shelf.pods[pod.key]
+                shelf.pods[pod.key] = _Counted(pod, counted.demand, counted.disks)
+                shelf.view = None
             return
         self.forget(pod.key)
         place = pod.spec.node_name
@@ -156,6 +162,17 @@ class Ledger:
             attachments=tuple(shelf.attachments.values()),
         )
         return shelf.view
+
+
+def _looks_different(before: Pod, after: Pod) -> bool:
+    """To one who looks for pods to preempt."""
+    return (
+        before.is_deleting != after.is_deleting
+        or before.uid != after.uid
+        or before.status.start_time != after.status.start_time
+        or before.metadata.labels != after.metadata.labels
+        or is_preempted(before) != is_preempted(after)
+    )
 
 
 def _lower(counts: Counter[Key], key: Key) -> None:

@@ -33,6 +33,7 @@ class Reason(StrEnum):
 class _Report(msgspec.Struct, frozen=True):
     uid: str
     condition: Condition
+    forgets_node: bool  # the one that it was nominated for
 
 
 class Reports:
@@ -48,7 +49,9 @@ class Reports:
         self._pods = pods
         self._wanted: dict[Key, _Report] = {}
 
-    def refused(self, pod: Pod, reason: Reason, message: str) -> None:
+    def refused(
+        self, pod: Pod, reason: Reason, message: str, *, forgets_node: bool = False
+    ) -> None:
         self._warn(pod, message)
         condition = Condition(
             SCHEDULED,
@@ -57,7 +60,7 @@ class Reports:
             message,
             observed_generation=pod.metadata.generation or None,
         )
-        self._wanted[pod.key] = _Report(pod.uid, condition)
+        self._wanted[pod.key] = _Report(pod.uid, condition, forgets_node)
         self.queue.add(pod.key)
 
     def skipped(self, pod: Pod) -> None:
@@ -77,9 +80,12 @@ class Reports:
         if wanted is not None and pod is not None and _is_due(wanted, pod):
             now = to_seconds(self._clock.now())
             conditions = set_condition(pod.status.conditions, wanted.condition, now)
-            if conditions is not pod.status.conditions:
+            nominated = "" if wanted.forgets_node else pod.status.nominated_node_name
+            is_told = conditions is pod.status.conditions
+            if not is_told or nominated != pod.status.nominated_node_name:
                 with suppress(NotFound):  # else there is nothing to write it on
-                    self._pods.fold(await report(self._client, pod, conditions))
+                    written = await report(self._client, pod, conditions, nominated=nominated)
+                    self._pods.fold(written)
         if self._wanted.get(key) is wanted:
             self._wanted.pop(key, None)
         return Settled()

@@ -6,6 +6,7 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_capacity import StorageCapacity
@@ -30,6 +31,7 @@ def build(loops: Loops, scheduler_name: str = DEFAULT_SCHEDULER) -> Loops:
         csi_nodes=loops.informer(CsiNode),
         capacities=loops.informer(StorageCapacity),
         attachments=loops.informer(Attachment),
+        budgets=loops.informer(DisruptionBudget),
     )
     scheduler = PodScheduler(
         loops.client,
@@ -42,6 +44,7 @@ def build(loops: Loops, scheduler_name: str = DEFAULT_SCHEDULER) -> Loops:
         "scheduling": scheduler.queue,
         "binding": scheduler.bindings.queue,
         "reporting": scheduler.reports.queue,
+        "preemption": scheduler.preemptions.queue,
     }
     loops.add(scheduler.run, queues)
     return loops

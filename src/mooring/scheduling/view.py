@@ -12,6 +12,7 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -116,3 +117,4 @@ class Picture(msgspec.Struct, frozen=True):
     pod: Pod
     nodes: Sequence[NodeView]
     storage: Storage
+    budgets: Sequence[DisruptionBudget] = ()

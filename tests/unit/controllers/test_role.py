@@ -312,7 +312,8 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
         *("replicationmanager", "replicaset", "deployment"),
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
-        *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
+        *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished", "disruption"),
+        *("job", "job_orphan_pod", "cronjob", "ttl_jobs_to_delete"),
         *("snapshot-controller-snapshot", "snapshot-controller-content"),
         *("snapshot-controller-claim", "snapshot-controller-group-snapshot"),
         *("snapshot-controller-group-content", "data_source_validator"),
@@ -348,7 +349,7 @@ CHOICES = {
     "one less": ("*,-replication", OF_VOLUMES[:-1]),
     "one more": ("*,pod-gc", (*OF_VOLUMES, "pod-gc")),
     "all": (
-        "*,replicaset,deployment,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
+        ",".join(("*", *role.NAMED)),
         tuple(role.CONTROLLERS),
     ),
     "one alone": (" attachment ", ("attachment",)),

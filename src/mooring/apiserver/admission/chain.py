@@ -9,6 +9,7 @@ from mooring.apiserver.admission import (
     default_storage_class,
     default_tolerations,
     in_use_protection,
+    limit_ranges,
     namespace_lifecycle,
     node_restriction,
     pod_priority,
@@ -51,9 +52,14 @@ MUTATING = (
     _on(default_tolerations.give, (CREATE, UPDATE), "pods"),
     _on(pod_priority.give, (CREATE,), "pods"),
     _on(pod_priority.keep, (UPDATE,), "pods"),
+    _on(limit_ranges.give_defaults, (CREATE,), "pods"),
 )
 JUDGING = (
     _on(namespace_lifecycle.check_deletion, (DELETE,), "namespaces"),
+    _on(pod_priority.check_default, (CREATE, UPDATE), "priorityclasses.scheduling.k8s.io"),
+    _on(pod_priority.keep_system_classes, (DELETE,), "priorityclasses.scheduling.k8s.io"),
+    _on(limit_ranges.check, (CREATE,), "pods"),
+    _on(limit_ranges.check, (CREATE, UPDATE), "persistentvolumeclaims"),
     _on(claim_resize.check, (UPDATE,), "persistentvolumeclaims"),
     _on(
         role_escalation.check,

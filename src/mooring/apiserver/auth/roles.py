@@ -23,6 +23,11 @@ AUTHENTICATION = "authentication.k8s.io"
 AUTHORIZATION = "authorization.k8s.io"
 EXTENSIONS = "apiextensions.k8s.io"
 RBAC = "rbac.authorization.k8s.io"
+SCHEDULING = "scheduling.k8s.io"
+POLICY = "policy"
+BATCH = "batch"
+NETWORKING = "networking.k8s.io"
+DISCOVERY = "discovery.k8s.io"
 APPS = "apps"
 
 _READ = ("get", "list", "watch")
@@ -61,8 +66,8 @@ READ_ONLY = Role(
             _READ,
             (CORE,),
             (
-                *("configmaps", "endpoints", "events", "namespaces", "nodes"),
-                "persistentvolumeclaims",
+                *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes"),
+                *("persistentvolumeclaims", "resourcequotas"),
                 *("persistentvolumes", "pods", "pods/log", "replicationcontrollers"),
                 *("replicationcontrollers/scale", "serviceaccounts", "services", "*/status"),
             ),
@@ -72,6 +77,7 @@ READ_ONLY = Role(
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
                 *(ADMISSION, APPS, COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
+                *(SCHEDULING, POLICY, BATCH, NETWORKING, DISCOVERY),
             ),
             (EVERY,),
         ),
@@ -88,6 +94,8 @@ SCHEDULER = Role(
         _REPORT_EVENTS,
         Rule(_READ, (CORE,), ("namespaces", "nodes", "pods")),
         Rule(("create",), (CORE,), ("pods/binding",)),
+        Rule(("delete",), (CORE,), ("pods",)),  # preempted ones
+        Rule(_READ, (POLICY,), ("poddisruptionbudgets",)),
         Rule(_CHANGE, (CORE,), ("pods/status",)),
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims", "persistentvolumes")),
         Rule(
@@ -143,6 +151,15 @@ _POD_CONTROLLERS = (
     Rule(_CHANGE, (APPS,), ("deployments/status", "replicasets/status")),
 )
 
+_BATCH_AND_POLICY_CONTROLLERS = (
+    Rule((*_READ, "create", "patch", "delete"), (BATCH,), ("jobs",)),
+    Rule(_READ, (BATCH,), ("cronjobs",)),
+    Rule(_CHANGE, (BATCH,), ("jobs/status", "cronjobs/status")),
+    Rule(("get",), (APPS,), ("statefulsets",)),  # how many pods a budget may expect
+    Rule(_READ, (POLICY,), ("poddisruptionbudgets",)),
+    Rule(_CHANGE, (POLICY,), ("poddisruptionbudgets/status",)),
+)
+
 _NODE_CONTROLLERS = (
     Rule((*_READ, "patch"), (CORE,), ("nodes",)),  # taints
     Rule(("patch",), (CORE,), ("nodes/status", "pods/status")),
@@ -165,7 +182,8 @@ _GARBAGE_COLLECTION = (
         (*_COLLECT, _EMPTY),
         (CORE,),
         (
-            *("configmaps", "endpoints", "events", "persistentvolumeclaims", "pods"),
+            *("configmaps", "endpoints", "events", "limitranges", "persistentvolumeclaims"),
+            *("pods", "resourcequotas"),
             *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
     ),
@@ -201,6 +219,11 @@ _GARBAGE_COLLECTION = (
             *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
         ),
     ),
+    Rule(_COLLECT, (SCHEDULING,), ("priorityclasses",)),
+    Rule((*_COLLECT, _EMPTY), (BATCH,), ("jobs", "cronjobs")),
+    Rule((*_COLLECT, _EMPTY), (NETWORKING,), ("networkpolicies",)),
+    Rule((*_COLLECT, _EMPTY), (DISCOVERY,), ("endpointslices",)),
+    Rule((*_COLLECT, _EMPTY), (POLICY,), ("poddisruptionbudgets",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
 )
@@ -212,6 +235,7 @@ CONTROLLERS = Role(
         Rule((*_READ_WRITE, _EMPTY), (COORDINATION,), ("leases",)),
         *_VOLUME_CONTROLLERS,
         *_POD_CONTROLLERS,
+        *_BATCH_AND_POLICY_CONTROLLERS,
         *_NODE_CONTROLLERS,
         *_NAMESPACE_CONTROLLERS,
         *_GARBAGE_COLLECTION,

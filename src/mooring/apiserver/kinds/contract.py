@@ -126,6 +126,7 @@ class Kind:
     update_needs_version: bool = False  # a PUT must carry resourceVersion
     update_creates: bool = False  # a PUT of what is absent creates it
     orphans_by_default: bool = False  # a DELETE that says nothing leaves dependents alone
+    deletion_warning: str = ""  # for a DELETE that says nothing of dependents
     deleted_as_status: bool = False  # DELETE answers a Status, not the object
     status_keeps_metadata: bool = False  # a status write may not touch metadata
     grace: Callable[[Doc, int | None], int] | None = None  # graceful deletion, in seconds

@@ -12,9 +12,12 @@ from mooring.apiserver.kinds.claim import CLAIM, CLAIM_ACROSS_NAMESPACES
 from mooring.apiserver.kinds.config_map import CONFIG_MAP
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.controller_revision import CONTROLLER_REVISION
+from mooring.apiserver.kinds.cron_job import CRON_JOB
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
 from mooring.apiserver.kinds.deployment import DEPLOYMENT
+from mooring.apiserver.kinds.disruption_budget import DISRUPTION_BUDGET
+from mooring.apiserver.kinds.endpoint_slice import ENDPOINT_SLICE
 from mooring.apiserver.kinds.endpoints import ENDPOINTS
 from mooring.apiserver.kinds.event import EVENT
 from mooring.apiserver.kinds.event_v1 import EVENT_V1
@@ -27,11 +30,16 @@ from mooring.apiserver.kinds.group_snapshot_content import (
     GROUP_SNAPSHOT_CONTENT,
     GROUP_SNAPSHOT_CONTENT_V1,
 )
+from mooring.apiserver.kinds.job import JOB
 from mooring.apiserver.kinds.lease import LEASE
+from mooring.apiserver.kinds.limit_range import LIMIT_RANGE
 from mooring.apiserver.kinds.namespace import NAMESPACE
+from mooring.apiserver.kinds.network_policy import NETWORK_POLICY
 from mooring.apiserver.kinds.node import NODE
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
+from mooring.apiserver.kinds.priority_class import PRIORITY_CLASS
+from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
 from mooring.apiserver.kinds.reference_grant import REFERENCE_GRANT, REFERENCE_GRANT_V1
 from mooring.apiserver.kinds.replica_set import REPLICA_SET
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
@@ -155,6 +163,8 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             REPLICATION_CONTROLLER,
             SERVICE,
             ENDPOINTS,
+            RESOURCE_QUOTA,
+            LIMIT_RANGE,
             DEPLOYMENT,
             REPLICA_SET,
             CONTROLLER_REVISION,
@@ -184,6 +194,12 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             VALIDATING_WEBHOOKS,
             ADMISSION_POLICY,
             POLICY_BINDING,
+            NETWORK_POLICY,
+            ENDPOINT_SLICE,
+            JOB,
+            CRON_JOB,
+            PRIORITY_CLASS,
+            DISRUPTION_BUDGET,
             ROLE,
             ROLE_BINDING,
             CLUSTER_ROLE,

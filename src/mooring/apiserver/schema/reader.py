@@ -169,7 +169,7 @@ def _below(field: Field) -> Callable[[Any], None] | None:
 
 def _spelling(spell: Spell, field: Field) -> Step:
     if field.shape is Shape.MAP:
-        return _each_spelled(canonical_resource if spell is canonical else spell)
+        return _each_spelled(canonical_resource if spell is canonical else _unless_null(spell))
 
     def one(doc: Doc, name: str) -> None:
         value = doc[name]
@@ -180,6 +180,10 @@ def _spelling(spell: Spell, field: Field) -> Step:
             doc[name] = kept
 
     return one
+
+
+def _unless_null(spell: Spell) -> Spell:
+    return lambda value: None if value is None else spell(value)
 
 
 def _each_spelled(spell: Spell) -> Step:

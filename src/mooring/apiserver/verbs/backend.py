@@ -19,6 +19,7 @@ from mooring.apiserver.request.negotiation import Form
 from mooring.apiserver.request.routes import Route
 from mooring.apiserver.schema.contract import Schema
 from mooring.apiserver.store.contract import Store
+from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
 
@@ -40,6 +41,7 @@ class Backend:
     watch_events: Callable[[Kind, int], None]  # counts events sent, for /metrics
     turns: Turns
     webhooks: Webhooks
+    charging: Charging
 
     def now(self) -> str:
         """RFC 3339 in UTC, whole seconds."""

@@ -78,6 +78,7 @@ def _assign(call: Call, pod: Doc, node: str, binding: Doc, now: str) -> None:
     if annotations:
         metadata["annotations"] = {**metadata.get("annotations", {}), **annotations}
     status = pod.setdefault("status", {})
+    status.pop("nominatedNodeName", None)
     others = [c for c in status.get("conditions", ()) if c.get("type") != "PodScheduled"]
     scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
     status["conditions"] = [*others, {**scheduled, "lastProbeTime": None}]

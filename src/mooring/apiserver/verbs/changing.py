@@ -1,7 +1,8 @@
 """The end that update, patch and apply share: write a changed document, or remove it when its
 last finalizer is gone."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 from mooring.apiserver.documents.document import decode, to_put
@@ -38,11 +39,30 @@ async def change(
 
     if dry_run:
         return answer_doc(backend, call, 200, await _dry(backend, call, prepare), warnings)
-    entry = await write_decided(backend.store, kind.store_table, call.store_name, decide)
+    async with _charged(backend, call, prepare, warnings):
+        entry = await write_decided(backend.store, kind.store_table, call.store_name, decide)
     assert entry is not None  # noqa: S101  decide refuses what is absent
     if gone is not None:  # what let it go was the last to see it, at the version it had
         return answer_doc(backend, call, 200, gone, warnings)
     return answer_entry(backend, call, 200, entry, warnings)
+
+
+@asynccontextmanager
+async def _charged(
+    backend: Backend, call: Call, prepare: Prepare, warnings: list[str]
+) -> AsyncIterator[None]:
+    """A claim that grows takes more of its namespace's quotas. Raises: Forbidden."""
+    is_claim = call.kind.resource == "persistentvolumeclaims" and not call.route.subresource
+    entry = backend.store.get(call.kind.store_table, call.store_name) if is_claim else None
+    if entry is None or not backend.charging.quotas(call.namespace):
+        yield
+        return
+    said = list(warnings)
+    old = decode(call.kind, entry)
+    new = await prepare(decode(call.kind, entry)) or old
+    warnings[:] = said  # they are told when it is written
+    async with backend.charging.charged(call.kind, call.namespace, new, old, dry_run=False):
+        yield
 
 
 async def _dry(backend: Backend, call: Call, prepare: Prepare) -> Doc:

@@ -52,13 +52,15 @@ async def create_document(
     if options.dry_run:
         name = store_name(kind, call.namespace, doc["metadata"]["name"])
         refuse_existing(kind, backend.store.get(kind.store_table, name))
-        return answer_doc(backend, call, 201, doc, warnings)
+        async with backend.charging.charged(kind, call.namespace, doc, dry_run=True):
+            return answer_doc(backend, call, 201, doc, warnings)
     for attempt in range(MOST_NAME_TRIES if is_generated else 1):
         if attempt:
             doc["metadata"]["name"] = generated_name(backend, doc["metadata"])
             kind.defaults(doc)  # what follows from the name (a namespace's label)
         try:
-            entry = await store_new(backend, kind, call.namespace, doc)
+            async with backend.charging.charged(kind, call.namespace, doc, dry_run=False):
+                entry = await store_new(backend, kind, call.namespace, doc)
             return answer_entry(backend, call, 201, entry, warnings)
         except AlreadyExists:
             if not is_generated:

@@ -39,11 +39,13 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 async def delete(backend: Backend, call: Call) -> Response:
     options = read_options(call)
     entry, is_removed = await delete_object(backend, call, options)
+    is_silent = not options.policy and options.orphan_dependents is None
+    warnings = [call.kind.deletion_warning] if is_silent and call.kind.deletion_warning else []
     if is_removed and call.kind.deleted_as_status:
         metadata = decode(call.kind, entry)["metadata"]
-        return answer_status(call.kind, call.name, metadata["uid"])
+        return answer_status(call.kind, call.name, metadata["uid"], warnings)
     waits = options.orphan_dependents is False and not is_removed
-    return answer_entry(backend, call, 202 if waits else 200, entry, [])
+    return answer_entry(backend, call, 202 if waits else 200, entry, warnings)
 
 
 async def delete_object(backend: Backend, call: Call, options: DeleteOptions) -> tuple[Entry, bool]:

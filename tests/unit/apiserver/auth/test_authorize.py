@@ -90,7 +90,7 @@ TABLE = {
     "get pods/log": "admin read-only",
     "get pods/status": "admin read-only",
     "create pods": "admin controllers node",
-    "delete pods": "admin controllers node",
+    "delete pods": "admin controllers node scheduler",
     "update pods": "admin",
     "create pods/binding": "admin scheduler",
     "patch pods/status": "admin controllers scheduler node",

@@ -159,6 +159,14 @@ SERVED = {
         (),
     ),
     "coordination.k8s.io/v1 leases": ("Lease", (), True, False, ()),
+    "scheduling.k8s.io/v1 priorityclasses": ("PriorityClass", ("pc",), False, False, ()),
+    "v1 resourcequotas": ("ResourceQuota", ("quota",), True, True, ()),
+    "v1 limitranges": ("LimitRange", ("limits",), True, False, ()),
+    "networking.k8s.io/v1 networkpolicies": ("NetworkPolicy", ("netpol",), True, False, ()),
+    "discovery.k8s.io/v1 endpointslices": ("EndpointSlice", (), True, False, ()),
+    "batch/v1 jobs": ("Job", (), True, True, ()),
+    "batch/v1 cronjobs": ("CronJob", ("cj",), True, True, ()),
+    "policy/v1 poddisruptionbudgets": ("PodDisruptionBudget", ("pdb",), True, True, ()),
     "events.k8s.io/v1 events": ("Event", ("ev",), True, False, ()),
     "certificates.k8s.io/v1beta1 clustertrustbundles": (
         "ClusterTrustBundle",
@@ -242,7 +250,10 @@ def test_all_stored_kinds_have_all_verbs_but_namespaces_go_one_by_one() -> None:
 
 def test_what_get_all_shows() -> None:
     shown = {kind.plural for kind in builtin().all() if "all" in kind.categories}
-    assert shown == {"deployments", "pods", "replicasets", "replicationcontrollers", "services"}
+    assert shown == {
+        *("cronjobs", "deployments", "jobs", "pods"),
+        *("replicasets", "replicationcontrollers", "services"),
+    }
 
 
 def test_manners_of_put_and_delete() -> None:
@@ -284,6 +295,13 @@ def test_manners_of_put_and_delete() -> None:
         "deployments",
         "replicasets",
         "replicationcontrollers",
+        "priorityclasses",
+        "jobs",
+        "networkpolicies",
+        "endpointslices",
+        "resourcequotas",
+        "limitranges",
+        "cronjobs",
     }
     gone = {k.plural for k in stored if k.deleted_as_status and not k.custom}
     assert gone == {
@@ -307,6 +325,13 @@ def test_manners_of_put_and_delete() -> None:
         "validatingwebhookconfigurations",
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
+        "priorityclasses",
+        "jobs",
+        "networkpolicies",
+        "endpointslices",
+        "limitranges",
+        "cronjobs",
+        "poddisruptionbudgets",
     }
 
 
