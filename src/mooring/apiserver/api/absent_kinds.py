@@ -46,7 +46,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     },
     "scheduling.k8s.io": {"priorityclasses": "set no priorityClassName in the Pod"},
     "node.k8s.io": {"runtimeclasses": "set no runtimeClassName in the Pod"},
-    "apiextensions.k8s.io": {"customresourcedefinitions": _SERVED},
     "apiregistration.k8s.io": {"apiservices": _SERVED},
     "admissionregistration.k8s.io": {
         "mutatingwebhookconfigurations": _SERVED,

@@ -19,6 +19,7 @@ from mooring.apiserver.patching.managed_fields import after_update, manager_name
 from mooring.apiserver.request.refusals import check, conflict, invalid_as
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.document_schema import shape_for
 from mooring.errors import BadRequest, ServerError
 from mooring.model.document import Doc
 from mooring.model.field_error import invalid
@@ -104,8 +105,7 @@ def owners_after(
         api_version=call.kind.api_version,
         now=now,
         subresource=call.route.subresource,
-        message=call.kind.message,
-        schema=backend.schema,
+        shape=shape_for(backend, call.kind),
     )
 
 
@@ -190,6 +190,8 @@ def prepare_change(
         problems += [kind.validate(new), strategy.validate(new, old)]
     elif subresource == "status":
         problems.append(kind.validate_status(new, old))
+    elif kind.judges_update_whole:
+        problems.append(kind.validate_update(new, old))
     else:
         problems += [kind.validate(new), kind.validate_update(new, old)]
     check(kind, call.name, chain.from_iterable(problems))
@@ -267,10 +269,11 @@ def _restore_system_fields(metadata: dict[str, Any], stored: dict[str, Any]) -> 
 
 
 def _count_generation(kind: Kind, new: Doc, old: Doc) -> None:
+    counts_status = kind.structure is not None and not kind.status
     if kind.generation and any(
         new.get(part) != old.get(part)
         for part in (new.keys() | old.keys())
-        if part not in NOT_COUNTED
+        if part not in NOT_COUNTED or (counts_status and part == "status")
     ):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 

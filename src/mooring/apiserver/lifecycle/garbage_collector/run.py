@@ -52,7 +52,6 @@ class GarbageCollector:
         self.queue: KeyedQueue[StoreKey] = KeyedQueue(backend.clock, AGAIN)
         self._owners: dict[StoreKey, frozenset[str]] = {}  # of each dependent
         self._dependents: defaultdict[str, set[StoreKey]] = defaultdict(set)  # by owner uid
-        self._kinds: dict[str, Kind] = {}  # by table
 
     async def run(self) -> None:
         """Collect until cancelled."""
@@ -62,7 +61,6 @@ class GarbageCollector:
     # what has been seen
 
     def _see(self, kind: Kind, entry: Entry) -> None:
-        self._kinds[entry.table] = kind
         value = entry.value
         key = StoreKey(entry.table, entry.name)
         is_owned = value.find(OWNED) >= 0  # `in` would try whether it is a number first
@@ -106,9 +104,9 @@ class GarbageCollector:
     # reconciling
 
     async def _reconcile(self, key: StoreKey) -> Verdict:
-        kind = self._kinds[key.table]
+        kind = self._backend.kinds.of_table(key.table)
         entry = self._backend.store.get(key.table, key.name)
-        if entry is None:
+        if entry is None or kind is None:
             return Settled()
         doc = decode(kind, entry)
         metadata = doc["metadata"]
@@ -121,7 +119,9 @@ class GarbageCollector:
         return Settled()
 
     async def _act(self, step: Step) -> None:
-        kind = self._kinds[step.key.table]
+        kind = self._backend.kinds.of_table(step.key.table)
+        if kind is None:
+            return  # its definition has gone, and all of its objects
         namespace, _, name = step.key.name.rpartition("/")
         match step:
             case Delete(_, uid, because):
@@ -148,9 +148,9 @@ class GarbageCollector:
 
     def _dependents_of(self, uid: str) -> Iterator[Dependent]:
         for key in sorted(self._dependents.get(uid, ()), key=lambda p: (p.table, p.name)):
-            kind = self._kinds[key.table]
+            kind = self._backend.kinds.of_table(key.table)
             entry = self._backend.store.get(key.table, key.name)
-            if entry is not None:
+            if entry is not None and kind is not None:
                 yield self._dependent(key, decode(kind, entry))
 
     def _dependent(self, key: StoreKey, doc: Doc) -> Dependent:
@@ -185,7 +185,6 @@ class GarbageCollector:
         namespace = doc["metadata"].get("namespace", "")
         if kind is None or (kind.namespaced and not namespace):
             return None
-        self._kinds.setdefault(kind.store_table, kind)
         return StoreKey(kind.store_table, store_name(kind, namespace, reference["name"]))
 
     def _owner_uids(self, kind: Kind, entry: Entry) -> Iterator[str]:
