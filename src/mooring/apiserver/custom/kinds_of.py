@@ -83,6 +83,7 @@ def _kind(
         validate=structure.judge_new,
         validate_update=structure.judge_update,
         validate_status=structure.judge_status,
+        update_warnings=structure.warnings,
         fields=_fields(version),
         custom=True,
         generation=True,

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
+from mooring.apiserver.cel.rules import CompiledRules, compile_rules
 from mooring.apiserver.custom.paths import find
 from mooring.apiserver.kinds.contract import ScalePaths
 from mooring.apiserver.kinds.embedded_metadata import validate_embedded
-from mooring.apiserver.structural.contract import Node
+from mooring.apiserver.structural.contract import Node, once
 from mooring.apiserver.structural.defaults import fill_defaults
 from mooring.apiserver.structural.embedded import embedded_problems
 from mooring.apiserver.structural.list_types import list_type_problems
@@ -30,6 +31,7 @@ class VersionStructure:
         self.digest = digest
         self._read = read
         self._scale = scale
+        self._tolerated: tuple[Doc | None, list[str]] = (None, [])
 
     @cached_property
     def node(self) -> Node:
@@ -74,11 +76,28 @@ class VersionStructure:
         errors += list_type_problems(doc, self.node, old=old)
         return self._with_rules(errors, doc, old)
 
-    def _with_rules(
-        self, errors: list[FieldError], _doc: Doc, _old: Doc | None
-    ) -> list[FieldError]:
+    def warnings(self, new: Doc, _: Doc) -> Iterable[str]:
+        """Rules that an update breaks where it changed nothing; known since `new` was judged."""
+        judged, texts = self._tolerated
+        return texts if judged is new else ()
+
+    def _with_rules(self, errors: list[FieldError], doc: Doc, old: Doc | None) -> list[FieldError]:
+        if not once(self.node, "has rules", _has_rules):
+            return errors
+        rules = self._rules
+        if isinstance(rules, list):
+            return [*errors, *rules]
         skipped = skips_rules(errors)
-        return [*errors, skipped] if skipped is not None else errors
+        if skipped is not None:
+            return [*errors, skipped]
+        found = rules.check(doc, old)
+        self._tolerated = (doc, [str(warning) for warning in found.warnings])
+        return [*errors, *found.errors]
+
+    @cached_property
+    def _rules(self) -> CompiledRules | list[FieldError]:
+        """The rules, or why they cannot be checked: then nothing is written."""
+        return compile_rules(self.node, "")
 
     def _scale_problems(self, doc: Doc) -> Iterable[FieldError]:
         if self._scale is None:
@@ -92,3 +111,8 @@ class VersionStructure:
                 yield invalid(path, value, "should be a non-negative integer")
             elif value > _MOST_REPLICAS:
                 yield invalid(path, value, f"should be less than or equal to {_MOST_REPLICAS}")
+
+
+def _has_rules(node: Node) -> bool:
+    below = (*node.properties.values(), node.additional, node.items)
+    return bool(node.rules) or any(isinstance(n, Node) and _has_rules(n) for n in below)

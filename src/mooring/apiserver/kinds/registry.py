@@ -116,7 +116,21 @@ class Kinds:
         self._by_table[stored.store_table] = stored
         self._changed()
         self._tell(stored)
-        self._end(before)
+        self._end(kind for kind in before if not self._is_the_same(kind))
+
+    def _is_the_same(self, kind: Kind) -> bool:
+        """Whether what is served at its path now differs in nothing that documents show.
+
+        Then who waits for its end goes on to wait.
+        """
+        now = self._by_path.get(_path(kind))
+        if now is None or now.structure is None or kind.structure is None:
+            return False
+        if now.structure.digest != kind.structure.digest:
+            return False
+        if calls := self._replaced.pop(kind, None):
+            self._replaced[now] = calls
+        return True
 
     def withdraw(self, definition: str) -> None:
         """Serve the kinds of a definition no longer."""
@@ -137,8 +151,8 @@ class Kinds:
         def forget() -> None:
             if call in calls:
                 calls.remove(call)
-            if not calls:
-                self._replaced.pop(kind, None)
+            if not calls and self._replaced.get(kind) is calls:
+                del self._replaced[kind]
 
         return forget
 

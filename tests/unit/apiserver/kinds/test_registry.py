@@ -156,6 +156,13 @@ SERVED = {
         (),
     ),
     "coordination.k8s.io/v1 leases": ("Lease", (), True, False, ()),
+    "apiextensions.k8s.io/v1 customresourcedefinitions": (
+        "CustomResourceDefinition",
+        ("crd", "crds"),
+        False,
+        True,
+        (),
+    ),
     "events.k8s.io/v1 events": ("Event", ("ev",), True, False, ()),
     "certificates.k8s.io/v1beta1 clustertrustbundles": (
         "ClusterTrustBundle",

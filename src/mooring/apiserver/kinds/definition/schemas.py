@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+from mooring.apiserver.cel.rules import compile_rules
 from mooring.apiserver.kinds.definition.shared_parts import parts
 from mooring.apiserver.kinds.embedded_metadata import validate_embedded
+from mooring.apiserver.structural.parse import node_of
 from mooring.apiserver.structural.schema_problems import format_warnings, schema_problems
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError
@@ -16,13 +18,18 @@ def validate_schemas(spec: Doc, old: Doc | None) -> Iterable[FieldError]:
         schema = part.value.get("openAPIV3Schema")
         if schema is None or schema in before:
             continue
-        yield from schema_problems(
+        path = f"{part.path}.openAPIV3Schema"
+        problems = schema_problems(
             schema,
-            f"{part.path}.openAPIV3Schema",
+            path,
             old=before,
             has_status="status" in (part.version.get("subresources") or {}),
             check_metadata=validate_embedded,
         )
+        yield from problems
+        rules = [] if problems else compile_rules(node_of(schema), path)
+        if isinstance(rules, list):
+            yield from rules
 
 
 def schemas(spec: Doc) -> Iterable[Doc]:

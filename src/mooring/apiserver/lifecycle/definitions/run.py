@@ -51,7 +51,7 @@ class Definitions:
         self._backend = backend
         self._writer = writer
         self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
-        self._served: dict[str, str] = {}  # by definition: a digest of what was served for it
+        self._served: dict[str, tuple[str, bool]] = {}  # by definition: its digest, is it going
         self._emptied: dict[str, Watch] = {}  # by definition that is being deleted: its objects
         self._follower = Follower(
             backend.store, backend.kinds, self._see, self._change, lambda kind: kind is DEFINITION
@@ -93,11 +93,12 @@ class Definitions:
         if not is_true(definition, ESTABLISHED) or self._overlaps(definition):
             return
         digest = _digest(definition)
-        if self._served.get(entry.name) == digest:
+        served = (digest, "deletionTimestamp" in definition["metadata"])
+        if self._served.get(entry.name) == served:
             return
         defined = kinds_of(definition, entry.value, digest)
         self._backend.kinds.serve(entry.name, defined.served, defined.stored)
-        self._served[entry.name] = digest
+        self._served[entry.name] = served
 
     def _overlaps(self, definition: Doc) -> bool:
         spec = definition["spec"]
@@ -194,9 +195,8 @@ class Definitions:
 
 
 def _digest(definition: Doc) -> str:
-    """Of all that the kinds of a definition follow from: labels and conditions are not in it."""
-    is_going = "deletionTimestamp" in definition["metadata"]
-    told = (definition["spec"], definition["status"]["acceptedNames"], is_going)
+    """Of all that the documents of its kinds follow from: labels and conditions do not count."""
+    told = (definition["spec"], definition["status"]["acceptedNames"])
     return blake2b(msgspec.json.encode(told), digest_size=16).hexdigest()
 
 
