@@ -12,7 +12,7 @@ from mooring.model.age import INVALID, age
 from mooring.model.document import Doc
 
 _DESCRIPTION = "Custom resource definition column (in JSONPath format): {}"
-_AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+_AGE: Doc = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 Cell = Callable[[Any, str], Any]
 """(value, now) -> what is shown; never called for a value that is missing."""

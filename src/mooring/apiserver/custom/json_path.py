@@ -148,19 +148,23 @@ def _each(value: Any) -> Iterable[Any]:
 
 def _comparison(operator: str, literal: str) -> Callable[[Any], bool]:
     wanted: Any = _escape(r"\1", literal[1:-1]) if literal[0] in "'\"" else json.loads(literal)
-    match operator:
-        case "==":
-            return lambda value: type(value) is type(wanted) and value == wanted
-        case "!=":
-            return lambda value: not (type(value) is type(wanted) and value == wanted)
+    if operator in ("==", "!="):
+        return lambda value: _is_equal(value, wanted) is (operator == "==")
 
     def compare(value: Any) -> bool:
-        numbers = (int, float)
-        if not (isinstance(value, numbers) and isinstance(wanted, numbers)) and not (
-            isinstance(value, str) and isinstance(wanted, str)
-        ):
+        if not _are_alike(value, wanted):
             return False
-        below, above = value < wanted, value > wanted
+        below, above = bool(value < wanted), bool(value > wanted)
         return {"<": below, ">": above, "<=": not above, ">=": not below}[operator]
 
     return compare
+
+
+def _is_equal(value: Any, wanted: Any) -> bool:
+    return type(value) is type(wanted) and bool(value == wanted)
+
+
+def _are_alike(value: Any, wanted: Any) -> bool:
+    """Whether the two can be put in order."""
+    of_numbers = isinstance(value, int | float) and isinstance(wanted, int | float)
+    return of_numbers or (isinstance(value, str) and isinstance(wanted, str))

@@ -80,7 +80,8 @@ def _is_known_current(kind: Kind, entry: Entry) -> bool:
 def _memo(entry: Entry) -> dict[str, Any]:
     if entry.memo is None:
         entry.memo = {}
-    return entry.memo
+    memo: dict[str, Any] = entry.memo
+    return memo
 
 
 def joined_items(kind: Kind, entries: Sequence[Entry], head: bytes, tail: bytes) -> Joined:

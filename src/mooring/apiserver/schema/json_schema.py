@@ -7,6 +7,7 @@ it has a table of its own. From the table come the typed decode of `reader.py`, 
 
 from collections.abc import Mapping
 from enum import Enum
+from types import GenericAlias
 from typing import Any, NamedTuple, TypedDict
 
 from mooring.apiserver.schema.wrong_type import Trail, WrongType
@@ -119,7 +120,7 @@ _TYPES: Mapping[Form, Any] = {
     Form.SCHEMA_OR_FLAG: "JsonSchema | bool",
     Form.DEPENDENCIES: "dict[str, JsonSchema | list[str]]",
     Form.DOCS: _DocsDict,
-    Form.RULES: list[_RuleDict],
+    Form.RULES: GenericAlias(list, _RuleDict),
 }
 JsonSchema = _typed_dict(
     "JsonSchema", {name: _TYPES[known.form] for name, known in FIELDS.items()}, total=False
