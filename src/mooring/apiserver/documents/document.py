@@ -73,6 +73,13 @@ def _renewed(kind: Kind, entry: Entry) -> bytes:
     return body
 
 
+def written_by(kind: Kind, entry: Entry) -> None:
+    """Note that `kind`, whose version is the one objects are stored in, has just made this entry:
+    its bytes are what readers are to see."""
+    if kind.renew is not None:
+        _memo(entry)[_CURRENT + kind.version] = kind
+
+
 def _is_known_current(kind: Kind, entry: Entry) -> bool:
     return entry.memo is not None and entry.memo.get(_CURRENT + kind.version) is kind
 

@@ -1,6 +1,6 @@
 """POST: create an object."""
 
-from mooring.apiserver.documents.document import decode, to_put
+from mooring.apiserver.documents.document import decode, to_put, written_by
 from mooring.apiserver.documents.objects import store_name
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Response
@@ -75,6 +75,8 @@ async def store_new(backend: Backend, kind: Kind, namespace: str, doc: Doc) -> E
     name = store_name(kind, namespace, doc["metadata"]["name"])
     entry = await backend.store.write(kind.store_table, name, _only_new(kind, stored))
     assert entry is not None  # noqa: S101  a Put always leaves an entry
+    if backend.kinds.of_table(kind.store_table) is kind:
+        written_by(kind, entry)
     return entry
 
 
