@@ -34,7 +34,9 @@ def test_the_warning_names_the_best_version_that_is_not_deprecated() -> None:
         a_version("v2", storage=False, **DEPRECATED),
         a_version("v3", storage=False, served=False),
     ]
-    texts = {kind.version: kind.deprecation for kind in defined(a_definition(versions=versions)).served}
+    texts = {
+        kind.version: kind.deprecation for kind in defined(a_definition(versions=versions)).served
+    }
     assert texts == {
         "v1alpha1": "example.com/v1alpha1 Widget is deprecated; use example.com/v1 Widget",
         "v1beta1": "",

@@ -18,4 +18,9 @@ def test_a_value_is_put_into_copies_of_what_is_on_the_way() -> None:
 
 def test_selectors_read_values_as_text() -> None:
     read = text_at(("spec", "a"))
-    assert [read({"spec": {"a": value}}) for value in ("x", 5, True, None)] == ["x", "5", "true", ""]
+    assert [read({"spec": {"a": value}}) for value in ("x", 5, True, None)] == [
+        "x",
+        "5",
+        "true",
+        "",
+    ]

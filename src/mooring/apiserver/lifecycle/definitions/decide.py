@@ -23,10 +23,13 @@ from mooring.model.document import Doc
 _ACCEPTED = "the initial names have been accepted"
 
 
-def decide_status(definition: Doc, others: Iterable[Doc], now: str) -> Doc:
-    """The status that a definition should have; `others` are those of the same group."""
+def decide_status(definition: Doc, others: Sequence[Doc], now: str) -> Doc:
+    """The status that a definition should have.
+
+    `others` are the accepted names of the other definitions of its group.
+    """
     status = dict(definition.get("status") or {})
-    names, accepted = _decide_names(definition, [_accepted(other) for other in others])
+    names, accepted = _decide_names(definition, others)
     wanted = [accepted]
     if is_true(definition, ESTABLISHED) or accepted["status"] == "True":
         established = condition(ESTABLISHED, "True", "InitialNamesAccepted", _ACCEPTED)
@@ -42,13 +45,21 @@ def decide_status(definition: Doc, others: Iterable[Doc], now: str) -> Doc:
     return status
 
 
-def _accepted(definition: Doc) -> Doc:
+def is_settled(definition: Doc) -> bool:
+    """Whether its status says what it should, whatever the others say: it has all its names."""
+    if "deletionTimestamp" in definition["metadata"] or not is_true(definition, NAMES_ACCEPTED):
+        return False
+    status = definition.get("status") or {}
+    return decide_status(definition, (), "") == status
+
+
+def accepted_names(definition: Doc) -> Doc:
     return (definition.get("status") or {}).get("acceptedNames") or {}
 
 
 def _decide_names(definition: Doc, others: Sequence[Doc]) -> tuple[Doc, Doc]:
     """The names that are accepted from now on, and the condition that says so."""
-    wanted, names = definition["spec"]["names"], dict(_accepted(definition))
+    wanted, names = definition["spec"]["names"], dict(accepted_names(definition))
     words = {word for other in others for word in _words(other)}
     kinds = {other.get(field, "") for other in others for field in ("kind", "listKind")} - {""}
     refused = condition(NAMES_ACCEPTED, "True", "NoConflicts", "no conflicts found")

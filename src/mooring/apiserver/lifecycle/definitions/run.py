@@ -5,6 +5,7 @@ discovery and condition are seen in one step. The queue holds the names of defin
 """
 
 import asyncio
+from collections import defaultdict
 from functools import partial
 from hashlib import blake2b
 
@@ -18,10 +19,12 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.definition.conditions import ESTABLISHED, is_true
 from mooring.apiserver.kinds.definition.definition import DEFINITION, FINALIZER
 from mooring.apiserver.lifecycle.definitions.decide import (
+    accepted_names,
     decide_status,
     deletion_begun,
     deletion_done,
     deletion_held,
+    is_settled,
 )
 from mooring.apiserver.lifecycle.housekeeper import AGAIN
 from mooring.apiserver.store.contract import Entry, Event, Watch
@@ -51,6 +54,7 @@ class Definitions:
         self._backend = backend
         self._writer = writer
         self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
+        self._names: defaultdict[str, dict[str, Doc]] = defaultdict(dict)  # accepted ones, by group
         self._served: dict[str, tuple[str, bool]] = {}  # by definition: its digest, is it going
         self._emptied: dict[str, Watch] = {}  # by definition that is being deleted: its objects
         self._follower = Follower(
@@ -72,8 +76,11 @@ class Definitions:
     # what is served
 
     def _see(self, _: Kind, entry: Entry) -> None:
-        self._serve(entry)
-        self.queue.add(entry.name)
+        definition = decode(DEFINITION, entry)
+        self._names[_group_in(entry.name)][entry.name] = accepted_names(definition)
+        self._serve(entry, definition)
+        if not is_settled(definition):
+            self.queue.add(entry.name)
 
     def _change(self, kind: Kind, event: Event) -> None:
         if not event.deleted:
@@ -83,13 +90,12 @@ class Definitions:
         if self._served.pop(name, None) is not None:
             self._backend.kinds.withdraw(name)
         self._stop_waiting(name)
-        group = _group_in(name)
-        for other in self._backend.store.range(DEFINITION.store_table).entries:
-            if _group_in(other.name) == group:
-                self.queue.add(other.name)  # names are free again
+        others = self._names[_group_in(name)]
+        others.pop(name, None)
+        for other in others:
+            self.queue.add(other)  # names are free again
 
-    def _serve(self, entry: Entry) -> None:
-        definition = decode(DEFINITION, entry)
+    def _serve(self, entry: Entry, definition: Doc) -> None:
         if not is_true(definition, ESTABLISHED) or self._overlaps(definition):
             return
         digest = _digest(definition)
@@ -113,20 +119,17 @@ class Definitions:
         definition = decode(DEFINITION, entry)
         metadata = definition["metadata"]
         if "deletionTimestamp" not in metadata:
-            await self._accept(name, definition)
+            await self._accept(name)
         elif FINALIZER in metadata.get("finalizers", ()):
             await self._delete(name, definition)
         return Settled()
 
-    async def _accept(self, name: str, definition: Doc) -> None:
-        group, now = definition["spec"]["group"], self._backend.now()
+    async def _accept(self, name: str) -> None:
+        now = self._backend.now()
 
         def edit(newest: Doc) -> Doc:
-            others = (
-                decode(DEFINITION, other)
-                for other in self._backend.store.range(DEFINITION.store_table).entries
-                if other.name != name and _group_in(other.name) == group
-            )
+            group = self._names[_group_in(name)]
+            others = [names for other, names in group.items() if other != name]
             return {**newest, "status": decide_status(newest, others, now)}
 
         await self._writer.replace(DEFINITION, "", name, edit)
