@@ -31,7 +31,7 @@ from mooring.apiserver.store.contract import Entry, Event, Watch
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.delete import DeleteOptions
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
-from mooring.errors import Conflict, NotFound
+from mooring.errors import Compacted, Conflict, NotFound
 from mooring.model.document import Doc
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Settled, Verdict, serve
@@ -187,7 +187,12 @@ class Definitions:
 
         def changed() -> None:
             watch = self._emptied.get(name)
-            if watch is not None and any(event.deleted for event in watch.poll(AT_ONCE)):
+            try:
+                while watch is not None and (events := watch.poll(AT_ONCE)):
+                    if any(event.deleted for event in events):
+                        self.queue.add(name)
+            except Compacted:
+                self._stop_waiting(name)
                 self.queue.add(name)
 
         self._emptied[name] = store.watch(kind.store_table, store.revision, changed)
