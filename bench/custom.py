@@ -117,15 +117,15 @@ async def _start() -> list[Row]:
         async with served(place, "apiserver"):
             pass
         async with served(place, "apiserver") as target:
-            empty, empty_bytes = target.ready_seconds, target.resident_bytes()
+            empty, empty_bytes = target.cpu_seconds(), target.resident_bytes()
             made = (_definition(f"k{n}s", f"K{n}", FIELDS) for n in range(DEFINITIONS))
             await send_all(target, (request(target, "POST", _PATH, body) for body in made), 8)
             await _served(target, f"k{DEFINITIONS - 1}s")
         async with served(place, "apiserver") as target:
-            seconds = target.ready_seconds - empty
+            seconds = target.cpu_seconds() - empty
             more = target.resident_bytes() - empty_bytes
     return [
-        (f"start with {DEFINITIONS} definitions, more", f"{seconds:.2f} s", "target 1 s"),
+        (f"start with {DEFINITIONS} definitions, more CPU", f"{seconds:.2f} s", "target 1 s"),
         ("resident, more", f"{more / 1e6:.0f} MB", "target 60 MB"),
     ]
 
