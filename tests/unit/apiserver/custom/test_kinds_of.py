@@ -23,15 +23,12 @@ def test_the_kinds_are_those_of_the_served_versions() -> None:
     assert found.served[0].short_names == ("w",)
 
 
-DEPRECATED = {"deprecated": True}
-
-
 def test_the_warning_names_the_best_version_that_is_not_deprecated() -> None:
     versions = [
-        a_version("v1alpha1", storage=False, **DEPRECATED),
+        a_version("v1alpha1", storage=False, deprecated=True),
         a_version("v1beta1", storage=False),
         a_version("v1"),
-        a_version("v2", storage=False, **DEPRECATED),
+        a_version("v2", storage=False, deprecated=True),
         a_version("v3", storage=False, served=False),
     ]
     texts = {
@@ -46,7 +43,7 @@ def test_the_warning_names_the_best_version_that_is_not_deprecated() -> None:
 
 
 def test_a_definition_may_say_the_warning_itself() -> None:
-    version = a_version(**DEPRECATED, deprecationWarning="do not")
+    version = a_version(deprecated=True, deprecationWarning="do not")
     assert defined(a_definition(versions=[version])).served[0].deprecation == "do not"
 
 

@@ -34,7 +34,7 @@ def with_spec(**spec: object) -> Doc:
 
 
 def with_version(**changes: object) -> Doc:
-    return a_definition(versions=[a_version(**changes)])
+    return a_definition(versions=[{**a_version(), **changes}])
 
 
 def with_names(**names: object) -> Doc:
