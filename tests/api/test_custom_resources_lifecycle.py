@@ -238,6 +238,26 @@ async def test_a_namespace_and_an_owner_take_custom_objects_along(api: ApiUnderT
     assert (await api.get("/apis/example.com/v1/widgets")).doc["items"] == []
 
 
+async def test_what_custom_objects_own_goes_with_their_definition(api: ApiUnderTest) -> None:
+    await define(api)
+    maps = "/api/v1/namespaces/default/configmaps"
+    for number in range(40):  # more than are collected before the kind is gone
+        owner = await created(api, WIDGETS, a_widget(f"w{number}"))
+        reference = {
+            "apiVersion": "example.com/v1",
+            "kind": "Widget",
+            "name": f"w{number}",
+            "uid": owner["metadata"]["uid"],
+        }
+        metadata = {"name": f"owned-{number}", "ownerReferences": [reference]}
+        await created(api, maps, {"metadata": metadata})
+    await api.delete(WIDGET_DEFINITION)
+    await settle()
+    assert (await api.get(WIDGET_DEFINITION)).code == 404
+    left = (await api.get(maps)).doc["items"]
+    assert [each["metadata"]["name"] for each in left] == ["kube-root-ca.crt"]
+
+
 # built-in kinds
 
 

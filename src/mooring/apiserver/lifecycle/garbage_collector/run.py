@@ -52,6 +52,7 @@ class GarbageCollector:
         self.queue: KeyedQueue[StoreKey] = KeyedQueue(backend.clock, AGAIN)
         self._owners: dict[StoreKey, frozenset[str]] = {}  # of each dependent
         self._dependents: defaultdict[str, set[StoreKey]] = defaultdict(set)  # by owner uid
+        self._gone: set[str] = set()  # uids of owners whose end was seen: their kind may go, too
 
     async def run(self) -> None:
         """Collect until cancelled."""
@@ -74,8 +75,9 @@ class GarbageCollector:
     def _change(self, kind: Kind, event: Event) -> None:
         if event.deleted:
             self._index(StoreKey(event.entry.table, event.entry.name), frozenset())
-            if self._dependents:
-                for dependent in self._dependents.get(_uid(kind, event.entry), ()):
+            if self._dependents and (uid := _uid(kind, event.entry)) in self._dependents:
+                self._gone.add(uid)
+                for dependent in self._dependents[uid]:
                     self.queue.add(dependent)
         else:
             self._see(kind, event.entry)
@@ -87,6 +89,7 @@ class GarbageCollector:
             self._dependents[uid].discard(key)
             if not self._dependents[uid]:
                 del self._dependents[uid]
+                self._gone.discard(uid)
         if owners:
             self._owners[key] = owners
             for uid in owners:
@@ -166,7 +169,9 @@ class GarbageCollector:
     def _reference(self, doc: Doc, reference: Doc) -> Reference:
         uid, blocks = reference["uid"], bool(reference.get("blockOwnerDeletion"))
         kind, key = self._owner_kind(reference), self._owner_key(doc, reference)
-        if kind is None or key is None:
+        if kind is None:
+            return Reference(uid, exists=uid not in self._gone)
+        if key is None:
             return Reference(uid, exists=True)
         entry = self._backend.store.get(key.table, key.name)
         owner = decode(kind, entry)["metadata"] if entry is not None else {}
