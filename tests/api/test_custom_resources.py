@@ -237,3 +237,35 @@ async def test_strategic_merge_patches_are_refused(api: ApiUnderTest) -> None:
     patch = {"spec": {"size": 4}}
     answer = await api.patch(f"{WIDGETS}/w", patch, "strategic-merge-patch+json")
     assert answer.code == 415, answer.text
+
+
+async def test_a_tightened_schema_forgives_what_an_update_leaves_alone(api: ApiUnderTest) -> None:
+    definition = await define(api)
+    await created(api, WIDGETS, a_widget(word="much too long"))
+    schema = with_rule()
+    word = schema["properties"]["spec"]["properties"]["word"]
+    word["maxLength"] = 5
+    word["x-kubernetes-validations"] = [{"rule": "self != 'much too long'", "message": "no"}]
+    schema["properties"]["spec"].pop("x-kubernetes-validations")
+    definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}
+    assert (await put_definition(api, definition)).code == 200
+    unrelated = await api.patch(f"{WIDGETS}/w", {"spec": {"size": 4}})
+    assert unrelated.code == 200, unrelated.text
+    assert any("spec.word" in warning for warning in unrelated.warnings), unrelated.warnings
+    touched = await api.patch(f"{WIDGETS}/w", {"spec": {"word": "another long one"}})
+    assert touched.code == 422, touched.text
+
+
+async def test_unknown_fields_are_kept_beside_what_is_declared(api: ApiUnderTest) -> None:
+    definition = a_definition()
+    keeps = {
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": True,
+        "properties": {"known": {"type": "object", "properties": {"a": {"type": "string"}}}},
+    }
+    properties = {**SCHEMA["properties"], "spec": keeps}
+    version = definition["spec"]["versions"][0]
+    version["schema"] = {"openAPIV3Schema": {**SCHEMA, "properties": properties}}
+    await define(api, definition)
+    made = await created(api, WIDGETS, a_widget(free={"x": 1}, known={"a": "b", "gone": 1}))
+    assert made["spec"] == {"size": 3, "free": {"x": 1}, "known": {"a": "b"}}
