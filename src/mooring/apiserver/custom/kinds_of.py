@@ -7,6 +7,7 @@ import msgspec
 
 from mooring.apiserver.custom.columns import columns_of
 from mooring.apiserver.custom.conversion import conversion
+from mooring.apiserver.custom.finalizers import finalizer_warnings
 from mooring.apiserver.custom.paths import names_of, text_at
 from mooring.apiserver.custom.structure import VersionStructure
 from mooring.apiserver.kinds.contract import Kind, ScalePaths, Subresource
@@ -83,6 +84,7 @@ def _kind(
         validate=structure.judge_new,
         validate_update=structure.judge_update,
         validate_status=structure.judge_status,
+        warnings=finalizer_warnings,
         update_warnings=structure.warnings,
         fields=_fields(version),
         custom=True,

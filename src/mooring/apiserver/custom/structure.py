@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from mooring.apiserver.cel.rules import CompiledRules, compile_rules
+from mooring.apiserver.custom.finalizers import finalizer_warnings
 from mooring.apiserver.custom.paths import find
 from mooring.apiserver.kinds.contract import ScalePaths
 from mooring.apiserver.kinds.embedded_metadata import validate_embedded
@@ -76,10 +77,10 @@ class VersionStructure:
         errors += list_type_problems(doc, self.node, old=old)
         return self._with_rules(errors, doc, old)
 
-    def warnings(self, new: Doc, _: Doc) -> Iterable[str]:
-        """Rules that an update breaks where it changed nothing; known since `new` was judged."""
+    def warnings(self, new: Doc, old: Doc) -> Iterable[str]:
+        """With rules that an update breaks where it changed nothing: known since it was judged."""
         judged, texts = self._tolerated
-        return texts if judged is new else ()
+        return (*finalizer_warnings(new, old), *(texts if judged is new else ()))
 
     def _with_rules(self, errors: list[FieldError], doc: Doc, old: Doc | None) -> list[FieldError]:
         if not once(self.node, "has rules", _has_rules):
