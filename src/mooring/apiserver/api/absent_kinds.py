@@ -47,12 +47,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "scheduling.k8s.io": {"priorityclasses": "set no priorityClassName in the Pod"},
     "node.k8s.io": {"runtimeclasses": "set no runtimeClassName in the Pod"},
     "apiregistration.k8s.io": {"apiservices": _SERVED},
-    "admissionregistration.k8s.io": {
-        "mutatingwebhookconfigurations": _SERVED,
-        "validatingadmissionpolicies": _SERVED,
-        "validatingadmissionpolicybindings": _SERVED,
-        "validatingwebhookconfigurations": _SERVED,
-    },
     "certificates.k8s.io": {
         "certificatesigningrequests": "`mooring kubeconfig` makes credentials",
     },

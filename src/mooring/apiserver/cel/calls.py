@@ -22,6 +22,7 @@ from mooring.apiserver.cel.values import INT_MAX, INT_MIN, Optional, UInt
 from mooring.apiserver.cel.walk import same
 
 _EXACT = frozenset((BOOL, INT, UINT, TIMESTAMP, DURATION))  # plain values without surprises
+_LONG = frozenset(("string", "bytes", "list", "map", "record"))
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "_<_": operator.lt,
     "_<=_": operator.le,
@@ -170,11 +171,27 @@ def _equal_code(args: tuple[Code, ...], types: Sequence[CelType], *, wanted: boo
     one, other = types
     if one == other and one in _EXACT:
         return _plain(operator.eq if wanted else operator.ne, args)
-    if one == other and _flat(one):
-        run: Callable[[Any, Any], bool] = operator.eq if wanted else operator.ne
-    else:
-        run = same if wanted else _different
-    return _counted(run, call_cost.of_smaller, args)
+    if one == other and one.kind in _LONG and _flat(one):
+        return _equal_long(*args, wanted=wanted)
+    return _counted(same if wanted else _different, call_cost.of_smaller, args)
+
+
+def _equal_long(one: Code, other: Code, *, wanted: bool) -> Code:
+    """The same for values with a length: most rules compare such ones."""
+    first, second = one.run, other.run
+
+    def compare(frame: Frame) -> bool:
+        a, b = first(frame), second(frame)
+        try:
+            length = min(len(a), len(b))
+        except TypeError:  # an item that may be null is
+            return same(a, b) is wanted
+        left = frame[0] = frame[0] + -length // 10
+        if left < 0:
+            pay(frame, 0)
+        return (a == b) is wanted
+
+    return Code(compare, one.cost + other.cost)
 
 
 def _different(a: Any, b: Any) -> bool:

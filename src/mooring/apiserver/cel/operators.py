@@ -174,15 +174,6 @@ def equal(a: Any, b: Any) -> bool:
     return one is other and bool(a == b)
 
 
-def contains(container: Any, item: Any) -> bool:
-    """`item in container`."""
-    if isinstance(container, list):
-        return any(equal(item, one) for one in container)
-    if isinstance(container, dict):
-        return find_key(container, item)[0]
-    raise CelError(NO_SUCH_OVERLOAD)
-
-
 _MISSING = object()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.custom.paths import find, put
 from mooring.apiserver.documents.document import decode, encode
 from mooring.apiserver.kinds.contract import Kind, ScalePaths
@@ -14,6 +15,7 @@ from mooring.apiserver.request.refusals import invalid_as, not_found, unknown_re
 from mooring.apiserver.schema.json_text import read_json
 from mooring.apiserver.schema.reader import conform_whole
 from mooring.apiserver.store.contract import Change, Entry
+from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call, Verb
 from mooring.apiserver.verbs.before_write import check_version, manager_of, prepare_change
 from mooring.apiserver.verbs.changing import change_of
@@ -120,7 +122,7 @@ async def _write(
 ) -> Response:
     kind, paths = call.kind, _paths(call.kind)
 
-    def prepare(old: Doc) -> Doc | None:
+    async def prepare(old: Doc) -> Doc | None:
         is_set = isinstance(find(old, paths.replicas), int)
         shown = old if is_set else _with_replicas(old, paths, 0)
         scale = asked(_scale_of(kind, shown))
@@ -135,18 +137,30 @@ async def _write(
             said = {"metadata": {"resourceVersion": version}}
             check_version(kind, old, said, is_put=False)
         new = _with_replicas(old, paths, replicas)
-        return prepare_change(backend, call, old, new, manager=manager)
+        attributes = AdmissionAttributes(
+            Operation.UPDATE,
+            kind,
+            call.user,
+            call.namespace,
+            call.name,
+            call.route.subresource,
+            _scale_of(kind, new),
+            _scale_of(kind, shown),
+            dry_run=dry_run,
+        )
+        await backend.webhooks.judge(attributes)
+        return await prepare_change(backend, call, old, new, manager=manager, warnings=[])
 
-    def decide(entry: Entry | None) -> Change:
+    async def decide(entry: Entry | None) -> Change:
         if entry is None:
             raise not_found(kind, call.name)
-        new = prepare(decode(kind, entry))
+        new = await prepare(decode(kind, entry))
         return None if new is None else change_of(kind, new, entry)
 
     if dry_run:
         old = _stored(backend, call)
-        return Response(200, encode(_scale_of(kind, prepare(old) or old)))
-    entry = await backend.store.write(kind.store_table, call.store_name, decide)
+        return Response(200, encode(_scale_of(kind, await prepare(old) or old)))
+    entry = await write_decided(backend.store, kind.store_table, call.store_name, decide)
     assert entry is not None  # noqa: S101  decide refuses what is absent
     return Response(200, encode(_scale_of(kind, decode(kind, entry))))
 

@@ -146,6 +146,15 @@ ERRORS = {
         "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     ),
     "quantity('1.5').asInteger()": "cannot convert value to integer",
+    "ip('1.2.3')": (
+        'IP Address "1.2.3" parse error during conversion from string: ParseAddr("1.2.3"): '
+        "IPv4 address too short"
+    ),
+    "cidr('10.0.0.0/33')": (
+        "network address parse error during conversion from string: network address parse error "
+        'during conversion from string: netip.ParsePrefix("10.0.0.0/33"): '
+        "prefix length out of range"
+    ),
     "ip('::ffff:1.2.3.4')": 'IPv4-mapped IPv6 address "::ffff:1.2.3.4" is not allowed',
     "ip('fe80::1%en0')": 'IP address "fe80::1%en0" with zone value is not allowed',
     "semver('1.2')": "No Major.Minor.Patch elements found",

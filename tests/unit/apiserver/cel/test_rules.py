@@ -134,6 +134,11 @@ def test_an_absent_or_null_value_is_not_checked() -> None:
     assert told(schema, {"a": None}) == []
 
 
+def test_null_items_are_equal_to_nothing_else() -> None:
+    nullable = {**STRING, "nullable": True}
+    assert told(a_list(nullable, "self[0] != 'a' && !(self[0] == self[1])"), [None, "a"]) == []
+
+
 def test_null_is_absent_to_has() -> None:
     schema = an_object("!has(self.a)", a={**STRING, "nullable": True})
     assert told(schema, {"a": None}) == []

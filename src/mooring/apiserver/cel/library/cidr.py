@@ -46,7 +46,11 @@ def parse_cidr(text: str) -> CidrValue:
     except ValueError:
         what = "no '/'" if not slash else "unable to parse IP"
         raise CelError(f'{failed}{failed}netip.ParsePrefix("{text}"): {what}') from None
-    if not _bits(bits) or int(bits) > address.max_prefixlen:
+    if not _bits(bits):
+        raise CelError(
+            f'{failed}{failed}netip.ParsePrefix("{text}"): bad bits after slash: "{bits}"'
+        )
+    if int(bits) > address.max_prefixlen:
         raise CelError(f'{failed}{failed}netip.ParsePrefix("{text}"): prefix length out of range')
     if isinstance(address, ipaddress.IPv6Address):
         if address.scope_id:

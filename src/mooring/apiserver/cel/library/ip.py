@@ -30,7 +30,7 @@ def parse_ip(text: str) -> IpValue:
     except ValueError:
         raise CelError(
             f'IP Address "{text}" parse error during conversion from string: '
-            f'ParseAddr("{text}"): unable to parse IP'
+            f'ParseAddr("{text}"): {_why_not(text)}'
         ) from None
     if isinstance(address, ipaddress.IPv6Address):
         if address.scope_id:
@@ -38,6 +38,20 @@ def parse_ip(text: str) -> IpValue:
         if address.ipv4_mapped:
             raise CelError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
     return IpValue(address)
+
+
+def _why_not(text: str) -> str:
+    """What Go says of a text that is no address, where that is easily told."""
+    fields = text.split(".")
+    if ":" in text or len(fields) == 1:
+        return "unable to parse IP"
+    if not all(field.isascii() and field.isdigit() for field in fields):
+        return "unexpected character"
+    if len(fields) != 4:
+        return "IPv4 address too long" if len(fields) > 4 else "IPv4 address too short"
+    if any(len(field) > 1 and field[0] == "0" for field in fields):
+        return "IPv4 field has octet with leading zero"
+    return "IPv4 field has value >255"
 
 
 def _is_ip(text: str) -> bool:

@@ -43,6 +43,7 @@ from mooring.apiserver.cel.values import (
     UInt,
     kind_of,
 )
+from mooring.apiserver.cel.walk import contains
 
 _LIST, _MAP = list_of(A), map_of(A, B)
 
@@ -142,10 +143,10 @@ OPERATORS: Functions = {
             "in_list",
             (A, _LIST),
             BOOL,
-            lambda a, b: operators.contains(b, a),
+            contains,
             cost=call_cost.of_list,
         ),
-        Overload("in_map", (A, _MAP), BOOL, lambda a, b: operators.contains(b, a)),
+        Overload("in_map", (A, _MAP), BOOL, contains),
     ),
 }
 
