@@ -68,6 +68,9 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "clusterrolebindings": ("", "cluster", []),
     },
     "apis/coordination.k8s.io/v1": {"leases": ("", "namespace", [])},
+    "apis/apiextensions.k8s.io/v1": {
+        "customresourcedefinitions": ("crd,crds", "cluster", ["status"]),
+    },
     "apis/certificates.k8s.io/v1beta1": {"clustertrustbundles": ("", "cluster", [])},
     "apis/admissionregistration.k8s.io/v1": {
         "mutatingwebhookconfigurations": ("", "cluster", []),
@@ -350,4 +353,5 @@ def test_every_stored_kind_has_a_document_to_test_with() -> None:
         *("replicationcontrollers", "services"),  # see test_workloads.py
         *(f"{plural}.groupsnapshot.storage.k8s.io" for plural in groups),
         *(f"{plural}.rbac.authorization.k8s.io" for plural in roles),  # likewise
+        "customresourcedefinitions.apiextensions.k8s.io",  # see test_custom_resources.py
     }

@@ -37,6 +37,7 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds, builtin
 from mooring.apiserver.lifecycle.access_roles.bootstrap import create_roles
 from mooring.apiserver.lifecycle.access_roles.run import RoleAggregation
+from mooring.apiserver.lifecycle.definitions.run import Definitions
 from mooring.apiserver.lifecycle.event_expiry import EventExpiry
 from mooring.apiserver.lifecycle.garbage_collector.run import GarbageCollector
 from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
@@ -83,6 +84,7 @@ class Parts(msgspec.Struct, frozen=True):
     api: Api
     backend: Backend
     nodes: NodeIndex
+    definitions: Definitions
     namespaces: Namespaces
     garbage: GarbageCollector
     events: EventExpiry
@@ -144,6 +146,7 @@ def assemble(
         api=Api(backend, access, of_nodes, pages, Joining(tokens, clock), metrics),
         backend=backend,
         nodes=nodes,
+        definitions=Definitions(backend, writer),
         namespaces=Namespaces(backend, writer, pki.ca_certificate.decode()),
         garbage=GarbageCollector(backend, writer),
         events=EventExpiry(backend),
@@ -210,6 +213,7 @@ async def running(
         server = Server(parts.api.handle, clock, server_context(pki), parts.access.find_caller)
         await server.listen(address.host, address.port)
         parts.nodes.start()
+        parts.definitions.start()
 
         async def create_first_objects() -> None:
             writer = InProcessWriter(parts.backend, HOUSEKEEPER)
@@ -228,6 +232,7 @@ async def running(
             owned += [
                 tasks.create_task(part.run())
                 for part in (
+                    parts.definitions,
                     parts.namespaces,
                     parts.garbage,
                     parts.events,

@@ -27,6 +27,7 @@ from mooring.reconcile.shared_informer import SharedInformers
 from mooring.scheduling import role as scheduling
 from tests.fakes import objects
 from tests.fakes.api import Answered, ApiUnderTest
+from tests.fakes.definitions import a_definition
 from tests.fakes.hostile import Doc, Hostile
 from tests.scenarios.pods.cluster import Cluster
 
@@ -139,6 +140,7 @@ SEEDS: dict[str, Seed] = {
     "referencegrants": lambda _: objects.a_grant(),
     "snapshotmetadataservices": lambda _: objects.a_metadata_service(),
     "leases": lambda _: objects.a_lease(),
+    "customresourcedefinitions": lambda _: a_definition(),
     "clustertrustbundles": lambda _: objects.a_trust_bundle(),
     "mutatingwebhookconfigurations": lambda _: objects.a_webhook_configuration("Mutating"),
     "validatingwebhookconfigurations": lambda _: objects.a_webhook_configuration(),

@@ -20,7 +20,6 @@ from mooring.apiserver.admission import (
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects, Operation, Rule
 from mooring.apiserver.auth.node_authorizer import NodeObjects
 from mooring.apiserver.kinds.access_rules import GROUP as RBAC
-from mooring.apiserver.kinds.contract import Kind
 
 CREATE, UPDATE, DELETE = Operation.CREATE, Operation.UPDATE, Operation.DELETE
 
@@ -80,7 +79,7 @@ class Chain:
     def __init__(self, nodes: NodeObjects, policies: Rule = _no_policies) -> None:
         self._nodes = nodes
         self._policies = policies
-        self._placed: dict[tuple[str, Operation, Kind], tuple[Rule, ...]] = {}
+        self._placed: dict[tuple[str, Operation, str], tuple[Rule, ...]] = {}
 
     def mutate(self, attributes: AdmissionAttributes, objects: Objects) -> None:
         """Before validation: rules may change `attributes.new` or refuse."""
@@ -99,7 +98,7 @@ class Chain:
     ) -> tuple[Rule, ...]:
         if attributes.subresource:
             return ()
-        key = (stage, attributes.operation, attributes.kind)
+        key = (stage, attributes.operation, attributes.kind.resource)
         rules = self._placed.get(key)
         if rules is None:
             rules = self._placed[key] = tuple(

@@ -29,7 +29,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "ingresses": _ON_HOST,
     },
     "node.k8s.io": {"runtimeclasses": "set no runtimeClassName in the Pod"},
-    "apiextensions.k8s.io": {"customresourcedefinitions": _SERVED},
     "apiregistration.k8s.io": {"apiservices": _SERVED},
     "certificates.k8s.io": {
         "certificatesigningrequests": "`mooring kubeconfig` makes credentials",

@@ -257,4 +257,4 @@ def _document(kind: Kind, answer: Answer) -> bytes:
 
 
 def _shown(kind: Kind, entry: Entry) -> bytes:
-    return entry.value if kind.from_stored is None else wire(kind, entry)
+    return entry.value if kind.from_stored is None and kind.renew is None else wire(kind, entry)

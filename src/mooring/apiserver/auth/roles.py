@@ -12,6 +12,7 @@ CORE = ""
 STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
+EXTENSIONS = "apiextensions.k8s.io"
 POPULATORS = "populator.storage.k8s.io"
 GATEWAY = "gateway.networking.k8s.io"
 CHANGED_BLOCKS = "cbt.storage.k8s.io"
@@ -211,6 +212,7 @@ _GARBAGE_COLLECTION = (
     Rule((*_COLLECT, _EMPTY), (GATEWAY,), ("referencegrants",)),
     Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
+    Rule(_COLLECT, (EXTENSIONS,), ("customresourcedefinitions",)),
     Rule(
         _COLLECT,
         (ADMISSION,),

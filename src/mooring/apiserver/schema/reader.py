@@ -15,6 +15,7 @@ import msgspec
 from mooring.apiserver.schema.check import conform
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import json_fields, left_out_when_empty, list_form
+from mooring.apiserver.schema.json_schema import JsonSchema
 from mooring.apiserver.schema.values import base64_text, microseconds, whole_seconds
 from mooring.model.document import Doc
 from mooring.model.quantity import canonical, canonical_resource
@@ -40,6 +41,7 @@ _SCALARS: dict[Scalar, Any] = {
     Scalar.INT_OR_STRING: Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] | str,
     Scalar.FIELDS_V1: dict[str, Any],
     Scalar.ANY: Any,
+    Scalar.JSON_SCHEMA: JsonSchema,
 }
 
 _SPELLINGS: dict[Scalar, Spell] = {

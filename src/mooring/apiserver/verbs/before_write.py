@@ -20,8 +20,8 @@ from mooring.apiserver.kinds.metadata import (
 from mooring.apiserver.patching.managed_fields import after_update, manager_name
 from mooring.apiserver.request.refusals import check, conflict, invalid_as
 from mooring.apiserver.schema.fill import fill
-from mooring.apiserver.schema.reader import conform_whole
 from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.document_schema import conform_to_kind, shape_for
 from mooring.errors import BadRequest, ServerError
 from mooring.model.document import Doc
 from mooring.model.field_error import invalid
@@ -127,7 +127,7 @@ def _keep_identity(doc: Doc, metadata: Doc) -> None:
 
 def _refill(kind: Kind, doc: Doc) -> None:
     """A document that a webhook has changed, made whole again. Raises: ValueError."""
-    conform_whole(doc, kind.message)
+    conform_to_kind(doc, kind)
     _complete(kind, doc)
 
 
@@ -145,8 +145,7 @@ def owners_after(
         api_version=call.kind.api_version,
         now=now,
         subresource=call.route.subresource,
-        message=call.kind.message,
-        schema=backend.schema,
+        shape=shape_for(backend, call.kind),
     )
 
 
@@ -245,6 +244,8 @@ async def prepare_change(
         problems += [kind.validate(new), strategy.validate(new, old)]
     elif subresource == "status":
         problems.append(kind.validate_status(new, old))
+    elif kind.judges_update_whole:
+        problems.append(kind.validate_update(new, old))
     else:
         problems += [kind.validate(new), kind.validate_update(new, old)]
     check(kind, call.name, chain.from_iterable(problems))
@@ -324,10 +325,11 @@ def _restore_system_fields(metadata: dict[str, Any], stored: dict[str, Any]) -> 
 
 
 def _count_generation(kind: Kind, new: Doc, old: Doc) -> None:
+    counts_status = kind.structure is not None and not kind.status
     if kind.generation and any(
         new.get(part) != old.get(part)
         for part in (new.keys() | old.keys())
-        if part not in NOT_COUNTED
+        if part not in NOT_COUNTED or (counts_status and part == "status")
     ):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 

@@ -146,7 +146,7 @@ TABLE = {
     "get clustertrustbundles.certificates.k8s.io": "admin controllers read-only node account",
     "create clustertrustbundles.certificates.k8s.io": "admin",
     "update clustertrustbundles.certificates.k8s.io": "admin",
-    "list customresourcedefinitions.apiextensions.k8s.io": "admin read-only",
+    "list customresourcedefinitions.apiextensions.k8s.io": "admin controllers read-only",
     "get nonsense": "admin",
     "* *": "admin",
 }

@@ -5,6 +5,7 @@ from importlib import import_module
 import pytest
 
 from mooring.apiserver import kinds
+from mooring.apiserver.custom.structure import VersionStructure
 from mooring.apiserver.kinds.contract import READ_WRITE, Kind
 from mooring.apiserver.kinds.registry import Group, Kinds, builtin
 from mooring.apiserver.schema.parse import load
@@ -167,6 +168,13 @@ SERVED = {
     "batch/v1 jobs": ("Job", (), True, True, ()),
     "batch/v1 cronjobs": ("CronJob", ("cj",), True, True, ()),
     "policy/v1 poddisruptionbudgets": ("PodDisruptionBudget", ("pdb",), True, True, ()),
+    "apiextensions.k8s.io/v1 customresourcedefinitions": (
+        "CustomResourceDefinition",
+        ("crd", "crds"),
+        False,
+        True,
+        (),
+    ),
     "events.k8s.io/v1 events": ("Event", ("ev",), True, False, ()),
     "certificates.k8s.io/v1beta1 clustertrustbundles": (
         "ClusterTrustBundle",
@@ -356,3 +364,74 @@ def test_only_events_and_versions_of_one_kind_share_a_table() -> None:
 def test_every_kind_has_a_message() -> None:
     messages = load().messages
     assert [kind.message for kind in builtin().all() if kind.message not in messages] == []
+
+
+# kinds of definitions
+
+
+def a_custom_kind(version: str = "v1", digest: str = "one") -> Kind:
+    def no_schema() -> dict[str, object]:
+        return {}
+
+    return Kind(
+        group="x.io",
+        version=version,
+        kind="Thing",
+        plural="things",
+        message="x.io/v1.Thing",
+        namespaced=True,
+        structure=VersionStructure(no_schema, None, digest),
+    )
+
+
+def test_the_kinds_of_a_definition_come_and_go_as_one() -> None:
+    kinds = Kinds((a_kind("y.io", "v1"),))
+    v1, v2 = a_custom_kind("v1"), a_custom_kind("v2")
+    kinds.serve("things.x.io", (v1, v2), v2)
+    assert kinds.find("x.io", "v1", "things") is v1
+    assert kinds.of_table("x.io/things") is v2
+    kinds.serve("things.x.io", (v2,), v2)
+    assert kinds.find("x.io", "v1", "things") is None
+    kinds.withdraw("things.x.io")
+    assert kinds.find("x.io", "v2", "things") is None
+    assert kinds.of_table("x.io/things") is None
+    assert [group.name for group in kinds.groups()] == ["y.io"]
+
+
+def test_a_version_that_is_only_stored_is_known_by_its_table() -> None:
+    kinds = Kinds()
+    served, stored = a_custom_kind("v1"), a_custom_kind("v0")
+    kinds.serve("things.x.io", (served,), stored)
+    assert kinds.stored() == (stored,)
+    assert kinds.all() == (served,)
+
+
+def test_a_built_in_kind_keeps_its_path() -> None:
+    builtin_thing = a_kind("x.io", "v1")
+    kinds = Kinds((builtin_thing,))
+    assert kinds.is_builtin("x.io", "things")
+    assert not kinds.is_builtin("x.io", "others")
+
+
+def test_who_waits_for_the_end_of_a_kind_is_called_once() -> None:
+    kinds, ended = Kinds(), list[str]()
+    old = a_custom_kind()
+    kinds.serve("things.x.io", (old,), old)
+    kinds.when_replaced(old, lambda: ended.append("a"))
+    kinds.when_replaced(old, lambda: ended.append("b"))()  # called off at once
+    same = a_custom_kind()
+    kinds.serve("things.x.io", (same,), same)
+    assert ended == []  # what documents show is the same
+    other = a_custom_kind(digest="two")
+    kinds.serve("things.x.io", (other,), other)
+    kinds.withdraw("things.x.io")
+    assert ended == ["a"]
+
+
+def test_listeners_hear_of_kinds_that_join_change_and_leave() -> None:
+    kinds, heard = Kinds(), list[bool]()
+    kinds.subscribe(lambda kind: heard.append(kinds.of_table(kind.store_table) is not None))
+    kind = a_custom_kind()
+    kinds.serve("things.x.io", (kind,), kind)
+    kinds.withdraw("things.x.io")
+    assert heard == [True, False]
