@@ -70,6 +70,8 @@ class Annotation:
 
     # workloads
     POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"  # pod; int32
+    GROW_CLAIMS: Final = "mooring.dev/grow-claims"  # stateful set; "true"
+    TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"  # daemon set; a number
 
     # written by kubectl
     LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -87,6 +89,13 @@ class Label:
     CAPACITY_DRIVER: Final = "csi.storage.k8s.io/drivername"  # storage capacity
     CAPACITY_MANAGED_BY: Final = "csi.storage.k8s.io/managed-by"  # storage capacity
     SNAPSHOT_MANAGED_BY: Final = "snapshot.storage.kubernetes.io/managed-by"  # content; node
+
+    # pods of stateful sets and daemon sets, and their ControllerRevisions
+    POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+    POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+    CONTROLLER_REVISION: Final = "controller-revision-hash"  # the revision that a pod is made from
+    REVISION_HASH: Final = "controller.kubernetes.io/hash"  # revision of a stateful set
+    TEMPLATE_GENERATION: Final = "pod-template-generation"  # pod of a daemon set
 
 
 class Finalizer:

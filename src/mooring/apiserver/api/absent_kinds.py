@@ -20,10 +20,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "podtemplates": "put the template into a Deployment",
         "resourcequotas": "there are no quotas: limit by RBAC who may create what",
     },
-    "apps": {
-        "daemonsets": "create a Pod with spec.nodeName for each node",
-        "statefulsets": "use a Pod and a PersistentVolumeClaim for each replica",
-    },
     "batch": {
         "cronjobs": f"{_RUN_ONCE}, created by a timer of the host",
         "jobs": _RUN_ONCE,
