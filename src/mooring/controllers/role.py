@@ -6,6 +6,7 @@ from typing import Final
 
 from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
+from mooring.controllers.daemonset import run as daemonset
 from mooring.controllers.data_source import run as data_source
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
@@ -15,6 +16,7 @@ from mooring.controllers.pod_gc import run as pod_gc
 from mooring.controllers.protection import run as protection
 from mooring.controllers.replication import run as replication
 from mooring.controllers.snapshots import run as snapshots
+from mooring.controllers.statefulset import run as statefulset
 from mooring.controllers.taint_eviction import run as taint_eviction
 from mooring.errors import UsageError
 from mooring.reconcile.loops import Loops
@@ -29,13 +31,20 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "expansion": expansion.build,
     "attachment": attachment.build,
     "replication": replication.build,
+    "statefulset": statefulset.build,
+    "daemonset": daemonset.build,
     "node-lifecycle": node_lifecycle.build,
     "taint-eviction": taint_eviction.build,
     "pod-gc": pod_gc.build,
     "snapshots": snapshots.build,
     "data-source": data_source.build,
 }
-NAMED: Final = frozenset({"node-lifecycle", "taint-eviction", "pod-gc", "snapshots", "data-source"})
+NAMED: Final = frozenset(
+    {
+        *("statefulset", "daemonset", "node-lifecycle", "taint-eviction", "pod-gc"),
+        *("snapshots", "data-source"),
+    }
+)
 """Run only when they are named: beside kube-controller-manager, or upstream's snapshot-controller
 and volume-data-source-validator, two would do the same work."""
 

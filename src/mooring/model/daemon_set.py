@@ -1,6 +1,5 @@
 """DaemonSet: a pod of a template on every node that fits."""
 
-from functools import cached_property
 from typing import ClassVar
 
 import msgspec
@@ -47,7 +46,7 @@ class DaemonSetStatus(Wire, frozen=True):
     collision_count: int | None = None
 
 
-class DaemonSet(PodOwner, frozen=True, dict=True):
+class DaemonSet(PodOwner, frozen=True):
     resource: ClassVar = Resource("apps", "v1", "DaemonSet", "daemonsets", namespaced=True)
 
     spec: DaemonSetSpec = DaemonSetSpec()
@@ -56,7 +55,6 @@ class DaemonSet(PodOwner, frozen=True, dict=True):
     def selector(self) -> LabelSelector:
         return of_pods(self.spec.selector)
 
-    @cached_property
     def pod_spec(self) -> PodSpec:
         """The spec of the template. Raises: msgspec.ValidationError."""
         return read_document(self.spec.template.get("spec") or {}, PodSpec)

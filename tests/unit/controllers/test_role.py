@@ -282,7 +282,7 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),
-        *("ephemeral_volume", "volume_expand", "replicationmanager"),
+        *("ephemeral_volume", "volume_expand", "replicationmanager", "statefulset", "daemonset"),
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
         *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
@@ -321,7 +321,7 @@ CHOICES = {
     "one less": ("*,-replication", OF_VOLUMES[:-1]),
     "one more": ("*,pod-gc", (*OF_VOLUMES, "pod-gc")),
     "all": (
-        "*,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
+        "*,statefulset,daemonset,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
         tuple(role.CONTROLLERS),
     ),
     "one alone": (" attachment ", ("attachment",)),
