@@ -34,6 +34,9 @@ HOLD = "example.com/hold"
 ANSWERED_AS_STATUS = {
     *CUSTOM,
     "ConfigMap",
+    "ControllerRevision",
+    "Deployment",
+    "ReplicaSet",
     "Endpoints",
     "Secret",
     "Node",

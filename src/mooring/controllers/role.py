@@ -8,6 +8,7 @@ from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
 from mooring.controllers.daemonset import run as daemonset
 from mooring.controllers.data_source import run as data_source
+from mooring.controllers.deployment import run as deployment
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.node_lifecycle import run as node_lifecycle
@@ -31,6 +32,8 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "expansion": expansion.build,
     "attachment": attachment.build,
     "replication": replication.build,
+    "replicaset": replication.build_replica_sets,
+    "deployment": deployment.build,
     "statefulset": statefulset.build,
     "daemonset": daemonset.build,
     "node-lifecycle": node_lifecycle.build,
@@ -41,7 +44,8 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
 }
 NAMED: Final = frozenset(
     {
-        *("statefulset", "daemonset", "node-lifecycle", "taint-eviction", "pod-gc"),
+        *("replicaset", "deployment", "statefulset", "daemonset"),
+        *("node-lifecycle", "taint-eviction", "pod-gc"),
         *("snapshots", "data-source"),
     }
 )

@@ -7,6 +7,7 @@ import msgspec
 
 from mooring.model.meta import Resource
 from mooring.model.pod_owner import PodOwner, Template
+from mooring.model.replica_status import ReplicaStatus
 from mooring.model.selector import LabelSelector, SelectorDocument, of_pods
 from mooring.model.wire import Wire
 
@@ -18,21 +19,13 @@ class ReplicationControllerSpec(Wire, frozen=True):
     template: Template = msgspec.field(default_factory=dict)
 
 
-class ReplicationControllerStatus(Wire, frozen=True):
-    replicas: int = 0
-    fully_labeled_replicas: int = 0
-    ready_replicas: int = 0
-    available_replicas: int = 0
-    observed_generation: int = 0
-
-
 class ReplicationController(PodOwner, frozen=True):
     resource: ClassVar = Resource(
         "", "v1", "ReplicationController", "replicationcontrollers", namespaced=True
     )
 
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
-    status: ReplicationControllerStatus = ReplicationControllerStatus()
+    status: ReplicaStatus = ReplicaStatus()
 
     def selector(self) -> LabelSelector:
         return of_pods(SelectorDocument(match_labels=self.spec.selector))

@@ -72,6 +72,11 @@ class Annotation:
     POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"  # pod; int32
     GROW_CLAIMS: Final = "mooring.dev/grow-claims"  # stateful set; "true"
     TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"  # daemon set; a number
+    REVISION: Final = "deployment.kubernetes.io/revision"  # deployment, replica set; a number
+    REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"  # replica set; 1,3
+    DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"  # replica set
+    MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"  # replica set; with the surge
+    ROLLBACK_TO: Final = "deprecated.deployment.rollback.to"
 
     # written by kubectl
     LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -89,6 +94,7 @@ class Label:
     CAPACITY_DRIVER: Final = "csi.storage.k8s.io/drivername"  # storage capacity
     CAPACITY_MANAGED_BY: Final = "csi.storage.k8s.io/managed-by"  # storage capacity
     SNAPSHOT_MANAGED_BY: Final = "snapshot.storage.kubernetes.io/managed-by"  # content; node
+    POD_TEMPLATE_HASH: Final = "pod-template-hash"  # replica set and its pods
 
     # pods of stateful sets and daemon sets, and their ControllerRevisions
     POD_NAME: Final = "statefulset.kubernetes.io/pod-name"

@@ -282,7 +282,8 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),
-        *("ephemeral_volume", "volume_expand", "replicationmanager", "statefulset", "daemonset"),
+        *("ephemeral_volume", "volume_expand", "replicationmanager"),
+        *("replicaset", "deployment", "statefulset", "daemonset"),
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
         *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
@@ -321,7 +322,8 @@ CHOICES = {
     "one less": ("*,-replication", OF_VOLUMES[:-1]),
     "one more": ("*,pod-gc", (*OF_VOLUMES, "pod-gc")),
     "all": (
-        "*,statefulset,daemonset,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
+        "*,replicaset,deployment,statefulset,daemonset,node-lifecycle,taint-eviction,pod-gc,"
+        "snapshots,data-source",
         tuple(role.CONTROLLERS),
     ),
     "one alone": (" attachment ", ("attachment",)),

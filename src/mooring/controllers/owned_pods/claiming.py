@@ -1,17 +1,10 @@
-"""Whose a pod is: which pods count as an owner's, which it adopts, which it releases.
-
-Always true:
-
-- Only a pod without a controller that matches the selector is adopted; one of another owner is left
-  alone.
-- An owner that is being deleted adopts and releases nothing; a pod that is being deleted is not
-  adopted.
-"""
+"""Whose a pod is: which pods count as an owner's, which it adopts, which it releases."""
 
 from collections.abc import Callable, Iterable
 
 import msgspec
 
+from mooring.controllers.owned_pods.ownership import split
 from mooring.controllers.owned_pods.plan import Adopt, Release
 from mooring.model.pod import Pod
 from mooring.model.pod_owner import PodOwner
@@ -22,28 +15,16 @@ class Claimed(msgspec.Struct, frozen=True):
     steps: tuple[Adopt | Release, ...]
 
 
-def _anything(_: Pod) -> bool:
-    return True
-
-
-def claim(owner: PodOwner, pods: Iterable[Pod], fits: Callable[[Pod], bool] = _anything) -> Claimed:
+def claim(
+    owner: PodOwner, pods: Iterable[Pod], fits: Callable[[Pod], bool] = lambda _: True
+) -> Claimed:
     """`fits` is what the owner asks of its pods beyond its selector (their names)."""
-    selector = owner.selector()
-    kept: list[Pod] = []
-    steps: list[Adopt | Release] = []
-    for pod in pods:
-        controller = pod.metadata.find_controller()
-        matches = selector.matches(pod.metadata.labels) and fits(pod)
-        if controller is None:
-            if matches and not owner.is_deleting and not pod.is_deleting:
-                kept.append(pod)
-                steps.append(Adopt(owner, pod))
-        elif controller.uid == owner.uid:
-            if matches:
-                kept.append(pod)
-            elif not owner.is_deleting:
-                steps.append(Release(owner, pod))
-    return Claimed(tuple(kept), tuple(steps))
+    parts = split(owner, owner.selector(), pods, fits)
+    steps: tuple[Adopt | Release, ...] = (
+        *(Adopt(owner, pod) for pod in parts.adopted),
+        *(Release(owner, pod) for pod in parts.released),
+    )
+    return Claimed((*parts.kept, *parts.adopted), steps)
 
 
 def is_active(pod: Pod) -> bool:

@@ -5,8 +5,9 @@ from typing import Final, assert_never
 
 from mooring import log
 from mooring.client.contract import Client
+from mooring.controllers.owned_pods.adoption import check_may_adopt
 from mooring.controllers.owned_pods.plan import Adopt, CreatePods, DeletePod, PodStep, Release
-from mooring.errors import ApiError, Conflict, ConnectionLost, Forbidden, NotFound
+from mooring.errors import ApiError, ConnectionLost, Forbidden, NotFound
 from mooring.model.document import Doc
 from mooring.model.event import EventType
 from mooring.model.pod import Pod
@@ -55,8 +56,9 @@ class PodEffects:
         Raises: what the API said; try again later.
         """
         match step:
-            case Adopt():
-                await self._adopt(step)
+            case Adopt(owner, pod):
+                await check_may_adopt(self._client, owner)
+                await self._give(pod, step.owners())
             case Release(_, pod):
                 await self._give(pod, step.owners())
             case CreatePods(owner, documents):
@@ -66,17 +68,6 @@ class PodEffects:
             case other:
                 assert_never(other)
         return True
-
-    async def _adopt(self, step: Adopt) -> None:
-        """The owner is asked for first: one that the cache has not seen go must adopt nothing."""
-        owner = step.owner
-        try:
-            live = await self._client.get(type(owner), owner.key)
-        except NotFound as error:
-            raise Conflict(f"{owner.resource.kind} {owner.key} is gone") from error
-        if live.uid != owner.uid or live.is_deleting:
-            raise Conflict(f"{owner.resource.kind} {owner.key} is being deleted")
-        await self._give(step.pod, step.owners())
 
     async def _give(self, pod: Pod, owners: list[Doc]) -> None:
         try:
@@ -104,7 +95,7 @@ class PodEffects:
         try:
             made = await self._client.create(Pod, document)
         except ApiError as error:
-            if isinstance(error, Forbidden) and _is_about_end(error):
+            if isinstance(error, Forbidden) and is_about_end(error):
                 return False  # of the namespace, and of the owner with it
             name = document["metadata"].get("name", "")
             said = self._words.not_created(owner, name, error)
@@ -145,6 +136,7 @@ class PodEffects:
         self._recorder.record(reference_to(about), type.value, reason, message)
 
 
-def _is_about_end(error: Forbidden) -> bool:
+def is_about_end(error: Forbidden) -> bool:
+    """Whether nothing may be created any more because the namespace is being deleted."""
     causes = error.details.get("causes", ())
     return any(cause.get("reason") == _TERMINATING for cause in causes)

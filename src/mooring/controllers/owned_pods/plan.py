@@ -1,12 +1,15 @@
 """The steps about pods that the plan of an owner may hold."""
 
-from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from mooring.controllers.owned_pods.ownership import (
+    reference_of,
+    references_with,
+    references_without,
+)
 from mooring.model.document import Doc
-from mooring.model.meta import ApiObject, OwnerReference
 from mooring.model.pod import Pod
 from mooring.model.pod_owner import PodOwner, Template
 
@@ -23,7 +26,7 @@ class Adopt(msgspec.Struct, frozen=True):
     pod: Pod
 
     def owners(self) -> list[Doc]:
-        return [*_documents(self.pod.metadata.owner_references), reference_of(self.owner)]
+        return references_with(self.pod, self.owner)
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -33,8 +36,7 @@ class Release(msgspec.Struct, frozen=True):
     pod: Pod
 
     def owners(self) -> list[Doc]:
-        others = (o for o in self.pod.metadata.owner_references if o.uid != self.owner.uid)
-        return _documents(others)
+        return references_without(self.pod, self.owner)
 
 
 class CreatePods(msgspec.Struct, frozen=True):
@@ -66,19 +68,3 @@ def pod_of(owner: PodOwner, template: Template) -> Doc:
         },
         "spec": template.get("spec") or {},
     }
-
-
-def reference_of(owner: ApiObject) -> Doc:
-    """How an object says that this is its controller."""
-    return {
-        "apiVersion": owner.resource.api_version,
-        "kind": owner.resource.kind,
-        "name": owner.name,
-        "uid": owner.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-
-
-def _documents(references: Iterable[OwnerReference]) -> list[dict[str, Any]]:
-    return [msgspec.json.decode(msgspec.json.encode(reference)) for reference in references]

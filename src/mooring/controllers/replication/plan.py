@@ -1,21 +1,18 @@
-"""The steps that a plan for a replication controller may hold."""
+"""The steps that a plan for a replica set may hold."""
 
 from typing import TypeAlias
 
 import msgspec
 
 from mooring.controllers.owned_pods.plan import PodStep
+from mooring.errors import ApiError
 from mooring.model import steps
-from mooring.model.replication_controller import (
-    ReplicationController,
-    ReplicationControllerStatus,
-)
+
+Plan: TypeAlias = steps.Plan[PodStep]
 
 
-class SaveStatus(msgspec.Struct, frozen=True):
-    seen: ReplicationController
-    status: ReplicationControllerStatus
+class Failed(msgspec.Struct, frozen=True):
+    """Pods could not be created or deleted."""
 
-
-Step = SaveStatus | PodStep
-Plan: TypeAlias = steps.Plan[Step]
+    reason: str  # FailedCreate, FailedDelete
+    error: ApiError

@@ -21,7 +21,7 @@ from mooring.controllers.revisions.plan import (
 )
 from mooring.model.controller_revision import ControllerRevision
 from mooring.model.pod_owner import PodOwner, Template
-from mooring.model.template_hash import template_hash
+from mooring.model.safe_hash import safe_hash
 
 _MOST_PREFIX: Final = 223  # of an owner's name, in front of the hash
 _REPLACE: Final = {"$patch": "replace"}  # `kubectl rollout undo` applies the data as a patch
@@ -56,7 +56,7 @@ def decide_history(
     newest = known[-1].revision if known else 0
     equal = [revision for revision in known if revision.data == data]
     if not equal:
-        hashed = template_hash(data, collisions)
+        hashed = safe_hash(data, collisions)
         name = f"{owner.name[:_MOST_PREFIX]}-{hashed}"
         labels = {**((template.get("metadata") or {}).get("labels") or {}), hash_label: hashed}
         made = CreateRevision(owner, name, newest + 1, labels, data, collisions)

@@ -4,7 +4,8 @@ from typing import assert_never
 
 from mooring import log
 from mooring.client.contract import Client, Part
-from mooring.controllers.owned_pods.plan import reference_of
+from mooring.controllers.owned_pods.adoption import check_may_adopt
+from mooring.controllers.owned_pods.ownership import references_with
 from mooring.controllers.revisions.plan import (
     AdoptRevision,
     CreateRevision,
@@ -15,7 +16,6 @@ from mooring.controllers.revisions.plan import (
 from mooring.errors import AlreadyExists, Conflict, NotFound
 from mooring.model.controller_revision import ControllerRevision
 from mooring.model.keys import Key
-from mooring.model.pod_owner import PodOwner
 from mooring.reconcile.informer import Informer
 
 _log = log.get("mooring.revisions")
@@ -34,8 +34,8 @@ class RevisionEffects:
             case RaiseRevision(seen, number):
                 await self._patch(seen, {"revision": number})
             case AdoptRevision(owner, seen):
-                await self._check_alive(owner)
-                owners = [reference_of(owner)]
+                await check_may_adopt(self._client, owner)
+                owners = references_with(seen, owner)
                 await self._patch(seen, {"metadata": {"ownerReferences": owners}})
             case DeleteRevision(seen):
                 try:
@@ -62,11 +62,3 @@ class RevisionEffects:
 
     async def _patch(self, seen: ControllerRevision, change: dict[str, object]) -> None:
         self._revisions.fold(await self._client.patch(seen, change))
-
-    async def _check_alive(self, owner: PodOwner) -> None:
-        try:
-            live = await self._client.get(type(owner), owner.key)
-        except NotFound as error:
-            raise Conflict(f"{owner.resource.kind} {owner.key} is gone") from error
-        if live.uid != owner.uid or live.is_deleting:
-            raise Conflict(f"{owner.resource.kind} {owner.key} is being deleted")

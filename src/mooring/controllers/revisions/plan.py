@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.controllers.owned_pods.plan import reference_of
+from mooring.controllers.owned_pods.ownership import reference_of
 from mooring.model.controller_revision import ControllerRevision
 from mooring.model.document import Doc
 from mooring.model.pod_owner import PodOwner

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mooring.controllers.owned_pods.plan import reference_of
+from mooring.controllers.owned_pods.ownership import reference_of
 from mooring.controllers.statefulset.plan import CreateClaim, Reason, SetClaimOwners, Step
 from mooring.controllers.statefulset.view import StatefulSetView
 from mooring.model.claim import Claim
