@@ -22,6 +22,7 @@ from mooring.model.stateful_set import StatefulSet
 from mooring.model.storage_terms import STORAGE
 
 CLAIMS_GROWN: Final = "ClaimsGrown"
+_ERRORS: Final = ("ControllerResizeError", "NodeResizeError")
 
 
 class Growth(msgspec.Struct, frozen=True):
@@ -44,7 +45,7 @@ def decide_growth(view: StatefulSetView) -> Growth:
             if claim.is_bound:
                 steps.append(GrowClaim(view.set, claim, storage))
         elif claim.is_bound and claim.capacity < parse(storage):
-            growing.append(claim.name)
+            growing.append(claim.name + _trouble(claim))
     return Growth(_condition(view.set, growing, refused), tuple(steps))
 
 
@@ -75,6 +76,13 @@ def _wanted(view: StatefulSetView) -> Iterator[tuple[Claim, str]]:
             claim = view.claims.get(set_.claim_name(name, ordinal))
             if claim is not None and not claim.is_deleting:
                 yield claim, storage
+
+
+def _trouble(claim: Claim) -> str:
+    """What the resize of a claim has met, in the words of its own conditions."""
+    met = (find_condition(claim.status.conditions, kind) for kind in _ERRORS)
+    said = [each.message for each in met if each is not None and each.is_true]
+    return f" ({said[0]})" if said else ""
 
 
 def _obstacle(view: StatefulSetView, claim: Claim) -> str:
