@@ -23,7 +23,7 @@ from mooring.model.wire import read_document
 
 NOW = datetime.fromisoformat("2026-01-02T03:04:05Z")
 LONG_AGO = "2026-01-02T03:00:00Z"
-GOING = {"deletionTimestamp": LONG_AGO}
+GOING: Doc = {"deletionTimestamp": LONG_AGO}
 OWNER = {
     "apiVersion": "apps/v1",
     "kind": "DaemonSet",
@@ -32,7 +32,7 @@ OWNER = {
     "controller": True,
     "blockOwnerDeletion": True,
 }
-SURGE = {
+SURGE: Doc = {
     "updateStrategy": {
         "type": "RollingUpdate",
         "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1},
@@ -173,7 +173,7 @@ def test_which_nodes_fit(pod: Doc, node: Node, wanted: Fit) -> None:
     assert fit(a_set(pod=pod).pod_spec(), node) == wanted
 
 
-ON_DELETE = {"updateStrategy": {"type": "OnDelete"}}
+ON_DELETE: Doc = {"updateStrategy": {"type": "OnDelete"}}
 PLANS: dict[str, tuple[DaemonSetView, list[str]]] = {
     "nodes without a pod": (a_view(a_set(), 2), ["create on n1", "create on n2"]),
     "all there": (a_view(a_set(), 1, a_pod("n1")), []),

@@ -25,7 +25,7 @@ from tests.unit.controllers.statefulset.worlds import (
     told,
 )
 
-PARALLEL = {"podManagementPolicy": "Parallel"}
+PARALLEL: Doc = {"podManagementPolicy": "Parallel"}
 
 
 def steps(view: StatefulSetView) -> list[str]:
@@ -276,8 +276,8 @@ def test_a_pod_with_other_volumes_is_told_of_and_left() -> None:
     assert steps(view) == ["event FailedUpdate"]
 
 
-GROWS = {"annotations": {"mooring.dev/grow-claims": "true"}}
-LARGER = {"volumeClaimTemplates": [claim_template("2Gi")]}
+GROWS: Doc = {"annotations": {"mooring.dev/grow-claims": "true"}}
+LARGER: Doc = {"volumeClaimTemplates": [claim_template("2Gi")]}
 GROWTH: dict[str, tuple[StatefulSetView, list[str], str]] = {
     "grows": (
         a_view(a_set(1, metadata=GROWS, **LARGER), a_pod(0)),

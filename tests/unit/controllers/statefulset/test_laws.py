@@ -10,6 +10,7 @@ from mooring.controllers.owned_pods.plan import CreatePods, DeletePod
 from mooring.controllers.statefulset.decide.stateful_set import decide
 from mooring.controllers.statefulset.plan import Step
 from mooring.controllers.statefulset.view import members
+from mooring.model.document import Doc
 from mooring.model.stateful_set import PodManagement
 from tests.unit.controllers.statefulset.worlds import World, a_set, template
 
@@ -39,7 +40,10 @@ happenings = st.lists(
 
 
 def begin(policy: PodManagement, retention: dict[str, str]) -> World:
-    said = {"podManagementPolicy": policy.value, "persistentVolumeClaimRetentionPolicy": retention}
+    said: Doc = {
+        "podManagementPolicy": policy.value,
+        "persistentVolumeClaimRetentionPolicy": retention,
+    }
     return World(a_set(3, **said))
 
 
@@ -85,17 +89,18 @@ def on_node(world: World, what: str, number: int) -> None:
 
 def check(world: World, step: Step) -> None:
     """What must be true of a step in the world that it is carried out in."""
-    found = members(world.view(), world.pods.values())
+    set_, found = world.set, members(world.view(), world.pods.values())
     match step:
-        case CreatePods(set_, documents):
+        case CreatePods(_, documents):
             (document,) = documents
             ordinal = set_.find_ordinal(document["metadata"]["name"])
+            assert ordinal is not None
             assert ordinal in set_.ordinals
             assert ordinal not in found, "two pods of one number"
             if set_.is_ordered:
                 below = range(set_.ordinals.start, ordinal)
                 assert all(n in found and found[n].is_healthy for n in below), "out of order"
-        case DeletePod(set_, pod) if not pod.is_finished:
+        case DeletePod(_, pod) if not pod.is_finished:
             ordinal = set_.find_ordinal(pod.name)
             assert ordinal is not None
             assert not found[ordinal].is_leaving, "deleted twice"

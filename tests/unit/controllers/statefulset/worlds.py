@@ -32,7 +32,7 @@ from mooring.model.wire import read_document
 
 NOW = datetime.fromisoformat("2026-01-02T03:04:05Z")
 LONG_AGO = "2026-01-02T03:00:00Z"
-GOING = {"deletionTimestamp": LONG_AGO}
+GOING: Doc = {"deletionTimestamp": LONG_AGO}
 UID = "u-web"
 
 
