@@ -68,10 +68,6 @@ def _row(doc: Doc, now: str) -> list[Any]:
     ]
 
 
-def _replicas(doc: Doc) -> str:
-    return str(doc.get("status", {}).get("replicas", 0))
-
-
 REPLICA_SET = Kind(
     group="apps",
     version="v1",
@@ -102,7 +98,6 @@ REPLICA_SET = Kind(
     validate_update=_validate_update,
     validate_status=_validate_status,
     warnings=workload_warnings,
-    fields={"status.replicas": _replicas},
     generation=True,
     deleted_as_status=True,
 )

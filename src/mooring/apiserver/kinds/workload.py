@@ -9,7 +9,7 @@ from mooring.apiserver.kinds.pod.template import template_warnings, validate_tem
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 from mooring.model.names import dns_label
-from mooring.model.selector import LabelSelector, from_document
+from mooring.model.selector import NOTHING, LabelSelector, from_document
 
 SCALE = Subresource("scale", ("get", "patch", "update"), "Scale", "autoscaling", "v1")
 SELECTOR = "spec.selector"
@@ -34,10 +34,11 @@ def validate_selector(selector: Doc | None, owner: str) -> Iterable[FieldError]:
 
 def validate_selected_template(spec: Doc, owner: str) -> Iterable[FieldError]:
     """A template of pods that last; `owner` is the kind that complaints name."""
+    given = spec.get("selector")
     try:
-        selector = from_document(spec.get("selector") or {})
+        selector = NOTHING if given is None else from_document(given)
     except ValueError:
-        yield invalid(SELECTOR, spec.get("selector"), "invalid label selector")
+        yield invalid(SELECTOR, given, "invalid label selector")
         return
     yield from validate_lasting_template(spec.get("template") or {}, selector, owner)
 

@@ -73,7 +73,14 @@ SPECS: dict[str, tuple[Doc, list[str]]] = {
             "spec.minReadySeconds: Invalid value: -2: must be greater than or equal to 0",
         ],
     ),
-    "no selector": ({"selector": None}, ["spec.selector: Required value"]),
+    "no selector": (
+        {"selector": None},
+        [
+            "spec.selector: Required value",
+            "spec.template.metadata.labels: Invalid value: "
+            '{"app":"web","tier":"a"}: `selector` does not match template `labels`',
+        ],
+    ),
     "an empty selector": (
         {"selector": {"matchLabels": None}},
         ["spec.selector: Invalid value: {}: empty selector is invalid for deployment"],
