@@ -69,6 +69,12 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
     },
     "apis/coordination.k8s.io/v1": {"leases": ("", "namespace", [])},
     "apis/certificates.k8s.io/v1beta1": {"clustertrustbundles": ("", "cluster", [])},
+    "apis/admissionregistration.k8s.io/v1": {
+        "mutatingwebhookconfigurations": ("", "cluster", []),
+        "validatingwebhookconfigurations": ("", "cluster", []),
+        "validatingadmissionpolicies": ("", "cluster", ["status"]),
+        "validatingadmissionpolicybindings": ("", "cluster", []),
+    },
     "apis/events.k8s.io/v1": {"events": ("ev", "namespace", [])},
     "apis/authentication.k8s.io/v1": {
         "tokenreviews": ("", "cluster", []),

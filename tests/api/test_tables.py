@@ -73,6 +73,16 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, SignerName",
         ["example.com:one:v1", "example.com/one"],
     ),
+    "ValidatingAdmissionPolicy": (
+        "Name::name, Validations:integer, ParamKind, Age",
+        ["policy", 1, "<unset>", "2m5s"],
+    ),
+    "ValidatingAdmissionPolicyBinding": (
+        "Name::name, PolicyName, ParamRef, Age",
+        ["binding", "none", "<unset>", "2m5s"],
+    ),
+    "MutatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
+    "ValidatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
     "VolumeAttributesClass": ("Name::name, DriverName, Age", ["gold", "d.example.com", "2m5s"]),
     "VolumeAttachment": (
         "Name::name, Attacher::name, PV, Node, Attached:boolean, Age",

@@ -40,12 +40,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "node.k8s.io": {"runtimeclasses": "set no runtimeClassName in the Pod"},
     "apiextensions.k8s.io": {"customresourcedefinitions": _SERVED},
     "apiregistration.k8s.io": {"apiservices": _SERVED},
-    "admissionregistration.k8s.io": {
-        "mutatingwebhookconfigurations": _SERVED,
-        "validatingadmissionpolicies": _SERVED,
-        "validatingadmissionpolicybindings": _SERVED,
-        "validatingwebhookconfigurations": _SERVED,
-    },
     "certificates.k8s.io": {
         "certificatesigningrequests": "`mooring kubeconfig` makes credentials",
     },

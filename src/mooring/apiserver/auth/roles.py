@@ -16,6 +16,7 @@ POPULATORS = "populator.storage.k8s.io"
 GATEWAY = "gateway.networking.k8s.io"
 CHANGED_BLOCKS = "cbt.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
+ADMISSION = "admissionregistration.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
@@ -70,7 +71,7 @@ READ_ONLY = Role(
             _READ,
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
-                *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC, APPS),
+                *(ADMISSION, APPS, COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
             ),
             (EVERY,),
         ),
@@ -199,6 +200,14 @@ _GARBAGE_COLLECTION = (
     Rule((*_COLLECT, _EMPTY), (GATEWAY,), ("referencegrants",)),
     Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
+    Rule(
+        _COLLECT,
+        (ADMISSION,),
+        (
+            *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+            *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        ),
+    ),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
 )

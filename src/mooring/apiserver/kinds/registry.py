@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from mooring.apiserver.kinds.admission_policy import ADMISSION_POLICY, POLICY_BINDING
 from mooring.apiserver.kinds.attachment import ATTACHMENT
 from mooring.apiserver.kinds.attributes_class import ATTRIBUTES_CLASS
 from mooring.apiserver.kinds.claim import CLAIM, CLAIM_ACROSS_NAMESPACES
@@ -57,6 +58,7 @@ from mooring.apiserver.kinds.storage_capacity import STORAGE_CAPACITY
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
 from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
 from mooring.apiserver.kinds.volume import VOLUME
+from mooring.apiserver.kinds.webhook_configuration import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from mooring.model.feature_gates import FeatureGates
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
@@ -182,6 +184,10 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             LEASE,
             EVENT_V1,
             TRUST_BUNDLE,
+            MUTATING_WEBHOOKS,
+            VALIDATING_WEBHOOKS,
+            ADMISSION_POLICY,
+            POLICY_BINDING,
             ROLE,
             ROLE_BINDING,
             CLUSTER_ROLE,

@@ -169,6 +169,20 @@ SERVED = {
         False,
         (),
     ),
+    **{
+        f"admissionregistration.k8s.io/v1 {kind.lower()}s": (kind, (), False, False, ())
+        for kind in (
+            *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+            "ValidatingAdmissionPolicyBinding",
+        )
+    },
+    "admissionregistration.k8s.io/v1 validatingadmissionpolicies": (
+        "ValidatingAdmissionPolicy",
+        (),
+        False,
+        True,
+        (),
+    ),
 }
 
 
@@ -298,6 +312,10 @@ def test_manners_of_put_and_delete() -> None:
         "leases",
         "csistoragecapacities",
         "clustertrustbundles",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
     }
 
 
