@@ -133,7 +133,14 @@ COMPLAINTS: dict[str, tuple[Doc, list[str]]] = {
             for field, value in (("replicas", -1), ("minReadySeconds", -2), ("ordinals.start", -3))
         ],
     ),
-    "no selector": ({"selector": None}, ["spec.selector: Required value"]),
+    "no selector": (
+        {"selector": None},
+        [
+            "spec.selector: Required value",
+            'spec.template.metadata.labels: Invalid value: {"app":"web"}: '
+            "`selector` does not match template `labels`",
+        ],
+    ),
     "an empty selector": (
         {"selector": {"matchLabels": None}},
         ["spec.selector: Invalid value: {}: empty selector is invalid for statefulset"],
