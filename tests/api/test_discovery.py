@@ -42,6 +42,8 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
     "apis/apps/v1": {
         "deployments": ("deploy", "namespace", ["scale", "status"]),
         "replicasets": ("rs", "namespace", ["scale", "status"]),
+        "statefulsets": ("sts", "namespace", ["scale", "status"]),
+        "daemonsets": ("ds", "namespace", ["status"]),
         "controllerrevisions": ("", "namespace", []),
     },
     "apis/storage.k8s.io/v1": {

@@ -108,6 +108,15 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "^Containers, ^Images, ^Selector",
         ["web", 1, 0, 0, "2m5s", "c", "busybox:1", "app=web"],
     ),
+    "StatefulSet": (
+        "Name::name, Ready, Age, ^Containers, ^Images",
+        ["web", "0/1", "2m5s", "c", "busybox:1"],
+    ),
+    "DaemonSet": (
+        "Name::name, Desired:integer, Current:integer, Ready:integer, Up-to-date:integer, "
+        "Available:integer, Node Selector, Age, ^Containers, ^Images, ^Selector",
+        ["web", 0, 0, 0, 0, 0, "<none>", "2m5s", "c", "busybox:1", "app=web"],
+    ),
     "ControllerRevision": (
         "Name::name, Controller, Revision, Age",
         ["web-1", "<none>", 1, "2m5s"],

@@ -19,6 +19,8 @@ SERVICE_ACCOUNTS = f"{DEFAULT}/serviceaccounts"
 APPS = "/apis/apps/v1/namespaces/default"
 DEPLOYMENTS = f"{APPS}/deployments"
 REPLICA_SETS = f"{APPS}/replicasets"
+STATEFUL_SETS = f"{APPS}/statefulsets"
+DAEMON_SETS = f"{APPS}/daemonsets"
 REVISIONS = f"{APPS}/controllerrevisions"
 NAMESPACES = "/api/v1/namespaces"
 NODES = "/api/v1/nodes"
@@ -83,6 +85,14 @@ def a_deployment(name: str = "web", **spec: Any) -> Doc:
 
 def a_replica_set(name: str = "web", **spec: Any) -> Doc:
     return _apps("ReplicaSet", name, **spec)
+
+
+def a_stateful_set(name: str = "web", **spec: Any) -> Doc:
+    return _apps("StatefulSet", name, serviceName=name, **spec)
+
+
+def a_daemon_set(name: str = "web", **spec: Any) -> Doc:
+    return _apps("DaemonSet", name, **spec)
 
 
 def a_revision(name: str = "web-1") -> Doc:
@@ -383,6 +393,8 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "Endpoints": (ENDPOINTS, some_endpoints),
     "Deployment": (DEPLOYMENTS, a_deployment),
     "ReplicaSet": (REPLICA_SETS, a_replica_set),
+    "StatefulSet": (STATEFUL_SETS, a_stateful_set),
+    "DaemonSet": (DAEMON_SETS, a_daemon_set),
     "ControllerRevision": (REVISIONS, a_revision),
     "ServiceAccount": (SERVICE_ACCOUNTS, a_service_account),
     "Event": (EVENTS, an_event),

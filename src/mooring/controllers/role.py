@@ -7,6 +7,7 @@ from typing import Final
 from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
 from mooring.controllers.cronjob import run as cronjob
+from mooring.controllers.daemonset import run as daemonset
 from mooring.controllers.data_source import run as data_source
 from mooring.controllers.deployment import run as deployment
 from mooring.controllers.disruption_budget import run as disruption_budget
@@ -19,6 +20,7 @@ from mooring.controllers.pod_gc import run as pod_gc
 from mooring.controllers.protection import run as protection
 from mooring.controllers.replication import run as replication
 from mooring.controllers.snapshots import run as snapshots
+from mooring.controllers.statefulset import run as statefulset
 from mooring.controllers.taint_eviction import run as taint_eviction
 from mooring.controllers.ttl_after_finished import run as ttl_after_finished
 from mooring.errors import UsageError
@@ -36,6 +38,8 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "replication": replication.build,
     "replicaset": replication.build_replica_sets,
     "deployment": deployment.build,
+    "statefulset": statefulset.build,
+    "daemonset": daemonset.build,
     "node-lifecycle": node_lifecycle.build,
     "taint-eviction": taint_eviction.build,
     "pod-gc": pod_gc.build,
@@ -48,8 +52,9 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
 }
 NAMED: Final = frozenset(
     {
-        *("replicaset", "deployment", "node-lifecycle", "taint-eviction", "pod-gc"),
+        *("replicaset", "deployment", "statefulset", "daemonset"),
         *("disruption", "job", "cronjob", "ttl-after-finished"),
+        *("node-lifecycle", "taint-eviction", "pod-gc"),
         *("snapshots", "data-source"),
     }
 )

@@ -157,6 +157,8 @@ SEEDS: dict[str, Seed] = {
     "poddisruptionbudgets": lambda c: objects.a_budget(minAvailable=c.choice((1, "50%"))),
     "deployments": lambda _: objects.a_deployment(),
     "replicasets": lambda _: objects.a_replica_set(),
+    "statefulsets": lambda _: objects.a_stateful_set(),
+    "daemonsets": lambda _: objects.a_daemon_set(),
     "controllerrevisions": lambda _: objects.a_revision(),
     "endpoints": lambda _: objects.some_endpoints(),
     "services": lambda _: {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}},

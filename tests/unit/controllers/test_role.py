@@ -34,18 +34,22 @@ from tests.fakes.objects import (
     ATTACHMENTS,
     CLAIMS,
     CLASSES,
+    DAEMON_SETS,
     DEPLOYMENTS,
     NODES,
     PODS,
     REPLICA_SETS,
     SNAPSHOTS,
+    STATEFUL_SETS,
     VOLUMES,
     a_claim,
     a_class,
+    a_daemon_set,
     a_deployment,
     a_node,
     a_pod,
     a_replica_set,
+    a_stateful_set,
     a_volume,
 )
 from tests.scenarios.snapshots.cluster import GROUPS, Cluster
@@ -212,6 +216,28 @@ async def rolls_out(world: World) -> None:
     await world.until(f"{REPLICA_SETS}/web", GONE)
 
 
+async def keeps_sets(world: World) -> None:
+    """A stateful set with a claim that goes with it, and a daemon set, each with two templates."""
+    api = world.api
+    claim = {"metadata": {"name": "data"}, "spec": a_claim()["spec"]}
+    retention = {"whenDeleted": "Delete", "whenScaled": "Delete"}
+    numbered = a_stateful_set(
+        "numbered",
+        volumeClaimTemplates=[claim],
+        persistentVolumeClaimRetentionPolicy=retention,
+        revisionHistoryLimit=0,
+    )
+    assert (await api.post(STATEFUL_SETS, numbered)).code == 201
+    assert (await api.post(DAEMON_SETS, a_daemon_set("agent", revisionHistoryLimit=0))).code == 201
+    for image in ("busybox:2", "busybox:3"):
+        for path in (f"{STATEFUL_SETS}/numbered", f"{DAEMON_SETS}/agent"):
+            containers = [{"name": "c", "image": image}]
+            template = {"spec": {"containers": containers}}
+            assert (await api.patch(path, {"spec": {"template": template}})).code == 200
+        for _ in range(5):
+            await api.clock.advance(1)
+
+
 async def takes_snapshots(world: World) -> None:
     """Of a claim and of a group of one, with a sidecar beside; then all of it is deleted."""
     cluster = Cluster(world.api)
@@ -233,6 +259,7 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
     await lives(world)
     await loses_a_node(world)
     await rolls_out(world)
+    await keeps_sets(world)
 
     authorizer = Authorizer(world.api.parts.nodes)
     for attempt in world.asked.attempts:
@@ -270,6 +297,10 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
         ("patch", "replicasets", ""),
         ("patch", "replicasets", "status"),
         ("delete", "replicasets", ""),
+        ("patch", "statefulsets", "status"),
+        ("patch", "daemonsets", "status"),
+        ("create", "controllerrevisions", ""),
+        ("delete", "controllerrevisions", ""),
     } <= done
 
 
@@ -308,8 +339,8 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),
-        *("ephemeral_volume", "volume_expand"),
-        *("replicationmanager", "replicaset", "deployment"),
+        *("ephemeral_volume", "volume_expand", "replicationmanager"),
+        *("replicaset", "deployment", "statefulset", "daemonset"),
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
         *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished", "disruption"),

@@ -17,10 +17,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "": {
         "podtemplates": "put the template into a Deployment",
     },
-    "apps": {
-        "daemonsets": "create a Pod with spec.nodeName for each node",
-        "statefulsets": "use a Pod and a PersistentVolumeClaim for each replica",
-    },
     "autoscaling": {
         "horizontalpodautoscalers": "use `kubectl scale`",
     },

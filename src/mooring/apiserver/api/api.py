@@ -63,7 +63,7 @@ ON_COLLECTION: dict[str, tuple[str, Verb]] = {
 }
 ON_STATUS: Mapping[str, Verb] = {"GET": get, "PUT": update, "PATCH": patch}
 ON_SCALE: Mapping[str, Verb] = {"GET": get_scale, "PUT": update_scale, "PATCH": patch_scale}
-SCALED = ("deployments", "replicasets", "replicationcontrollers")
+SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
 ON_PART: SubresourceVerbs = {
     ("pods", "binding"): {"POST": bind},
     ("pods", "eviction"): {"POST": evict},

@@ -150,6 +150,9 @@ _POD_CONTROLLERS = (
     Rule((*_READ, *_CHANGE), (APPS,), ("deployments",)),  # the annotation of the revision
     Rule((*_READ, "create", *_CHANGE, "delete"), (APPS,), ("replicasets",)),
     Rule(_CHANGE, (APPS,), ("deployments/status", "replicasets/status")),
+    Rule(_READ, (APPS,), ("daemonsets", "statefulsets")),
+    Rule(_CHANGE, (APPS,), ("daemonsets/status", "statefulsets/status")),
+    Rule((*_READ, "create", *_CHANGE, "delete"), (APPS,), ("controllerrevisions",)),
 )
 
 _BATCH_AND_POLICY_CONTROLLERS = (
@@ -188,7 +191,11 @@ _GARBAGE_COLLECTION = (
             *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
     ),
-    Rule((*_COLLECT, _EMPTY), (APPS,), ("controllerrevisions", "deployments", "replicasets")),
+    Rule(
+        (*_COLLECT, _EMPTY),
+        (APPS,),
+        ("controllerrevisions", "daemonsets", "deployments", "replicasets", "statefulsets"),
+    ),
     Rule(_COLLECT, (CORE,), ("namespaces", "nodes", "persistentvolumes")),
     Rule((*_COLLECT, _EMPTY), (EVENTS,), ("events",)),
     Rule((*_COLLECT, _EMPTY), (STORAGE,), ("csistoragecapacities",)),

@@ -19,6 +19,7 @@ from mooring.apiserver.kinds.controller_revision import CONTROLLER_REVISION
 from mooring.apiserver.kinds.cron_job import CRON_JOB
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
+from mooring.apiserver.kinds.daemon_set import DAEMON_SET
 from mooring.apiserver.kinds.definition.definition import DEFINITION
 from mooring.apiserver.kinds.deployment import DEPLOYMENT
 from mooring.apiserver.kinds.disruption_budget import DISRUPTION_BUDGET
@@ -65,6 +66,7 @@ from mooring.apiserver.kinds.snapshot import SNAPSHOT
 from mooring.apiserver.kinds.snapshot_class import SNAPSHOT_CLASS
 from mooring.apiserver.kinds.snapshot_content import SNAPSHOT_CONTENT
 from mooring.apiserver.kinds.snapshot_metadata_service import SNAPSHOT_METADATA_SERVICE
+from mooring.apiserver.kinds.stateful_set import STATEFUL_SET
 from mooring.apiserver.kinds.storage_capacity import STORAGE_CAPACITY
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
 from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
@@ -276,6 +278,8 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             DEPLOYMENT,
             REPLICA_SET,
             CONTROLLER_REVISION,
+            STATEFUL_SET,
+            DAEMON_SET,
             STORAGE_CLASS,
             ATTACHMENT,
             CSI_DRIVER,

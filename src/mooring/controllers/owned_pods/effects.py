@@ -20,8 +20,30 @@ _log = log.get("mooring.owned_pods")
 _TERMINATING: Final = "NamespaceTerminating"
 
 
+class PodWords:
+    """What the events on an owner say of its pods."""
+
+    def created(self, _owner: PodOwner, pod: str) -> str:
+        return f"Created pod: {pod}"
+
+    def not_created(self, _owner: PodOwner, _pod: str, error: ApiError) -> str:
+        return f"Error creating: {error}"
+
+    def deleted(self, _owner: PodOwner, pod: str) -> str:
+        return f"Deleted pod: {pod}"
+
+    def not_deleted(self, _owner: PodOwner, _pod: str, error: ApiError) -> str:
+        return f"Error deleting: {error}"
+
+
+_WORDS: Final = PodWords()
+
+
 class PodEffects:
-    def __init__(self, client: Client, recorder: Recorder, pods: Informer[Pod]) -> None:
+    def __init__(
+        self, client: Client, recorder: Recorder, pods: Informer[Pod], words: PodWords = _WORDS
+    ) -> None:
+        self._words = words
         self.doomed: set[str] = set()  # uids of pods whose deletion was asked for
         self._client = client
         self._recorder = recorder
@@ -75,11 +97,13 @@ class PodEffects:
         except ApiError as error:
             if isinstance(error, Forbidden) and is_about_end(error):
                 return False  # of the namespace, and of the owner with it
-            message = f"Error creating: {error}"
-            self._record(owner, EventType.WARNING, "FailedCreate", message)
+            name = document["metadata"].get("name", "")
+            said = self._words.not_created(owner, name, error)
+            self._record(owner, EventType.WARNING, "FailedCreate", said)
             raise
         self._pods.fold(made)
-        self._record(owner, EventType.NORMAL, "SuccessfulCreate", f"Created pod: {made.name}")
+        said = self._words.created(owner, made.name)
+        self._record(owner, EventType.NORMAL, "SuccessfulCreate", said)
         _log.info("pod made", pod=made.key, owner=owner.name, kind=owner.resource.kind)
         return True
 
@@ -98,9 +122,11 @@ class PodEffects:
             raise
         except ApiError as error:
             self.doomed.discard(pod.uid)
-            self._record(owner, EventType.WARNING, "FailedDelete", f"Error deleting: {error}")
+            said = self._words.not_deleted(owner, pod.name, error)
+            self._record(owner, EventType.WARNING, "FailedDelete", said)
             raise
-        self._record(owner, EventType.NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}")
+        said = self._words.deleted(owner, pod.name)
+        self._record(owner, EventType.NORMAL, "SuccessfulDelete", said)
 
     def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
         if before is not None and (after is None or after.is_deleting):

@@ -88,6 +88,8 @@ SERVED = {
     "v1 replicationcontrollers": ("ReplicationController", ("rc",), True, True, ("scale",)),
     "apps/v1 deployments": ("Deployment", ("deploy",), True, True, ("scale",)),
     "apps/v1 replicasets": ("ReplicaSet", ("rs",), True, True, ("scale",)),
+    "apps/v1 statefulsets": ("StatefulSet", ("sts",), True, True, ("scale",)),
+    "apps/v1 daemonsets": ("DaemonSet", ("ds",), True, True, ()),
     "apps/v1 controllerrevisions": ("ControllerRevision", (), True, False, ()),
     "v1 services": ("Service", ("svc",), True, True, ()),
     "v1 endpoints": ("Endpoints", ("ep",), True, False, ()),
@@ -259,8 +261,8 @@ def test_all_stored_kinds_have_all_verbs_but_namespaces_go_one_by_one() -> None:
 def test_what_get_all_shows() -> None:
     shown = {kind.plural for kind in builtin().all() if "all" in kind.categories}
     assert shown == {
-        *("cronjobs", "deployments", "jobs", "pods"),
-        *("replicasets", "replicationcontrollers", "services"),
+        *("cronjobs", "daemonsets", "deployments", "jobs", "pods"),
+        *("replicasets", "replicationcontrollers", "services", "statefulsets"),
     }
 
 
@@ -300,8 +302,10 @@ def test_manners_of_put_and_delete() -> None:
         "clusterroles",
         "clusterrolebindings",
         "controllerrevisions",
+        "daemonsets",
         "deployments",
         "replicasets",
+        "statefulsets",
         "replicationcontrollers",
         "priorityclasses",
         "jobs",
@@ -318,8 +322,10 @@ def test_manners_of_put_and_delete() -> None:
         "clusterroles",
         "clusterrolebindings",
         "controllerrevisions",
+        "daemonsets",
         "deployments",
         "replicasets",
+        "statefulsets",
         "replicationcontrollers",
         "configmaps",
         "endpoints",
