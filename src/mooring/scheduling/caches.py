@@ -1,6 +1,6 @@
 """The scheduler's view of the cluster, including its own decisions that are not written yet."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
 from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.keys import Key
+from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.quantity import Quantity
@@ -63,6 +64,7 @@ class Informers(msgspec.Struct, frozen=True):
     capacities: Informer[StorageCapacity]
     attachments: Informer[Attachment]
     budgets: Informer[DisruptionBudget]
+    namespaces: Informer[Namespace]
 
     def all(self) -> tuple[Synced, ...]:
         return msgspec.structs.astuple(self)
@@ -153,6 +155,10 @@ class Caches:
 
     def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterator[Volume]:
         return self._free.below(storage_class, size)
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]:
+        found = self._informers.namespaces.get(Key("", name))
+        return {} if found is None else found.metadata.labels
 
     def is_claim_used(self, claim: Key) -> bool:
         return self.ledger.is_claim_used(claim)

@@ -15,6 +15,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.scheduling.decide.in_tree import disks_of
+from mooring.scheduling.decide.pod_affinity import wishes_distance
 from mooring.scheduling.decide.preemption import is_preempted
 from mooring.scheduling.decide.requests import allocatable_of, demand_of
 from mooring.scheduling.view import Demand, NodeView
@@ -158,6 +159,9 @@ class Ledger:
             pods={key: counted.pod for key, counted in shelf.pods.items()},
             claims=frozenset(shelf.claims),
             disks=tuple(disk for counted in shelf.pods.values() for disk in counted.disks),
+            distant=frozenset(
+                key for key, counted in shelf.pods.items() if wishes_distance(counted.pod)
+            ),
             taken=shelf.taken,
             attachments=tuple(shelf.attachments.values()),
         )

@@ -18,7 +18,6 @@ from mooring.reconcile.informer import Informer
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict
-from mooring.scheduling.decide.ignored import IGNORED, find_ignored
 from mooring.scheduling.effects import report
 
 SCHEDULED = "PodScheduled"
@@ -71,8 +70,6 @@ class Reports:
         message = f"Successfully assigned {pod.key} to {node}"
         reference = ObjectReference.to(pod)
         self._recorder.record(reference, EventType.NORMAL, "Scheduled", message)
-        for remark in find_ignored(pod):
-            self._recorder.record(reference, EventType.WARNING, IGNORED, remark)
 
     async def reconcile(self, key: Key) -> Verdict:
         """Write the condition of a pod that was last reported."""

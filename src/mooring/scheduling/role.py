@@ -7,6 +7,7 @@ from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
 from mooring.model.disruption_budget import DisruptionBudget
+from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_capacity import StorageCapacity
@@ -32,6 +33,7 @@ def build(loops: Loops, scheduler_name: str = DEFAULT_SCHEDULER) -> Loops:
         capacities=loops.informer(StorageCapacity),
         attachments=loops.informer(Attachment),
         budgets=loops.informer(DisruptionBudget),
+        namespaces=loops.informer(Namespace),
     )
     scheduler = PodScheduler(
         loops.client,

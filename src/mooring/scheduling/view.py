@@ -71,6 +71,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     pods: Mapping[Key, Pod] = {}
     claims: frozenset[Key] = frozenset()  # that its pods use
     disks: tuple[PodVolume, ...] = ()  # that its pods name without a claim
+    distant: frozenset[Key] = frozenset()  # pods that want to be away from some others
     taken: Demand = Demand()  # by its pods
     attachments: tuple[Attachment, ...] = ()
 
@@ -107,6 +108,8 @@ class Storage(Protocol):
     def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
         """Available, unclaimed volumes of a class, below that size; largest first."""
         ...
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]: ...
 
     def is_claim_used(self, claim: Key) -> bool:
         """Whether a pod that has a node uses it by name."""

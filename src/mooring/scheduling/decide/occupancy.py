@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.scheduling.decide.in_tree import disks_of
+from mooring.scheduling.decide.pod_affinity import wishes_distance
 from mooring.scheduling.decide.requests import demand_of
 from mooring.scheduling.view import Demand, NodeView
 
@@ -23,6 +24,7 @@ def without(node: NodeView, gone: Collection[Key]) -> NodeView:
         pods=left,
         claims=frozenset(claim for pod in left.values() for claim in pod.claim_keys()),
         disks=tuple(disk for pod in left.values() for disk in disks_of(pod)),
+        distant=node.distant & left.keys(),
         taken=taken,
     )
 
@@ -36,4 +38,11 @@ def joined_by(node: NodeView, pods: Iterable[Pod]) -> NodeView:
         claims.update(pod.claim_keys())
         disks.extend(disks_of(pod))
         present[pod.key] = pod
-    return replace(node, pods=present, claims=frozenset(claims), disks=tuple(disks), taken=taken)
+    return replace(
+        node,
+        pods=present,
+        claims=frozenset(claims),
+        disks=tuple(disks),
+        distant=frozenset(key for key, pod in present.items() if wishes_distance(pod)),
+        taken=taken,
+    )

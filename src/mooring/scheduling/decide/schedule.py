@@ -29,8 +29,11 @@ from mooring.scheduling.decide import (
     binding,
     limits,
     node_name,
+    pod_affinity,
+    ports,
     resources,
     restrictions,
+    spread,
     taints,
     unschedulable,
     zone,
@@ -54,11 +57,14 @@ RULES: Final[tuple[Rule, ...]] = (
     node_name.RULE,
     taints.RULE,
     affinity.RULE,
+    ports.RULE,
     resources.RULE,
     restrictions.RULE,
     limits.RULE,
     binding.RULE,
     zone.RULE,
+    spread.RULE,
+    pod_affinity.RULE,
 )
 """In upstream's order."""
 
