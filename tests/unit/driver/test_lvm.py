@@ -7,7 +7,7 @@ import pytest
 
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver.backends.lvm_home import read_home
-from mooring.driver.refusal import EXHAUSTED, EXISTS, INVALID
+from mooring.driver.refusal import EXHAUSTED, EXISTS, INVALID, PRECONDITION
 from mooring.driver.settings import MIB, DriverSettings, ThinPool, checked
 from mooring.errors import HostError, UsageError
 from mooring.host.lvm import Lvm, Ran, device_of, is_lvm_name
@@ -236,3 +236,36 @@ def test_a_device_is_named_as_mounts_name_it() -> None:
 def test_a_report_that_is_not_understood_is_an_error() -> None:
     with pytest.raises(HostError, match="its report is not understood"):
         Lvm("vg0", lambda _: Ran(0, '{"log": []}')).volumes()
+
+
+def test_what_a_crash_left_open_goes_with_a_later_start(lvm: FakeLvm, tmp_path: Path) -> None:
+    lvm.kill_at(1, is_after=True)
+    with suppress(Killed):
+        start(tmp_path).make("data")
+    lvm.revive()
+    (left,) = lvm.volumes().values()
+    left.is_open = True
+    driver = start(tmp_path)
+    assert (driver.ids(), len(lvm.volumes())) == ([], 1)
+    left.is_open = False
+    start(tmp_path)
+    assert lvm.volumes() == {}
+
+
+def test_a_kernel_that_cannot_suspend_what_is_frozen_is_told_of(
+    lvm: FakeLvm, tmp_path: Path
+) -> None:
+    driver = start(tmp_path)
+    volume = driver.make("data")
+    target = tmp_path / "making" / "copy" / "image"
+    target.parent.mkdir()
+    images = driver.core.images
+
+    def refuses(argv: tuple[str, ...]) -> Ran:
+        is_cut = "--snapshot" in argv
+        return Ran(5, "", "  Failed to suspend thin snapshot origin") if is_cut else lvm(argv)
+
+    with images.copying(driver.image(volume.volume_id), target, 16 * MIB) as copy:
+        images._lvm._run = refuses  # type: ignore[attr-defined]
+        with refused(PRECONDITION, "stop the pods"):
+            copy.catch_up(lambda: None)
