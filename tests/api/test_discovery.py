@@ -37,6 +37,11 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "events": ("ev", "namespace", []),
         "serviceaccounts": ("sa", "namespace", ["token"]),
     },
+    "apis/apps/v1": {
+        "deployments": ("deploy", "namespace", ["scale", "status"]),
+        "replicasets": ("rs", "namespace", ["scale", "status"]),
+        "controllerrevisions": ("", "namespace", []),
+    },
     "apis/storage.k8s.io/v1": {
         "storageclasses": ("sc", "cluster", []),
         "csidrivers": ("", "cluster", []),
@@ -62,6 +67,12 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
     },
     "apis/coordination.k8s.io/v1": {"leases": ("", "namespace", [])},
     "apis/certificates.k8s.io/v1beta1": {"clustertrustbundles": ("", "cluster", [])},
+    "apis/admissionregistration.k8s.io/v1": {
+        "mutatingwebhookconfigurations": ("", "cluster", []),
+        "validatingwebhookconfigurations": ("", "cluster", []),
+        "validatingadmissionpolicies": ("", "cluster", ["status"]),
+        "validatingadmissionpolicybindings": ("", "cluster", []),
+    },
     "apis/events.k8s.io/v1": {"events": ("ev", "namespace", [])},
     "apis/authentication.k8s.io/v1": {
         "tokenreviews": ("", "cluster", []),

@@ -73,6 +73,16 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, SignerName",
         ["example.com:one:v1", "example.com/one"],
     ),
+    "ValidatingAdmissionPolicy": (
+        "Name::name, Validations:integer, ParamKind, Age",
+        ["policy", 1, "<unset>", "2m5s"],
+    ),
+    "ValidatingAdmissionPolicyBinding": (
+        "Name::name, PolicyName, ParamRef, Age",
+        ["binding", "none", "<unset>", "2m5s"],
+    ),
+    "MutatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
+    "ValidatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
     "VolumeAttributesClass": ("Name::name, DriverName, Age", ["gold", "d.example.com", "2m5s"]),
     "VolumeAttachment": (
         "Name::name, Attacher::name, PV, Node, Attached:boolean, Age",
@@ -88,6 +98,19 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
     "Secret": ("Name::name, Type, Data, Age", ["password", "Opaque", 1, "2m5s"]),
     "ConfigMap": ("Name::name, Data, Age", ["settings", 1, "2m5s"]),
     "Endpoints": ("Name::name, Endpoints, Age", ["storage", "10.0.0.1:1,10.0.0.2:1", "2m5s"]),
+    "Deployment": (
+        "Name::name, Ready, Up-to-date, Available, Age, ^Containers, ^Images, ^Selector",
+        ["web", "0/1", 0, 0, "2m5s", "c", "busybox:1", "app=web"],
+    ),
+    "ReplicaSet": (
+        "Name::name, Desired:integer, Current:integer, Ready:integer, Age, "
+        "^Containers, ^Images, ^Selector",
+        ["web", 1, 0, 0, "2m5s", "c", "busybox:1", "app=web"],
+    ),
+    "ControllerRevision": (
+        "Name::name, Controller, Revision, Age",
+        ["web-1", "<none>", 1, "2m5s"],
+    ),
     "ServiceAccount": ("Name::name, Age", ["robot", "2m5s"]),
     "Lease": ("Name::name, Holder, Age", ["leader", "me", "2m5s"]),
     "Event": (

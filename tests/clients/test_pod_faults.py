@@ -14,6 +14,7 @@ from tests.clients.kubectl import Kubectl
 from tests.clients.manifests import Doc, a_config_map
 from tests.clients.nodes import NODE, ServerWithNode, need_root, server_with_node, wait_for_node
 from tests.clients.pods import STAYS, WITHIN, Pods, a_script, mounting
+from tests.fakes.mount_namespace import OWN_MOUNTS
 from tests.fakes.real_server import RealServer
 from tests.fakes.waiting import until
 
@@ -146,7 +147,7 @@ class WithoutRuntime(ServerWithNode):
     """`mooring up` where nobody has installed what runs containers."""
 
     prefix = (
-        *("unshare", "--mount", "sh", "-c"),
+        *(*OWN_MOUNTS, "sh", "-c"),
         'for name in runc crun conmon; do for place in $(which -a "$name"); do '
         'mount --bind /dev/null "$place"; done; done; exec "$@"',
         "sh",

@@ -16,6 +16,10 @@ PODS = f"{DEFAULT}/pods"
 SECRETS = f"{DEFAULT}/secrets"
 EVENTS = f"{DEFAULT}/events"
 SERVICE_ACCOUNTS = f"{DEFAULT}/serviceaccounts"
+APPS = "/apis/apps/v1/namespaces/default"
+DEPLOYMENTS = f"{APPS}/deployments"
+REPLICA_SETS = f"{APPS}/replicasets"
+REVISIONS = f"{APPS}/controllerrevisions"
 NAMESPACES = "/api/v1/namespaces"
 NODES = "/api/v1/nodes"
 VOLUMES = "/api/v1/persistentvolumes"
@@ -34,6 +38,10 @@ METADATA_SERVICES = "/apis/cbt.storage.k8s.io/v1beta1/snapshotmetadataservices"
 GRANTS = "/apis/gateway.networking.k8s.io/v1beta1/namespaces/default/referencegrants"
 POPULATORS = "/apis/populator.storage.k8s.io/v1beta1/volumepopulators"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+MUTATING_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+VALIDATING_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+ADMISSION_POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+POLICY_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
@@ -50,6 +58,27 @@ def some_endpoints(name: str = "storage", *ips: str) -> Doc:
     addresses = [{"ip": ip} for ip in ips or ("10.0.0.1", "10.0.0.2")]
     subsets = [{"addresses": addresses, "ports": [{"port": 1}]}]
     return _an_object("Endpoints", "v1", name, subsets=subsets)
+
+
+def _apps(kind: str, name: str, **spec: Any) -> Doc:
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [{"name": "c", "image": "busybox:1"}]},
+    }
+    selected = {"selector": {"matchLabels": {"app": name}}, "template": template}
+    return _an_object(kind, "apps/v1", name, spec={**selected, **spec})
+
+
+def a_deployment(name: str = "web", **spec: Any) -> Doc:
+    return _apps("Deployment", name, **spec)
+
+
+def a_replica_set(name: str = "web", **spec: Any) -> Doc:
+    return _apps("ReplicaSet", name, **spec)
+
+
+def a_revision(name: str = "web-1") -> Doc:
+    return _an_object("ControllerRevision", "apps/v1", name, data={"spec": {}}, revision=1)
 
 
 def a_labelled(name: str, **labels: str) -> Doc:
@@ -232,6 +261,34 @@ def a_trust_bundle(
     return bundle
 
 
+def a_webhook_configuration(kind: str = "Validating", name: str = "hooks") -> Doc:
+    """Asked about a kind that nobody has."""
+    rule = {"operations": ["CREATE"], "apiGroups": ["none.example.com"], "apiVersions": ["v1"]}
+    hook = {
+        "name": "one.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/check"},
+        "rules": [{**rule, "resources": ["nothings"]}],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    version = "admissionregistration.k8s.io/v1"
+    return _an_object(f"{kind}WebhookConfiguration", version, name, webhooks=[hook])
+
+
+def an_admission_policy(name: str = "policy") -> Doc:
+    rule = {"operations": ["CREATE"], "apiGroups": ["none.example.com"], "apiVersions": ["v1"]}
+    match = {"resourceRules": [{**rule, "resources": ["nothings"]}]}
+    spec = {"matchConstraints": match, "validations": [{"expression": "true"}]}
+    version = "admissionregistration.k8s.io/v1"
+    return _an_object("ValidatingAdmissionPolicy", version, name, spec=spec)
+
+
+def a_policy_binding(name: str = "binding") -> Doc:
+    spec = {"policyName": "none", "validationActions": ["Deny"]}
+    version = "admissionregistration.k8s.io/v1"
+    return _an_object("ValidatingAdmissionPolicyBinding", version, name, spec=spec)
+
+
 def an_event(name: str = "data.1", **body: Any) -> Doc:
     """A core event about the claim `data`."""
     about = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data", "uid": "u1"}
@@ -270,6 +327,9 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "Secret": (SECRETS, a_secret),
     "ConfigMap": (CONFIG_MAPS, a_config_map),
     "Endpoints": (ENDPOINTS, some_endpoints),
+    "Deployment": (DEPLOYMENTS, a_deployment),
+    "ReplicaSet": (REPLICA_SETS, a_replica_set),
+    "ControllerRevision": (REVISIONS, a_revision),
     "ServiceAccount": (SERVICE_ACCOUNTS, a_service_account),
     "Event": (EVENTS, an_event),
     "PersistentVolume": (VOLUMES, a_volume),
@@ -288,6 +348,13 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "SnapshotMetadataService": (METADATA_SERVICES, a_metadata_service),
     "Lease": (LEASES, a_lease),
     "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),
+    "MutatingWebhookConfiguration": (
+        MUTATING_WEBHOOKS,
+        lambda: a_webhook_configuration("Mutating"),
+    ),
+    "ValidatingWebhookConfiguration": (VALIDATING_WEBHOOKS, a_webhook_configuration),
+    "ValidatingAdmissionPolicy": (ADMISSION_POLICIES, an_admission_policy),
+    "ValidatingAdmissionPolicyBinding": (POLICY_BINDINGS, a_policy_binding),
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),
 }
 """Every kind that is stored (group snapshots aside): its collection, and a document of it."""

@@ -97,15 +97,24 @@ def disks(place: Path) -> Disks:
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The last word: no mount, no loop device of this session is left."""
-    yield
+    """The last word: no mount, no loop device of these tests is left.
+
+    What was there before belongs to fixtures of other suites, which end after this one.
+    """
     base = tmp_path_factory.getbasetemp().resolve()
+    others = set(base.iterdir())
+    yield
+
+    def own() -> list[Path]:
+        return [path for path in base.iterdir() if path not in others and any(left_at(path))]
+
     try:
         # A detached device goes at its last close; another program may just be looking at it.
-        asyncio.run(until(lambda: not any(left_at(base)), SECONDS_TO_GO))
+        asyncio.run(until(lambda: not own(), SECONDS_TO_GO))
     except TimeoutError:
-        left = left_at(base)
-        clear(base)
+        left = {str(path): left_at(path) for path in own()}
+        for path in own():
+            clear(path)
         pytest.fail(f"tests left these behind: {left}")
 
 

@@ -1,4 +1,4 @@
-"""A process that makes and starts containers until it is killed; see test_container_faults.py.
+"""A process that makes and starts containers, and is killed; see test_container_faults.py.
 
 Its words: the node's root, the directory for what need not outlive the machine, a pod's uid, the
 host's id of the container's root (0: it is the host's), and the layers of the image.
@@ -22,6 +22,8 @@ from mooring.oci.contract import (
     StoredImage,
 )
 from mooring.oci.probe import NoRuntime, probe
+
+MOST = 16  # more than any test waits for
 
 
 async def main(
@@ -57,7 +59,7 @@ async def main(
         await containers.loaded.wait()
         sys.stdout.write("making\n")
         sys.stdout.flush()
-        for number in range(100):
+        for number in range(MOST):
             tasks.create_task(make(number))
 
 

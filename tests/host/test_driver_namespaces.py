@@ -16,6 +16,7 @@ import pytest
 
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.host import loop_device
+from tests.fakes.mount_namespace import OWN_MOUNTS
 from tests.fakes.waiting import until
 from tests.host.conftest import NeedsTool
 from tests.host.test_driver_process import call
@@ -37,7 +38,7 @@ class World:
     @contextmanager
     def a_namespace(self) -> Iterator[int]:
         """A process whose mount namespace is its own, with nothing mounted in it yet."""
-        argv = ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo; exec cat"]
+        argv = [*OWN_MOUNTS, "sh", "-c", "echo; exec cat"]
         with subprocess.Popen(  # noqa: S603  a test's own words
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         ) as holder:

@@ -47,11 +47,13 @@ from mooring.apiserver.node_proxy.dial import Nodes
 from mooring.apiserver.node_proxy.http_proxy import HttpProxy
 from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.openapi.serving import OpenApi
+from mooring.apiserver.policies.policies import Policies
 from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
+from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
 from mooring.errors import StoreError
 from mooring.model.feature_gates import FeatureGates
@@ -111,12 +113,13 @@ def assemble(
         kinds,
         schema,
         objects,
-        Chain(nodes),
+        Chain(nodes, Policies(store, kinds, objects).judge),
         clock,
         rng,
         Frames(frame),
         count_events,
         Turns(clock),
+        Webhooks(store, kinds, objects, rng),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
@@ -230,6 +233,7 @@ async def running(
             yield Running(Address(address.host, server.port), pki, tokens, parts)
             for task in reversed(owned):
                 task.cancel()
+            await parts.backend.webhooks.close()
     finally:
         await store.close()
 

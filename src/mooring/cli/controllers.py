@@ -78,8 +78,9 @@ Chosen = Annotated[
     str,
     typer.Option(
         "--controllers",
-        help="Which controllers run: * are those of volumes and replication; node-lifecycle, "
-        "taint-eviction and pod-gc have to be named, for kube-controller-manager has its own, and "
+        help="Which controllers run: * are those of volumes and replication; replicaset, "
+        "deployment, node-lifecycle, taint-eviction and pod-gc have to be named, for "
+        "kube-controller-manager has its own, and "
         "snapshots and data-source, for they do the work of snapshot-controller and "
         "volume-data-source-validator; -name leaves one out.",
     ),

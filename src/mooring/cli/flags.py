@@ -2,11 +2,14 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mooring.stack.config import DEFAULT_PORT, LOOPBACK, default_data_dir
+
+if TYPE_CHECKING:
+    from mooring.oci.registry.settings import ImageSettings
 
 
 class Level(StrEnum):
@@ -57,6 +60,21 @@ HostRootfs = Annotated[
     typer.Option(
         help="Run pods whose image is not here on this machine's own programs: handy for trying "
         "things. Such a pod sees /usr and the public part of /etc, as everybody may read them.",
+    ),
+]
+PullImages = Annotated[
+    bool,
+    typer.Option(
+        help="Pull images from registries. With --host-rootfs, only those whose names say the "
+        "registry: quay.io/team/tool, and not busybox.",
+    ),
+]
+ImageConfig = Annotated[
+    Path | None,
+    typer.Option(
+        help="YAML file with mirrors, authorities and limits of registries, and when unused "
+        "images are removed (docs/images.md).",
+        show_default=False,
     ),
 ]
 SeccompDefault = Annotated[
@@ -125,6 +143,13 @@ LogLevel = Annotated[Level, typer.Option(help="How much to tell.", case_sensitiv
 LogFormat = Annotated[
     Format, typer.Option(help="How log lines on standard error look.", case_sensitive=False)
 ]
+
+
+def images_of(file: Path | None) -> "ImageSettings":
+    """Raises: UsageError."""
+    from mooring.oci.registry.settings import ImageSettings, read
+
+    return ImageSettings() if file is None else read(file)
 
 
 def sysctls_of(listed: str) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from mooring.model.go_float import go_float
+
 MOST_SHOWN = 4096  # characters of a value, about
 _ELLIPSIS = "..."
 _LEVEL_COST = 8  # characters that each list or object counts: this also bounds the depth
@@ -47,9 +49,15 @@ def forbidden(field: str, detail: str) -> FieldError:
 
 
 def too_long(field: str, most_bytes: int) -> FieldError:
-    return FieldError(
-        field, "FieldValueTooLong", f"Too long: may not be more than {most_bytes} bytes"
-    )
+    unit = "byte" if most_bytes == 1 else "bytes"
+    text = f"Too long: may not be more than {most_bytes} {unit}"
+    return FieldError(field, "FieldValueTooLong", text)
+
+
+def too_many(field: str, count: int, most: int) -> FieldError:
+    items = "item" if most == 1 else "items"
+    text = f"Too many: {count}: must have at most {most} {items}"
+    return FieldError(field, "FieldValueTooMany", text)
 
 
 def not_found(field: str, value: Any) -> FieldError:
@@ -69,6 +77,8 @@ def show(value: Any) -> str:
     """
     if isinstance(value, str | list | tuple | dict):
         value = _Beginning(MOST_SHOWN).of(value)
+    if isinstance(value, float):
+        return go_float(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

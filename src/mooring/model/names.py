@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from mooring.model.field_error import FieldError, invalid, required, too_long
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_KEY_NAME})?"
 
 _is_label = re.compile(_LABEL).fullmatch
+_is_label_1035 = re.compile(_LABEL_1035).fullmatch
 _is_subdomain = re.compile(_SUBDOMAIN).fullmatch
 _is_key_name = re.compile(_KEY_NAME).fullmatch
 _is_key = re.compile(f"({_SUBDOMAIN}/)?{_KEY_NAME}").fullmatch
@@ -24,6 +26,11 @@ _LABEL_TEXT = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', "
     f"regex used for validation is '{_LABEL}')"
+)
+_LABEL_1035_TEXT = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+    f"regex used for validation is '{_LABEL_1035}')"
 )
 _SUBDOMAIN_TEXT = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
@@ -62,6 +69,16 @@ def dns_label(name: str) -> Iterable[str]:
     name = _beginning(name)
     if not _is_label(name):
         problems.append("must not contain dots" if _is_subdomain(name) else _LABEL_TEXT)
+    return problems
+
+
+def dns_1035_label(name: str) -> Iterable[str]:
+    """The names of a custom resource, and of its versions."""
+    if len(name) <= _MOST_IN_LABEL and _is_label_1035(name):
+        return ()
+    problems = _longer_than(_MOST_IN_LABEL, name, "characters")
+    if not _is_label_1035(_beginning(name)):
+        problems.append(_LABEL_1035_TEXT)
     return problems
 
 

@@ -20,6 +20,7 @@ from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.node_selector import NodeSelector, NodeSelectorTerm
 from mooring.model.pod_volume import PodVolume
+from mooring.model.reference import LocalObjectReference
 from mooring.model.taint import Toleration
 from mooring.model.wire import Wire, Word
 
@@ -136,6 +137,7 @@ class PodSpec(Wire, frozen=True):
     resources: ComputeResources = NO_RESOURCES  # of the pod as a whole
     overhead: Mapping[str, str] = msgspec.field(default_factory=dict)
     service_account_name: str = ""
+    image_pull_secrets: tuple[LocalObjectReference, ...] = ()
     restart_policy: str = ""
     termination_grace_period_seconds: int | None = None
     active_deadline_seconds: int | None = None

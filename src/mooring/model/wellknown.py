@@ -68,6 +68,14 @@ class Annotation:
     SNAPSHOT_REQUEST: Final = "snapshotter.mooring.dev/snapshot-request"  # content; while created
     GROUP_SNAPSHOT_HANDLE: Final = "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle"
 
+    # workloads
+    POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"  # pod; int32
+    REVISION: Final = "deployment.kubernetes.io/revision"  # deployment, replica set; a number
+    REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"  # replica set; 1,3
+    DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"  # replica set
+    MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"  # replica set; with the surge
+    ROLLBACK_TO: Final = "deprecated.deployment.rollback.to"
+
     # written by kubectl
     LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -84,6 +92,7 @@ class Label:
     CAPACITY_DRIVER: Final = "csi.storage.k8s.io/drivername"  # storage capacity
     CAPACITY_MANAGED_BY: Final = "csi.storage.k8s.io/managed-by"  # storage capacity
     SNAPSHOT_MANAGED_BY: Final = "snapshot.storage.kubernetes.io/managed-by"  # content; node
+    POD_TEMPLATE_HASH: Final = "pod-template-hash"  # replica set and its pods
 
 
 class Finalizer:

@@ -34,14 +34,18 @@ from tests.fakes.objects import (
     ATTACHMENTS,
     CLAIMS,
     CLASSES,
+    DEPLOYMENTS,
     NODES,
     PODS,
+    REPLICA_SETS,
     SNAPSHOTS,
     VOLUMES,
     a_claim,
     a_class,
+    a_deployment,
     a_node,
     a_pod,
+    a_replica_set,
     a_volume,
 )
 from tests.scenarios.snapshots.cluster import GROUPS, Cluster
@@ -193,6 +197,21 @@ async def loses_a_node(world: World) -> None:
     await world.until(f"{PODS}/on-silent", GONE)
 
 
+async def rolls_out(world: World) -> None:
+    """A deployment adopts a replica set, replaces it, and forgets it."""
+    api = world.api
+    await api.post(REPLICA_SETS, a_replica_set())
+    metadata = {"name": "web", "labels": {"app": "web"}}
+    await api.patch(f"{REPLICA_SETS}/web", {"metadata": metadata})
+    deployed = a_deployment(replicas=0, revisionHistoryLimit=0)
+    assert (await api.post(DEPLOYMENTS, deployed)).code == 201
+    for _ in range(5):
+        await api.clock.advance(1)
+    template = {"spec": {"containers": [{"name": "c", "image": "busybox:2"}]}}
+    await api.patch(f"{DEPLOYMENTS}/web", {"spec": {"template": template}})
+    await world.until(f"{REPLICA_SETS}/web", GONE)
+
+
 async def takes_snapshots(world: World) -> None:
     """Of a claim and of a group of one, with a sidecar beside; then all of it is deleted."""
     cluster = Cluster(world.api)
@@ -213,6 +232,7 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
     await takes_snapshots(world)
     await lives(world)
     await loses_a_node(world)
+    await rolls_out(world)
 
     authorizer = Authorizer(world.api.parts.nodes)
     for attempt in world.asked.attempts:
@@ -244,6 +264,12 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
         ("delete", "volumegroupsnapshotcontents", ""),
         ("patch", "volumegroupsnapshots", "status"),
         ("watch", "volumepopulators", ""),
+        ("patch", "deployments", "status"),
+        ("get", "deployments", ""),
+        ("create", "replicasets", ""),
+        ("patch", "replicasets", ""),
+        ("patch", "replicasets", "status"),
+        ("delete", "replicasets", ""),
     } <= done
 
 
@@ -282,7 +308,8 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),
-        *("ephemeral_volume", "volume_expand", "replicationmanager"),
+        *("ephemeral_volume", "volume_expand"),
+        *("replicationmanager", "replicaset", "deployment"),
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
         *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
@@ -321,7 +348,7 @@ CHOICES = {
     "one less": ("*,-replication", OF_VOLUMES[:-1]),
     "one more": ("*,pod-gc", (*OF_VOLUMES, "pod-gc")),
     "all": (
-        "*,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
+        "*,replicaset,deployment,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
         tuple(role.CONTROLLERS),
     ),
     "one alone": (" attachment ", ("attachment",)),

@@ -64,11 +64,16 @@ JUDGING = (
 )
 
 
+def _no_policies(_attributes: AdmissionAttributes, _objects: Objects) -> None:
+    """Nobody has made any."""
+
+
 class Chain:
     """Runs the rules that concern a write."""
 
-    def __init__(self, nodes: NodeObjects) -> None:
+    def __init__(self, nodes: NodeObjects, policies: Rule = _no_policies) -> None:
         self._nodes = nodes
+        self._policies = policies
         self._placed: dict[tuple[str, Operation, Kind], tuple[Rule, ...]] = {}
 
     def mutate(self, attributes: AdmissionAttributes, objects: Objects) -> None:
@@ -81,6 +86,7 @@ class Chain:
         for rule in self._rules("judging", JUDGING, attributes):
             rule(attributes, objects)
         node_restriction.check_attempt(attributes, self._nodes)
+        self._policies(attributes, objects)
 
     def _rules(
         self, stage: str, placed: tuple[Placed, ...], attributes: AdmissionAttributes

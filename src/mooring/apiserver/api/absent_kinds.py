@@ -10,7 +10,6 @@ from mooring.apiserver.request.refusals import not_served
 from mooring.apiserver.request.routes import Route
 from mooring.errors import NotFound
 
-_REPLICATED = "use a ReplicationController (its pods are kept running), or a Pod"
 _RUN_ONCE = "use a Pod with restartPolicy: Never or OnFailure"
 _ON_HOST = "pods share the network of their node, so their ports are reached there"
 _SERVED = "only the kinds that `kubectl api-resources` lists are served"
@@ -18,14 +17,11 @@ _SERVED = "only the kinds that `kubectl api-resources` lists are served"
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "": {
         "limitranges": "set resources in the Pod itself",
-        "podtemplates": "put the template into a ReplicationController",
+        "podtemplates": "put the template into a Deployment",
         "resourcequotas": "there are no quotas: limit by RBAC who may create what",
     },
     "apps": {
-        "controllerrevisions": _SERVED,
         "daemonsets": "create a Pod with spec.nodeName for each node",
-        "deployments": _REPLICATED,
-        "replicasets": _REPLICATED,
         "statefulsets": "use a Pod and a PersistentVolumeClaim for each replica",
     },
     "batch": {
@@ -33,7 +29,7 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "jobs": _RUN_ONCE,
     },
     "autoscaling": {
-        "horizontalpodautoscalers": "use `kubectl scale` on a ReplicationController",
+        "horizontalpodautoscalers": "use `kubectl scale`",
     },
     "networking.k8s.io": {
         "ingressclasses": _ON_HOST,
@@ -48,12 +44,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "node.k8s.io": {"runtimeclasses": "set no runtimeClassName in the Pod"},
     "apiextensions.k8s.io": {"customresourcedefinitions": _SERVED},
     "apiregistration.k8s.io": {"apiservices": _SERVED},
-    "admissionregistration.k8s.io": {
-        "mutatingwebhookconfigurations": _SERVED,
-        "validatingadmissionpolicies": _SERVED,
-        "validatingadmissionpolicybindings": _SERVED,
-        "validatingwebhookconfigurations": _SERVED,
-    },
     "certificates.k8s.io": {
         "certificatesigningrequests": "`mooring kubeconfig` makes credentials",
     },

@@ -61,15 +61,13 @@ ON_COLLECTION: dict[str, tuple[str, Verb]] = {
     "DELETE": ("deletecollection", delete_collection),
 }
 ON_STATUS: Mapping[str, Verb] = {"GET": get, "PUT": update, "PATCH": patch}
+ON_SCALE: Mapping[str, Verb] = {"GET": get_scale, "PUT": update_scale, "PATCH": patch_scale}
+SCALED = ("deployments", "replicasets", "replicationcontrollers")
 ON_PART: SubresourceVerbs = {
     ("pods", "binding"): {"POST": bind},
     ("pods", "eviction"): {"POST": evict},
     ("namespaces", "finalize"): {"PUT": finalize},
-    ("replicationcontrollers", "scale"): {
-        "GET": get_scale,
-        "PUT": update_scale,
-        "PATCH": patch_scale,
-    },
+    **{(plural, "scale"): ON_SCALE for plural in SCALED},
 }
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 

@@ -16,12 +16,14 @@ POPULATORS = "populator.storage.k8s.io"
 GATEWAY = "gateway.networking.k8s.io"
 CHANGED_BLOCKS = "cbt.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
+ADMISSION = "admissionregistration.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
 AUTHORIZATION = "authorization.k8s.io"
 EXTENSIONS = "apiextensions.k8s.io"
 RBAC = "rbac.authorization.k8s.io"
+APPS = "apps"
 
 _READ = ("get", "list", "watch")
 _READ_WRITE = (*_READ, "create", "update", "patch", "delete")
@@ -69,7 +71,7 @@ READ_ONLY = Role(
             _READ,
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
-                *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
+                *(ADMISSION, APPS, COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
             ),
             (EVERY,),
         ),
@@ -136,6 +138,9 @@ _POD_CONTROLLERS = (
     Rule((*_READ, "create", "patch", "delete"), (CORE,), ("pods",)),
     Rule(_READ, (CORE,), ("replicationcontrollers",)),
     Rule(_CHANGE, (CORE,), ("replicationcontrollers/status",)),
+    Rule((*_READ, *_CHANGE), (APPS,), ("deployments",)),  # the annotation of the revision
+    Rule((*_READ, "create", *_CHANGE, "delete"), (APPS,), ("replicasets",)),
+    Rule(_CHANGE, (APPS,), ("deployments/status", "replicasets/status")),
 )
 
 _NODE_CONTROLLERS = (
@@ -164,6 +169,7 @@ _GARBAGE_COLLECTION = (
             *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
     ),
+    Rule((*_COLLECT, _EMPTY), (APPS,), ("controllerrevisions", "deployments", "replicasets")),
     Rule(_COLLECT, (CORE,), ("namespaces", "nodes", "persistentvolumes")),
     Rule((*_COLLECT, _EMPTY), (EVENTS,), ("events",)),
     Rule((*_COLLECT, _EMPTY), (STORAGE,), ("csistoragecapacities",)),
@@ -187,6 +193,14 @@ _GARBAGE_COLLECTION = (
     Rule((*_COLLECT, _EMPTY), (GATEWAY,), ("referencegrants",)),
     Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
+    Rule(
+        _COLLECT,
+        (ADMISSION,),
+        (
+            *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+            *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        ),
+    ),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
 )

@@ -45,7 +45,8 @@ _CHUNKS: Mapping[Scalar, ReadChunk] = {
     Scalar.TIME: values.read_time,
     Scalar.MICRO_TIME: values.read_micro_time,
     Scalar.INT_OR_STRING: values.read_int_or_string,
-    Scalar.FIELDS_V1: values.read_fields_v1,
+    Scalar.FIELDS_V1: values.read_json,
+    Scalar.ANY: values.read_json,
 }
 
 

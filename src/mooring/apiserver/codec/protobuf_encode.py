@@ -22,7 +22,8 @@ _CHUNKS: Mapping[Scalar, Chunk] = {
     Scalar.MICRO_TIME: values.write_time,
     Scalar.QUANTITY: values.write_quantity,
     Scalar.INT_OR_STRING: values.write_int_or_string,
-    Scalar.FIELDS_V1: values.write_fields_v1,
+    Scalar.FIELDS_V1: values.write_json,
+    Scalar.ANY: values.write_json,
 }
 
 

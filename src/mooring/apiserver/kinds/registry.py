@@ -5,13 +5,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from mooring.apiserver.kinds.admission_policy import ADMISSION_POLICY, POLICY_BINDING
 from mooring.apiserver.kinds.attachment import ATTACHMENT
 from mooring.apiserver.kinds.attributes_class import ATTRIBUTES_CLASS
 from mooring.apiserver.kinds.claim import CLAIM, CLAIM_ACROSS_NAMESPACES
 from mooring.apiserver.kinds.config_map import CONFIG_MAP
 from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.controller_revision import CONTROLLER_REVISION
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
+from mooring.apiserver.kinds.deployment import DEPLOYMENT
 from mooring.apiserver.kinds.endpoints import ENDPOINTS
 from mooring.apiserver.kinds.event import EVENT
 from mooring.apiserver.kinds.event_v1 import EVENT_V1
@@ -30,6 +33,7 @@ from mooring.apiserver.kinds.node import NODE
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
 from mooring.apiserver.kinds.reference_grant import REFERENCE_GRANT, REFERENCE_GRANT_V1
+from mooring.apiserver.kinds.replica_set import REPLICA_SET
 from mooring.apiserver.kinds.replication_controller import REPLICATION_CONTROLLER
 from mooring.apiserver.kinds.reviews import (
     LOCAL_SUBJECT_ACCESS_REVIEW,
@@ -52,6 +56,7 @@ from mooring.apiserver.kinds.storage_capacity import STORAGE_CAPACITY
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
 from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
 from mooring.apiserver.kinds.volume import VOLUME
+from mooring.apiserver.kinds.webhook_configuration import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from mooring.model.feature_gates import FeatureGates
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
@@ -150,6 +155,9 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             REPLICATION_CONTROLLER,
             SERVICE,
             ENDPOINTS,
+            DEPLOYMENT,
+            REPLICA_SET,
+            CONTROLLER_REVISION,
             STORAGE_CLASS,
             ATTACHMENT,
             CSI_DRIVER,
@@ -172,6 +180,10 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             LEASE,
             EVENT_V1,
             TRUST_BUNDLE,
+            MUTATING_WEBHOOKS,
+            VALIDATING_WEBHOOKS,
+            ADMISSION_POLICY,
+            POLICY_BINDING,
             ROLE,
             ROLE_BINDING,
             CLUSTER_ROLE,

@@ -46,7 +46,7 @@ NAMED_SCALARS: Mapping[Scalar, Doc] = {
         "description": "A set of fields, as a tree of their names.",
         "type": "object",
     },
-    Scalar.ANY: {"description": "Any value at all."},
+    Scalar.ANY: {"type": "object", "description": "An object of any kind."},
 }
 
 

@@ -4,13 +4,20 @@ It is made once per version of a definition (`parse.py`) and then asked for ever
 prune, which defaults to set, what is wrong with the values, and who owns which part of a list.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from mooring.model.document import Doc
+
+Trail = list[str | int]
+"""The way from the root of a document to a value: names, map keys and indices."""
+
+META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
+
+T = TypeVar("T")
 
 
 class ListType(Enum):
@@ -30,7 +37,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     optional_old_self: bool = False
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
+class Node(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What is known of one value. `written` holds all of it as the author wrote it."""
 
     type: str = ""  # "": any, or int-or-string
@@ -47,3 +54,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     atomic: bool = False  # x-kubernetes-map-type: atomic
     rules: tuple[Rule, ...] = ()
     written: Doc = msgspec.field(default_factory=dict)  # enum, minimum, pattern, allOf, ...
+
+
+def once(node: Node, name: str, make: Callable[[Node], T]) -> T:
+    """What `make` reads out of a node, made at the first asking and kept beside the node."""
+    kept = node.__dict__
+    if name not in kept:
+        kept[name] = make(node)
+    return cast(T, kept[name])

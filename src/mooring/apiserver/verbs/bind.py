@@ -1,5 +1,6 @@
 """POST pods/<p>/binding: put a pod on a node."""
 
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.documents.document import decode, encode
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found
@@ -22,6 +23,18 @@ async def bind(backend: Backend, call: Call) -> Response:
     if binding.get("metadata", {}).get("name", call.name) != call.name:
         raise BadRequest("name in URL does not match name in Binding object")
     node = _target(call, binding)
+
+    attributes = AdmissionAttributes(
+        Operation.CREATE,
+        call.kind,
+        call.user,
+        call.namespace,
+        call.name,
+        call.route.subresource,
+        new=binding,
+        dry_run=options.dry_run,
+    )
+    await backend.webhooks.judge(attributes)
 
     def decide(entry: Entry | None) -> Change:
         if entry is None:

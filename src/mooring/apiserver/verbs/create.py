@@ -47,7 +47,7 @@ async def create_document(
     manager = manager_of(call, options.manager)
     is_generated = not doc.get("metadata", {}).get("name")
     warnings = [*warnings, *single_owners(doc)]
-    doc = prepare_new(backend, call, doc, manager=manager, managed=managed)
+    doc = await prepare_new(backend, call, doc, manager=manager, managed=managed, warnings=warnings)
     warnings += kind.warnings(doc)
     if options.dry_run:
         name = store_name(kind, call.namespace, doc["metadata"]["name"])

@@ -14,6 +14,7 @@ from mooring.apiserver.request.options import first, flag, integer, parse_query,
 from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found
 from mooring.apiserver.store.contract import Change, Entry, Put, Remove
 from mooring.apiserver.verbs.answering import answer_entry, answer_status
+from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.changing import change_of, is_held, stored_form
 from mooring.apiserver.verbs.decoding import check_size
@@ -49,21 +50,21 @@ async def delete_object(backend: Backend, call: Call, options: DeleteOptions) ->
     """Delete what the call names; returns its last state and whether it is gone already."""
     is_removed = False
 
-    def decide(entry: Entry | None) -> Change:
+    async def decide(entry: Entry | None) -> Change:
         nonlocal is_removed
         if entry is None:
             raise not_found(call.kind, call.name)
-        change = _decide(backend, call, options, decode(call.kind, entry))
+        change = await _decide(backend, call, options, decode(call.kind, entry))
         is_removed = isinstance(change, Remove)
         return change
 
     table = call.kind.store_table
     if options.dry_run:
         current = backend.store.get(table, call.store_name)
-        change = decide(current)
+        change = await decide(current)
         assert current is not None  # noqa: S101  decide refuses what is absent
         return _as_if(current, change), is_removed
-    entry = await backend.store.write(table, call.store_name, decide)
+    entry = await write_decided(backend.store, table, call.store_name, decide)
     assert entry is not None  # noqa: S101  decide refuses what is absent
     return entry, is_removed
 
@@ -75,13 +76,22 @@ def _as_if(entry: Entry, change: Change) -> Entry:
     return Entry(entry.table, entry.name, change.stamp(entry.revision), entry.revision)
 
 
-def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> Change:
+async def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> Change:
     kind = call.kind
     _check_preconditions(kind, doc, options)
     attributes = AdmissionAttributes(
-        Operation.DELETE, kind, call.user, call.namespace, call.name, old=doc
+        Operation.DELETE,
+        kind,
+        call.user,
+        call.namespace,
+        call.name,
+        old=doc,
+        dry_run=options.dry_run,
     )
     backend.admission.judge(attributes, backend.objects)
+    if not call.route.subresource:  # an eviction is asked about as such
+        await backend.webhooks.mutate(attributes, _nothing)
+        await backend.webhooks.judge(attributes)
     metadata = doc["metadata"]
     now = backend.clock.now()
     if metadata.get("deletionGracePeriodSeconds"):
@@ -95,6 +105,10 @@ def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> C
         return Remove(last)
     _mark(kind, doc, now, grace)  # also what goes at once, where a grace could have been given
     return change_of(kind, doc)
+
+
+def _nothing(_: Doc) -> None:
+    """What is deleted is not changed."""
 
 
 def _own_policy(kind: Kind, metadata: Doc) -> str:

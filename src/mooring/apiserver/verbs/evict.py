@@ -38,8 +38,10 @@ async def evict(backend: Backend, call: Call) -> Response:
         call.name,
         call.route.subresource,
         new=eviction,
+        dry_run=options.dry_run,
     )
     backend.admission.judge(attributes, backend.objects)
+    await backend.webhooks.judge(attributes)
     asked = checked_options(eviction.get("deleteOptions", {}), dry_run=options.dry_run)
     await delete_object(backend, call, msgspec.structs.replace(asked, dry_run=True))
     if not asked.dry_run:

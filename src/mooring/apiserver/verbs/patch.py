@@ -107,7 +107,7 @@ async def _patch(
     doubled = _doubled(read)
     warnings: list[str] = []
 
-    def prepare(old: Doc) -> Doc | None:
+    async def prepare(old: Doc) -> Doc | None:
         new = by.patched(old)
         try:
             found = _conformed(call.kind, new, doubled, options.validation)
@@ -117,7 +117,9 @@ async def _patch(
             _check_identity(call, new)
             check_version(call.kind, old, new, is_put=False)
             warnings[:] = [*found, *single_owners(new)]
-            prepared = prepare_change(backend, call, old, new, manager=manager)
+            prepared = await prepare_change(
+                backend, call, old, new, manager=manager, warnings=warnings
+            )
         warnings.extend(change_warnings(call.kind, new, old))
         return prepared
 
@@ -213,7 +215,7 @@ async def _apply_to_existing(
 ) -> Response:
     warnings: list[str] = []
 
-    def prepare(old: Doc) -> Doc | None:
+    async def prepare(old: Doc) -> Doc | None:
         asked = applied["metadata"].get("resourceVersion")
         if asked and asked != old["metadata"]["resourceVersion"]:
             raise conflict(call.kind, call.name)
@@ -221,7 +223,15 @@ async def _apply_to_existing(
         managed = new["metadata"].get("managedFields", [])
         check_version(call.kind, old, new, is_put=False)
         warnings[:] = [*doubled, *single_owners(new)]
-        prepared = prepare_change(backend, call, old, new, manager=options.manager, managed=managed)
+        prepared = await prepare_change(
+            backend,
+            call,
+            old,
+            new,
+            manager=options.manager,
+            managed=managed,
+            warnings=warnings,
+        )
         warnings.extend(change_warnings(call.kind, new, old))
         return prepared
 

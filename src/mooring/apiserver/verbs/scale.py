@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.documents.document import decode, encode
+from mooring.apiserver.kinds.workload import selector_text
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.patching.merge import merge_patch
 from mooring.apiserver.request.message import Response
@@ -11,6 +13,7 @@ from mooring.apiserver.request.refusals import invalid_as, not_found
 from mooring.apiserver.schema.json_text import read_json
 from mooring.apiserver.schema.reader import conform_whole
 from mooring.apiserver.store.contract import Change, Entry
+from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.before_write import check_version, manager_of, prepare_change
 from mooring.apiserver.verbs.changing import change_of
@@ -70,7 +73,7 @@ async def patch_scale(backend: Backend, call: Call) -> Response:
 def scale_of(doc: Doc) -> Doc:
     """The scale of an object that keeps a number of pods."""
     metadata, spec = doc["metadata"], doc["spec"]
-    selector = ",".join(f"{key}={value}" for key, value in sorted(spec.get("selector", {}).items()))
+    selector = _selector_text(spec.get("selector") or {})
     replicas = spec.get("replicas", 0)
     return {
         "kind": "Scale",
@@ -84,12 +87,19 @@ def scale_of(doc: Doc) -> Doc:
     }
 
 
+def _selector_text(selector: Doc) -> str:
+    """A replication controller has a map of labels, all others have a LabelSelector."""
+    if all(isinstance(value, str) for value in selector.values()):
+        selector = {"matchLabels": selector}
+    return selector_text(selector)
+
+
 async def _write(
     backend: Backend, call: Call, asked: Callable[[Doc], Doc], manager: str, *, dry_run: bool
 ) -> Response:
     kind = call.kind
 
-    def prepare(old: Doc) -> Doc | None:
+    async def prepare(old: Doc) -> Doc | None:
         scale = asked(scale_of(old))
         replicas = scale.get("spec", {}).get("replicas", 0)
         if replicas < 0:
@@ -99,18 +109,30 @@ async def _write(
         check_version(kind, old, said, is_put=True)
         new = {**old, "metadata": dict(old["metadata"]), "spec": {**old["spec"]}}
         new["spec"]["replicas"] = replicas
-        return prepare_change(backend, call, old, new, manager=manager)
+        shown = AdmissionAttributes(
+            Operation.UPDATE,
+            kind,
+            call.user,
+            call.namespace,
+            call.name,
+            call.route.subresource,
+            scale_of(new),
+            scale_of(old),
+            dry_run=dry_run,
+        )
+        await backend.webhooks.judge(shown)
+        return await prepare_change(backend, call, old, new, manager=manager, warnings=[])
 
-    def decide(entry: Entry | None) -> Change:
+    async def decide(entry: Entry | None) -> Change:
         if entry is None:
             raise not_found(kind, call.name)
-        new = prepare(decode(kind, entry))
+        new = await prepare(decode(kind, entry))
         return None if new is None else change_of(kind, new, entry)
 
     if dry_run:
         old = _stored(backend, call)
-        return Response(200, encode(scale_of(prepare(old) or old)))
-    entry = await backend.store.write(kind.store_table, call.store_name, decide)
+        return Response(200, encode(scale_of(await prepare(old) or old)))
+    entry = await write_decided(backend.store, kind.store_table, call.store_name, decide)
     assert entry is not None  # noqa: S101  decide refuses what is absent
     return Response(200, encode(scale_of(decode(kind, entry))))
 

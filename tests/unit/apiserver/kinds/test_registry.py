@@ -85,6 +85,9 @@ SERVED = {
         ),
     ),
     "v1 replicationcontrollers": ("ReplicationController", ("rc",), True, True, ("scale",)),
+    "apps/v1 deployments": ("Deployment", ("deploy",), True, True, ("scale",)),
+    "apps/v1 replicasets": ("ReplicaSet", ("rs",), True, True, ("scale",)),
+    "apps/v1 controllerrevisions": ("ControllerRevision", (), True, False, ()),
     "v1 services": ("Service", ("svc",), True, True, ()),
     "v1 endpoints": ("Endpoints", ("ep",), True, False, ()),
     "rbac.authorization.k8s.io/v1 roles": ("Role", (), True, False, ()),
@@ -164,6 +167,20 @@ SERVED = {
         False,
         (),
     ),
+    **{
+        f"admissionregistration.k8s.io/v1 {kind.lower()}s": (kind, (), False, False, ())
+        for kind in (
+            *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+            "ValidatingAdmissionPolicyBinding",
+        )
+    },
+    "admissionregistration.k8s.io/v1 validatingadmissionpolicies": (
+        "ValidatingAdmissionPolicy",
+        (),
+        False,
+        True,
+        (),
+    ),
 }
 
 
@@ -225,7 +242,7 @@ def test_all_stored_kinds_have_all_verbs_but_namespaces_go_one_by_one() -> None:
 
 def test_what_get_all_shows() -> None:
     shown = {kind.plural for kind in builtin().all() if "all" in kind.categories}
-    assert shown == {"pods", "replicationcontrollers", "services"}
+    assert shown == {"deployments", "pods", "replicasets", "replicationcontrollers", "services"}
 
 
 def test_manners_of_put_and_delete() -> None:
@@ -263,6 +280,9 @@ def test_manners_of_put_and_delete() -> None:
         "rolebindings",
         "clusterroles",
         "clusterrolebindings",
+        "controllerrevisions",
+        "deployments",
+        "replicasets",
         "replicationcontrollers",
     }
     gone = {k.plural for k in stored if k.deleted_as_status and not k.custom}
@@ -271,6 +291,9 @@ def test_manners_of_put_and_delete() -> None:
         "rolebindings",
         "clusterroles",
         "clusterrolebindings",
+        "controllerrevisions",
+        "deployments",
+        "replicasets",
         "replicationcontrollers",
         "configmaps",
         "endpoints",
@@ -280,6 +303,10 @@ def test_manners_of_put_and_delete() -> None:
         "leases",
         "csistoragecapacities",
         "clustertrustbundles",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
     }
 
 

@@ -38,6 +38,7 @@ _SCALARS: dict[Scalar, st.SearchStrategy[Any]] = {
     ),
     Scalar.MICRO_TIME: _moments.map(lambda at: at.isoformat(timespec="microseconds") + "Z"),
     Scalar.INT_OR_STRING: st.integers(-(2**31), 2**31 - 1) | st.text(max_size=4),
+    Scalar.ANY: st.just({"spec": {"replicas": 1, "note": "é"}}),
     Scalar.FIELDS_V1: st.just({"f:spec": {"f:a": {}, ".": {}}}),
 }
 
