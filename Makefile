@@ -55,9 +55,9 @@ registry-tools:
 	  || echo "tests that pull from a real registry will be skipped: install docker-registry to run them"
 
 # What boots a machine with Debian's kernel, and the servers that run in it.
-VM_TOOLS := qemu-system-x86 cpio busybox-static kmod udev nfs-common nfs-kernel-server rpcbind tgt open-iscsi lvm2
+VM_TOOLS := qemu-system-x86 cpio busybox-static kmod udev nfs-common nfs-kernel-server rpcbind tgt open-iscsi lvm2 thin-provisioning-tools multipath-tools
 vm-tools:
-	@command -v qemu-system-x86_64 >/dev/null && command -v tgtd >/dev/null && command -v rpc.nfsd >/dev/null && command -v iscsiadm >/dev/null \
+	@command -v qemu-system-x86_64 >/dev/null && command -v tgtd >/dev/null && command -v rpc.nfsd >/dev/null && command -v iscsiadm >/dev/null && command -v thin_check >/dev/null && command -v multipathd >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	       && echo "installing $(VM_TOOLS)" \
 	       && { apt-get install -qq -y --no-install-recommends $(VM_TOOLS) || { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(VM_TOOLS); }; } >/dev/null 2>&1; } \
@@ -101,7 +101,7 @@ test-host: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ##
 test-clients: $(DEV_STAMP) disk-tools registry-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (4 min)
 	$(PYTEST) -q --dist=worksteal tests/clients
 
-test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI on Debian's kernel in QEMU; not part of `test` (10 min)
+test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Debian's kernel in QEMU; not part of `test` (25 min)
 	$(BIN)/python -m tests.vm.run
 
 check: $(DEV_STAMP) format lint types layers test-unit ## format, ruff, mypy strict, import layers, unit tests
