@@ -45,7 +45,7 @@ START = """export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/
 mount -t tmpfs tmpfs /run; mkdir -p /dev/pts /dev/shm /run/lock
 mount -t devpts devpts /dev/pts; mount -t tmpfs tmpfs /dev/shm
 mount -t cgroup2 cgroup2 /sys/fs/cgroup; ip link set lo up; hostname mooring-vm
-mkdir -p /lib/modules; ln -sfn {modules} /lib/modules/{version}; depmod -a 2>/dev/null
+mkdir -p /lib/modules; ln -sfn {modules} /lib/modules/{version}
 {wired}cd {tree}
 {command}
 echo "{ended} $?"
@@ -109,7 +109,10 @@ def fetch_kernel(cache: Path) -> str:
         package = next(cache.glob(f"{names[0]}_*.deb"))
         _run(["dpkg-deb", "-x", str(package), str(cache)], cache)
         package.unlink()
-    return next(cache.glob("boot/vmlinuz-*")).name.removeprefix("vmlinuz-")
+    version = next(cache.glob("boot/vmlinuz-*")).name.removeprefix("vmlinuz-")
+    if not (cache / "lib/modules" / version / "modules.dep").exists():
+        _run(["depmod", "-b", str(cache), version], cache)  # takes minutes in the machine
+    return version
 
 
 class Machine:
@@ -185,6 +188,7 @@ def _pack(own: Path, modules: Path, init: str) -> Path:
 
 
 def _run(command: Sequence[str], directory: Path) -> str:
+    words = {"LC_ALL": "C", "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"}
     try:
         ran = subprocess.run(  # noqa: S603  our own words
             command,
@@ -192,7 +196,7 @@ def _run(command: Sequence[str], directory: Path) -> str:
             capture_output=True,
             text=True,
             check=False,
-            env=os.environ | {"LC_ALL": "C"},
+            env=os.environ | words,
         )
     except OSError as error:
         raise CannotBoot(f"{command[0]}: {error.strerror}") from error

@@ -7,6 +7,7 @@ that one shall lose its power. MOORING_VM_CPUS, MOORING_VM_MB and MOORING_VM_SEC
 first machine; the last one is the limit for the whole run.
 """
 
+import compileall
 import os
 import shlex
 import shutil
@@ -109,6 +110,8 @@ def _run_tests(arguments: list[str]) -> int:
         int(os.environ.get("MOORING_VM_SECONDS", "5400")),
     )
     started = time.monotonic()
+    for part in ("src", "tests"):  # in the machine every process would do it for itself
+        compileall.compile_dir(TREE / part, quiet=1)
     with ExitStack() as stack:
         place = stack.enter_context(tempfile.TemporaryDirectory(prefix="mooring-vm-"))
         run = Run(Path(place), size)
