@@ -69,6 +69,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     part.seconds += report.duration
     if report.when == "call" or report.outcome != "passed":
         part.counts[report.outcome] += 1
+    if report.failed:  # the others take an hour
+        print(report.longreprtext)  # noqa: T201  on the console
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

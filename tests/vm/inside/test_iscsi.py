@@ -22,6 +22,13 @@ def an_iscsi_volume(target: Target, lun: int = 1) -> Doc:
     return {"name": "data", "iscsi": source}
 
 
+def a_claimed_disk(name: str, claim: str, target: Target, lun: int = 1) -> list[Doc]:
+    """Of two disks of one target that pods have inline, a scheduler takes one for both."""
+    volume = a_volume(name, iscsi=an_iscsi_volume(target, lun)["iscsi"])
+    del volume["spec"]["csi"]
+    return [volume, a_claim(claim, volumeName=name)]
+
+
 def a_user(name: str, volume: Doc) -> Doc:
     return a_script(name, volumes=[volume], container=mounting(data="/data"))
 
@@ -34,9 +41,7 @@ def test_a_disk_is_formatted_once_and_keeps_its_files(
     iscsi: IscsiTargets, pods: Pods, unique: str
 ) -> None:
     target = iscsi.add()
-    volume = a_volume(unique, iscsi=an_iscsi_volume(target)["iscsi"])
-    del volume["spec"]["csi"]
-    pods.kubectl("create", "-f-", given=[volume, a_claim("c", volumeName=unique)])
+    pods.create(*a_claimed_disk(unique, "c", target))
     started = monotonic()
     pods.ready(a_user("first", of_claim("data", "c")))
     print(f"a pod on a new iSCSI disk: {monotonic() - started:.1f} s")  # noqa: T201
@@ -77,9 +82,13 @@ def test_chap_opens_what_is_closed_without_it(iscsi: IscsiTargets, pods: Pods) -
     assert sh(f"grep -rl {PASSWORD} /etc/iscsi/nodes || true") == ""
 
 
-def test_a_session_lasts_until_its_last_disk_is_gone(iscsi: IscsiTargets, pods: Pods) -> None:
+def test_a_session_lasts_until_its_last_disk_is_gone(
+    iscsi: IscsiTargets, pods: Pods, unique: str
+) -> None:
     target = iscsi.add(luns=2)
-    pods.ready(*(a_user(f"on-{lun}", an_iscsi_volume(target, lun)) for lun in (1, 2)))
+    for lun in target.disks:
+        pods.create(*a_claimed_disk(f"{unique}-{lun}", f"c{lun}", target, lun))
+    pods.ready(*(a_user(f"on-{lun}", of_claim("data", f"c{lun}")) for lun in target.disks))
     assert sh("iscsiadm -m session").count(target.iqn) == 1
     uid = pods.uid("on-1")
     pods.kubectl("delete", "pod", "on-1")
@@ -130,7 +139,7 @@ def test_a_node_that_was_killed_finds_its_disks_again(
 
 
 def test_a_disk_of_somebody_else_is_neither_formatted_nor_mounted(
-    iscsi: IscsiTargets, pods: Pods, kubectl: Kubectl
+    iscsi: IscsiTargets, pods: Pods, kubectl: Kubectl, unique: str
 ) -> None:
     target = iscsi.add(luns=2)
     sh(f"mkswap {target.disks[1]}")
@@ -138,7 +147,8 @@ def test_a_disk_of_somebody_else_is_neither_formatted_nor_mounted(
         disk.write(PARTITIONS)
     before = {lun: digest(path) for lun, path in target.disks.items()}
     for lun in target.disks:
-        pods.create(a_user(f"on-{lun}", an_iscsi_volume(target, lun)))
+        pods.create(*a_claimed_disk(f"{unique}-{lun}", f"c{lun}", target, lun))
+        pods.create(a_user(f"on-{lun}", of_claim("data", f"c{lun}")))
         kubectl.event(f"on-{lun}", "FailedMount", "mount failed")
     kubectl("delete", "pod", "on-1", "on-2")
     eventually(lambda: not target.has_session, "the session is over")
