@@ -45,7 +45,7 @@ START = """export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/
 mount -t tmpfs tmpfs /run; mkdir -p /dev/pts /dev/shm /run/lock
 mount -t devpts devpts /dev/pts; mount -t tmpfs tmpfs /dev/shm
 mount -t cgroup2 cgroup2 /sys/fs/cgroup; ip link set lo up; hostname mooring-vm
-mkdir -p /lib/modules; ln -sfn {modules} /lib/modules/{version}
+mkdir -p /lib/modules; ln -sfn {modules} /lib/modules/{version}; modprobe loop
 {wired}cd {tree}
 {command}
 echo "{ended} $?"
