@@ -101,7 +101,7 @@ test-host: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ##
 test-clients: $(DEV_STAMP) disk-tools registry-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (4 min)
 	$(PYTEST) -q --dist=worksteal tests/clients
 
-test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Debian's kernel in QEMU; not part of `test` (25 min)
+test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Debian's kernel in QEMU; not part of `test` (iSCSI and LVM 20 min; NFS and the second machine come on top)
 	$(BIN)/python -m tests.vm.run
 
 check: $(DEV_STAMP) format lint types layers test-unit ## format, ruff, mypy strict, import layers, unit tests

@@ -40,6 +40,7 @@ class Fact(msgspec.Struct, frozen=True):
 _IN = "in 1.35"
 _ONE, _READ, _ALL = "RWO", "RWO, ROX", "RWO, ROX, RWX"
 _UNIT, _HOST, _CLIENTS = "tests/unit/plugins", "tests/host", "tests/clients"
+_VM = "tests/vm/inside"
 _BACK = "tests/unit/model/csi_translation/test_back.py"
 _HERE, _MOVED = HowTested.HERE, HowTested.TRANSLATION
 _OBJECTS = f"{_HOST}/test_plugin_objects.py"
@@ -76,9 +77,9 @@ FACTS: Final = (
          instead="the plugin of its volume"),
     Fact("ephemeral", "", "the volume's", _IN, HowTested.PLAYED, "tests/scenarios/ephemeral",
          instead="a claim that comes and goes with the pod"),
-    Fact("nfs", Plugin.NFS, _ALL, _IN, HowTested.VIRTUAL_MACHINE, f"{_UNIT}/test_nfs.py",
+    Fact("nfs", Plugin.NFS, _ALL, _IN, HowTested.VIRTUAL_MACHINE, f"{_VM}/test_nfs.py",
          instead="not served yet: the nfs CSI driver can", controller="recycle"),
-    Fact("iscsi", Plugin.ISCSI, _READ, _IN, HowTested.VIRTUAL_MACHINE, f"{_UNIT}/iscsi",
+    Fact("iscsi", Plugin.ISCSI, _READ, _IN, HowTested.VIRTUAL_MACHINE, f"{_VM}/test_iscsi.py",
          instead="not served yet: an iSCSI CSI driver can"),
     Fact("fc", Plugin.FC, _READ, _IN, HowTested.RECORDED, f"{_UNIT}/fc",
          instead="not served yet: the CSI driver of the array can"),
