@@ -35,6 +35,7 @@ ANSWERED_AS_STATUS = {
     *CUSTOM,
     "ConfigMap",
     "Endpoints",
+    "EndpointSlice",
     "Secret",
     "Node",
     "Event",

@@ -37,6 +37,7 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "events": ("ev", "namespace", []),
         "serviceaccounts": ("sa", "namespace", ["token"]),
     },
+    "apis/discovery.k8s.io/v1": {"endpointslices": ("", "namespace", [])},
     "apis/storage.k8s.io/v1": {
         "storageclasses": ("sc", "cluster", []),
         "csidrivers": ("", "cluster", []),

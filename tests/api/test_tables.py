@@ -88,6 +88,10 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
     "Secret": ("Name::name, Type, Data, Age", ["password", "Opaque", 1, "2m5s"]),
     "ConfigMap": ("Name::name, Data, Age", ["settings", 1, "2m5s"]),
     "Endpoints": ("Name::name, Endpoints, Age", ["storage", "10.0.0.1:1,10.0.0.2:1", "2m5s"]),
+    "EndpointSlice": (
+        "Name::name, AddressType, Ports, Endpoints, Age",
+        ["storage-1", "IPv4", "1", "10.0.0.1,10.0.0.2", "2m5s"],
+    ),
     "ServiceAccount": ("Name::name, Age", ["robot", "2m5s"]),
     "Lease": ("Name::name, Holder, Age", ["leader", "me", "2m5s"]),
     "Event": (

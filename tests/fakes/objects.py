@@ -13,6 +13,7 @@ ENDPOINTS = f"{DEFAULT}/endpoints"
 CONFIG_MAPS = f"{DEFAULT}/configmaps"
 CLAIMS = f"{DEFAULT}/persistentvolumeclaims"
 PODS = f"{DEFAULT}/pods"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 SECRETS = f"{DEFAULT}/secrets"
 EVENTS = f"{DEFAULT}/events"
 SERVICE_ACCOUNTS = f"{DEFAULT}/serviceaccounts"
@@ -50,6 +51,12 @@ def some_endpoints(name: str = "storage", *ips: str) -> Doc:
     addresses = [{"ip": ip} for ip in ips or ("10.0.0.1", "10.0.0.2")]
     subsets = [{"addresses": addresses, "ports": [{"port": 1}]}]
     return _an_object("Endpoints", "v1", name, subsets=subsets)
+
+
+def a_slice(name: str = "storage-1", *ips: str) -> Doc:
+    endpoints = [{"addresses": [ip]} for ip in ips or ("10.0.0.1", "10.0.0.2")]
+    body = {"addressType": "IPv4", "endpoints": endpoints, "ports": [{"port": 1}]}
+    return _an_object("EndpointSlice", "discovery.k8s.io/v1", name, **body)
 
 
 def a_labelled(name: str, **labels: str) -> Doc:
@@ -270,6 +277,7 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "Secret": (SECRETS, a_secret),
     "ConfigMap": (CONFIG_MAPS, a_config_map),
     "Endpoints": (ENDPOINTS, some_endpoints),
+    "EndpointSlice": (SLICES, a_slice),
     "ServiceAccount": (SERVICE_ACCOUNTS, a_service_account),
     "Event": (EVENTS, an_event),
     "PersistentVolume": (VOLUMES, a_volume),

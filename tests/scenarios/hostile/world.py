@@ -142,6 +142,7 @@ SEEDS: dict[str, Seed] = {
     "clustertrustbundles": lambda _: objects.a_trust_bundle(),
     "replicationcontrollers": lambda _: _a_controller(),
     "endpoints": lambda _: objects.some_endpoints(),
+    "endpointslices": lambda _: objects.a_slice(),
     "services": lambda _: {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}},
     "roles": lambda _: {"metadata": {"name": "r"}, "rules": _RULES},
     "clusterroles": lambda _: {"metadata": {"name": "r"}, "rules": _RULES},

@@ -40,7 +40,6 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "ingresses": _ON_HOST,
         "networkpolicies": _ON_HOST,
     },
-    "discovery.k8s.io": {"endpointslices": _ON_HOST},
     "policy": {
         "poddisruptionbudgets": "evictions are not held back: delete or keep the pods by hand",
     },

@@ -21,6 +21,7 @@ EVENTS = "events.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
 AUTHORIZATION = "authorization.k8s.io"
 EXTENSIONS = "apiextensions.k8s.io"
+DISCOVERY = "discovery.k8s.io"
 RBAC = "rbac.authorization.k8s.io"
 
 _READ = ("get", "list", "watch")
@@ -69,7 +70,7 @@ READ_ONLY = Role(
             _READ,
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
-                *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
+                *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, DISCOVERY, RBAC),
             ),
             (EVERY,),
         ),
@@ -144,6 +145,12 @@ _NODE_CONTROLLERS = (
     Rule((*_READ, "delete"), (CORE,), ("pods",)),
 )
 
+_SERVICE_CONTROLLERS = (
+    Rule(_READ, (CORE,), ("services", "pods")),
+    Rule((*_READ, "create", "patch", "delete"), (CORE,), ("endpoints",)),
+    Rule((*_READ, "create", "patch", "delete"), (DISCOVERY,), ("endpointslices",)),
+)
+
 _NAMESPACE_CONTROLLERS = (
     Rule(_READ, (CORE,), ("namespaces",)),
     Rule(("update",), (CORE,), ("namespaces/finalize",)),
@@ -166,6 +173,7 @@ _GARBAGE_COLLECTION = (
     ),
     Rule(_COLLECT, (CORE,), ("namespaces", "nodes", "persistentvolumes")),
     Rule((*_COLLECT, _EMPTY), (EVENTS,), ("events",)),
+    Rule((*_COLLECT, _EMPTY), (DISCOVERY,), ("endpointslices",)),
     Rule((*_COLLECT, _EMPTY), (STORAGE,), ("csistoragecapacities",)),
     Rule(
         _COLLECT,
@@ -199,6 +207,7 @@ CONTROLLERS = Role(
         *_VOLUME_CONTROLLERS,
         *_POD_CONTROLLERS,
         *_NODE_CONTROLLERS,
+        *_SERVICE_CONTROLLERS,
         *_NAMESPACE_CONTROLLERS,
         *_GARBAGE_COLLECTION,
     ),
@@ -280,6 +289,8 @@ NODE = Role(
         Rule(("create",), (AUTHORIZATION,), ("subjectaccessreviews", "localsubjectaccessreviews")),
         Rule(_READ, (STORAGE,), ("csidrivers",)),
         Rule(("get",), (CORE,), ("endpoints",)),  # the servers of glusterfs volumes
+        Rule(_READ, (CORE,), ("services",)),  # their names, and who is behind them
+        Rule(_READ, (DISCOVERY,), ("endpointslices",)),
         _READ_TRUST_BUNDLES,
     ),
 )

@@ -12,6 +12,7 @@ from mooring.apiserver.kinds.config_map import CONFIG_MAP
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
 from mooring.apiserver.kinds.csi_node import CSI_NODE
+from mooring.apiserver.kinds.endpoint_slice import ENDPOINT_SLICE
 from mooring.apiserver.kinds.endpoints import ENDPOINTS
 from mooring.apiserver.kinds.event import EVENT
 from mooring.apiserver.kinds.event_v1 import EVENT_V1
@@ -171,6 +172,7 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             REFERENCE_GRANT_V1,
             LEASE,
             EVENT_V1,
+            ENDPOINT_SLICE,
             TRUST_BUNDLE,
             ROLE,
             ROLE_BINDING,
