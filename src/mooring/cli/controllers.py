@@ -78,10 +78,10 @@ Chosen = Annotated[
     str,
     typer.Option(
         "--controllers",
-        help="Which controllers run: * are those of volumes and replication; node-lifecycle, "
-        "taint-eviction and pod-gc have to be named, for kube-controller-manager has its own, and "
-        "snapshots and data-source, for they do the work of snapshot-controller and "
-        "volume-data-source-validator; -name leaves one out.",
+        help="Which controllers run: * are those of volumes and replication; endpoints, "
+        "node-lifecycle, taint-eviction and pod-gc have to be named, for kube-controller-manager "
+        "has its own, and snapshots and data-source, for they do the work of snapshot-controller "
+        "and volume-data-source-validator; -name leaves one out.",
     ),
 ]
 PreventModeConversion = Annotated[
@@ -135,7 +135,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
 
     `mooring up` includes them: this is for `mooring apiserver`, and for real clusters. Nodes that
     die are seen to in real clusters by kube-controller-manager; for `mooring apiserver` say
-    --controllers '*,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source'.
+    --controllers '*,endpoints,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source'.
 
     Example: mooring controllers --kubeconfig data/controllers.kubeconfig
     """

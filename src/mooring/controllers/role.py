@@ -7,6 +7,7 @@ from typing import Final
 from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
 from mooring.controllers.data_source import run as data_source
+from mooring.controllers.endpoints import run as endpoints
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.node_lifecycle import run as node_lifecycle
@@ -29,13 +30,19 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "expansion": expansion.build,
     "attachment": attachment.build,
     "replication": replication.build,
+    "endpoints": endpoints.build,
     "node-lifecycle": node_lifecycle.build,
     "taint-eviction": taint_eviction.build,
     "pod-gc": pod_gc.build,
     "snapshots": snapshots.build,
     "data-source": data_source.build,
 }
-NAMED: Final = frozenset({"node-lifecycle", "taint-eviction", "pod-gc", "snapshots", "data-source"})
+NAMED: Final = frozenset(
+    {
+        *("endpoints", "node-lifecycle", "taint-eviction", "pod-gc"),
+        *("snapshots", "data-source"),
+    }
+)
 """Run only when they are named: beside kube-controller-manager, or upstream's snapshot-controller
 and volume-data-source-validator, two would do the same work."""
 

@@ -34,8 +34,11 @@ from tests.fakes.objects import (
     ATTACHMENTS,
     CLAIMS,
     CLASSES,
+    DEFAULT,
+    ENDPOINTS,
     NODES,
     PODS,
+    SLICES,
     SNAPSHOTS,
     VOLUMES,
     a_claim,
@@ -48,6 +51,7 @@ from tests.scenarios.snapshots.cluster import GROUPS, Cluster
 
 TURNS = 300  # more than any of this takes
 GONE = "gone"
+SERVER = {"name": "server", "labels": {"app": "web"}}
 
 
 class Noted:
@@ -209,10 +213,28 @@ async def takes_snapshots(world: World) -> None:
     assert await cluster.all(SNAPSHOTS) == []
 
 
+async def serves(world: World) -> None:
+    """A service gets a pod, loses it, and goes."""
+    api, slices = world.api, SLICES
+    ports = {"spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
+    await api.post(f"{DEFAULT}/services", {"metadata": {"name": "web"}, **ports})
+    await api.clock.advance(1)
+    await api.post(PODS, a_pod("server", "n1") | {"metadata": SERVER})
+    await api.patch(f"{PODS}/server/status", {"status": {"podIP": "10.0.0.7"}})
+    await api.clock.advance(1)
+    (written,) = (await api.get(slices)).doc["items"]
+    assert [each["addresses"] for each in written["endpoints"]] == [["10.0.0.7"]]
+    await api.delete(f"{PODS}/server?gracePeriodSeconds=0")
+    await api.delete(f"{DEFAULT}/services/web")
+    await api.clock.advance(1)
+    assert (await api.get(f"{ENDPOINTS}/web")).code == 404
+
+
 async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
     await takes_snapshots(world)
     await lives(world)
     await loses_a_node(world)
+    await serves(world)
 
     authorizer = Authorizer(world.api.parts.nodes)
     for attempt in world.asked.attempts:
@@ -244,6 +266,10 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
         ("delete", "volumegroupsnapshotcontents", ""),
         ("patch", "volumegroupsnapshots", "status"),
         ("watch", "volumepopulators", ""),
+        ("create", "endpointslices", ""),
+        ("patch", "endpointslices", ""),
+        ("create", "endpoints", ""),
+        ("delete", "endpoints", ""),
     } <= done
 
 
@@ -285,7 +311,7 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
         *("ephemeral_volume", "volume_expand", "replicationmanager"),
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
-        *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
+        *("endpoint_slice", "pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
         *("snapshot-controller-snapshot", "snapshot-controller-content"),
         *("snapshot-controller-claim", "snapshot-controller-group-snapshot"),
         *("snapshot-controller-group-content", "data_source_validator"),
@@ -321,7 +347,7 @@ CHOICES = {
     "one less": ("*,-replication", OF_VOLUMES[:-1]),
     "one more": ("*,pod-gc", (*OF_VOLUMES, "pod-gc")),
     "all": (
-        "*,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
+        "*,endpoints,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
         tuple(role.CONTROLLERS),
     ),
     "one alone": (" attachment ", ("attachment",)),
