@@ -16,6 +16,7 @@ from mooring.host.blocking import in_thread
 from mooring.host.directory_watch import DirectoryWatches
 from mooring.node.context import NodeContext
 from mooring.node.images import image_store
+from mooring.node.names.run import ClusterNames, own_address
 from mooring.node.options import NodeOptions
 from mooring.node.pods.container_spec import ContainerSettings
 from mooring.node.pods.contract import PodContainers
@@ -88,6 +89,8 @@ class _OciPodRuntime:
         self._oci = OciContainers(
             host.layout.root, host.mounts, context.clock, program, own_paths=options.hidden
         )
+        root, client = host.layout.root, context.client
+        self._names = ClusterNames(client, context.clock, host.rng, options.dns, own_address(root))
         settings = ContainerSettings(
             node_name=context.own_node.name,
             address=address,
@@ -95,6 +98,8 @@ class _OciPodRuntime:
             services=_services(options.api_server),
             can_be_read_only_below=program.has_recursive_read_only,
             seccomp_default=options.seccomp_default,
+            dns=options.dns,
+            find_dns=self._names.find_dns,
         )
         runtime = Runtime(self._oci, image_store(host.layout.root))
         self._runs = PodRuns(context, runtime, settings)
@@ -109,6 +114,7 @@ class _OciPodRuntime:
         serving = ServingOptions(options.listen, options.port, certificate, options.authority)
         server = NodeServer(self._oci, find_pod, access, context.clock, serving)
         server.listen()
+        self._names.bind()
         return server
 
     async def loaded(self) -> None:
@@ -119,6 +125,7 @@ class _OciPodRuntime:
             clock = self._context.clock
             tasks.create_task(lasting("containers", clock, self._oci.run))
             tasks.create_task(self._runs.run())
+            tasks.create_task(self._names.run())
             tasks.create_task(lasting("images", clock, self._watch_images))
             if self._options.host_rootfs:
                 tasks.create_task(self._prepare_host())

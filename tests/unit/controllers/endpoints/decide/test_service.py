@@ -165,8 +165,9 @@ def test_ports(given_ports: list[Doc], ports: list[Doc]) -> None:
 
 
 def test_pods_that_number_a_port_differently_are_in_different_slices() -> None:
-    other = {"containers": [{"name": "c", "ports": [{"name": "http", "containerPort": 9090}]}]}
-    slices, endpoints = written(a_service(), a_pod("a"), a_pod("b", "10.0.0.2", **other))
+    containers = [{"name": "c", "ports": [{"name": "http", "containerPort": 9090}]}]
+    other = a_pod("b", "10.0.0.2", containers=containers)
+    slices, endpoints = written(a_service(), a_pod("a"), other)
     assert [slice_["ports"][0]["port"] for slice_ in slices] == [8080, 9090]
     assert [subset["ports"][0]["port"] for subset in endpoints["subsets"]] == [8080, 9090]
 
