@@ -7,6 +7,7 @@ from typing import cast
 
 import dns.flags
 import dns.message
+import dns.rcode
 import dns.rrset
 
 Address = tuple[str, int]
@@ -39,7 +40,7 @@ class FakeUpstream(asyncio.DatagramProtocol):
         if name == OUTSIDE and question.question[0].rdtype == 1:
             made.answer.append(dns.rrset.from_text(name, 60, "IN", "A", OUTSIDE_IP))
         elif name != OUTSIDE:
-            made.set_rcode(3)
+            made.set_rcode(dns.rcode.NXDOMAIN)
         return made
 
     async def serve_stream(

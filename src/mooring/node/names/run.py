@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -54,6 +55,7 @@ class ClusterNames:
         self._catalog = ServiceCatalog(client, clock, rng)
         self._forwarder = Forwarder(HostServers(options.resolv_conf, address, clock).find, rng)
         self._is_bound = False
+        self._answering: Answering | None = None  # made for the first question
         self._may_read: bool | None = None  # None: not known yet
         self._decided = asyncio.Event()
 
@@ -69,8 +71,8 @@ class ClusterNames:
             self._server.bind()
         except OSError as error:
             host, port = self._server.address
-            because = f"{error.strerror} at {host}:{port}"
-            _log.warning("services have no names in pods", because=because)
+            because = f"{os.strerror(error.errno or 0)} at {host}:{port}"
+            _log.warning("services have no names in pods; see --cluster-dns", because=because)
         else:
             self._is_bound = True
 
@@ -87,12 +89,19 @@ class ClusterNames:
         """Until cancelled; returns when there is nothing to do."""
         if not self._is_bound:
             return
-        answering = await in_thread(_load)
-        answers = answering(self._catalog, self._options.domain, self._forwarder, self._known)
         async with asyncio.TaskGroup() as tasks:
-            serve = partial(self._server.run, answers)
+            serve = partial(self._server.run, self)
             tasks.create_task(lasting("cluster DNS", self._clock, serve))
             tasks.create_task(lasting("names of services", self._clock, self._follow))
+
+    async def answer(self, data: bytes, *, by_stream: bool) -> bytes | None:
+        """`Answers` of the server."""
+        if self._answering is None:
+            load = await in_thread(_load)
+            self._answering = load(
+                self._catalog, self._options.domain, self._forwarder, self._known
+            )
+        return await self._answering.answer(data, by_stream=by_stream)
 
     async def _follow(self) -> None:
         """On a Kubernetes where nodes may not read services, names are somebody else's business.
@@ -122,7 +131,7 @@ class ClusterNames:
 
 
 def _load() -> "type[Answering]":
-    """In a thread: dnspython takes a moment to import."""
+    """In a thread, and not before somebody asks: dnspython takes a moment to import."""
     from mooring.node.names.answering import Answering
 
     return Answering
