@@ -9,7 +9,7 @@ TESTS ?= tests
 PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto plugins-doc disk-tools gluster-tools runtime-tools vm-tools clean
+.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto plugins-doc disk-tools gluster-tools registry-tools runtime-tools vm-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -47,10 +47,17 @@ gluster-tools:
 	       && { apt-get install -qq -y --no-install-recommends $(GLUSTER_TOOLS) || { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(GLUSTER_TOOLS); }; } >/dev/null 2>&1; } \
 	  || echo "tests of glusterfs volumes will be skipped: install $(GLUSTER_TOOLS) to run them"
 
+# What the tests of pulled images use; without it those of a real registry are skipped.
+registry-tools:
+	@command -v docker-registry >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && { apt-get install -qq -y --no-install-recommends docker-registry || { apt-get update -qq && apt-get install -qq -y --no-install-recommends docker-registry; }; } >/dev/null 2>&1; } \
+	  || echo "tests that pull from a real registry will be skipped: install docker-registry to run them"
+
 # What boots a machine with Debian's kernel, and the servers that run in it.
-VM_TOOLS := qemu-system-x86 cpio busybox-static kmod udev nfs-common nfs-kernel-server rpcbind tgt open-iscsi lvm2
+VM_TOOLS := qemu-system-x86 cpio busybox-static kmod udev nfs-common nfs-kernel-server rpcbind tgt open-iscsi lvm2 thin-provisioning-tools multipath-tools
 vm-tools:
-	@command -v qemu-system-x86_64 >/dev/null && command -v tgtd >/dev/null && command -v rpc.nfsd >/dev/null && command -v iscsiadm >/dev/null \
+	@command -v qemu-system-x86_64 >/dev/null && command -v tgtd >/dev/null && command -v rpc.nfsd >/dev/null && command -v iscsiadm >/dev/null && command -v thin_check >/dev/null && command -v multipathd >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	       && echo "installing $(VM_TOOLS)" \
 	       && { apt-get install -qq -y --no-install-recommends $(VM_TOOLS) || { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(VM_TOOLS); }; } >/dev/null 2>&1; } \
@@ -75,7 +82,7 @@ down: setup ## end what a stopped `make up` left running and mounted (objects an
 reset: setup ## make down, then remove ./data with all objects and volumes; asks before
 	$(BIN)/mooring reset --data-dir data $(FLAGS)
 
-test: $(DEV_STAMP) disk-tools gluster-tools runtime-tools ## every test: the five suites below (9 min)
+test: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ## every test: the five suites below (9 min)
 	$(PYTEST) --dist=worksteal --durations=10 $(TESTS)
 
 # Times are roughly those of two idle cores; a busy machine takes far longer.
@@ -88,13 +95,13 @@ test-api: $(DEV_STAMP) ## tests/api: a server and its API (95 s)
 test-scenarios: $(DEV_STAMP) ## tests/scenarios: whole roles on a played clock and API server (60 s)
 	$(PYTEST) -q --dist=worksteal tests/scenarios
 
-test-host: $(DEV_STAMP) disk-tools gluster-tools runtime-tools ## tests/host: real mounts, disks and containers, as root (90 s)
+test-host: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ## tests/host: real mounts, disks and containers, as root (90 s)
 	$(PYTEST) -q --dist=worksteal tests/host
 
-test-clients: $(DEV_STAMP) disk-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (4 min)
+test-clients: $(DEV_STAMP) disk-tools registry-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (4 min)
 	$(PYTEST) -q --dist=worksteal tests/clients
 
-test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI on Debian's kernel in QEMU; not part of `test` (10 min)
+test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Debian's kernel in QEMU; not part of `test` (25 min)
 	$(BIN)/python -m tests.vm.run
 
 check: $(DEV_STAMP) format lint types layers test-unit ## format, ruff, mypy strict, import layers, unit tests

@@ -12,12 +12,14 @@ from tests.fakes.objects import (
     CLASSES,
     CONFIG_MAPS,
     PODS,
+    PRIORITY_CLASSES,
     SERVICE_ACCOUNTS,
     VOLUMES,
     a_claim,
     a_class,
     a_config_map,
     a_pod,
+    a_priority_class,
     a_service_account,
     a_volume,
     an_attributes_class,
@@ -344,6 +346,45 @@ async def test_the_class_of_a_pod_is_its_priority(
     spec = (await api.post(PODS, pod)).doc["spec"]
     assert spec["priority"] == priority
     assert spec["preemptionPolicy"] == "PreemptLowerPriority"
+
+
+async def test_a_class_gives_its_priority_and_its_policy(api: ApiUnderTest) -> None:
+    created = await api.post(
+        PRIORITY_CLASSES, a_priority_class("vip", 77, preemptionPolicy="Never")
+    )
+    assert created.code == 201, created.text
+    pod = a_pod("web")
+    pod["spec"]["priorityClassName"] = "vip"
+    spec = (await api.post(PODS, pod)).doc["spec"]
+    assert (spec["priority"], spec["preemptionPolicy"]) == (77, "Never")
+
+
+async def test_pods_without_a_class_get_the_default_one(api: ApiUnderTest) -> None:
+    await api.post(PRIORITY_CLASSES, a_priority_class("usual", 5, globalDefault=True))
+    spec = (await api.post(PODS, a_pod("web"))).doc["spec"]
+    assert (spec["priority"], spec["priorityClassName"]) == (5, "usual")
+
+
+async def test_there_is_one_default_priority_class(api: ApiUnderTest) -> None:
+    await api.post(PRIORITY_CLASSES, a_priority_class("usual", 5, globalDefault=True))
+    said = "PriorityClass usual is already marked as default. Only one default can exist"
+    answer = await api.post(PRIORITY_CLASSES, a_priority_class("other", globalDefault=True))
+    assert refusal(answer) == (403, "Forbidden")
+    assert message(answer) == (f'priorityclasses.scheduling.k8s.io "other" is forbidden: {said}')
+    await api.post(PRIORITY_CLASSES, a_priority_class("other"))
+    answer = await api.patch(f"{PRIORITY_CLASSES}/other", {"globalDefault": True})
+    assert refusal(answer) == (403, "Forbidden")
+    answer = await api.patch(f"{PRIORITY_CLASSES}/usual", {"description": "x"})
+    assert answer.code == 200, answer.text
+
+
+async def test_the_classes_of_the_system_stay(api: ApiUnderTest) -> None:
+    name = "system-node-critical"
+    created = await api.post(PRIORITY_CLASSES, a_priority_class(name, 2_000_001_000))
+    assert created.code == 201, created.text
+    answer = await api.delete(f"{PRIORITY_CLASSES}/{name}")
+    assert refusal(answer) == (403, "Forbidden")
+    assert message(answer).endswith("this is a system priority class and cannot be deleted")
 
 
 NOT_PRIORITIES: dict[str, tuple[Doc, str]] = {

@@ -32,8 +32,15 @@ Doc = dict[str, Any]
 PROTECTION = "kubernetes.io/pvc-protection"
 HOLD = "example.com/hold"
 ANSWERED_AS_STATUS = {
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
     *CUSTOM,
     "ConfigMap",
+    "ControllerRevision",
+    "Deployment",
+    "ReplicaSet",
     "Endpoints",
     "EndpointSlice",
     "Secret",

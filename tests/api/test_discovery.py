@@ -29,6 +29,8 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "replicationcontrollers": ("rc", "namespace", ["scale", "status"]),
         "services": ("svc", "namespace", ["status"]),
         "endpoints": ("ep", "namespace", []),
+        "resourcequotas": ("quota", "namespace", ["status"]),
+        "limitranges": ("limits", "namespace", []),
         "nodes": ("no", "cluster", ["status"]),
         "persistentvolumes": ("pv", "cluster", ["status"]),
         "persistentvolumeclaims": ("pvc", "namespace", ["status"]),
@@ -37,7 +39,13 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "events": ("ev", "namespace", []),
         "serviceaccounts": ("sa", "namespace", ["token"]),
     },
-    "apis/discovery.k8s.io/v1": {"endpointslices": ("", "namespace", [])},
+    "apis/apps/v1": {
+        "deployments": ("deploy", "namespace", ["scale", "status"]),
+        "replicasets": ("rs", "namespace", ["scale", "status"]),
+        "statefulsets": ("sts", "namespace", ["scale", "status"]),
+        "daemonsets": ("ds", "namespace", ["status"]),
+        "controllerrevisions": ("", "namespace", []),
+    },
     "apis/storage.k8s.io/v1": {
         "storageclasses": ("sc", "cluster", []),
         "csidrivers": ("", "cluster", []),
@@ -62,7 +70,24 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "clusterrolebindings": ("", "cluster", []),
     },
     "apis/coordination.k8s.io/v1": {"leases": ("", "namespace", [])},
+    "apis/apiextensions.k8s.io/v1": {
+        "customresourcedefinitions": ("crd,crds", "cluster", ["status"]),
+    },
     "apis/certificates.k8s.io/v1beta1": {"clustertrustbundles": ("", "cluster", [])},
+    "apis/admissionregistration.k8s.io/v1": {
+        "mutatingwebhookconfigurations": ("", "cluster", []),
+        "validatingwebhookconfigurations": ("", "cluster", []),
+        "validatingadmissionpolicies": ("", "cluster", ["status"]),
+        "validatingadmissionpolicybindings": ("", "cluster", []),
+    },
+    "apis/scheduling.k8s.io/v1": {"priorityclasses": ("pc", "cluster", [])},
+    "apis/batch/v1": {
+        "jobs": ("", "namespace", ["status"]),
+        "cronjobs": ("cj", "namespace", ["status"]),
+    },
+    "apis/networking.k8s.io/v1": {"networkpolicies": ("netpol", "namespace", [])},
+    "apis/discovery.k8s.io/v1": {"endpointslices": ("", "namespace", [])},
+    "apis/policy/v1": {"poddisruptionbudgets": ("pdb", "namespace", ["status"])},
     "apis/events.k8s.io/v1": {"events": ("ev", "namespace", [])},
     "apis/authentication.k8s.io/v1": {
         "tokenreviews": ("", "cluster", []),
@@ -330,4 +355,5 @@ def test_every_stored_kind_has_a_document_to_test_with() -> None:
         *("replicationcontrollers", "services"),  # see test_workloads.py
         *(f"{plural}.groupsnapshot.storage.k8s.io" for plural in groups),
         *(f"{plural}.rbac.authorization.k8s.io" for plural in roles),  # likewise
+        "customresourcedefinitions.apiextensions.k8s.io",  # see test_custom_resources.py
     }

@@ -71,6 +71,9 @@ def essence(doc: Doc) -> Doc:
     spec = doc.get("spec")
     if doc["kind"] == "Pod":  # admission gives the volume of its token a random name
         spec = {k: v for k, v in doc["spec"].items() if k not in {"volumes", "containers"}}
+    if doc["kind"] == "Job":  # its selector and its template know its uid
+        template = {k: v for k, v in doc["spec"]["template"].items() if k != "metadata"}
+        spec = {**doc["spec"], "selector": None, "template": template}
     return {"metadata": metadata, "spec": spec, **rest}
 
 

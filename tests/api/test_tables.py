@@ -1,6 +1,7 @@
 """Tables: what `kubectl get` prints, for every kind."""
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -73,6 +74,16 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, SignerName",
         ["example.com:one:v1", "example.com/one"],
     ),
+    "ValidatingAdmissionPolicy": (
+        "Name::name, Validations:integer, ParamKind, Age",
+        ["policy", 1, "<unset>", "2m5s"],
+    ),
+    "ValidatingAdmissionPolicyBinding": (
+        "Name::name, PolicyName, ParamRef, Age",
+        ["binding", "none", "<unset>", "2m5s"],
+    ),
+    "MutatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
+    "ValidatingWebhookConfiguration": ("Name::name, Webhooks:integer, Age", ["hooks", 1, "2m5s"]),
     "VolumeAttributesClass": ("Name::name, DriverName, Age", ["gold", "d.example.com", "2m5s"]),
     "VolumeAttachment": (
         "Name::name, Attacher::name, PV, Node, Attached:boolean, Age",
@@ -88,9 +99,27 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
     "Secret": ("Name::name, Type, Data, Age", ["password", "Opaque", 1, "2m5s"]),
     "ConfigMap": ("Name::name, Data, Age", ["settings", 1, "2m5s"]),
     "Endpoints": ("Name::name, Endpoints, Age", ["storage", "10.0.0.1:1,10.0.0.2:1", "2m5s"]),
-    "EndpointSlice": (
-        "Name::name, AddressType, Ports, Endpoints, Age",
-        ["storage-1", "IPv4", "1", "10.0.0.1,10.0.0.2", "2m5s"],
+    "Deployment": (
+        "Name::name, Ready, Up-to-date, Available, Age, ^Containers, ^Images, ^Selector",
+        ["web", "0/1", 0, 0, "2m5s", "c", "busybox:1", "app=web"],
+    ),
+    "ReplicaSet": (
+        "Name::name, Desired:integer, Current:integer, Ready:integer, Age, "
+        "^Containers, ^Images, ^Selector",
+        ["web", 1, 0, 0, "2m5s", "c", "busybox:1", "app=web"],
+    ),
+    "StatefulSet": (
+        "Name::name, Ready, Age, ^Containers, ^Images",
+        ["web", "0/1", "2m5s", "c", "busybox:1"],
+    ),
+    "DaemonSet": (
+        "Name::name, Desired:integer, Current:integer, Ready:integer, Up-to-date:integer, "
+        "Available:integer, Node Selector, Age, ^Containers, ^Images, ^Selector",
+        ["web", 0, 0, 0, 0, 0, "<none>", "2m5s", "c", "busybox:1", "app=web"],
+    ),
+    "ControllerRevision": (
+        "Name::name, Controller, Revision, Age",
+        ["web-1", "<none>", 1, "2m5s"],
     ),
     "ServiceAccount": ("Name::name, Age", ["robot", "2m5s"]),
     "Lease": ("Name::name, Holder, Age", ["leader", "me", "2m5s"]),
@@ -127,6 +156,33 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
     "VolumePopulator": (
         "Name::name, SourceKind",
         ["books", '{"group":"example.com","kind":"Book"}'],
+    ),
+    "PriorityClass": (
+        "Name::name, Value:integer, Global-Default:boolean, Age, PreemptionPolicy",
+        ["high", 1000, False, "2m5s", "PreemptLowerPriority"],
+    ),
+    "NetworkPolicy": ("Name::name, Pod-Selector, Age", ["inner", "app=web", "2m5s"]),
+    "EndpointSlice": (
+        "Name::name, AddressType, Ports, Endpoints, Age",
+        ["web-1", "IPv4", "80", "10.0.0.1", "2m5s"],
+    ),
+    "ResourceQuota": ("Name::name, Request, Limit, Age", ["quota", "pods: 0/5", "", "2m5s"]),
+    "LimitRange": ("Name::name, Age", ["limits", "2m5s"]),
+    "Job": (
+        "Name::name, Status, Completions, Duration, Age, ^Containers, ^Images, ^Selector",
+        ["once", "Running", "0/1", "", "2m5s", "main", "busybox:1", ANY],
+    ),
+    "CronJob": (
+        "Name::name, Schedule, Timezone, Suspend:boolean, Active:integer, Last Schedule, Age, "
+        "^Containers, ^Images, ^Selector",
+        [
+            *("often", "*/5 * * * *", "<none>", "False", 0, "<none>", "2m5s"),
+            *("main", "busybox:1", "<none>"),
+        ],
+    ),
+    "PodDisruptionBudget": (
+        "Name::name, Min Available, Max Unavailable, Allowed Disruptions:integer, Age",
+        ["web", "1", "N/A", 0, "2m5s"],
     ),
     "ReferenceGrant": ("Name::name, Age:date", ["dev", "2m5s"]),
     "SnapshotMetadataService": ("Name::name, Age:date", ["d.example.com", "2m5s"]),

@@ -47,6 +47,10 @@ NEEDS_VERSION = {
     "CSIStorageCapacity",
     "Lease",
     "ClusterTrustBundle",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
 }
 CREATED_BY_PUT = {"Endpoints", "Lease", "Event", "Event of events.k8s.io"}
 

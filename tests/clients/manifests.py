@@ -43,7 +43,7 @@ def a_class(name: str, **fields: Any) -> Doc:
 
 
 def a_pod(name: str, **spec: Any) -> Doc:
-    containers = [{"name": "main", "image": "example.com/main:1"}]
+    containers = [{"name": "main", "image": "nobody/main:1"}]
     return _doc("v1", "Pod", name, spec={"containers": containers} | spec)
 
 

@@ -7,7 +7,7 @@ from tests.clients.manifests import Doc, a_pod, a_volume
 from tests.clients.nodes import NODE
 from tests.clients.tables import read_tables
 
-IMAGE = "example.com/nobody/has-it:1"  # so it runs on the host's root, with the host's programs
+IMAGE = "nobody/has-it:1"  # so it runs on the host's root, with the host's programs
 STAYS = 'trap "exit 0" TERM; sleep 1000 & wait'
 WITHIN = "--timeout=15s"
 

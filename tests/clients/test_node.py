@@ -62,7 +62,7 @@ def a_disk(tmp_path: Path) -> Doc:
 
 def a_pod_with(name: str, *volumes: Doc, **spec: object) -> Doc:
     mounts = [{"name": one["name"], "mountPath": f"/{one['name']}"} for one in volumes]
-    container = {"name": "main", "image": "example.com/main:1", "volumeMounts": mounts}
+    container = {"name": "main", "image": "nobody/main:1", "volumeMounts": mounts}
     return a_pod(name, containers=[container], volumes=list(volumes), **spec)
 
 

@@ -1,7 +1,9 @@
-"""Images of pods: imported, missing, and what is told of them. None runs on the host's root."""
+"""Images of pods: pulled, imported, missing, and what is told. None runs on the host's root."""
 
+import io
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +13,10 @@ from tests.clients.containers import PROMPTLY
 from tests.clients.kubectl import Kubectl
 from tests.clients.nodes import ServerWithNode, server_with_node
 from tests.clients.pods import STAYS, WITHIN, Pods, a_container, a_script
+from tests.fakes.image_archives import oci_files
 from tests.fakes.real_server import command
 from tests.host import little_image
+from tests.host.docker_registry import PASSWORD, USER, docker_registry
 
 WAITING = ".containerStatuses[0].state.waiting.reason"
 
@@ -49,14 +53,14 @@ def image(server: ServerWithNode, verb: str, *arguments: str) -> str:
 def test_a_pod_waits_for_its_image_and_runs_as_soon_as_it_is_imported(
     pods: Pods, server: ServerWithNode, root: Path, unique: str
 ) -> None:
-    name = f"example.com/{unique}:1"
+    name = f"127.0.0.1:1/{unique}:1"
     never = {"image": name, "imagePullPolicy": "Never"}
     pods.create(
         a_script("pulling", container={"image": name}),
         a_script("never", container=never),
         a_script("misnamed", container={"image": "Not/A Name"}),
     )
-    told = f"Mooring does not pull images: add it with `mooring image import {name} FILE`"
+    told = "cannot reach http://127.0.0.1:1: Connection refused"
     assert told in pods.kubectl.event("pulling", "Failed", f'Failed to pull image "{name}": ')
     pods.kubectl.event("pulling", "Failed", "Error: ErrImagePull")
     pods.becomes("pulling", WAITING, "ImagePullBackOff")
@@ -77,6 +81,35 @@ def test_a_pod_waits_for_its_image_and_runs_as_soon_as_it_is_imported(
     pods.kubectl("wait", "pod/pulling", "pod/never", "--for=condition=Ready", "--timeout=5s")
     told = pods.kubectl.event("pulling", "Pulled")
     assert f'Container image "{name}" already present on machine' in told
+
+
+def test_a_pod_runs_an_image_of_a_registry_with_its_pull_secret(
+    pods: Pods, server: ServerWithNode, root: Path, unique: str, tmp_path: Path
+) -> None:
+    (root / "etc" / unique).touch()  # so that it is another image than that of other tests
+    with docker_registry(tmp_path) as registry:
+        registry.push("team/little", "v1", oci_files([tar_of(root)]))
+        name = f"{registry.host}/team/little:v1"
+        login = (f"--docker-username={USER}", f"--docker-password={PASSWORD}")
+        server_flag = f"--docker-server={registry.host}"
+        pods.kubectl("create", "secret", "docker-registry", "mine", server_flag, *login)
+
+        pods.create(a_script("denied", container={"image": name}))
+        assert "pull access denied" in pods.kubectl.event("denied", "Failed", "Failed to pull")
+        secrets = [{"name": "mine"}]
+        pods.ready(a_script("web", container={"image": name}, imagePullSecrets=secrets))
+        assert f'Successfully pulled image "{name}" in ' in pods.kubectl.event("web", "Pulled")
+        assert pods.sh("web", "ls /etc").split().count(unique) == 1
+        (line,) = (line for line in image(server, "ls").splitlines() if name in line)
+        assert line.endswith(" pulled"), line
+    pods.kubectl("delete", "pod", "web", "denied", WITHIN)
+
+
+def tar_of(root: Path) -> bytes:
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as archive:
+        archive.add(root, ".")
+    return written.getvalue()
 
 
 def test_a_container_has_the_files_of_its_image_and_writes_to_its_own_layer(

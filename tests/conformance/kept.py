@@ -15,10 +15,16 @@ _COLUMNS = "the columns that upstream wrote for it, but does not use"
 _STATUS_422 = "what is wrong with a binding is the client's fault, not the server's"
 
 _COLLECTED = "theirs has nobody who lets go of what is deleted and leaves its dependents alone"
+_SPACES = "theirs compares the data letter by letter, with the spaces of whoever wrote it"
 
 KEPT: Mapping[str, str] = {
     "replication controller: its life, its defaults": _COLLECTED,
     "replication controller: watched": _COLLECTED,
+    "revision: its life, its defaults": _SPACES,
+    "revision: written again unchanged": _SPACES,
+    "revision: versions and uids": _SPACES,
+    "revision: deleted together": _SPACES,
+    "revision: watched": _SPACES,
     "role created without rules": _NULL_LISTS,
     "cluster role created without rules": _NULL_LISTS,
     "scale: read and put": "who scaled is told with the time of it, as of any other write",

@@ -197,11 +197,18 @@ async def running_api(
     rng = random.Random(7)  # noqa: S311  the same names and uids every time
     parts = assemble(store, clock, rng, pki, tokens, "127.0.0.1:6443", builtin(gates))
     parts.nodes.start()
+    parts.definitions.start()
     await parts.namespaces.create_first()
     async with asyncio.TaskGroup() as tasks:
         owned = [
             tasks.create_task(part.run())
-            for part in (parts.namespaces, parts.garbage, parts.events)
+            for part in (
+                parts.definitions,
+                parts.namespaces,
+                parts.garbage,
+                parts.events,
+                parts.quotas,
+            )
         ]
         await settle()
         yield ApiUnderTest(parts, clock, tokens)

@@ -160,6 +160,8 @@ class Hostile:
                 return {"f:metadata": {}}
             case Scalar.ANY:
                 return self._pick(_ANYTHING)
+            case Scalar.JSON_SCHEMA:
+                return self._pick(({}, {"type": "object"}, {"type": "nonsense", "items": []}))
 
     def _pick(self, choices: Sequence[Any]) -> Any:
         return self._rng.choice(choices)

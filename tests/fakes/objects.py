@@ -13,10 +13,15 @@ ENDPOINTS = f"{DEFAULT}/endpoints"
 CONFIG_MAPS = f"{DEFAULT}/configmaps"
 CLAIMS = f"{DEFAULT}/persistentvolumeclaims"
 PODS = f"{DEFAULT}/pods"
-SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 SECRETS = f"{DEFAULT}/secrets"
 EVENTS = f"{DEFAULT}/events"
 SERVICE_ACCOUNTS = f"{DEFAULT}/serviceaccounts"
+APPS = "/apis/apps/v1/namespaces/default"
+DEPLOYMENTS = f"{APPS}/deployments"
+REPLICA_SETS = f"{APPS}/replicasets"
+STATEFUL_SETS = f"{APPS}/statefulsets"
+DAEMON_SETS = f"{APPS}/daemonsets"
+REVISIONS = f"{APPS}/controllerrevisions"
 NAMESPACES = "/api/v1/namespaces"
 NODES = "/api/v1/nodes"
 VOLUMES = "/api/v1/persistentvolumes"
@@ -35,7 +40,19 @@ METADATA_SERVICES = "/apis/cbt.storage.k8s.io/v1beta1/snapshotmetadataservices"
 GRANTS = "/apis/gateway.networking.k8s.io/v1beta1/namespaces/default/referencegrants"
 POPULATORS = "/apis/populator.storage.k8s.io/v1beta1/volumepopulators"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+MUTATING_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+VALIDATING_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+ADMISSION_POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+POLICY_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
+PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
+QUOTAS = f"{DEFAULT}/resourcequotas"
+LIMIT_RANGES = f"{DEFAULT}/limitranges"
+NETWORK_POLICIES = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+ENDPOINT_SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
 
@@ -53,10 +70,33 @@ def some_endpoints(name: str = "storage", *ips: str) -> Doc:
     return _an_object("Endpoints", "v1", name, subsets=subsets)
 
 
-def a_slice(name: str = "storage-1", *ips: str) -> Doc:
-    endpoints = [{"addresses": [ip]} for ip in ips or ("10.0.0.1", "10.0.0.2")]
-    body = {"addressType": "IPv4", "endpoints": endpoints, "ports": [{"port": 1}]}
-    return _an_object("EndpointSlice", "discovery.k8s.io/v1", name, **body)
+def _apps(kind: str, name: str, **spec: Any) -> Doc:
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [{"name": "c", "image": "busybox:1"}]},
+    }
+    selected = {"selector": {"matchLabels": {"app": name}}, "template": template}
+    return _an_object(kind, "apps/v1", name, spec={**selected, **spec})
+
+
+def a_deployment(name: str = "web", **spec: Any) -> Doc:
+    return _apps("Deployment", name, **spec)
+
+
+def a_replica_set(name: str = "web", **spec: Any) -> Doc:
+    return _apps("ReplicaSet", name, **spec)
+
+
+def a_stateful_set(name: str = "web", **spec: Any) -> Doc:
+    return _apps("StatefulSet", name, serviceName=name, **spec)
+
+
+def a_daemon_set(name: str = "web", **spec: Any) -> Doc:
+    return _apps("DaemonSet", name, **spec)
+
+
+def a_revision(name: str = "web-1") -> Doc:
+    return _an_object("ControllerRevision", "apps/v1", name, data={"spec": {}}, revision=1)
 
 
 def a_labelled(name: str, **labels: str) -> Doc:
@@ -239,6 +279,80 @@ def a_trust_bundle(
     return bundle
 
 
+def a_webhook_configuration(kind: str = "Validating", name: str = "hooks") -> Doc:
+    """Asked about a kind that nobody has."""
+    rule = {"operations": ["CREATE"], "apiGroups": ["none.example.com"], "apiVersions": ["v1"]}
+    hook = {
+        "name": "one.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/check"},
+        "rules": [{**rule, "resources": ["nothings"]}],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    version = "admissionregistration.k8s.io/v1"
+    return _an_object(f"{kind}WebhookConfiguration", version, name, webhooks=[hook])
+
+
+def an_admission_policy(name: str = "policy") -> Doc:
+    rule = {"operations": ["CREATE"], "apiGroups": ["none.example.com"], "apiVersions": ["v1"]}
+    match = {"resourceRules": [{**rule, "resources": ["nothings"]}]}
+    spec = {"matchConstraints": match, "validations": [{"expression": "true"}]}
+    version = "admissionregistration.k8s.io/v1"
+    return _an_object("ValidatingAdmissionPolicy", version, name, spec=spec)
+
+
+def a_policy_binding(name: str = "binding") -> Doc:
+    spec = {"policyName": "none", "validationActions": ["Deny"]}
+    version = "admissionregistration.k8s.io/v1"
+    return _an_object("ValidatingAdmissionPolicyBinding", version, name, spec=spec)
+
+
+def a_priority_class(name: str = "high", value: int = 1000, **body: Any) -> Doc:
+    return _an_object("PriorityClass", "scheduling.k8s.io/v1", name, value=value, **body)
+
+
+def a_quota(name: str = "quota", **hard: str) -> Doc:
+    return _an_object("ResourceQuota", "v1", name, spec={"hard": hard or {"pods": "5"}})
+
+
+def a_limit_range(name: str = "limits", type: str = "PersistentVolumeClaim", **limit: Any) -> Doc:
+    wanted = {"type": type, **(limit or {"max": {"storage": "2Gi"}, "min": {"storage": "1Gi"}})}
+    return _an_object("LimitRange", "v1", name, spec={"limits": [wanted]})
+
+
+def a_network_policy(name: str = "inner", **spec: Any) -> Doc:
+    wanted = {"podSelector": {"matchLabels": {"app": "web"}}}
+    return _an_object("NetworkPolicy", "networking.k8s.io/v1", name, spec=wanted | spec)
+
+
+def an_endpoint_slice(name: str = "web-1", **body: Any) -> Doc:
+    told: Doc = {
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.0.0.1"]}],
+        "ports": [{"name": "http", "port": 80}],
+    }
+    return _an_object("EndpointSlice", "discovery.k8s.io/v1", name, **(told | body))
+
+
+def a_job(name: str = "once", **spec: Any) -> Doc:
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox:1"}]}
+    return _an_object("Job", "batch/v1", name, spec={"template": {"spec": pod}} | spec)
+
+
+def a_cron_job(name: str = "often", schedule: str = "*/5 * * * *", **spec: Any) -> Doc:
+    job = {"spec": a_job()["spec"]}
+    wanted = {"schedule": schedule, "jobTemplate": job} | spec
+    return _an_object("CronJob", "batch/v1", name, spec=wanted)
+
+
+def a_budget(name: str = "web", **spec: Any) -> Doc:
+    """Of the pods with the label app=web."""
+    wanted: Doc = {"selector": {"matchLabels": {"app": "web"}}}
+    if "maxUnavailable" not in spec:
+        wanted["minAvailable"] = 1
+    return _an_object("PodDisruptionBudget", "policy/v1", name, spec=wanted | spec)
+
+
 def an_event(name: str = "data.1", **body: Any) -> Doc:
     """A core event about the claim `data`."""
     about = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data", "uid": "u1"}
@@ -277,7 +391,11 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "Secret": (SECRETS, a_secret),
     "ConfigMap": (CONFIG_MAPS, a_config_map),
     "Endpoints": (ENDPOINTS, some_endpoints),
-    "EndpointSlice": (SLICES, a_slice),
+    "Deployment": (DEPLOYMENTS, a_deployment),
+    "ReplicaSet": (REPLICA_SETS, a_replica_set),
+    "StatefulSet": (STATEFUL_SETS, a_stateful_set),
+    "DaemonSet": (DAEMON_SETS, a_daemon_set),
+    "ControllerRevision": (REVISIONS, a_revision),
     "ServiceAccount": (SERVICE_ACCOUNTS, a_service_account),
     "Event": (EVENTS, an_event),
     "PersistentVolume": (VOLUMES, a_volume),
@@ -296,6 +414,21 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "SnapshotMetadataService": (METADATA_SERVICES, a_metadata_service),
     "Lease": (LEASES, a_lease),
     "ClusterTrustBundle": (TRUST_BUNDLES, a_trust_bundle),
+    "MutatingWebhookConfiguration": (
+        MUTATING_WEBHOOKS,
+        lambda: a_webhook_configuration("Mutating"),
+    ),
+    "ValidatingWebhookConfiguration": (VALIDATING_WEBHOOKS, a_webhook_configuration),
+    "ValidatingAdmissionPolicy": (ADMISSION_POLICIES, an_admission_policy),
+    "ValidatingAdmissionPolicyBinding": (POLICY_BINDINGS, a_policy_binding),
+    "PriorityClass": (PRIORITY_CLASSES, a_priority_class),
+    "PodDisruptionBudget": (BUDGETS, a_budget),
+    "NetworkPolicy": (NETWORK_POLICIES, a_network_policy),
+    "EndpointSlice": (ENDPOINT_SLICES, an_endpoint_slice),
+    "ResourceQuota": (QUOTAS, a_quota),
+    "LimitRange": (LIMIT_RANGES, a_limit_range),
+    "Job": (JOBS, a_job),
+    "CronJob": (CRON_JOBS, a_cron_job),
     "Event of events.k8s.io": (NEW_EVENTS, a_new_event),
 }
 """Every kind that is stored (group snapshots aside): its collection, and a document of it."""

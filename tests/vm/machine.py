@@ -1,7 +1,8 @@
 """A machine with Debian's stock kernel, by software emulation, on this machine's own root.
 
 The root is shared over 9p, read-only, below an overlay in memory: all that is installed here is
-there, under the same paths, and whatever is written there is gone with the machine.
+there, under the same paths, and whatever is written there is gone with the machine. Two machines
+meet on a wire, and share one directory that both can write to.
 """
 
 import os
@@ -36,12 +37,16 @@ mount -t overlay -o lowerdir=/below,upperdir=/above/upper,workdir=/above/work ov
 for d in proc sys dev; do mount --move /$d /root/$d; done
 exec switch_root /root /bin/bash {start}
 """
+WIRED = """modprobe virtio_net; ip link set eth0 up; ip address add {address}/24 dev eth0
+mkdir -p {shared}; mount -t 9p -o trans=virtio,version=9p2000.L,cache=none shared {shared}
+"""
+SHARED = Path("/run/shared")  # in both machines
 START = """export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 mount -t tmpfs tmpfs /run; mkdir -p /dev/pts /dev/shm /run/lock
 mount -t devpts devpts /dev/pts; mount -t tmpfs tmpfs /dev/shm
 mount -t cgroup2 cgroup2 /sys/fs/cgroup; ip link set lo up; hostname mooring-vm
 mkdir -p /lib/modules; ln -sfn {modules} /lib/modules/{version}; depmod -a 2>/dev/null
-cd {tree}
+{wired}cd {tree}
 {command}
 echo "{ended} $?"
 echo o > /proc/sysrq-trigger; sleep 60
@@ -51,7 +56,34 @@ echo o > /proc/sysrq-trigger; sleep 60
 class Size(msgspec.Struct, frozen=True):
     cpus: int = 2
     megabytes: int = 4096
-    seconds: int = 3600
+    seconds: int = 5400
+
+
+class Wire(msgspec.Struct, frozen=True):
+    """What joins two machines: a directory of this machine, with the wire's socket in it."""
+
+    directory: Path
+    number: int  # of the machine, which is also the end of its address: 1 or 2
+
+    @property
+    def address(self) -> str:
+        return address_of(self.number)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The first machine has to be started first."""
+        end = "on" if self.number == 1 else "off"
+        place = f"addr.type=unix,addr.path={self.directory / 'wire'}"
+        card = f"virtio-net-pci,netdev=wire,mac=52:54:00:12:34:0{self.number}"
+        files = f"local,path={self.directory / 'shared'},mount_tag=shared,security_model=none"
+        return (
+            *("-netdev", f"stream,id=wire,server={end},{place}", "-device", card),
+            *("-virtfs", files),
+        )
+
+
+def address_of(number: int) -> str:
+    return f"10.11.12.{number}"
 
 
 class CannotBoot(Exception):
@@ -80,28 +112,40 @@ def fetch_kernel(cache: Path) -> str:
     return next(cache.glob("boot/vmlinuz-*")).name.removeprefix("vmlinuz-")
 
 
-def boot(cache: Path, tree: Path, command: str, size: Size) -> Iterator[str]:
-    """Run a shell command in `tree` as root; yields the lines of the console."""
-    check_programs()
-    version = fetch_kernel(cache)
-    modules = cache / "lib/modules" / version
-    start = cache / "start.sh"
-    start.write_text(
-        START.format(modules=modules, version=version, tree=tree, command=command, ended=ENDED)
-    )
-    initrd = _pack(cache, modules, INIT.replace("{start}", str(start)))
-    qemu = _qemu(cache / f"boot/vmlinuz-{version}", initrd, size)
-    with subprocess.Popen(  # noqa: S603  our own words
-        ["timeout", str(size.seconds), *qemu],  # noqa: S607
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    ) as machine:
-        try:
-            for line in machine.stdout or ():
-                yield line.decode(errors="replace").rstrip("\r\n")
-        finally:
-            machine.terminate()
+class Machine:
+    """One that boots, and runs a shell command in `tree` as root."""
+
+    def __init__(self, cache: Path, tree: Path, command: str, size: Size, wire: Wire) -> None:
+        check_programs()
+        version = fetch_kernel(cache)
+        modules = cache / "lib/modules" / version
+        own = cache / f"machine-{wire.number}"
+        own.mkdir(exist_ok=True)
+        start = own / "start.sh"
+        words = {"modules": modules, "version": version, "tree": tree, "ended": ENDED}
+        wired = WIRED.format(address=wire.address, shared=SHARED)
+        start.write_text(START.format(command=command, wired=wired, **words))
+        initrd = _pack(own, modules, INIT.replace("{start}", str(start)))
+        qemu = (*_qemu(cache / f"boot/vmlinuz-{version}", initrd, size), *wire.flags)
+        self._process = subprocess.Popen(  # noqa: S603  our own words
+            ["timeout", str(size.seconds), *qemu],  # noqa: S607
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Of its console; afterwards it is gone."""
+        with self._process:
+            try:
+                for line in self._process.stdout or ():
+                    yield line.decode(errors="replace").rstrip("\r\n")
+            finally:
+                self.pull_the_plug()
+
+    def pull_the_plug(self) -> None:
+        """QEMU ends at once; what runs inside is told nothing."""
+        self._process.terminate()
 
 
 def _qemu(kernel: Path, initrd: Path, size: Size) -> Sequence[str]:
@@ -110,13 +154,13 @@ def _qemu(kernel: Path, initrd: Path, size: Size) -> Sequence[str]:
         *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max"),
         *("-smp", str(size.cpus), "-m", str(size.megabytes), "-nographic", "-no-reboot"),
         *("-kernel", str(kernel), "-initrd", str(initrd), "-nic", "none"),
-        *("-append", "console=ttyS0 quiet panic=-1", "-virtfs", root),
+        *("-append", "console=ttyS0 quiet loglevel=1 panic=-1", "-virtfs", root),
     )
 
 
-def _pack(cache: Path, modules: Path, init: str) -> Path:
+def _pack(own: Path, modules: Path, init: str) -> Path:
     """What the kernel starts with: busybox, and the modules that its root needs."""
-    place = cache / "initrd"
+    place = own / "initrd"
     shutil.rmtree(place, ignore_errors=True)
     for name in ("bin", "modules", "proc", "sys", "dev", "below", "above", "root"):
         (place / name).mkdir(parents=True)
@@ -135,7 +179,7 @@ def _pack(cache: Path, modules: Path, init: str) -> Path:
         stdout=subprocess.PIPE,
         check=True,
     )
-    image = cache / "initrd.cpio"
+    image = own / "initrd.cpio"
     image.write_bytes(packed.stdout)
     return image
 

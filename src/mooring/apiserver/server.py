@@ -37,21 +37,27 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds, builtin
 from mooring.apiserver.lifecycle.access_roles.bootstrap import create_roles
 from mooring.apiserver.lifecycle.access_roles.run import RoleAggregation
+from mooring.apiserver.lifecycle.definitions.run import Definitions
 from mooring.apiserver.lifecycle.event_expiry import EventExpiry
 from mooring.apiserver.lifecycle.garbage_collector.run import GarbageCollector
 from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
 from mooring.apiserver.lifecycle.kubernetes_service import announce
 from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
+from mooring.apiserver.lifecycle.quota_status import QuotaStatus
+from mooring.apiserver.lifecycle.system_priority_classes import create_system_priority_classes
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.node_proxy.dial import Nodes
 from mooring.apiserver.node_proxy.http_proxy import HttpProxy
 from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.openapi.serving import OpenApi
+from mooring.apiserver.policies.policies import Policies
 from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.apiserver.verbs.backend import Backend
+from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
+from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
 from mooring.errors import StoreError
 from mooring.model.feature_gates import FeatureGates
@@ -78,10 +84,12 @@ class Parts(msgspec.Struct, frozen=True):
     api: Api
     backend: Backend
     nodes: NodeIndex
+    definitions: Definitions
     namespaces: Namespaces
     garbage: GarbageCollector
     events: EventExpiry
     roles: RoleAggregation
+    quotas: QuotaStatus
     access: Access
     metrics: Metrics
     health: Health
@@ -106,22 +114,24 @@ def assemble(
     def count_events(kind: Kind, events: int) -> None:
         metrics.events_sent(kind.group, kind.version, kind.plural, events)
 
+    roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
+    authorizer = Authorizer(nodes, stored=roles)
     backend = Backend(
         store,
         kinds,
         schema,
         objects,
-        Chain(nodes),
+        Chain(nodes, Policies(store, kinds, objects, authorizer.authorize).judge),
         clock,
         rng,
         Frames(frame),
         count_events,
         Turns(clock),
+        Webhooks(store, kinds, objects, rng, authorizer.authorize),
+        Charging(store),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
-    roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
-    authorizer = Authorizer(nodes, stored=roles)
     access = Access(authenticator, authorizer, account_tokens)
     nodes_reached = Nodes(NodeCallers(pki.authority, clock.now).context)
     of_nodes = {
@@ -136,10 +146,12 @@ def assemble(
         api=Api(backend, access, of_nodes, pages, Joining(tokens, clock), metrics),
         backend=backend,
         nodes=nodes,
+        definitions=Definitions(backend, writer),
         namespaces=Namespaces(backend, writer, pki.ca_certificate.decode()),
         garbage=GarbageCollector(backend, writer),
         events=EventExpiry(backend),
         roles=RoleAggregation(backend, writer),
+        quotas=QuotaStatus(backend),
         access=access,
         metrics=metrics,
         health=health,
@@ -201,12 +213,14 @@ async def running(
         server = Server(parts.api.handle, clock, server_context(pki), parts.access.find_caller)
         await server.listen(address.host, address.port)
         parts.nodes.start()
+        parts.definitions.start()
 
         async def create_first_objects() -> None:
             writer = InProcessWriter(parts.backend, HOUSEKEEPER)
             await parts.namespaces.create_first()
             await announce(parts.backend, writer, address.host, server.port)
             await create_roles(parts.backend, writer)
+            await create_system_priority_classes(writer)
 
         async with asyncio.TaskGroup() as tasks:
             try:
@@ -218,10 +232,12 @@ async def running(
             owned += [
                 tasks.create_task(part.run())
                 for part in (
+                    parts.definitions,
                     parts.namespaces,
                     parts.garbage,
                     parts.events,
                     parts.roles,
+                    parts.quotas,
                     Renewal(pki, certified, server.use, clock),
                     server,
                 )
@@ -230,6 +246,7 @@ async def running(
             yield Running(Address(address.host, server.port), pki, tokens, parts)
             for task in reversed(owned):
                 task.cancel()
+            await parts.backend.webhooks.close()
     finally:
         await store.close()
 

@@ -2,13 +2,16 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mooring.errors import UsageError
 from mooring.model.names import dns_subdomain
 from mooring.stack.config import DEFAULT_PORT, LOOPBACK, default_data_dir
+
+if TYPE_CHECKING:
+    from mooring.oci.registry.settings import ImageSettings
 
 
 class Level(StrEnum):
@@ -59,6 +62,21 @@ HostRootfs = Annotated[
     typer.Option(
         help="Run pods whose image is not here on this machine's own programs: handy for trying "
         "things. Such a pod sees /usr and the public part of /etc, as everybody may read them.",
+    ),
+]
+PullImages = Annotated[
+    bool,
+    typer.Option(
+        help="Pull images from registries. With --host-rootfs, only those whose names say the "
+        "registry: quay.io/team/tool, and not busybox.",
+    ),
+]
+ImageConfig = Annotated[
+    Path | None,
+    typer.Option(
+        help="YAML file with mirrors, authorities and limits of registries, and when unused "
+        "images are removed (docs/images.md).",
+        show_default=False,
     ),
 ]
 SeccompDefault = Annotated[
@@ -168,6 +186,13 @@ def domain_of(given: str) -> str:
     for problem in dns_subdomain(domain):
         raise UsageError(f'--cluster-domain: "{given}" is no domain: {problem}')
     return domain
+
+
+def images_of(file: Path | None) -> "ImageSettings":
+    """Raises: UsageError."""
+    from mooring.oci.registry.settings import ImageSettings, read
+
+    return ImageSettings() if file is None else read(file)
 
 
 def sysctls_of(listed: str) -> tuple[str, ...]:

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mooring.cli.flags import ImageConfig, images_of
+
 if TYPE_CHECKING:
     from mooring.oci.store import ImageStore
 
 app = typer.Typer(
-    help="Images of this machine: import, list and remove them. Nothing is pulled from anywhere.",
+    help="Images of this machine: pull, import, list and remove them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -63,17 +65,58 @@ def import_image(
     typer.echo(f"imported {_called(name)} ({_short(made.id)}, {human_size(made.size)})")
 
 
+@app.command("pull")
+def pull(
+    name: Name,
+    creds: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Credentials for registries: the config.json that `docker login` writes.",
+            show_default="none",
+        ),
+    ] = None,
+    image_config: ImageConfig = None,
+    data_dir: DataDir = None,
+    root_dir: RootDir = None,
+) -> None:
+    """Pull an image from its registry, or see that it is the newest. Needs root.
+
+    A running node has it at once. Passwords are read from a file, never from the command line.
+
+    Example: mooring image pull quay.io/team/tool:v2 --creds ~/.docker/config.json
+    """
+    import asyncio
+
+    from mooring.cli.image_pull import pull_image, read_keyring
+    from mooring.host.mount import Mounts
+    from mooring.node.home import make_node_root
+    from mooring.oci.store import human_size
+    from mooring.stack.config import default_data_dir
+
+    keyring, settings = read_keyring(creds), images_of(image_config)
+    root = make_node_root(data_dir, root_dir, default_data_dir(), Mounts())
+    got = asyncio.run(pull_image(root, name, keyring, settings.pulls))
+    typer.echo(f"pulled {_called(name)} ({_short(got.id)}, {human_size(got.size)})")
+
+
 @app.command("ls")
 def ls(data_dir: DataDir = None, root_dir: RootDir = None) -> None:
-    """List the images that were imported."""
+    """List the images that are here, and how they came."""
     from mooring.oci.store import human_size
 
     rows = [
-        (name, _short(image.id), str(len(image.layers)), human_size(image.size))
+        (
+            name,
+            _short(image.id),
+            str(len(image.layers)),
+            human_size(image.size),
+            "pulled" if name in image.pulled_names else "imported" if image.names else "",
+        )
         for image in _store(data_dir, root_dir).list()
         for name in image.names or ("<none, in use>",)
     ]
-    table = [("NAME", "ID", "LAYERS", "SIZE"), *sorted(rows)]
+    table = [("NAME", "ID", "LAYERS", "SIZE", "SOURCE"), *sorted(rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -96,7 +139,7 @@ def rm(
     for gone in removed.names or (() if removed.is_in_use else (name,)):
         typer.echo(f"removed {gone}")
     if removed.is_in_use:
-        typer.echo("containers use its files, which go with the next import or rm after them")
+        typer.echo("containers use its files, which go with the next pull, import or rm after")
 
 
 def _store(data_dir: Path | None, root_dir: Path | None) -> "ImageStore":

@@ -14,18 +14,21 @@ from mooring.cli.flags import (
     ClusterDomain,
     Format,
     HostRootfs,
+    ImageConfig,
     Kubeconfig,
     Level,
     LogFormat,
     LogLevel,
     MetricsAddress,
     NodeName,
+    PullImages,
     ResolvConf,
     SeccompDefault,
     VolumePluginDir,
     VolumeStatsPeriod,
     dns_servers_of,
     domain_of,
+    images_of,
     sysctls_of,
 )
 from mooring.cli.say import say
@@ -64,6 +67,8 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     port: Annotated[
         int, typer.Option(help="The port there; 0 picks a free one.", min=0, max=65535)
     ] = 0,
+    pull_images: PullImages = True,  # noqa: FBT002  a flag of the command line
+    image_config: ImageConfig = None,
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     volume_plugin_dir: VolumePluginDir = VOLUME_PLUGIN_DIR,
@@ -85,7 +90,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
 
     Stopping it leaves everything mounted and running; a restart finds it. To end all that and leave
     the cluster: mooring down --root-dir R. Mounting needs root, containers need runc and conmon
-    too. Images come from `mooring image import`.
+    too. Images are pulled from registries, or come from `mooring image import`.
 
     Example: mooring node --join https://10.0.0.5:6443 --token 5f0c... --node-name worker-1
     """
@@ -103,6 +108,8 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
         host_rootfs=host_rootfs,
         listen=listen or own_address(),
         port=port,
+        pull_images=pull_images,
+        images=images_of(image_config),
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
         volume_plugin_dir=volume_plugin_dir,

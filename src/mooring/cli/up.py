@@ -20,18 +20,21 @@ from mooring.cli.flags import (
     Gates,
     Host,
     HostRootfs,
+    ImageConfig,
     Level,
     LogFormat,
     LogLevel,
     Names,
     NodeMonitorGrace,
     Port,
+    PullImages,
     ResolvConf,
     SeccompDefault,
     VolumePluginDir,
     VolumeStatsPeriod,
     dns_servers_of,
     domain_of,
+    images_of,
     sysctls_of,
 )
 from mooring.cli.say import say
@@ -65,6 +68,8 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         ),
     ] = None,
     host_rootfs: HostRootfs = True,  # noqa: FBT002  a flag of the command line
+    pull_images: PullImages = True,  # noqa: FBT002  a flag of the command line
+    image_config: ImageConfig = None,
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     volume_plugin_dir: VolumePluginDir = VOLUME_PLUGIN_DIR,
@@ -128,6 +133,8 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         node,
         host_rootfs,
         root_dir,
+        pull_images=pull_images,
+        images=images_of(image_config),
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
         volume_plugin_dir=volume_plugin_dir,

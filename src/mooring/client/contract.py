@@ -146,7 +146,7 @@ class Client(Protocol):
         ...
 
     async def delete(self, seen: ApiObject, *, grace_seconds: int | None = None) -> None:
-        """Delete the object, if it still has the uid of `seen`.
+        """Delete the object, and in time its dependents, if it still has the uid of `seen`.
 
         Raises: Conflict when another object has its name now, NotFound when it is gone.
         """

@@ -191,6 +191,8 @@ class HttpClient:
         }
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
+        if seen.resource.orphans_by_default:
+            options["propagationPolicy"] = "Background"
         path = _path(seen.resource, seen.namespace, seen.name)
         await self._ask(_Ask("DELETE", path, body=_encode(options)))
 

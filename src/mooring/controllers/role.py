@@ -6,17 +6,24 @@ from typing import Final
 
 from mooring.controllers.attachment import run as attachment
 from mooring.controllers.binding import run as binding
+from mooring.controllers.cronjob import run as cronjob
+from mooring.controllers.daemonset import run as daemonset
 from mooring.controllers.data_source import run as data_source
+from mooring.controllers.deployment import run as deployment
+from mooring.controllers.disruption_budget import run as disruption_budget
 from mooring.controllers.endpoints import run as endpoints
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
+from mooring.controllers.job import run as job
 from mooring.controllers.node_lifecycle import run as node_lifecycle
 from mooring.controllers.options import Options
 from mooring.controllers.pod_gc import run as pod_gc
 from mooring.controllers.protection import run as protection
 from mooring.controllers.replication import run as replication
 from mooring.controllers.snapshots import run as snapshots
+from mooring.controllers.statefulset import run as statefulset
 from mooring.controllers.taint_eviction import run as taint_eviction
+from mooring.controllers.ttl_after_finished import run as ttl_after_finished
 from mooring.errors import UsageError
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.worker import lasting
@@ -31,14 +38,24 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "attachment": attachment.build,
     "replication": replication.build,
     "endpoints": endpoints.build,
+    "replicaset": replication.build_replica_sets,
+    "deployment": deployment.build,
+    "statefulset": statefulset.build,
+    "daemonset": daemonset.build,
     "node-lifecycle": node_lifecycle.build,
     "taint-eviction": taint_eviction.build,
     "pod-gc": pod_gc.build,
+    "disruption": disruption_budget.build,
+    "job": job.build,
+    "cronjob": cronjob.build,
+    "ttl-after-finished": ttl_after_finished.build,
     "snapshots": snapshots.build,
     "data-source": data_source.build,
 }
 NAMED: Final = frozenset(
     {
+        *("replicaset", "deployment", "statefulset", "daemonset"),
+        *("disruption", "job", "cronjob", "ttl-after-finished"),
         *("endpoints", "node-lifecycle", "taint-eviction", "pod-gc"),
         *("snapshots", "data-source"),
     }

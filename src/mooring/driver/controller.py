@@ -1,5 +1,6 @@
 """The Controller service: creating, deleting, attaching and expanding volumes."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -7,7 +8,6 @@ import msgspec
 from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver import answers
-from mooring.driver.backends import image
 from mooring.driver.capability import (
     MANY_NODES,
     find_mismatch,
@@ -45,7 +45,6 @@ from mooring.driver.refusal import (
 from mooring.driver.removing import remove_volume
 from mooring.driver.room import checked_range, choose_size, is_within
 from mooring.driver.topology import check_reachable
-from mooring.host import loop_device
 
 _log = log.get("mooring.driver.controller")
 
@@ -69,8 +68,8 @@ class VolumeCalls:
     def CreateVolume(self, request: csi.CreateVolumeRequest) -> csi.CreateVolumeResponse:
         identifier = volume_id_of(request.name)
         uses = read_uses(request.volume_capabilities)
-        parameters = volume_parameters(request.parameters, request.mutable_parameters)
-        check_reachable(request.accessibility_requirements, self._core.settings.node_id)
+        parameters = self._parameters(request.parameters, request.mutable_parameters)
+        check_reachable(request.accessibility_requirements, self._core.settings)
         source = _source_of(request)
         wanted = VolumeRecord(
             identifier,
@@ -89,7 +88,7 @@ class VolumeCalls:
                 volume = self._make(wanted, request.capacity_range)
             else:
                 _check_same(volume, wanted, request.capacity_range)
-            answer = answers.volume(volume, self._core.settings.node_id)
+            answer = answers.volume(volume, self._core.settings)
             return csi.CreateVolumeResponse(volume=answer)
 
     def DeleteVolume(self, request: csi.DeleteVolumeRequest) -> csi.DeleteVolumeResponse:
@@ -98,6 +97,8 @@ class VolumeCalls:
                 volume = self._volumes.find(request.volume_id)
                 if volume is not None:
                     self._delete(volume)
+                else:
+                    self._volumes.finish_removal(request.volume_id)
         return csi.DeleteVolumeResponse()
 
     def ControllerPublishVolume(
@@ -149,7 +150,7 @@ class VolumeCalls:
         try:
             uses = read_uses(request.volume_capabilities)
             problem = next(filter(None, (find_mismatch(use, volume) for use in uses)), "")
-            given = volume_parameters(request.parameters, request.mutable_parameters)
+            given = self._parameters(request.parameters, request.mutable_parameters)
             is_same = is_allocated(given, now=volume.is_allocated) == volume.is_allocated
             if not is_same or limits_of(given, volume.limits) != volume.limits:
                 problem = problem or f"{volume.id} has other parameters"
@@ -170,7 +171,7 @@ class VolumeCalls:
         self, request: csi.ControllerModifyVolumeRequest
     ) -> csi.ControllerModifyVolumeResponse:
         need(request.volume_id, "volume_id")
-        parameters = volume_parameters(request.mutable_parameters)
+        parameters = self._parameters(request.mutable_parameters)
         with self._core.in_flight.holding(request.volume_id):
             volume = self._core.get_volume(request.volume_id)
             if not parameters:
@@ -181,7 +182,7 @@ class VolumeCalls:
                 limits=limits_of(parameters, volume.limits),
             )
             if wanted.is_allocated and PROVISIONING in parameters:
-                image.allocate(self._core.image_of(volume))
+                self._core.images.allocate(self._core.image_of(volume))
             if wanted != volume:
                 self._volumes.replace(wanted)
                 _log.info("volume modified", volume=volume.id, **parameters)
@@ -206,10 +207,16 @@ class VolumeCalls:
             node_expansion_required=volume.access_type is AccessType.MOUNT,
         )
 
+    def _parameters(
+        self, given: Mapping[str, str], mutable: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
+        return volume_parameters(given, mutable, self._core.settings.pool)
+
     def _make(self, wanted: VolumeRecord, asked: csi.CapacityRange) -> VolumeRecord:
         origin = self._origin(wanted.source)
         least = origin.size_bytes if origin else 0
-        size = choose_size(asked, wanted.access_type, wanted.fs_type, least)
+        grain = self._core.room.grain_bytes
+        size = choose_size(asked, wanted.access_type, wanted.fs_type, least, grain)
         _contents(wanted, origin)  # refused before it is copied
         with (
             self._core.room.reserved(wanted.id, size),
@@ -217,9 +224,9 @@ class VolumeCalls:
         ):
             shared_bytes, origin = self._fill(path, origin, size)
             if origin is not None and wanted.fs_type == "btrfs":
-                image.give_own_identity(path)
+                self._core.images.give_own_identity(path)
             if wanted.is_allocated:
-                image.allocate(path)
+                self._core.images.allocate(path)
             volume = msgspec.structs.replace(
                 wanted,
                 size_bytes=size,
@@ -235,10 +242,10 @@ class VolumeCalls:
         origin as it was copied: it may have been formatted meanwhile.
         """
         if origin is None:
-            image.create(path, size)
+            self._core.images.create(path, size)
             return 0, None
         if not origin.source.volume_id:
-            return image.copy(origin.image, path, size), origin
+            return self._core.images.copy(origin.image, path, size), origin
         copied = copy_volume(self._core, Wanted(origin.source.volume_id, path, size))
         (volume,) = copied.volumes
         return copied.shared_bytes[0], msgspec.structs.replace(origin, contents=volume.contents)
@@ -280,18 +287,18 @@ class VolumeCalls:
                 text = f"{volume.id} has {volume.size_bytes} bytes, and cannot get smaller"
                 raise CallRefused(OUT_OF_RANGE, text)
         else:
-            size = choose_size(asked, volume.access_type, volume.fs_type, 0)
+            grain = self._core.room.grain_bytes
+            size = choose_size(asked, volume.access_type, volume.fs_type, 0, grain)
             with (
                 self._core.in_flight.holding(contents_of(volume.id)),
                 self._core.room.reserved(volume.id, size - volume.size_bytes),
             ):
-                image.grow(path, size)
+                self._core.images.grow(path, size)
                 if volume.is_allocated:
-                    image.allocate(path)
+                    self._core.images.allocate(path)
                 volume = self._volumes.replace(msgspec.structs.replace(volume, size_bytes=size))
             _log.info("volume grown", volume=volume.id, bytes=size)
-        for attached in loop_device.find_all(path):  # also after an interrupted call
-            loop_device.follow_size(attached)
+        self._core.devices.follow_size(path)  # also after an interrupted call
         return volume
 
 

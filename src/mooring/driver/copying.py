@@ -4,7 +4,8 @@ A mounted file system is frozen for that, and its writers wait. Where blocks can
 that takes a moment. Elsewhere the image is copied before the freeze, and only the blocks that have
 changed are copied again while it is frozen. The kernel reports which these are; where it does not,
 all are compared, and a trial run estimates how long that takes. Several volumes are frozen
-together, and thawed together.
+together, and thawed together. A copy that is of one moment by itself (a thin snapshot of LVM) needs
+no freeze, unless several volumes are copied.
 
 A copy takes long, so the volumes are held only at its begin, when one looks how they are used, and
 at its end. If one was staged or unstaged in between, what was written is not known: all is compared
@@ -21,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from mooring import log
-from mooring.driver.backends import device, image
+from mooring.driver.backends.contract import Copying
 from mooring.driver.backends.freeze import flush
 from mooring.driver.core import Core
 from mooring.driver.freezing import Freezing, Written, while_in_use
@@ -61,7 +62,7 @@ class _Source(msgspec.Struct, frozen=True):
     """A volume as it was found, and its copy."""
 
     volume: VolumeRecord
-    copy: image.Copy
+    copy: Copying
     mount: MountEntry | None  # of a file system that is mounted for writing
     trace: WriteTrace | None  # None: the kernel does not report what is written
 
@@ -102,7 +103,7 @@ def _copy(core: Core, wanted: Sequence[Wanted]) -> Copied:
         watch = stack.enter_context(core.stagings.watching(ids))
         copies = [
             stack.enter_context(
-                image.Copy(core.state.volumes.image(one.volume_id), one.target, one.size)
+                core.images.copying(core.state.volumes.image(one.volume_id), one.target, one.size)
             )
             for one in wanted
         ]
@@ -127,13 +128,14 @@ class _Attempt:
     """Making the copies; to be made again if a volume is staged or unstaged meanwhile."""
 
     def __init__(
-        self, core: Core, ids: Sequence[str], copies: Sequence[image.Copy], watch: Watch
+        self, core: Core, ids: Sequence[str], copies: Sequence[Copying], watch: Watch
     ) -> None:
         self._core = core
         self._ids = ids
         self._copies = copies
         self._watch = watch
         self._is_made = False
+        self._is_at_once = core.backend.copies_at_once and len(ids) == 1
 
     def make(self, hold: Hold, wait_seconds: float) -> Copied | None:
         """None: a volume was staged or unstaged meanwhile. Raises: as `copy_volume`."""
@@ -141,10 +143,7 @@ class _Attempt:
             with hold(wait_seconds):
                 self._watch.start()
                 moment = self._core.clock.now()
-                sources = [
-                    _look(self._core, one, copy, traces)
-                    for one, copy in zip(self._ids, self._copies, strict=True)
-                ]
+                sources = [] if self._is_at_once else self._look(traces)
             freezing = Freezing(self._core, _written(sources))
             try:
                 self._copy_all()
@@ -158,6 +157,10 @@ class _Attempt:
                     return None
                 moment = freezing.catch_up() or moment
                 return self._copied(moment)
+
+    def _look(self, traces: ExitStack) -> list[_Source]:
+        pairs = zip(self._ids, self._copies, strict=True)
+        return [_look(self._core, one, copy, traces) for one, copy in pairs]
 
     def _copy_all(self) -> None:
         """The long part; the volumes may be used meanwhile."""
@@ -177,12 +180,13 @@ class _Attempt:
         )
 
 
-def _look(core: Core, volume_id: str, copy: image.Copy, traces: ExitStack) -> _Source:
+def _look(core: Core, volume_id: str, copy: Copying, traces: ExitStack) -> _Source:
     """How the volume is used now; if it is written to, it is followed from now on."""
     volume = core.get_volume(volume_id)
     copy.reopen()
     mount = _written_mount(core, volume)
-    trace = None if mount is None else _follow(core, volume, traces)
+    is_shared = core.backend.copies_at_once
+    trace = None if mount is None or is_shared else _follow(core, volume, traces)
     return _Source(volume, copy, mount, trace)
 
 
@@ -196,7 +200,7 @@ def _written(sources: Sequence[_Source]) -> list[Written]:
 
 def _follow(core: Core, volume: VolumeRecord, until: ExitStack) -> WriteTrace | None:
     """What is written to the volume from now on, if the kernel reports it."""
-    attached = device.find(core.image_of(volume))
+    attached = core.devices.find(core.image_of(volume))
     if attached is None:
         return None
     try:
@@ -210,14 +214,14 @@ def _written_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:
     """Its mounted, writable file system, or None; a raw device is flushed."""
     stage = volume.stage
     if stage is not None and stage.use.access_type is AccessType.BLOCK:
-        attached = device.find(core.image_of(volume))
+        attached = core.devices.find(core.image_of(volume))
         if attached is not None:
             flush(attached)
         return None
     if stage is not None and stage.use.is_read_only:
         return None
     mount = staged_mount(core, volume)
-    if mount is None and not device.wait_unmounted(core.image_of(volume)):
+    if mount is None and not core.devices.wait_unmounted(core.image_of(volume)):
         text = f"{volume.id} is still mounted in another mount namespace"
         raise CallRefused(ABORTED, text)
     return mount

@@ -5,6 +5,8 @@ from pathlib import Path
 import msgspec
 
 from mooring.clock import Clock
+from mooring.driver.backends.contract import Backend, Devices, Images
+from mooring.driver.backends.loop import loop_backend
 from mooring.driver.identifiers import inline_id_of
 from mooring.driver.in_flight import InFlight
 from mooring.driver.records import SnapshotRecord, VolumeRecord
@@ -24,6 +26,15 @@ class Core(msgspec.Struct, frozen=True):
     stagings: Stagings
     mounts: MountOps
     clock: Clock
+    backend: Backend
+
+    @property
+    def images(self) -> Images:
+        return self.backend.images
+
+    @property
+    def devices(self) -> Devices:
+        return self.backend.devices
 
     def get_volume(self, identifier: str) -> VolumeRecord:
         """Raises: CallRefused when there is none."""
@@ -52,9 +63,17 @@ class Core(msgspec.Struct, frozen=True):
         return self.state.volumes.image(volume.id)
 
 
-def new_core(settings: DriverSettings, state: State, mounts: MountOps, clock: Clock) -> Core:
-    room = Room(state, settings.overcommit)
-    return Core(settings, state, room, InFlight(), Stagings(), mounts, clock)
+def new_core(
+    settings: DriverSettings,
+    state: State,
+    mounts: MountOps,
+    clock: Clock,
+    backend: Backend | None = None,
+) -> Core:
+    """With loop devices, unless a backend is given."""
+    backend = backend or loop_backend(state.root)
+    room = Room(state, settings.overcommit, backend.space)
+    return Core(settings, state, room, InFlight(), Stagings(), mounts, clock, backend)
 
 
 def shown(identifier: str) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime
 import msgspec
 
 from mooring import log
-from mooring.driver.backends import image
+from mooring.driver.backends.contract import Copying
 from mooring.driver.backends.freeze import ThawedEarly, flush_all, frozen
 from mooring.driver.core import Core
 from mooring.driver.refusal import PRECONDITION, CallRefused
@@ -28,7 +28,7 @@ class Written(msgspec.Struct, frozen=True):
 
     volume_id: str
     mount: MountEntry
-    copy: image.Copy
+    copy: Copying
     trace: WriteTrace | None  # None: the kernel does not report what is written
 
     @property

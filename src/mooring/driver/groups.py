@@ -10,7 +10,6 @@ from datetime import datetime
 from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver import answers
-from mooring.driver.backends import device, image
 from mooring.driver.copying import Wanted, copy_together
 from mooring.driver.core import Core, shown
 from mooring.driver.identifiers import group_id_of, is_group_id, member_id_of
@@ -69,6 +68,8 @@ class GroupCalls:
                     self._check_unused(group)
                     self._groups.remove(identifier)
                     _log.info("group snapshot deleted", group=identifier)
+                else:
+                    self._groups.finish_removal(identifier)
         return csi.DeleteVolumeGroupSnapshotResponse()
 
     def GetVolumeGroupSnapshot(
@@ -82,18 +83,18 @@ class GroupCalls:
         return csi.GetVolumeGroupSnapshotResponse(group_snapshot=self._answer(group))
 
     def _answer(self, group: GroupRecord) -> csi.VolumeGroupSnapshot:
-        return answers.group(group, self._core.settings.node_id)
+        return answers.group(group, self._core.settings)
 
     def _check_unused(self, group: GroupRecord) -> None:
         for one in group.snapshots:
-            if not device.is_soon_closed(self._core.state.snapshot_image(one)):
+            if not self._core.devices.is_soon_closed(self._core.state.snapshot_image(one)):
                 raise CallRefused(PRECONDITION, f"{one.id} is still in use on this node")
 
     def _cut(self, identifier: str, name: str, volume_ids: list[str]) -> GroupRecord:
         core = self._core
         volumes = [core.get_volume(each) for each in volume_ids]
         with ExitStack() as stack:
-            needed = sum(image.allocated_bytes(core.image_of(volume)) for volume in volumes)
+            needed = sum(core.images.allocated_bytes(core.image_of(volume)) for volume in volumes)
             stack.enter_context(core.room.reserved(identifier, needed))
             draft = stack.enter_context(self._groups.drafting(identifier))
             wanted = [

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
-from mooring.driver.backends import image
 from mooring.driver.capability import flags_of
 from mooring.driver.core import Core
 from mooring.driver.identifiers import inline_id_of
@@ -84,8 +83,9 @@ class InlineVolumes:
     ) -> VolumeRecord:
         context = dict(request.volume_context)
         asked = csi.CapacityRange(required_bytes=_size(context.pop(SIZE, "")))
-        parameters = volume_parameters(context)
-        size = choose_size(asked, use.access_type, use.fs_type, 0)
+        parameters = volume_parameters(context, pool=self._core.settings.pool)
+        grain = self._core.room.grain_bytes
+        size = choose_size(asked, use.access_type, use.fs_type, 0, grain)
         volume = VolumeRecord(
             identifier,
             request.volume_id,
@@ -101,9 +101,9 @@ class InlineVolumes:
         )
         volumes = self._core.state.volumes
         with self._core.room.reserved(identifier, size), volumes.making(identifier) as path:
-            image.create(path, size)
+            self._core.images.create(path, size)
             if volume.is_allocated:
-                image.allocate(path)
+                self._core.images.allocate(path)
             volumes.add(volume)
         _log.info("inline volume made", volume=identifier, bytes=size)
         return volume

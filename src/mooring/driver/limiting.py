@@ -1,10 +1,10 @@
 """The limits of a volume, set on its devices while it is staged."""
 
 from mooring import log
-from mooring.driver.backends import device, io_limits
+from mooring.driver.backends import io_limits
+from mooring.driver.backends.device import number_of
 from mooring.driver.core import Core
 from mooring.driver.records import NoLimits, VolumeRecord
-from mooring.host import loop_device
 
 _log = log.get("mooring.driver.limits")
 
@@ -29,5 +29,5 @@ def clear_limits(core: Core, volume: VolumeRecord) -> None:
 
 
 def _numbers(core: Core, volume: VolumeRecord) -> list[int]:
-    found = map(device.number_of, loop_device.find_all(core.image_of(volume)))
+    found = map(number_of, core.devices.find_all(core.image_of(volume)))
     return [number for number in found if number is not None]

@@ -66,7 +66,7 @@ class ListingCalls:
         )
         entries = [
             csi.ListVolumesResponse.Entry(
-                volume=answers.volume(volume, self._core.settings.node_id),
+                volume=answers.volume(volume, self._core.settings),
                 status=csi.ListVolumesResponse.VolumeStatus(
                     published_node_ids=_nodes(volume),
                     volume_condition=troubles.condition(troubles.of_volume(self._core, volume)),
@@ -81,7 +81,7 @@ class ListingCalls:
     ) -> csi.ControllerGetVolumeResponse:
         volume = self._core.get_volume(request.volume_id)
         return csi.ControllerGetVolumeResponse(
-            volume=answers.volume(volume, self._core.settings.node_id),
+            volume=answers.volume(volume, self._core.settings),
             status=csi.ControllerGetVolumeResponse.VolumeStatus(
                 published_node_ids=_nodes(volume),
                 volume_condition=troubles.condition(troubles.of_volume(self._core, volume)),
@@ -125,7 +125,7 @@ class ListingCalls:
         return csi.ListSnapshotsResponse(
             entries=[
                 csi.ListSnapshotsResponse.Entry(
-                    snapshot=answers.snapshot(snapshot, self._core.settings.node_id)
+                    snapshot=answers.snapshot(snapshot, self._core.settings)
                 )
                 for snapshot in page
             ],
@@ -133,10 +133,10 @@ class ListingCalls:
         )
 
     def GetCapacity(self, request: csi.GetCapacityRequest) -> csi.GetCapacityResponse:
-        volume_parameters(request.parameters)
+        volume_parameters(request.parameters, pool=self._core.settings.pool)
         uses = [read_use(capability) for capability in request.volume_capabilities]
         least = max((LEAST_BYTES[use.fs_type] for use in uses), default=min(LEAST_BYTES.values()))
-        if not is_here(request.accessible_topology, self._core.settings.node_id):
+        if not is_here(request.accessible_topology, self._core.settings):
             return csi.GetCapacityResponse(available_capacity=0)
         available = self._core.room.available_bytes()
         return csi.GetCapacityResponse(

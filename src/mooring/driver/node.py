@@ -7,7 +7,6 @@ import msgspec
 from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver import forgotten
-from mooring.driver.backends import device
 from mooring.driver.backends.filesystem import Mounting, grows_mounted
 from mooring.driver.capability import find_mismatch, flags_of, need_use, read_use
 from mooring.driver.core import Core
@@ -45,7 +44,6 @@ from mooring.driver.staging import (
     unstage_volume,
 )
 from mooring.driver.topology import of_node
-from mooring.host import loop_device
 
 Rpc = csi.NodeServiceCapability.RPC
 
@@ -84,7 +82,7 @@ class NodeCalls:
         return csi.NodeGetInfoResponse(
             node_id=settings.node_id,
             max_volumes_per_node=settings.max_volumes,
-            accessible_topology=of_node(settings.node_id),
+            accessible_topology=of_node(settings),
         )
 
     def NodeStageVolume(self, request: csi.NodeStageVolumeRequest) -> csi.NodeStageVolumeResponse:
@@ -206,8 +204,7 @@ class NodeCalls:
             raise CallRefused(NOT_FOUND, text)
 
     def _grow(self, volume: VolumeRecord, stage: Stage) -> None:
-        for attached in loop_device.find_all(self._core.image_of(volume)):
-            loop_device.follow_size(attached)
+        self._core.devices.follow_size(self._core.image_of(volume))
         contents = volume.contents
         if not isinstance(contents, Formatted) or contents.size_bytes >= volume.size_bytes:
             return
@@ -220,7 +217,7 @@ class NodeCalls:
                 f"which the driver does not have; {volume.id} grows when it is staged anew"
             )
             raise CallRefused(PRECONDITION, text)
-        attached_now = device.find(self._core.image_of(volume))
+        attached_now = self._core.devices.find(self._core.image_of(volume))
         if attached_now is None:
             raise CallRefused(PRECONDITION, f"{volume.id} has lost its device")
         Mounting(self._core.mounts, attached_now, Path(stage.path), contents.fs_type).grow()

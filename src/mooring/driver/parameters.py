@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mooring.driver.records import Limits, NoLimits
 from mooring.driver.refusal import INVALID, CallRefused
-from mooring.driver.settings import KUBERNETES_PREFIX
+from mooring.driver.settings import KUBERNETES_PREFIX, ThinPool
 from mooring.model.quantity import parse
 
 PROVISIONING = "provisioning"
@@ -22,10 +22,17 @@ _MOST = 1 << 62
 
 
 def volume_parameters(
-    given: Mapping[str, str], mutable: Mapping[str, str] | None = None
+    given: Mapping[str, str],
+    mutable: Mapping[str, str] | None = None,
+    pool: ThinPool | None = None,
 ) -> dict[str, str]:
-    """A volume's parameters without Kubernetes' own; mutable ones win. Raises: CallRefused."""
+    """A volume's parameters without Kubernetes' own; mutable ones win. Raises: CallRefused.
+
+    Of a thin pool also those of OpenEBS's classes, which name the volume group.
+    """
     own = _own({**given, **(mutable or {})})
+    if pool is not None:
+        own = _without_place(own, pool)
     for name, value in own.items():
         if name not in KNOWN:
             known = ", ".join(KNOWN)
@@ -35,6 +42,19 @@ def volume_parameters(
             raise CallRefused(INVALID, text)
     limits_of(own)
     return own
+
+
+def _without_place(given: Mapping[str, str], pool: ThinPool) -> dict[str, str]:
+    """Raises: CallRefused when a volume is asked for that this pool cannot have."""
+    fixed = {"storage": "lvm", "volgroup": pool.volume_group, "thinProvision": "yes"}
+    for name, only in fixed.items():
+        if given.get(name, only) != only:
+            text = f"parameter {name} is {given[name]!r}, and this driver has {only!r}"
+            raise CallRefused(INVALID, text)
+    if given.get(PROVISIONING) == FULL:
+        text = f"parameter {PROVISIONING}: a thin pool gives blocks out when they are written"
+        raise CallRefused(INVALID, text)
+    return {name: value for name, value in given.items() if name not in fixed}
 
 
 def check_snapshot_parameters(given: Mapping[str, str]) -> None:

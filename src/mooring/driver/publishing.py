@@ -6,14 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from mooring.driver.backends import device
+from mooring.driver.backends.device import number_of
 from mooring.driver.capability import MANY_TARGETS
 from mooring.driver.core import Core
 from mooring.driver.records import AccessType, Publication, Stage, Use, VolumeRecord
 from mooring.driver.refusal import EXISTS, PRECONDITION, CallRefused
 from mooring.driver.staging import entry_at
 from mooring.errors import HostError
-from mooring.host import loop_device
 from mooring.host.cleanup import clean_up
 from mooring.host.loop_device import Access
 from mooring.host.refusal import refusals
@@ -47,9 +46,9 @@ def is_published(core: Core, volume: VolumeRecord, publication: Publication) -> 
     if entry is None:
         return False
     if publication.use.access_type is AccessType.BLOCK:
-        wanted = device.find(core.image_of(volume), _access(publication.use))
-        return wanted is not None and device.number_of(target) == device.number_of(wanted)
-    attached = device.find(core.image_of(volume))
+        wanted = core.devices.find(core.image_of(volume), _access(publication.use))
+        return wanted is not None and number_of(target) == number_of(wanted)
+    attached = core.devices.find(core.image_of(volume))
     is_right = entry.is_read_only or not publication.use.is_read_only
     return attached is not None and entry.source == str(attached) and is_right
 
@@ -70,7 +69,7 @@ def publish_volume(
     )
     try:
         if wanted.use.access_type is AccessType.BLOCK:
-            attached = device.find_or_attach(core.image_of(volume), _access(wanted.use))
+            attached = core.devices.find_or_attach(core.image_of(volume), _access(wanted.use))
             _make_file(target)
             core.mounts.bind(attached, target)
         else:
@@ -111,15 +110,15 @@ def _detach_readers_device(core: Core, volume: VolumeRecord) -> None:
     is_read = any(one.use.is_read_only for one in volume.publications)
     is_staged_so = volume.stage is not None and volume.stage.use.is_read_only
     if volume.access_type is AccessType.BLOCK and not is_read and not is_staged_so:
-        readers = device.find(core.image_of(volume), Access.READ_ONLY)
+        readers = core.devices.find(core.image_of(volume), Access.READ_ONLY)
         if readers is not None:
-            loop_device.detach(readers)
+            core.devices.detach(readers)
 
 
 def _is_ours(core: Core, volume: VolumeRecord, path: Path) -> bool:
-    devices = list(loop_device.find_all(core.image_of(volume)))
+    devices = core.devices.find_all(core.image_of(volume))
     if volume.access_type is AccessType.BLOCK:
-        return device.number_of(path) in map(device.number_of, devices)
+        return number_of(path) in map(number_of, devices)
     entry = entry_at(core, path)
     return entry is None or entry.source in map(str, devices)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from mooring import log
-from mooring.driver.backends import device
 from mooring.driver.core import Core
 from mooring.driver.limiting import apply_limits
 from mooring.driver.publishing import is_published
@@ -17,7 +16,6 @@ from mooring.driver.records import AccessType, NoLimits, VolumeRecord
 from mooring.driver.staging import entry_at, is_staged, undo_staging
 from mooring.driver.thawing import clear_place, thaw_volume
 from mooring.errors import HostError
-from mooring.host import loop_device
 from mooring.host.cleanup import remove_empty
 from mooring.host.loop_device import Access
 
@@ -27,7 +25,7 @@ _log = log.get("mooring.driver.recover")
 def prepare(core: Core) -> None:
     """The part for all volumes at once, before each is recovered. Blocks. Raises: HostError."""
     clear_place(core)
-    device.wait_unmounted(*(core.image_of(volume) for volume in _half_staged(core)))
+    core.devices.wait_unmounted(*(core.image_of(volume) for volume in _half_staged(core)))
 
 
 def _half_staged(core: Core) -> list[VolumeRecord]:
@@ -45,27 +43,27 @@ def recover(core: Core, volume: VolumeRecord) -> None:
         thaw_volume(core, volume)
         volume = core.state.volumes.replace(msgspec.structs.replace(volume, is_frozen=False))
     path = core.image_of(volume)
-    if not _may_be_used(path, volume):
+    if not _may_be_used(core, path, volume):
         volume = _forget_publications(core, volume)
     if volume.stage is None:
-        device.detach_all(path)
-    elif not is_staged(core, volume) and not volume.publications and not device.is_in_use(path):
+        core.devices.detach_all(path)
+    elif not (is_staged(core, volume) or volume.publications or core.devices.is_in_use(path)):
         _log.info("undoing what was staged halfway", volume=volume.id, path=volume.stage.path)
         undo_staging(core, volume)
     elif volume.access_type is AccessType.BLOCK:
-        _detach_strays(path, volume)
+        _detach_strays(core, path, volume)
     if volume.limits != NoLimits:
         apply_limits(core, volume)
 
 
-def _may_be_used(path: Path, volume: VolumeRecord) -> bool:
+def _may_be_used(core: Core, path: Path, volume: VolumeRecord) -> bool:
     """Whether the volume may be in use in a mount namespace that we do not see.
 
     Removing a target here would remove the mount on it there.
     """
     if volume.access_type is AccessType.BLOCK:
-        return loop_device.find(path) is not None
-    return device.is_in_use(path)
+        return core.devices.is_held(path)
+    return core.devices.is_in_use(path)
 
 
 def _forget_publications(core: Core, volume: VolumeRecord) -> VolumeRecord:
@@ -88,7 +86,7 @@ def _remove_target(core: Core, target: Path) -> None:
             _log.warning("a target stays", target=target, error=error)
 
 
-def _detach_strays(path: Path, volume: VolumeRecord) -> None:
+def _detach_strays(core: Core, path: Path, volume: VolumeRecord) -> None:
     """Detach the devices of an image that no publication uses any more."""
     wanted = {
         Access.READ_ONLY if one.use.is_read_only else Access.READ_WRITE
@@ -96,7 +94,7 @@ def _detach_strays(path: Path, volume: VolumeRecord) -> None:
     }
     if volume.stage is not None:
         wanted.add(Access.READ_ONLY if volume.stage.use.is_read_only else Access.READ_WRITE)
-    kept = {device.find(path, access) for access in wanted}
-    for attached in loop_device.find_all(path):
+    kept = {core.devices.find(path, access) for access in wanted}
+    for attached in core.devices.find_all(path):
         if attached not in kept:
-            loop_device.detach(attached)
+            core.devices.detach(attached)

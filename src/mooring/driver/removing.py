@@ -1,7 +1,6 @@
 """Deleting a volume: only when nothing has it open, wherever that may be."""
 
 from mooring import log
-from mooring.driver.backends import device
 from mooring.driver.core import Core
 from mooring.driver.in_flight import contents_of
 from mooring.driver.records import VolumeRecord
@@ -21,9 +20,9 @@ def remove_volume(core: Core, volume: VolumeRecord) -> None:
 
 def _remove(core: Core, volume: VolumeRecord) -> None:
     path = core.image_of(volume)
-    if device.wait_unmounted(path):
-        device.detach_all(path)
-        if device.is_soon_closed(path):
+    if core.devices.wait_unmounted(path):
+        core.devices.detach_all(path)
+        if core.devices.is_soon_closed(path):
             core.state.volumes.remove(volume.id)
             _log.info("volume deleted", volume=volume.id, name=volume.name)
             return

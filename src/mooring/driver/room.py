@@ -1,39 +1,31 @@
-"""The size of a new volume, and whether the disk has room for it.
-
-Images are sparse, so part of the free space on the disk is promised to volumes that are not full
-yet. A volume's promise is its size less its allocated blocks; blocks that it shares with others
-count as not allocated, since a write to them needs a copy.
-"""
+"""The size of a new volume, and whether the disk or the pool has room for it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Lock
 
 from mooring.csi.proto import csi_pb2 as csi
-from mooring.driver.backends.image import allocated_bytes
+from mooring.driver.backends.contract import Space
 from mooring.driver.records import AccessType
 from mooring.driver.refusal import EXHAUSTED, INVALID, OUT_OF_RANGE, CallRefused
 from mooring.driver.settings import GIB, MIB
 from mooring.driver.state import State
-from mooring.host import usage
 
 DEFAULT_BYTES = GIB
-GRAIN_BYTES = 4096  # sizes are multiples of this, as with file systems
 # The smallest size that mkfs accepts, with a little room for files.
 LEAST_BYTES = {"": MIB, "ext4": 8 * MIB, "xfs": 300 * MIB, "btrfs": 128 * MIB}
 
 
 def choose_size(
-    wanted: csi.CapacityRange, access_type: AccessType, fs_type: str, least: int
+    wanted: csi.CapacityRange, access_type: AccessType, fs_type: str, least: int, grain: int
 ) -> int:
-    """The size of a new volume, of at least `least` bytes. Raises: CallRefused."""
+    """The size of a new volume: `least` or more, a multiple of `grain`. Raises: CallRefused."""
     required, limit = checked_range(wanted)
     floor = max(least, LEAST_BYTES["" if access_type is AccessType.BLOCK else fs_type])
     size = (
         max(required, floor) if required or least else max(floor, min(DEFAULT_BYTES, limit or GIB))
     )
-    size = -(-size // GRAIN_BYTES) * GRAIN_BYTES
+    size = -(-size // grain) * grain
     if limit and size > limit:
         text = f"the volume would have {size} bytes, which is more than limit_bytes {limit}"
         raise CallRefused(OUT_OF_RANGE, text)
@@ -60,11 +52,17 @@ def checked_range(wanted: csi.CapacityRange) -> tuple[int, int]:
 class Room:
     """The space that can still be promised to volumes."""
 
-    def __init__(self, state: State, overcommit: float) -> None:
+    def __init__(self, state: State, overcommit: float, space: Space) -> None:
         self._state = state
+        self._space = space
         self._overcommit = overcommit
         self._lock = Lock()
         self._coming: dict[str, int] = {}  # bytes reserved for images being created
+
+    @property
+    def grain_bytes(self) -> int:
+        """Sizes of volumes are multiples of this."""
+        return self._space.grain_bytes
 
     def available_bytes(self) -> int:
         """The largest possible new volume. Raises: HostError."""
@@ -73,7 +71,7 @@ class Room:
 
     def total_bytes(self) -> int:
         """The largest possible volume on an empty disk. Raises: HostError."""
-        return int(usage.of_filesystem(self._state.root).capacity_bytes * self._overcommit)
+        return int(self._space.total_bytes() * self._overcommit)
 
     @contextmanager
     def reserved(self, identifier: str, size: int) -> Iterator[None]:
@@ -99,29 +97,12 @@ class Room:
                 del self._coming[identifier]
 
     def _left_at_least(self) -> int:
-        """A lower bound, as if no volume had a block yet: needs no look at the images."""
-        promised = sum(volume.size_bytes for volume in self._state.volumes.all())
-        return self._free() - self._kept() - promised
+        """A lower bound, found without a look at the images."""
+        records = self._state.volumes.all(), self._state.all_snapshots()
+        left = self._space.left_at_least(*records, self._overcommit)
+        return left - sum(self._coming.values())
 
     def _left(self) -> int:
-        volumes = self._state.volumes
-        left = self._free() - self._kept()
-        for volume in volumes.all():
-            own = _allocated(volumes.image(volume.id)) - volume.shared_bytes
-            left -= max(0, volume.size_bytes - max(0, own))
-        return left
-
-    def _free(self) -> int:
-        return int(usage.of_filesystem(self._state.root).available_bytes * self._overcommit)
-
-    def _kept(self) -> int:
-        """Reserved for images being created, and for blocks that snapshots share with volumes."""
-        shared = sum(snapshot.shared_bytes for snapshot in self._state.all_snapshots())
-        return shared + sum(self._coming.values())
-
-
-def _allocated(image: Path) -> int:
-    try:
-        return allocated_bytes(image)
-    except FileNotFoundError:
-        return 0  # being deleted, or lost: reported in its condition
+        records = self._state.volumes.all(), self._state.all_snapshots()
+        left = self._space.left_bytes(*records, self._overcommit)
+        return left - sum(self._coming.values())

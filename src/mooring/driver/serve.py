@@ -18,6 +18,8 @@ from mooring.csi import serve
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.csi.serve import LONGEST_PATH
 from mooring.driver.backends.block_ranges import Step
+from mooring.driver.backends.lvm_home import check_no_home
+from mooring.driver.backends.open_lvm import open_lvm
 from mooring.driver.block_metadata import MetadataCalls, Scan
 from mooring.driver.controller import VolumeCalls
 from mooring.driver.core import Core, new_core
@@ -56,7 +58,12 @@ class Context(Protocol):
 
 def open_driver(settings: DriverSettings, mounts: MountOps, clock: Clock) -> Core:
     """A driver on its state directory, for `serving`. Blocks. Raises: UsageError."""
-    return new_core(settings, open_state(settings.state_dir), mounts, clock)
+    if settings.pool is None:
+        check_no_home(settings.state_dir)
+        return new_core(settings, open_state(settings.state_dir), mounts, clock)
+    backend = open_lvm(settings.pool, settings.state_dir, clock)
+    state = open_state(settings.state_dir, backend.images.discard)
+    return new_core(settings, state, mounts, clock, backend)
 
 
 async def recover_all(core: Core) -> None:
@@ -95,13 +102,15 @@ async def serving(core: Core, endpoint: str) -> AsyncIterator[None]:
 
 def services(core: Core) -> dict[str, tuple[object, ...]]:
     """The objects that implement each gRPC service, by the service's name."""
-    return {
-        "Identity": (IdentityCalls(),),
+    found: dict[str, tuple[object, ...]] = {
+        "Identity": (IdentityCalls(core),),
         "Controller": (VolumeCalls(core), SnapshotCalls(core), ListingCalls(core)),
         "GroupController": (GroupCalls(core),),
-        "SnapshotMetadata": (MetadataCalls(core),),
         "Node": (NodeCalls(core), HealthCalls(core)),
     }
+    if core.backend.tells_changed_blocks:
+        found["SnapshotMetadata"] = (MetadataCalls(core),)
+    return found
 
 
 def socket_path(endpoint: str) -> Path:

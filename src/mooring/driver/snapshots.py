@@ -5,7 +5,6 @@ from datetime import datetime
 from mooring import log
 from mooring.csi.proto import csi_pb2 as csi
 from mooring.driver import answers
-from mooring.driver.backends import device, image
 from mooring.driver.copying import Wanted, copy_volume
 from mooring.driver.core import Core
 from mooring.driver.identifiers import is_snapshot_id, snapshot_id_of
@@ -29,7 +28,7 @@ class SnapshotCalls:
         identifier = snapshot_id_of(request.name)
         volume_id = need(request.source_volume_id, "source_volume_id")
         check_snapshot_parameters(request.parameters)
-        check_reachable(request.accessibility_requirements, self._core.settings.node_id)
+        check_reachable(request.accessibility_requirements, self._core.settings)
         with self._core.in_flight.holding(identifier, reading=[contents_of(volume_id)]):
             snapshot = self._snapshots.find(identifier)
             if snapshot is None:
@@ -44,11 +43,13 @@ class SnapshotCalls:
         if is_snapshot_id(identifier):
             with self._core.in_flight.holding(identifier):
                 found = self._core.state.find_snapshot(identifier)
-                if found is not None:
+                if found is None:
+                    self._snapshots.finish_removal(identifier)
+                else:
                     if found.group_id:
                         text = f"{identifier} is part of {found.group_id}, and goes with it"
                         raise CallRefused(INVALID, text)
-                    if not device.is_soon_closed(self._snapshots.image(identifier)):
+                    if not self._core.devices.is_soon_closed(self._snapshots.image(identifier)):
                         raise CallRefused(
                             PRECONDITION, f"{identifier} is still in use on this node"
                         )
@@ -61,13 +62,13 @@ class SnapshotCalls:
         return csi.GetSnapshotResponse(snapshot=self._answer(snapshot))
 
     def _answer(self, snapshot: SnapshotRecord) -> csi.Snapshot:
-        return answers.snapshot(snapshot, self._core.settings.node_id)
+        return answers.snapshot(snapshot, self._core.settings)
 
     def _cut(self, identifier: str, name: str, volume_id: str) -> SnapshotRecord:
         volume = self._core.get_volume(volume_id)
         source = self._core.image_of(volume)
         with (
-            self._core.room.reserved(identifier, image.allocated_bytes(source)),
+            self._core.room.reserved(identifier, self._core.images.allocated_bytes(source)),
             self._snapshots.making(identifier) as path,
         ):
             copied = copy_volume(self._core, Wanted(volume.id, path, volume.size_bytes))

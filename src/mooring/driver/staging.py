@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from mooring.driver.backends import device, image
 from mooring.driver.backends.filesystem import Mounting, NotThere, grows_mounted
 from mooring.driver.core import Core
 from mooring.driver.in_flight import contents_of
@@ -34,7 +33,7 @@ def is_staged(core: Core, volume: VolumeRecord) -> bool:
     if stage is None or not stage.is_done:
         return False
     if stage.use.access_type is AccessType.BLOCK:
-        return device.find(core.image_of(volume), _access(stage)) is not None
+        return core.devices.find(core.image_of(volume), _access(stage)) is not None
     return staged_mount(core, volume) is not None
 
 
@@ -43,7 +42,7 @@ def staged_mount(core: Core, volume: VolumeRecord) -> MountEntry | None:
     if volume.stage is None:
         return None
     entry = entry_at(core, Path(volume.stage.path))
-    attached = device.find(core.image_of(volume)) if entry is not None else None
+    attached = core.devices.find(core.image_of(volume)) if entry is not None else None
     return entry if entry is not None and entry.source == str(attached) else None
 
 
@@ -73,7 +72,7 @@ def _stage(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...
     )
     try:
         if stage.use.access_type is AccessType.BLOCK:
-            device.find_or_attach(core.image_of(volume), _access(stage))
+            core.devices.find_or_attach(core.image_of(volume), _access(stage))
             contents = volume.contents
         else:
             contents = _mount(core, volume, stage, flags)
@@ -100,7 +99,7 @@ def unstage_volume(core: Core, volume: VolumeRecord) -> None:
 
 def check_not_elsewhere(core: Core, volume: VolumeRecord) -> None:
     """Raises: CallRefused when it is mounted, and not where this process can see it."""
-    if not device.wait_unmounted(core.image_of(volume)):
+    if not core.devices.wait_unmounted(core.image_of(volume)):
         text = f"{volume.id} is still mounted, in another mount namespace than the driver's"
         raise CallRefused(PRECONDITION, text)
 
@@ -114,7 +113,7 @@ def undo_staging(core: Core, volume: VolumeRecord) -> None:
     while volume.access_type is AccessType.MOUNT and (mount := staged_mount(core, volume)):
         core.mounts.unmount(mount.mount_point)
     clear_limits(core, volume)
-    device.detach_all(core.image_of(volume))
+    core.devices.detach_all(core.image_of(volume))
     core.state.volumes.replace(msgspec.structs.replace(volume, stage=None))
 
 
@@ -140,16 +139,16 @@ def _contents_at_start(volume: VolumeRecord, stage: Stage) -> Blank | Formatting
 def _mount(core: Core, volume: VolumeRecord, stage: Stage, flags: tuple[str, ...]) -> Formatted:
     path = core.image_of(volume)
     if isinstance(volume.contents, Formatting):
-        device.detach_all(path)
-        image.blank(path, volume.size_bytes)  # an earlier mkfs was killed
+        core.devices.detach_all(path)
+        core.images.blank(path, volume.size_bytes)  # an earlier mkfs was killed
         if volume.is_allocated:
-            image.allocate(path)
-    attached = device.find_or_attach(path)
+            core.images.allocate(path)
+    attached = core.devices.find_or_attach(path)
     mounting = Mounting(core.mounts, attached, Path(stage.path), volume.fs_type)
     is_new = isinstance(volume.contents, Formatting)
     if is_new:
         mounting.format_and_mount(flags)
-    elif not device.wait_unmounted(path):
+    elif not core.devices.wait_unmounted(path):
         _mount_once_more(mounting, volume, stage, flags)
     else:
         _mount_existing(mounting, volume, stage, flags)

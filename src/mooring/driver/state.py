@@ -1,7 +1,7 @@
 """The state directory: volumes, snapshots and groups, which appear and disappear atomically.
 
     volumes/<id>/record.json   the record of a volume
-    volumes/<id>/image         its bytes
+    volumes/<id>/image         its bytes: a file, or a link to a logical volume (backends/lvm.py)
     snapshots/<id>/...         the same for a snapshot
     groups/<id>/record.json    the record of a group snapshot, with those of its snapshots
     groups/<id>/<snapshot>     the bytes of one of them
@@ -15,19 +15,20 @@ is never half of one. Only files in those two are ever deleted: an image whose r
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from mooring import log
-from mooring.driver.file_names import IMAGE, RECORD
+from mooring.driver.backends import image as file_image
+from mooring.driver.file_names import IMAGE, RECORD, VOLUMES
 from mooring.driver.records import GroupRecord, Record, SnapshotRecord, VolumeRecord
 from mooring.driver.refusal import DATA_LOSS, CallRefused
-from mooring.errors import UsageError
+from mooring.errors import HostError, UsageError
 from mooring.host import tree
 from mooring.host.refusal import refusals
 
@@ -35,6 +36,7 @@ DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
 R = TypeVar("R", bound=Record)
+Discard: TypeAlias = Callable[[Path], None]
 
 _log = log.get("mooring.driver.state")
 
@@ -45,8 +47,11 @@ class Shelf(Generic[R]):
     Reads come from memory, and each change is on disk first.
     """
 
-    def __init__(self, root: Path, kind: type[R], directory: str) -> None:
+    def __init__(
+        self, root: Path, kind: type[R], directory: str, discard: Discard = file_image.discard
+    ) -> None:
         self._kind = kind
+        self._discard = discard
         self._root = root
         self._home = root / directory
         self._lock = Lock()
@@ -86,13 +91,14 @@ class Shelf(Generic[R]):
         """A directory for new images; removed again unless `add` is called inside the block."""
         draft = self._draft(identifier)
         with refusals(f"make {identifier}"):
-            remove_tree(draft)
+            self._clear(draft)
+            self._clear(self._trash(identifier))  # that it could not be cleared of
             draft.mkdir(DIRECTORY_MODE)
         try:
             yield draft
         finally:
             with refusals(f"clear away {draft}"):
-                remove_tree(draft)
+                self._clear(draft)
 
     def add(self, record: R) -> None:
         """Publish the new images with their record. After: it survives a crash."""
@@ -100,7 +106,8 @@ class Shelf(Generic[R]):
         with refusals(f"add {record.id}"):
             _write(draft, record)
             for image in draft.iterdir():
-                sync(image)
+                if not image.is_symlink():
+                    sync(image)
             sync(draft)
             draft.rename(home)
             sync(self._home)
@@ -119,15 +126,25 @@ class Shelf(Generic[R]):
 
     def remove(self, identifier: str) -> None:
         """Delete the record and the image."""
-        gone = self._root / "trash" / identifier
+        gone = self._trash(identifier)
         with refusals(f"remove {identifier}"):
-            remove_tree(gone)
+            self._clear(gone)
             (self._home / identifier).rename(gone)
             sync(self._home)
         with self._lock:
             self._records.pop(identifier, None)
+        self.finish_removal(identifier)
+
+    def finish_removal(self, identifier: str) -> None:
+        """Free what a `remove` that failed halfway has left; nothing is success."""
         with refusals(f"remove {identifier}"):
-            remove_tree(gone)
+            self._clear(self._trash(identifier))
+
+    def _clear(self, place: Path) -> None:
+        clear(place, self._discard)
+
+    def _trash(self, identifier: str) -> Path:
+        return self._root / "trash" / identifier
 
     def _draft(self, identifier: str) -> Path:
         return self._root / "making" / identifier
@@ -153,11 +170,11 @@ class State:
     Snapshots that were made as a group appear and disappear with it, so they are kept in it.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, discard: Discard = file_image.discard) -> None:
         self.root = root
-        self.volumes: Shelf[VolumeRecord] = Shelf(root, VolumeRecord, "volumes")
-        self.snapshots: Shelf[SnapshotRecord] = Shelf(root, SnapshotRecord, "snapshots")
-        self.groups: Shelf[GroupRecord] = Shelf(root, GroupRecord, "groups")
+        self.volumes: Shelf[VolumeRecord] = Shelf(root, VolumeRecord, VOLUMES, discard)
+        self.snapshots: Shelf[SnapshotRecord] = Shelf(root, SnapshotRecord, "snapshots", discard)
+        self.groups: Shelf[GroupRecord] = Shelf(root, GroupRecord, "groups", discard)
 
     def find_snapshot(self, identifier: str) -> SnapshotRecord | None:
         """Of a group or not. Raises: CallRefused when its record cannot be read."""
@@ -177,23 +194,42 @@ class State:
         return (one for group in self.groups.all() for one in group.snapshots)
 
 
-def open_state(root: Path) -> State:
+def open_state(root: Path, discard: Discard = file_image.discard) -> State:
     """Open the state in `root`, which is created if missing; `making` and `trash` are emptied.
 
     Raises: UsageError when it cannot be used.
     """
     try:
         root.mkdir(DIRECTORY_MODE, parents=True, exist_ok=True)
-        for name in ("volumes", "snapshots", "groups", "making", "trash"):
+        for name in (VOLUMES, "snapshots", "groups", "making", "trash"):
             (root / name).mkdir(DIRECTORY_MODE, exist_ok=True)
         for name in ("making", "trash"):
             for left in (root / name).iterdir():
                 _log.info("clearing away what a crash left", path=left)
-                remove_tree(left)
+                _clear_left(left, discard)
     except OSError as error:
         text = f"the driver cannot use {error.filename or root}: {error.strerror}"
         raise UsageError(text) from error
-    return State(root.resolve())
+    return State(root.resolve(), discard)
+
+
+def _clear_left(left: Path, discard: Discard) -> None:
+    """A logical volume that somebody has open stays, and its link: the next start tries again."""
+    try:
+        clear(left, discard)
+    except HostError as error:
+        _log.warning("what a crash left stays for now", path=left, because=error)
+
+
+def clear(place: Path, discard: Discard) -> None:
+    """Free the images of a directory in `making` or `trash`, then remove it; missing is success.
+
+    Raises: OSError, HostError.
+    """
+    if place.is_dir() and not place.is_symlink():
+        for image in sorted(place.iterdir()):
+            discard(image)
+    remove_tree(place)
 
 
 def remove_tree(path: Path) -> None:

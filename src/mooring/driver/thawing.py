@@ -7,13 +7,12 @@ with the driver, as when its container is killed.
 from pathlib import Path
 
 from mooring import log
-from mooring.driver.backends import device, freeze
+from mooring.driver.backends import freeze
 from mooring.driver.backends.filesystem import Mounting
 from mooring.driver.core import Core
 from mooring.driver.records import VolumeRecord
 from mooring.driver.staging import entry_at, staged_mount
 from mooring.driver.state import DIRECTORY_MODE
-from mooring.host import loop_device
 from mooring.host.cleanup import clean_up
 from mooring.host.refusal import refusals
 
@@ -25,13 +24,13 @@ def thaw_volume(core: Core, volume: VolumeRecord) -> None:
     mount = staged_mount(core, volume)
     if mount is not None:
         freeze.thaw(mount)
-    elif device.is_in_use(core.image_of(volume)):
+    elif core.devices.is_in_use(core.image_of(volume)):
         _thaw_out_of_sight(core, volume)
 
 
 def _thaw_out_of_sight(core: Core, volume: VolumeRecord) -> None:
     """Thaw through a temporary mount of the same file system."""
-    attached = loop_device.find(core.image_of(volume))
+    attached = next(iter(core.devices.find_all(core.image_of(volume))), None)
     if attached is None:
         return
     place = _place(core)

@@ -6,12 +6,10 @@ from pathlib import Path
 import msgspec
 
 from mooring.csi.proto import csi_pb2 as csi
-from mooring.driver.backends import device, image
 from mooring.driver.core import Core
 from mooring.driver.records import AccessType, VolumeRecord
 from mooring.driver.staging import entry_at, is_staged
 from mooring.errors import HostError
-from mooring.host import usage
 
 FINE = "the volume is in order"
 SYSFS_EXT4 = Path("/sys/fs/ext4")
@@ -35,7 +33,7 @@ def of_volume(core: Core, volume: VolumeRecord) -> tuple[Trouble, ...]:
     """Seen from the controller: of the image, and of the disk that holds it."""
     path = core.image_of(volume)
     try:
-        size = path.stat().st_size
+        size = core.images.size_bytes(path)
     except FileNotFoundError:
         return (Trouble(Harm.DATA_LOSS, "ImageMissing", "its image is missing"),)
     except OSError as error:
@@ -44,10 +42,9 @@ def of_volume(core: Core, volume: VolumeRecord) -> tuple[Trouble, ...]:
     if size < volume.size_bytes:
         text = f"its image has {size} bytes of {volume.size_bytes}"
         found.append(Trouble(Harm.DATA_LOSS, "ImageTruncated", text))
-    if problem := image.find_read_error(path):
+    if problem := core.images.find_read_error(path):
         found.append(Trouble(Harm.DATA_LOSS, "ReadError", f"its image cannot be read: {problem}"))
-    if is_full(core):
-        text = "the disk that holds its image is full"
+    if text := core.backend.space.full():
         found.append(Trouble(Harm.DEGRADED, "PoolFull", text))
     return tuple(found)
 
@@ -73,22 +70,14 @@ def on_node(core: Core, volume: VolumeRecord) -> tuple[Trouble, ...]:
     return found
 
 
-def is_full(core: Core) -> bool:
-    """Whether the disk of all images is full. Raises: HostError."""
-    return usage.of_filesystem(core.state.root).available_bytes == 0
-
-
 def of_storage(core: Core) -> csi.NodeGetStorageHealthResponse:
     """What is wrong with the disk of all images."""
     one = csi.NodeGetStorageHealthResponse.StorageBackendHealth
     try:
-        if not is_full(core):
+        text = core.backend.space.full()
+        if not text:
             return csi.NodeGetStorageHealthResponse()
-        told = one(
-            status=csi.STORAGE_DEGRADED,
-            reason="PoolFull",
-            message=f"the disk of {core.state.root} is full",
-        )
+        told = one(status=csi.STORAGE_DEGRADED, reason="PoolFull", message=text)
     except HostError as error:
         told = one(status=csi.STORAGE_UNREACHABLE, reason="PoolUnreachable", message=str(error))
     return csi.NodeGetStorageHealthResponse(backend_health=[told])
@@ -112,7 +101,7 @@ def health(volume_id: str, troubles: tuple[Trouble, ...]) -> csi.VolumeHealth:
 
 
 def _ext4_errors(core: Core, volume: VolumeRecord) -> int:
-    attached = device.find(core.image_of(volume)) if volume.fs_type == "ext4" else None
+    attached = core.devices.find(core.image_of(volume)) if volume.fs_type == "ext4" else None
     if attached is None:
         return 0
     try:

@@ -17,6 +17,7 @@ class Resource(msgspec.Struct, frozen=True):
     kind: str
     plural: str
     namespaced: bool
+    orphans_by_default: bool = False  # a DELETE has to say that dependents go, too
 
     @property
     def api_version(self) -> str:

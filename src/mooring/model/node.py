@@ -35,11 +35,19 @@ class DaemonEndpoints(Wire, frozen=True):
     kubelet_endpoint: DaemonEndpoint = DaemonEndpoint()
 
 
+class NodeImage(Wire, frozen=True):
+    """An image that is on the node."""
+
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
 class NodeStatus(Wire, frozen=True):
     capacity: Mapping[str, str] = msgspec.field(default_factory=dict)
     allocatable: Mapping[str, str] = msgspec.field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     volumes_in_use: tuple[str, ...] = ()
+    images: tuple[NodeImage, ...] = ()
     volumes_attached: tuple[AttachedVolume, ...] = ()
     daemon_endpoints: DaemonEndpoints = DaemonEndpoints()
 

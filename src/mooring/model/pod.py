@@ -1,7 +1,7 @@
 """Pod: containers that run together on one node; the fields that Mooring uses."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
@@ -19,7 +19,9 @@ from mooring.model.health import PodVolumeHealth
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject, Resource
 from mooring.model.node_selector import NodeSelector, NodeSelectorTerm
+from mooring.model.pod_affinity import PodAffinityRules, SpreadConstraint
 from mooring.model.pod_volume import PodVolume
+from mooring.model.reference import LocalObjectReference
 from mooring.model.taint import Toleration
 from mooring.model.wire import Wire, Word
 
@@ -69,18 +71,10 @@ class NodeAffinity(Wire, frozen=True):
     )
 
 
-class PodAffinityCounts(Wire, frozen=True):
-    """Pod (anti-)affinity: only the number of rules, since Mooring does not apply them."""
-
-    required: tuple[Any, ...] = msgspec.field(
-        name="requiredDuringSchedulingIgnoredDuringExecution", default=()
-    )
-
-
 class Affinity(Wire, frozen=True):
     node_affinity: NodeAffinity | None = None
-    pod_affinity: PodAffinityCounts | None = None
-    pod_anti_affinity: PodAffinityCounts | None = None
+    pod_affinity: PodAffinityRules | None = None
+    pod_anti_affinity: PodAffinityRules | None = None
 
 
 class SchedulingGate(Wire, frozen=True):
@@ -100,10 +94,6 @@ class DnsConfig(Wire, frozen=True):
     nameservers: tuple[str, ...] = ()
     searches: tuple[str, ...] = ()
     options: tuple[DnsOption, ...] = ()
-
-
-class SpreadConstraint(Wire, frozen=True):
-    when_unsatisfiable: str = ""
 
 
 class PodResourceClaim(Wire, frozen=True):
@@ -136,6 +126,7 @@ class PodSpec(Wire, frozen=True):
     resources: ComputeResources = NO_RESOURCES  # of the pod as a whole
     overhead: Mapping[str, str] = msgspec.field(default_factory=dict)
     service_account_name: str = ""
+    image_pull_secrets: tuple[LocalObjectReference, ...] = ()
     restart_policy: str = ""
     termination_grace_period_seconds: int | None = None
     active_deadline_seconds: int | None = None

@@ -1,15 +1,15 @@
 """ReplicationController: the desired and the actual number of pods of a template."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
-from mooring.model.meta import ApiObject, Resource
+from mooring.model.meta import Resource
+from mooring.model.pod_owner import PodOwner, Template
+from mooring.model.replica_status import ReplicaStatus
+from mooring.model.selector import LabelSelector, SelectorDocument, of_pods
 from mooring.model.wire import Wire
-
-Template = Mapping[str, Any]
-"""A PodTemplateSpec as JSON: pods get all of its fields, also those not typed here."""
 
 
 class ReplicationControllerSpec(Wire, frozen=True):
@@ -19,23 +19,13 @@ class ReplicationControllerSpec(Wire, frozen=True):
     template: Template = msgspec.field(default_factory=dict)
 
 
-class ReplicationControllerStatus(Wire, frozen=True):
-    replicas: int = 0
-    fully_labeled_replicas: int = 0
-    ready_replicas: int = 0
-    available_replicas: int = 0
-    observed_generation: int = 0
-
-
-class ReplicationController(ApiObject, frozen=True):
+class ReplicationController(PodOwner, frozen=True):
     resource: ClassVar = Resource(
         "", "v1", "ReplicationController", "replicationcontrollers", namespaced=True
     )
 
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
-    status: ReplicationControllerStatus = ReplicationControllerStatus()
+    status: ReplicaStatus = ReplicaStatus()
 
-    def selects(self, labels: Mapping[str, str]) -> bool:
-        """Whether the selector matches; an empty one matches nothing."""
-        wanted = self.spec.selector
-        return bool(wanted) and wanted.items() <= labels.items()
+    def selector(self) -> LabelSelector:
+        return of_pods(SelectorDocument(match_labels=self.spec.selector))

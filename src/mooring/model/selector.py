@@ -63,6 +63,21 @@ class Requirement(msgspec.Struct, frozen=True, dict=True):
                     return False
                 return number > bound if self.operator is Operator.GREATER else number < bound
 
+    def __str__(self) -> str:
+        """As `parse_labels` reads it."""
+        match self.operator:
+            case Operator.EXISTS:
+                return self.key
+            case Operator.ABSENT:
+                return f"!{self.key}"
+            case Operator.IN | Operator.NOT_IN:
+                return f"{self.key} {self.operator.value} ({','.join(sorted(self.values))})"
+            case Operator.GREATER | Operator.LESS:
+                sign = ">" if self.operator is Operator.GREATER else "<"
+                return f"{self.key}{sign}{self.values[0]}"
+            case _:
+                return f"{self.key}{self.operator.value}{self.values[0]}"
+
 
 class LabelSelector(msgspec.Struct, frozen=True):
     """Requirements that must all hold; none at all holds for every object."""
@@ -75,6 +90,10 @@ class LabelSelector(msgspec.Struct, frozen=True):
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         return all(requirement.matches(labels) for requirement in self.requirements)
+
+    def __str__(self) -> str:
+        """As `parse_labels` reads it, sorted by key."""
+        return ",".join(map(str, sorted(self.requirements, key=lambda each: each.key)))
 
 
 class Expression(Wire, frozen=True):
@@ -157,6 +176,15 @@ def from_document(document: Mapping[str, Any]) -> LabelSelector:
     return msgspec.convert(document, SelectorDocument).selector()
 
 
+def of_pods(document: SelectorDocument) -> LabelSelector:
+    """What selects the pods of an owner: one that is empty or invalid matches nothing."""
+    try:
+        selector = document.selector()
+    except ValueError:
+        return NOTHING
+    return NOTHING if selector.empty else selector
+
+
 def require(key: str, operator: Operator, values: tuple[str, ...] = ()) -> Requirement:
     """A checked requirement. Raises: ValueError naming everything wrong with it."""
     complaints: list[FieldError] = []
@@ -199,6 +227,7 @@ def parse_labels(text: str) -> LabelSelector:
 
 
 EVERYTHING = LabelSelector()
+NOTHING = LabelSelector((Requirement("", Operator.IN),))
 
 _words = re.compile(r"==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+").findall
 _SYMBOLS = frozenset(("==", "!=", "=", "!", "(", ")", ",", "<", ">"))

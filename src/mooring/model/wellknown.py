@@ -70,6 +70,15 @@ class Annotation:
 
     # services
     OVER_CAPACITY: Final = "endpoints.kubernetes.io/over-capacity"  # endpoints; "truncated"
+    # workloads
+    POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"  # pod; int32
+    GROW_CLAIMS: Final = "mooring.dev/grow-claims"  # stateful set; "true"
+    TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"  # daemon set; a number
+    REVISION: Final = "deployment.kubernetes.io/revision"  # deployment, replica set; a number
+    REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"  # replica set; 1,3
+    DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"  # replica set
+    MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"  # replica set; with the surge
+    ROLLBACK_TO: Final = "deprecated.deployment.rollback.to"
 
     # written by kubectl
     LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -91,6 +100,14 @@ class Label:
     SLICE_MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"  # endpoint slice
     ENDPOINTS_MANAGED_BY: Final = "endpoints.kubernetes.io/managed-by"  # endpoints
     HEADLESS_SERVICE: Final = "service.kubernetes.io/headless"  # slice, endpoints; present
+    POD_TEMPLATE_HASH: Final = "pod-template-hash"  # replica set and its pods
+
+    # pods of stateful sets and daemon sets, and their ControllerRevisions
+    POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+    POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+    CONTROLLER_REVISION: Final = "controller-revision-hash"  # the revision that a pod is made from
+    REVISION_HASH: Final = "controller.kubernetes.io/hash"  # revision of a stateful set
+    TEMPLATE_GENERATION: Final = "pod-template-generation"  # pod of a daemon set
 
 
 class Finalizer:

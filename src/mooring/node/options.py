@@ -6,6 +6,7 @@ import msgspec
 
 from mooring.node.names.options import DnsOptions
 from mooring.node.status.heartbeat import UNTOLD, Holding
+from mooring.oci.registry.settings import ImageSettings
 from mooring.plugins.flex.drivers import DEFAULT_DIRECTORY
 
 LOOPBACK = "127.0.0.1"
@@ -22,6 +23,8 @@ class NodeOptions(msgspec.Struct, frozen=True):
     port: int = 0  # 0: any that is free
     authority: bytes = b""  # PEM of the cluster's CA, for client certificates
     api_server: str = ""  # URL, as pods find it
+    pull_images: bool = True  # from registries; else only those that were imported are run
+    images: ImageSettings = ImageSettings()
     seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
     volume_stats_period: float = 60.0  # seconds between looks at the health of volumes
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`

@@ -14,8 +14,11 @@ from mooring import log
 from mooring.errors import HostError
 from mooring.host.blocking import in_thread
 from mooring.host.directory_watch import DirectoryWatches
+from mooring.model.event import EventType
+from mooring.model.reference import ObjectReference
 from mooring.node.context import NodeContext
-from mooring.node.images import image_store
+from mooring.node.image_gc import ImageGc, TrackedImages
+from mooring.node.images import image_pulls, image_store
 from mooring.node.names.run import ClusterNames, own_address
 from mooring.node.options import NodeOptions
 from mooring.node.pods.container_spec import ContainerSettings
@@ -86,6 +89,13 @@ class _OciPodRuntime:
         self._options = options
         host = context.host
         self._images = host.layout.root / "images"
+        store, clock = image_store(host.layout.root), context.clock
+        images = TrackedImages(store, clock)
+        self._gc = ImageGc(store, images, self._images, options.images.gc, clock, self._warn)
+        self._pulls = None
+        if options.pull_images:
+            self._pulls = image_pulls(store, host.layout.root, options.images.pulls, clock)
+            self._pulls.on_pulled(self._gc.wake)
         self._oci = OciContainers(
             host.layout.root, host.mounts, context.clock, program, own_paths=options.hidden
         )
@@ -101,7 +111,7 @@ class _OciPodRuntime:
             dns=options.dns,
             find_dns=self._names.find_dns,
         )
-        runtime = Runtime(self._oci, image_store(host.layout.root))
+        runtime = Runtime(self._oci, images, self._pulls)
         self._runs = PodRuns(context, runtime, settings)
         self.containers: PodContainers = self._runs
 
@@ -127,8 +137,17 @@ class _OciPodRuntime:
             tasks.create_task(self._runs.run())
             tasks.create_task(self._names.run())
             tasks.create_task(lasting("images", clock, self._watch_images))
+            tasks.create_task(lasting("image garbage", clock, self._gc.run))
+            if self._pulls is not None:
+                tasks.create_task(self._pulls.sweep())
             if self._options.host_rootfs:
                 tasks.create_task(self._prepare_host())
+
+    def _warn(self, reason: str, message: str) -> None:
+        """An event about this node."""
+        name = self._context.own_node.name
+        about = ObjectReference(kind="Node", name=name, uid=name, api_version="v1")
+        self._context.recorder.record(about, EventType.WARNING, reason, message)
 
     async def _prepare_host(self) -> None:
         try:

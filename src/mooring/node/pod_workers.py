@@ -23,6 +23,7 @@ from mooring.model.selector import escape_field
 from mooring.model.timestamp import to_seconds
 from mooring.node.actual import PodMount
 from mooring.node.admission.decide import IGNORED, Rules, find_rejection, remarks
+from mooring.node.admission.port_clash import CLASH, find_clashes
 from mooring.node.pod_directory import PodDirectories
 from mooring.node.pods.contract import PodContainers
 from mooring.node.pods.status import creating_document, rejected_document
@@ -187,6 +188,9 @@ class PodWorkers:
         ):  # else the event was recorded before a restart of this node
             for remark in remarks(worker.pod, self._rules):
                 self._warn(worker, IGNORED, remark)
+            others = (other.pod for other in self._workers.values())
+            for told in find_clashes(worker.pod, others):
+                self._warn(worker, CLASH, told)
         return (self._come, self._report_creating)
 
     async def _guarded(self, worker: _PodWorker, do: Step) -> None:

@@ -16,6 +16,7 @@ from mooring.node.csi import NodeCsi
 from mooring.node.eviction import Evictions
 from mooring.node.flex import NodeFlex
 from mooring.node.health import run as health
+from mooring.node.images import image_store
 from mooring.node.kubelet import Kubelet, NodeEnvironment, Restart, node_environment
 from mooring.node.options import NodeOptions
 from mooring.node.pod_runtime import pod_runtime
@@ -109,6 +110,8 @@ def _add_status(
     stuck = StuckVolumes(volumes, bulkheads())
     report = Report(client, clock, rng, own_node, volumes, identity, measure)
     stuck.on_change(report.report_stuck(stuck.text))
+    store = image_store(environment.host.layout.root)
+    report.report_images(partial(in_thread, lambda: document.images(store.list())))
     kubelet.on_synced(report.volumes_synced)
     statistics = Statistics(volumes, options.volume_stats_period)
     for name, run in {

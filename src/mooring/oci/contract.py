@@ -45,6 +45,13 @@ class StoredImage(msgspec.Struct, frozen=True):
     layers: tuple[Path, ...]  # directories, the topmost first, as overlay wants them
     config: ImageConfig
     size: int  # bytes on disk
+    pulled_names: tuple[str, ...] = ()  # of `names`, those that came from a registry
+    digests: tuple[str, ...] = ()  # by which registries know it
+
+    @property
+    def is_pulled(self) -> bool:
+        """Whether all of it can be had again from registries."""
+        return bool(self.names) and self.names == self.pulled_names
 
 
 class Images(Protocol):

@@ -39,21 +39,32 @@ class Index(msgspec.Struct, frozen=True):
     images: dict[str, Image] = {}  # by id
     names: dict[str, str] = {}  # -> id; an image without is there as long as it is in use
     version: int = _VERSION
+    pulled: tuple[str, ...] = ()  # names whose images came from a registry, and may come again
 
     def with_image(
         self, name: Reference, image_id: str, image: Image, layers: dict[str, StoredLayer]
     ) -> "Index":
-        """The image under a name, which another may have had before."""
+        """The image under a name, which another may have had before; as an imported one."""
         known = self.images.get(image_id)
         if known is not None:
             both = dict.fromkeys((*known.digests, *image.digests))
             image = msgspec.structs.replace(image, digests=tuple(both))
-        names = {**self.names, str(name): image_id}
-        return Index({**self.layers, **layers}, {**self.images, image_id: image}, names)
+        return msgspec.structs.replace(
+            self,
+            layers={**self.layers, **layers},
+            images={**self.images, image_id: image},
+            names={**self.names, str(name): image_id},
+            pulled=tuple(one for one in self.pulled if one != str(name)),
+        )
+
+    def with_pulled(self, name: Reference) -> "Index":
+        """The image of that name is one that came from a registry."""
+        return msgspec.structs.replace(self, pulled=(*self.pulled, str(name)))
 
     def without(self, names: Sequence[str]) -> "Index":
         kept = {name: image for name, image in self.names.items() if name not in names}
-        return Index(self.layers, self.images, kept)
+        pulled = tuple(name for name in self.pulled if name not in names)
+        return msgspec.structs.replace(self, names=kept, pulled=pulled)
 
     def without_rubbish(self, in_use: Set[str]) -> "Index":
         """Images live while they have a name or are in use, layers while they have an image."""
@@ -61,7 +72,7 @@ class Index(msgspec.Struct, frozen=True):
         images = {key: image for key, image in self.images.items() if key in living}
         needed = {layer for image in images.values() for layer in image.layers}
         layers = {key: layer for key, layer in self.layers.items() if key in needed}
-        return Index(layers, images, self.names)
+        return msgspec.structs.replace(self, layers=layers, images=images)
 
 
 class Catalogue:
@@ -102,13 +113,15 @@ class Catalogue:
         return self.images[found[0]] if len(found) == 1 else None
 
     def _stored(self, image_id: str, layers: Path) -> StoredImage:
-        image, known = self.index.images[image_id], self.index.layers
+        image, known, pulled = self.index.images[image_id], self.index.layers, self.index.pulled
         return StoredImage(
             id=image_id,
             names=tuple(self._names.get(image_id, ())),
             layers=tuple(layers / layer for layer in image.layers),
             config=image.config,
             size=sum(known[layer].size for layer in image.layers),
+            pulled_names=tuple(name for name in self._names.get(image_id, ()) if name in pulled),
+            digests=image.digests,
         )
 
 

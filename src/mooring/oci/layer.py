@@ -18,6 +18,10 @@ from mooring.oci.whiteout import read_as_layer
 _USUAL = "sha256"
 
 
+def _any(_: int) -> None:
+    """As many as there are."""
+
+
 class Made(msgspec.Struct, frozen=True):
     digest: str
     unpacked: Unpacked
@@ -29,6 +33,7 @@ class BlobLayer(msgspec.Struct, frozen=True):
     blob: Blob
     blob_digest: str  # as it is stored; empty: unknown
     digest: str  # decompressed
+    count: Callable[[int], None] = _any  # called with decompressed bytes; may refuse them
 
 
 class RootLayer(msgspec.Struct, frozen=True):
@@ -94,7 +99,8 @@ def _make_blob(layer: BlobLayer, directory: Path, wrote: Callable[[int], None]) 
     # One that is not compressed has one digest, which need not be found out twice.
     is_plain = layer.blob_digest in ("", layer.digest)
     source: Iterable[bytes] = layer.blob.chunks() if is_plain else stored
-    with _hashed_stream(decompressed(source), _algorithm(layer.digest)) as (stream, plain):
+    chunks = _counted(decompressed(source), layer.count)
+    with _hashed_stream(chunks, _algorithm(layer.digest)) as (stream, plain):
         unpacked = unpack(read_as_layer(tar.entries(stream)), directory, wrote)
         stream.drain()
     if not is_plain and stored.digest != layer.blob_digest:
@@ -102,6 +108,12 @@ def _make_blob(layer: BlobLayer, directory: Path, wrote: Callable[[int], None]) 
     if plain.digest != layer.digest:
         raise _damaged(layer.digest, plain.digest)
     return Made(layer.digest, unpacked)
+
+
+def _counted(chunks: Iterable[bytes], count: Callable[[int], None]) -> Iterator[bytes]:
+    for chunk in chunks:
+        count(len(chunk))
+        yield chunk
 
 
 @contextmanager

@@ -71,11 +71,20 @@ def is_digest(text: str) -> bool:
     return _DIGEST.fullmatch(text) is not None
 
 
+def names_registry(text: str) -> bool:
+    """Whether a name says whose it is: `quay.io/tool` does, and `busybox` does not."""
+    first, has_more, _ = text.partition("@")[0].partition("/")
+    return bool(has_more) and _is_host(first)
+
+
+def _is_host(first: str) -> bool:
+    return "." in first or ":" in first or first == "localhost" or first != first.lower()
+
+
 def _split_host(named: str) -> tuple[str, str]:
     """The host and the rest: the first element is a host if it can be nothing else."""
     first, has_more, rest = named.partition("/")
-    is_host = "." in first or ":" in first or first == "localhost" or first != first.lower()
-    if not has_more or not is_host:
+    if not has_more or not _is_host(first):
         return DOCKER, named
     return (DOCKER if first == _OLD_DOCKER else first), rest
 

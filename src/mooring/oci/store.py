@@ -14,8 +14,9 @@ import ctypes
 import fcntl
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -36,6 +37,7 @@ from mooring.oci.refused import ImageRefused, shown
 from mooring.oci.source import ImportSource, Wish, opened
 
 Say = Callable[[str], None]
+OpenSource = Callable[[Wish], AbstractContextManager[ImportSource]]
 _Stamp = tuple[int, int, int]
 
 _log = log.get("mooring.oci.store")
@@ -88,14 +90,53 @@ class ImageStore:
         with self._changing(say, f"cannot import {source}"):
             if source.is_dir() and self._root.resolve().is_relative_to(source.resolve()):
                 raise ImageRefused(f"the images of this machine are inside of it, in {self._root}")
+            return self._take_in(wanted, partial(opened, source), say)
+
+    def add_pulled(self, wanted: Reference, image: ImportSource, say: Say) -> StoredImage:
+        """Take in an image whose layers have come from a registry.
+
+        Before: those that `has_layer` denies are in files. After and Raises: as `import_image`.
+        """
+        with self._changing(say, f"cannot unpack {wanted}"):
+            return self._take_in(wanted, lambda _: nullcontext(image), say, is_pulled=True)
+
+    def has_layer(self, digest: str) -> bool:
+        """Whether a layer is here, by the digest of it decompressed."""
+        return _digits(digest) in self._catalogue().index.layers
+
+    def remove_unused(self, image_ids: Collection[str]) -> Sequence[StoredImage]:
+        """Remove those that nothing uses, and that can be pulled again; they are returned.
+
+        What uses them is looked up while nobody else can change the images. Raises: ImageRefused.
+        """
+        with self._changing(lambda _: None, "cannot remove unused images"):
             before = index_file.read(self._index)
-            self._sweep(before)
-            try:
-                changed, image_id = self._imported(wanted, source, before, say)
-                self._sync()
-                after = self._replace(changed)
-            finally:
-                self._sweep(index_file.read(self._index))
+            used = images_in_use(before.images, self._containers)
+            known = Catalogue(before, self._layers).images
+            going = [known[one] for one in image_ids if one in known and one not in used]
+            going = [image for image in going if image.is_pulled]
+            after = self._replace(before.without([name for one in going for name in one.names]))
+            self._sweep(after)
+        return [image for image in going if image.id not in after.images]
+
+    def in_use(self) -> frozenset[str]:
+        """The ids of images that containers or volumes use now."""
+        return images_in_use(self._catalogue().index.images, self._containers)
+
+    def _take_in(
+        self, wanted: Reference, open_source: OpenSource, say: Say, *, is_pulled: bool = False
+    ) -> StoredImage:
+        """Before: the lock is held."""
+        before = index_file.read(self._index)
+        self._sweep(before)
+        try:
+            changed, image_id = self._imported(wanted, open_source, before, say)
+            if is_pulled:
+                changed = changed.with_pulled(wanted)
+            self._sync()
+            after = self._replace(changed)
+        finally:
+            self._sweep(index_file.read(self._index))
         return Catalogue(after, self._layers).images[image_id]
 
     def remove(self, reference: str) -> Removed:
@@ -151,13 +192,13 @@ class ImageStore:
             raise ImageRefused(f"{failing}: {error}") from error
 
     def _imported(
-        self, wanted: Reference, source: Path, before: Index, say: Say
+        self, wanted: Reference, open_source: OpenSource, before: Index, say: Say
     ) -> tuple[Index, str]:
         """The index as it is to be."""
         progress = _Progress(say)
         scratch = self._new_directory(_SCRATCH)
         wish = Wish(wanted, architecture_of(platform.machine()), scratch, progress)
-        with opened(source, wish) as image:
+        with open_source(wish) as image:
             say(_description(image, wish))
             made: dict[str, StoredLayer] = {}
             order = [

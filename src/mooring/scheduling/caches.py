@@ -1,6 +1,6 @@
 """The scheduler's view of the cluster, including its own decisions that are not written yet."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -10,7 +10,9 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.keys import Key
+from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.quantity import Quantity
@@ -25,6 +27,7 @@ from mooring.scheduling.decide.bound import Seen
 from mooring.scheduling.decide.contract import Change
 from mooring.scheduling.free import FreeVolumes
 from mooring.scheduling.ledger import Ledger
+from mooring.scheduling.nominations import Nominations
 from mooring.scheduling.view import Picture
 
 H = TypeVar(
@@ -60,6 +63,8 @@ class Informers(msgspec.Struct, frozen=True):
     csi_nodes: Informer[CsiNode]
     capacities: Informer[StorageCapacity]
     attachments: Informer[Attachment]
+    budgets: Informer[DisruptionBudget]
+    namespaces: Informer[Namespace]
 
     def all(self) -> tuple[Synced, ...]:
         return msgspec.structs.astuple(self)
@@ -70,6 +75,7 @@ class Caches:
 
     def __init__(self, informers: Informers) -> None:
         self.ledger = Ledger()
+        self.nominations = Nominations()
         self._informers = informers
         self._free = FreeVolumes()
         self._pointing: dict[Key, set[str]] = {}  # assumed volumes, by the claim they point at
@@ -83,7 +89,8 @@ class Caches:
         informers.attachments.on_change(self.ledger.learn_attachment)
 
     def picture(self, pod: Pod) -> Picture:
-        return Picture(pod, self.ledger.nodes(), self)
+        nodes = self.nominations.seen_by(pod, self.ledger.nodes())
+        return Picture(pod, nodes, self, tuple(self._informers.budgets.all()))
 
     def seen(self, node: str) -> Seen:
         """The stored objects, without own decisions, to wait for other controllers."""
@@ -148,6 +155,10 @@ class Caches:
 
     def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterator[Volume]:
         return self._free.below(storage_class, size)
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]:
+        found = self._informers.namespaces.get(Key("", name))
+        return {} if found is None else found.metadata.labels
 
     def is_claim_used(self, claim: Key) -> bool:
         return self.ledger.is_claim_used(claim)

@@ -69,7 +69,12 @@ async def _settle_conflict(client: Client, pod: Pod, node: str) -> Assigned:
     raise Conflict(f'pods/binding "{pod.name}" was refused: the pod has changed')
 
 
-async def report(client: Client, seen: Pod, conditions: tuple[Condition, ...]) -> Pod:
+async def report(
+    client: Client, seen: Pod, conditions: tuple[Condition, ...], *, nominated: str
+) -> Pod:
     """Raises: Conflict when the pod is not as it was seen."""
     shown = [msgspec.to_builtins(condition) for condition in conditions]
-    return await client.patch(seen, {"status": {"conditions": shown}}, Part.STATUS)
+    status: Doc = {"conditions": shown}
+    if nominated != seen.status.nominated_node_name:
+        status["nominatedNodeName"] = nominated or None
+    return await client.patch(seen, {"status": status}, Part.STATUS)

@@ -15,6 +15,8 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.scheduling.decide.in_tree import disks_of
+from mooring.scheduling.decide.pod_affinity import wishes_distance
+from mooring.scheduling.decide.preemption import is_preempted
 from mooring.scheduling.decide.requests import allocatable_of, demand_of
 from mooring.scheduling.view import Demand, NodeView
 
@@ -121,6 +123,11 @@ class Ledger:
     def _count(self, pod: Pod) -> None:
         known = self.find_pod(pod.key)
         if known is not None and known.spec == pod.spec:
+            if _looks_different(known, pod):
+                shelf = self._shelves[pod.spec.node_name]
+                counted = shelf.pods[pod.key]
+                shelf.pods[pod.key] = _Counted(pod, counted.demand, counted.disks)
+                shelf.view = None
             return
         self.forget(pod.key)
         place = pod.spec.node_name
@@ -152,10 +159,24 @@ class Ledger:
             pods={key: counted.pod for key, counted in shelf.pods.items()},
             claims=frozenset(shelf.claims),
             disks=tuple(disk for counted in shelf.pods.values() for disk in counted.disks),
+            distant=frozenset(
+                key for key, counted in shelf.pods.items() if wishes_distance(counted.pod)
+            ),
             taken=shelf.taken,
             attachments=tuple(shelf.attachments.values()),
         )
         return shelf.view
+
+
+def _looks_different(before: Pod, after: Pod) -> bool:
+    """To one who looks for pods to preempt."""
+    return (
+        before.is_deleting != after.is_deleting
+        or before.uid != after.uid
+        or before.status.start_time != after.status.start_time
+        or before.metadata.labels != after.metadata.labels
+        or is_preempted(before) != is_preempted(after)
+    )
 
 
 def _lower(counts: Counter[Key], key: Key) -> None:

@@ -3,6 +3,7 @@
 import msgspec
 
 from mooring.model.claim import Claim
+from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 
 
@@ -32,11 +33,20 @@ class Assignment(msgspec.Struct, frozen=True):
     volumes: PodVolumes = PodVolumes()
 
 
+class Preemption(msgspec.Struct, frozen=True):
+    """These pods make room on their node for one of higher priority."""
+
+    node: str
+    victims: tuple[Pod, ...]
+
+
 class Unschedulable(msgspec.Struct, frozen=True):
     """It fits nowhere until something happens that these rules name; no rules: there is no node."""
 
     message: str
     rules: frozenset[str] = frozenset()
+    preemption: Preemption | None = None
+    waits_for_victims: bool = False  # its nominated node stays as it is
 
 
 class Trouble(msgspec.Struct, frozen=True):

@@ -18,7 +18,6 @@ from mooring.reconcile.informer import Informer
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Settled, Verdict
-from mooring.scheduling.decide.ignored import IGNORED, find_ignored
 from mooring.scheduling.effects import report
 
 SCHEDULED = "PodScheduled"
@@ -33,6 +32,7 @@ class Reason(StrEnum):
 class _Report(msgspec.Struct, frozen=True):
     uid: str
     condition: Condition
+    forgets_node: bool  # the one that it was nominated for
 
 
 class Reports:
@@ -48,7 +48,9 @@ class Reports:
         self._pods = pods
         self._wanted: dict[Key, _Report] = {}
 
-    def refused(self, pod: Pod, reason: Reason, message: str) -> None:
+    def refused(
+        self, pod: Pod, reason: Reason, message: str, *, forgets_node: bool = False
+    ) -> None:
         self._warn(pod, message)
         condition = Condition(
             SCHEDULED,
@@ -57,7 +59,7 @@ class Reports:
             message,
             observed_generation=pod.metadata.generation or None,
         )
-        self._wanted[pod.key] = _Report(pod.uid, condition)
+        self._wanted[pod.key] = _Report(pod.uid, condition, forgets_node)
         self.queue.add(pod.key)
 
     def skipped(self, pod: Pod) -> None:
@@ -68,8 +70,6 @@ class Reports:
         message = f"Successfully assigned {pod.key} to {node}"
         reference = ObjectReference.to(pod)
         self._recorder.record(reference, EventType.NORMAL, "Scheduled", message)
-        for remark in find_ignored(pod):
-            self._recorder.record(reference, EventType.WARNING, IGNORED, remark)
 
     async def reconcile(self, key: Key) -> Verdict:
         """Write the condition of a pod that was last reported."""
@@ -77,9 +77,12 @@ class Reports:
         if wanted is not None and pod is not None and _is_due(wanted, pod):
             now = to_seconds(self._clock.now())
             conditions = set_condition(pod.status.conditions, wanted.condition, now)
-            if conditions is not pod.status.conditions:
+            nominated = "" if wanted.forgets_node else pod.status.nominated_node_name
+            is_told = conditions is pod.status.conditions
+            if not is_told or nominated != pod.status.nominated_node_name:
                 with suppress(NotFound):  # else there is nothing to write it on
-                    self._pods.fold(await report(self._client, pod, conditions))
+                    written = await report(self._client, pod, conditions, nominated=nominated)
+                    self._pods.fold(written)
         if self._wanted.get(key) is wanted:
             self._wanted.pop(key, None)
         return Settled()

@@ -6,6 +6,8 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.disruption_budget import DisruptionBudget
+from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_capacity import StorageCapacity
@@ -30,6 +32,8 @@ def build(loops: Loops, scheduler_name: str = DEFAULT_SCHEDULER) -> Loops:
         csi_nodes=loops.informer(CsiNode),
         capacities=loops.informer(StorageCapacity),
         attachments=loops.informer(Attachment),
+        budgets=loops.informer(DisruptionBudget),
+        namespaces=loops.informer(Namespace),
     )
     scheduler = PodScheduler(
         loops.client,
@@ -42,6 +46,7 @@ def build(loops: Loops, scheduler_name: str = DEFAULT_SCHEDULER) -> Loops:
         "scheduling": scheduler.queue,
         "binding": scheduler.bindings.queue,
         "reporting": scheduler.reports.queue,
+        "preemption": scheduler.preemptions.queue,
     }
     loops.add(scheduler.run, queues)
     return loops

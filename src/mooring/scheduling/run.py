@@ -22,13 +22,15 @@ from mooring.scheduling.bindings import Bindings
 from mooring.scheduling.caches import Caches, Informers
 from mooring.scheduling.decide.contract import Change
 from mooring.scheduling.decide.schedule import decide
-from mooring.scheduling.plan import Assignment, Trouble, Unschedulable
+from mooring.scheduling.plan import Assignment, Preemption, Trouble, Unschedulable
+from mooring.scheduling.preemptions import Preemptions
 from mooring.scheduling.reports import Reason, Reports
 from mooring.scheduling.waiting import LONGEST_WAIT, WaitingPods
 
 _log = log.get("mooring.scheduler")
 
 DEFAULT_SCHEDULER = "default-scheduler"
+PREEMPTERS = 8  # pods whose victims are deleted at once
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True):
@@ -54,14 +56,16 @@ class PodScheduler:
         self._settings = settings
         self._caches = Caches(informers)
         self.bindings = Bindings(client, clock, self._caches, self)
+        self.preemptions = Preemptions(client, clock, recorder, self)
         self._waiting = WaitingPods(clock.monotonic)
+        self._put_off: set[Key] = set()  # to be looked at when their preemption is under way
         self._caches.on_change(self._hear)
         informers.pods.on_change(self._pod_changed)
 
     async def run(self) -> None:
         """Work until cancelled; if one part dies, all of it stops."""
         sources = self._informers.all()
-        bindings, reports = self.bindings, self.reports
+        bindings, reports, preemptions = self.bindings, self.reports, self.preemptions
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(work(sources, self.queue, self.reconcile, 1))
             tasks.create_task(
@@ -70,6 +74,7 @@ class PodScheduler:
             tasks.create_task(
                 work(sources, reports.queue, reports.reconcile, self._settings.reporters)
             )
+            tasks.create_task(work(sources, preemptions.queue, preemptions.reconcile, PREEMPTERS))
 
     async def reconcile(self, key: Key) -> Verdict:
         """Look at one pod. Nothing in here waits: no other pod is looked at meanwhile."""
@@ -80,18 +85,47 @@ class PodScheduler:
         if pod.is_deleting:
             self.reports.skipped(pod)
             return Settled()
+        if key in self.preemptions:
+            self._put_off.add(key)
+            return Settled()
         match decide(self._caches.picture(pod)):
             case Assignment() as assignment:
                 self._caches.ledger.assume(_placed(pod, assignment.node))
+                self._caches.nominations.withdraw(key)
                 self.bindings.start(pod, assignment)
                 return Settled()
-            case Unschedulable(message, rules):
-                self._waiting.put(pod, rules)
-                self.reports.refused(pod, Reason.UNSCHEDULABLE, message)
+            case Unschedulable() as verdict:
+                self._refuse(pod, verdict)
                 return Again(LONGEST_WAIT)
             case Trouble(message):
                 self.reports.refused(pod, Reason.ERROR, message)
                 return Again(self._waiting.fail(key))
+
+    def _refuse(self, pod: Pod, verdict: Unschedulable) -> None:
+        self._waiting.put(pod, verdict.rules)
+        keeps_node = verdict.waits_for_victims or verdict.preemption is not None
+        self.reports.refused(
+            pod, Reason.UNSCHEDULABLE, verdict.message, forgets_node=not keeps_node
+        )
+        if verdict.preemption is not None:
+            self._preempt(pod, verdict.preemption)
+        elif not keeps_node:
+            self._caches.nominations.withdraw(pod.key)
+
+    def _preempt(self, pod: Pod, preemption: Preemption) -> None:
+        nominations = self._caches.nominations
+        outranked = nominations.outranked(pod, preemption.node)
+        for other in outranked:
+            nominations.withdraw(other.key)
+        nominations.promise(pod, preemption.node)
+        self.preemptions.start(pod, preemption, outranked)
+
+    def preempted(self, key: Key, *, promised: bool) -> None:
+        if not promised:
+            self._caches.nominations.withdraw(key)
+        if key in self._put_off:
+            self._put_off.discard(key)
+            self.queue.add(key)
 
     def _is_ours(self, pod: Pod) -> bool:
         return (
@@ -150,6 +184,7 @@ class PodScheduler:
             self.bindings.abandon(key)
         counted = self._caches.ledger.find_pod(key)
         self._caches.ledger.learn_pod(old, new)
+        self._caches.nominations.learn(old, new)
         if new is None or new.is_scheduled:
             self._waiting.forget(key)
             if counted is not None:

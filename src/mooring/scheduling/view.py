@@ -12,6 +12,7 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -70,6 +71,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     pods: Mapping[Key, Pod] = {}
     claims: frozenset[Key] = frozenset()  # that its pods use
     disks: tuple[PodVolume, ...] = ()  # that its pods name without a claim
+    distant: frozenset[Key] = frozenset()  # pods that want to be away from some others
     taken: Demand = Demand()  # by its pods
     attachments: tuple[Attachment, ...] = ()
 
@@ -107,6 +109,8 @@ class Storage(Protocol):
         """Available, unclaimed volumes of a class, below that size; largest first."""
         ...
 
+    def namespace_labels(self, name: str) -> Mapping[str, str]: ...
+
     def is_claim_used(self, claim: Key) -> bool:
         """Whether a pod that has a node uses it by name."""
         ...
@@ -116,3 +120,4 @@ class Picture(msgspec.Struct, frozen=True):
     pod: Pod
     nodes: Sequence[NodeView]
     storage: Storage
+    budgets: Sequence[DisruptionBudget] = ()

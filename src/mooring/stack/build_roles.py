@@ -186,6 +186,8 @@ async def _build_node(
         hidden=hidden,
         authority=server.pki.ca_certificate,
         api_server=reachable(server.address).url,
+        pull_images=config.pull_images,
+        images=config.images,
         seccomp_default=config.seccomp_default,
         allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
         volume_plugin_dir=config.volume_plugin_dir,

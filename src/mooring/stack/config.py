@@ -9,6 +9,7 @@ import msgspec
 from mooring.errors import UsageError
 from mooring.model.feature_gates import FeatureGates
 from mooring.model.names import dns_subdomain, label_value
+from mooring.oci.registry.settings import ImageSettings
 
 DEFAULT_PORT = 6443
 LOOPBACK = "127.0.0.1"
@@ -23,6 +24,8 @@ class Config(msgspec.Struct, frozen=True):
     node_name: str = ""  # of this machine as a node; empty: it is not a node
     host_rootfs: bool = False  # containers without an imported image use this machine's programs
     root_dir: Path | None = None  # of this machine as a node; None: the default
+    pull_images: bool = True  # from registries
+    images: ImageSettings = ImageSettings()
     seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
     volume_plugin_dir: Path = Path("/usr/libexec/kubernetes/kubelet-plugins/volume/exec/")

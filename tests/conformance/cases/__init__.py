@@ -4,6 +4,7 @@ from tests.conformance.asking import Cases
 from tests.conformance.cases import (
     access,
     applying,
+    apps,
     claims,
     core_kinds,
     decoding,
@@ -40,6 +41,7 @@ _SUBJECTS = (
     deleting,
     patching,
     applying,
+    apps,
     listing,
     watching,
     discovery,

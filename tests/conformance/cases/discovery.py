@@ -8,7 +8,7 @@ from tests.conformance.asking import Cases, Step, get, seen_by
 
 SHARED = (
     *("", "storage.k8s.io", "coordination.k8s.io", "events.k8s.io"),
-    "rbac.authorization.k8s.io",
+    *("rbac.authorization.k8s.io", "apps"),
 )
 REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

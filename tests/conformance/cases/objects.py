@@ -24,6 +24,10 @@ CSI_NODES = f"{_STORAGE}/csinodes"
 CAPACITIES = f"{_STORAGE}/namespaces/$name/csistoragecapacities"
 ATTRIBUTES = f"{_STORAGE}/volumeattributesclasses"
 CONTROLLERS = f"{_OURS}/replicationcontrollers"
+_APPS = "/apis/apps/v1/namespaces/$name"
+DEPLOYMENTS = f"{_APPS}/deployments"
+REPLICA_SETS = f"{_APPS}/replicasets"
+REVISIONS = f"{_APPS}/controllerrevisions"
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ROLES = f"{_RBAC}/namespaces/$name/roles"
 ROLE_BINDINGS = f"{_RBAC}/namespaces/$name/rolebindings"
@@ -110,6 +114,10 @@ TEMPLATE = {
     "spec": {"containers": [{"name": "main", "image": "box"}]},
 }
 CONTROLLER = _object("v1", "ReplicationController", spec={"template": TEMPLATE})
+_SELECTED = {"selector": {"matchLabels": {"app": "a"}}, "template": TEMPLATE}
+DEPLOYMENT = _object("apps/v1", "Deployment", spec=_SELECTED)
+REPLICA_SET = _object("apps/v1", "ReplicaSet", spec=_SELECTED)
+REVISION = _object("apps/v1", "ControllerRevision", data={"spec": {"a": 1}}, revision=1)
 _RULES = [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]
 _ACCOUNT = {"kind": "ServiceAccount", "name": "default", "namespace": "$name"}
 ROLE = _object("rbac.authorization.k8s.io/v1", "Role", rules=_RULES)
@@ -146,6 +154,9 @@ SMALLEST: dict[str, tuple[str, Doc]] = {
     "attributes class": (ATTRIBUTES, ATTRIBUTES_CLASS),
     "lease": (LEASES, LEASE),
     "replication controller": (CONTROLLERS, CONTROLLER),
+    "deployment": (DEPLOYMENTS, DEPLOYMENT),
+    "replica set": (REPLICA_SETS, REPLICA_SET),
+    "revision": (REVISIONS, REVISION),
     "role": (ROLES, ROLE),
     "cluster role": (CLUSTER_ROLES, CLUSTER_ROLE),
     "role binding": (ROLE_BINDINGS, ROLE_BINDING),

@@ -48,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, find: Find) -> Iterator[Apa
         chosen = recipes(find)
     except Missing as reason:
         pytest.skip(f"no end-to-end tests: {reason}")
-    running = Apart(folder / "data")
+    running = Apart(folder / "data", "--no-pull-images")
     try:
         running.start()
         for number, recipe in enumerate(chosen):

@@ -15,7 +15,7 @@ from mooring.controllers.endpoints import run as endpoints
 from mooring.model.document import Doc
 from mooring.reconcile.loops import Loops
 from tests.fakes.api import ApiUnderTest
-from tests.fakes.objects import DEFAULT, ENDPOINTS, PODS, SLICES, a_pod
+from tests.fakes.objects import DEFAULT, ENDPOINT_SLICES, ENDPOINTS, PODS, a_pod
 from tests.scenarios.neighbours import FOREVER, NO_OPTIONS, Cluster, Mortal
 
 SERVICES = f"{DEFAULT}/services"
@@ -58,7 +58,7 @@ async def run_pod(cluster: Cluster, name: str, ip: str, **status: Any) -> None:
 
 
 async def slices(cluster: Cluster) -> list[Doc]:
-    items: list[Doc] = (await cluster.api.get(SLICES)).doc["items"]
+    items: list[Doc] = (await cluster.api.get(ENDPOINT_SLICES)).doc["items"]
     return items
 
 
@@ -103,9 +103,9 @@ async def test_a_slice_that_somebody_deletes_or_edits_is_put_right(cluster: Clus
         await cluster.create(SERVICES, a_service())
         await run_pod(cluster, "one", "10.0.0.1")
         (before,) = await slices(cluster)
-        await cluster.patch(SLICES, before["metadata"]["name"], {"endpoints": []})
+        await cluster.patch(ENDPOINT_SLICES, before["metadata"]["name"], {"endpoints": []})
         assert await behind(cluster) == {"10.0.0.1": True}
-        await cluster.delete(SLICES, before["metadata"]["name"])
+        await cluster.delete(ENDPOINT_SLICES, before["metadata"]["name"])
         (after,) = await slices(cluster)
         assert after["metadata"]["uid"] != before["metadata"]["uid"]
         await cluster.delete(ENDPOINTS, "web")

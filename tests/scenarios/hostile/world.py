@@ -27,6 +27,7 @@ from mooring.reconcile.shared_informer import SharedInformers
 from mooring.scheduling import role as scheduling
 from tests.fakes import objects
 from tests.fakes.api import Answered, ApiUnderTest
+from tests.fakes.definitions import a_definition
 from tests.fakes.hostile import Doc, Hostile
 from tests.scenarios.pods.cluster import Cluster
 
@@ -139,10 +140,27 @@ SEEDS: dict[str, Seed] = {
     "referencegrants": lambda _: objects.a_grant(),
     "snapshotmetadataservices": lambda _: objects.a_metadata_service(),
     "leases": lambda _: objects.a_lease(),
+    "customresourcedefinitions": lambda _: a_definition(),
     "clustertrustbundles": lambda _: objects.a_trust_bundle(),
+    "mutatingwebhookconfigurations": lambda _: objects.a_webhook_configuration("Mutating"),
+    "validatingwebhookconfigurations": lambda _: objects.a_webhook_configuration(),
+    "validatingadmissionpolicies": lambda _: objects.an_admission_policy(),
+    "validatingadmissionpolicybindings": lambda _: objects.a_policy_binding(),
     "replicationcontrollers": lambda _: _a_controller(),
+    "networkpolicies": lambda _: objects.a_network_policy(),
+    "endpointslices": lambda _: objects.an_endpoint_slice(),
+    "resourcequotas": lambda _: objects.a_quota(**{"pods": "9", "requests.storage": "5Gi"}),
+    "limitranges": lambda _: objects.a_limit_range(),
+    "jobs": lambda c: objects.a_job(completions=c.choice((1, 3)), parallelism=2),
+    "cronjobs": lambda _: objects.a_cron_job(),
+    "priorityclasses": lambda _: objects.a_priority_class(),
+    "poddisruptionbudgets": lambda c: objects.a_budget(minAvailable=c.choice((1, "50%"))),
+    "deployments": lambda _: objects.a_deployment(),
+    "replicasets": lambda _: objects.a_replica_set(),
+    "statefulsets": lambda _: objects.a_stateful_set(),
+    "daemonsets": lambda _: objects.a_daemon_set(),
+    "controllerrevisions": lambda _: objects.a_revision(),
     "endpoints": lambda _: objects.some_endpoints(),
-    "endpointslices": lambda _: objects.a_slice(),
     "services": lambda _: {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}},
     "roles": lambda _: {"metadata": {"name": "r"}, "rules": _RULES},
     "clusterroles": lambda _: {"metadata": {"name": "r"}, "rules": _RULES},

@@ -1,6 +1,7 @@
 """A node that runs pods, against a whole API in this process, with containers in memory."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from mooring.node.pods.container_spec import ContainerSettings
 from mooring.node.pods.environment import api_server_variables
 from mooring.node.pods.run import PodRuns, Runtime
 from mooring.oci.contract import ContainerSpec, Found, ImageConfig, StoredImage
+from mooring.oci.reference import Reference
+from mooring.oci.registry.errors import PullFailed
+from mooring.oci.registry.logins import Keyring, Login
+from mooring.oci.registry.pull import Progress
+from mooring.oci.registry.pulls import PulledImage
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.containers import FakeContainers
 from tests.fakes.objects import PODS
@@ -41,19 +47,62 @@ class FakeImages:
         return tuple(self.there.values())
 
 
+class FakePulls:
+    """A registry that a test fills, and what was asked of it."""
+
+    def __init__(self, images: FakeImages) -> None:
+        self._images = images
+        self.has: dict[str, StoredImage] = {}  # by full name
+        self.asked: list[str] = []
+        self.logins: list[Sequence[Login]] = []  # of each that was asked for
+        self.refusal = "registry.example/tool: not found"
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.given_up = 0
+
+    async def pull(
+        self, reference: Reference, keyring: Keyring, tell: Callable[[Progress], None]
+    ) -> PulledImage:
+        self.asked.append(str(reference))
+        host, _, path = reference.repository.partition("/")
+        self.logins.append(keyring.find(host, path))
+        progress = Progress()
+        progress.total, progress.came, progress.layers = 4000, 1000, 2
+        tell(progress)
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
+        found = self.has.get(str(reference))
+        if found is None:
+            raise PullFailed(self.refusal)
+        names = (str(reference),)
+        image = msgspec.structs.replace(found, names=names, pulled_names=names)
+        self._images.there[str(reference)] = image
+        return PulledImage(image, 1.5)
+
+
 class Cluster(node.Cluster):
     def __init__(self, api: ApiUnderTest, root: Path) -> None:
         super().__init__(api, root)
         self.runtime = FakeContainers(self.clock)
         self.images = FakeImages()
+        self.pulls: FakePulls | None = None
         self.pod_settings = ContainerSettings(
             NODE, ADDRESS, services=api_server_variables("10.0.0.1", 6443)
         )
 
     def pod_runtime(self, context: NodeContext) -> PodRuntime:
-        runtime = Runtime(self.runtime, self.images)
+        runtime = Runtime(self.runtime, self.images, self.pulls)
         self.pods = PodRuns(context, runtime, self.pod_settings)
         return FakePodRuntime(self.pods, self.pods.run)
+
+    def registry(self, *names: str) -> FakePulls:
+        """One with these images, by their full names."""
+        self.pulls = FakePulls(self.images)
+        self.pulls.has = dict.fromkeys(names, BUSYBOX)
+        return self.pulls
 
     def host_rootfs(self) -> None:
         self.pod_settings = msgspec.structs.replace(self.pod_settings, host_rootfs=True)

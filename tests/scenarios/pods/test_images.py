@@ -13,7 +13,7 @@ async def test_an_image_that_is_not_here_is_waited_for(cluster: Cluster) -> None
         await cluster.create(PODS, a_pod("web", a_container(image="tool:2")))
         waiting = (await cluster.container())["state"]["waiting"]
         remedy = (
-            'image "tool:2" is not on this machine, and Mooring does not pull images: '
+            'image "tool:2" is not on this machine, and this node pulls none (--no-pull-images): '
             "add it with `mooring image import tool:2 FILE`, and the --data-dir or --root-dir that "
             "this node runs with"
         )

@@ -9,7 +9,7 @@ from mooring.errors import UsageError
 def test_dns_servers() -> None:
     assert dns_servers_of("") == ()
     assert dns_servers_of(" 10.96.0.10, fd00::a,") == ("10.96.0.10", "fd00::a")
-    with pytest.raises(UsageError, match='"dns[.]example[.]com" is no IP address'):
+    with pytest.raises(UsageError, match="is no IP address"):
         dns_servers_of("dns.example.com")
 
 

@@ -24,6 +24,7 @@ def data(tmp_path: Path) -> Path:
         layers={TOP: StoredLayer(4_260_000), BASE: StoredLayer(1_200)},
         images={ONE: Image((TOP, BASE), ImageConfig()), TWO: Image((BASE,), ImageConfig())},
         names={"docker.io/library/busybox:latest": ONE, "quay.io/x:1": ONE},
+        pulled=("quay.io/x:1",),
     )
     write(images / "images.json", index, images / "draft")
     return tmp_path
@@ -38,16 +39,16 @@ def test_a_table(data: Path, flag: str) -> None:
     result = run("ls", flag, data if flag == "--data-dir" else data / "node")
     assert result.exit_code == 0
     assert result.output.splitlines() == [
-        "NAME                               ID             LAYERS   SIZE",
+        "NAME                               ID             LAYERS   SIZE     SOURCE",
         "<none, in use>                     222222222222   1        1.2kB",
-        "docker.io/library/busybox:latest   111111111111   2        4.26MB",
-        "quay.io/x:1                        111111111111   2        4.26MB",
+        "docker.io/library/busybox:latest   111111111111   2        4.26MB   imported",
+        "quay.io/x:1                        111111111111   2        4.26MB   pulled",
     ]
 
 
 def test_nothing_imported_yet_is_no_error(tmp_path: Path) -> None:
     result = run("ls", "--data-dir", tmp_path / "none")
-    assert result.output == "NAME   ID   LAYERS   SIZE\n"
+    assert result.output == "NAME   ID   LAYERS   SIZE   SOURCE\n"
     assert not (tmp_path / "none").exists()
 
 

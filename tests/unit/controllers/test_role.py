@@ -34,17 +34,25 @@ from tests.fakes.objects import (
     ATTACHMENTS,
     CLAIMS,
     CLASSES,
+    DAEMON_SETS,
     DEFAULT,
+    DEPLOYMENTS,
+    ENDPOINT_SLICES,
     ENDPOINTS,
     NODES,
     PODS,
-    SLICES,
+    REPLICA_SETS,
     SNAPSHOTS,
+    STATEFUL_SETS,
     VOLUMES,
     a_claim,
     a_class,
+    a_daemon_set,
+    a_deployment,
     a_node,
     a_pod,
+    a_replica_set,
+    a_stateful_set,
     a_volume,
 )
 from tests.scenarios.snapshots.cluster import GROUPS, Cluster
@@ -197,6 +205,43 @@ async def loses_a_node(world: World) -> None:
     await world.until(f"{PODS}/on-silent", GONE)
 
 
+async def rolls_out(world: World) -> None:
+    """A deployment adopts a replica set, replaces it, and forgets it."""
+    api = world.api
+    await api.post(REPLICA_SETS, a_replica_set())
+    metadata = {"name": "web", "labels": {"app": "web"}}
+    await api.patch(f"{REPLICA_SETS}/web", {"metadata": metadata})
+    deployed = a_deployment(replicas=0, revisionHistoryLimit=0)
+    assert (await api.post(DEPLOYMENTS, deployed)).code == 201
+    for _ in range(5):
+        await api.clock.advance(1)
+    template = {"spec": {"containers": [{"name": "c", "image": "busybox:2"}]}}
+    await api.patch(f"{DEPLOYMENTS}/web", {"spec": {"template": template}})
+    await world.until(f"{REPLICA_SETS}/web", GONE)
+
+
+async def keeps_sets(world: World) -> None:
+    """A stateful set with a claim that goes with it, and a daemon set, each with two templates."""
+    api = world.api
+    claim = {"metadata": {"name": "data"}, "spec": a_claim()["spec"]}
+    retention = {"whenDeleted": "Delete", "whenScaled": "Delete"}
+    numbered = a_stateful_set(
+        "numbered",
+        volumeClaimTemplates=[claim],
+        persistentVolumeClaimRetentionPolicy=retention,
+        revisionHistoryLimit=0,
+    )
+    assert (await api.post(STATEFUL_SETS, numbered)).code == 201
+    assert (await api.post(DAEMON_SETS, a_daemon_set("agent", revisionHistoryLimit=0))).code == 201
+    for image in ("busybox:2", "busybox:3"):
+        for path in (f"{STATEFUL_SETS}/numbered", f"{DAEMON_SETS}/agent"):
+            containers = [{"name": "c", "image": image}]
+            template = {"spec": {"containers": containers}}
+            assert (await api.patch(path, {"spec": {"template": template}})).code == 200
+        for _ in range(5):
+            await api.clock.advance(1)
+
+
 async def takes_snapshots(world: World) -> None:
     """Of a claim and of a group of one, with a sidecar beside; then all of it is deleted."""
     cluster = Cluster(world.api)
@@ -215,7 +260,7 @@ async def takes_snapshots(world: World) -> None:
 
 async def serves(world: World) -> None:
     """A service gets a pod, loses it, and goes."""
-    api, slices = world.api, SLICES
+    api, slices = world.api, ENDPOINT_SLICES
     ports = {"spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
     await api.post(f"{DEFAULT}/services", {"metadata": {"name": "web"}, **ports})
     await api.clock.advance(1)
@@ -235,6 +280,8 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
     await lives(world)
     await loses_a_node(world)
     await serves(world)
+    await rolls_out(world)
+    await keeps_sets(world)
 
     authorizer = Authorizer(world.api.parts.nodes)
     for attempt in world.asked.attempts:
@@ -270,6 +317,16 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
         ("patch", "endpointslices", ""),
         ("create", "endpoints", ""),
         ("delete", "endpoints", ""),
+        ("patch", "deployments", "status"),
+        ("get", "deployments", ""),
+        ("create", "replicasets", ""),
+        ("patch", "replicasets", ""),
+        ("patch", "replicasets", "status"),
+        ("delete", "replicasets", ""),
+        ("patch", "statefulsets", "status"),
+        ("patch", "daemonsets", "status"),
+        ("create", "controllerrevisions", ""),
+        ("delete", "controllerrevisions", ""),
     } <= done
 
 
@@ -309,9 +366,12 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),
         *("ephemeral_volume", "volume_expand", "replicationmanager"),
+        *("replicaset", "deployment", "statefulset", "daemonset"),
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
-        *("endpoint_slice", "pod_gc", "orphaned_pods_nodes", "pod_gc_finished"),
+        *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished", "disruption"),
+        "endpoint_slice",
+        *("job", "job_orphan_pod", "cronjob", "ttl_jobs_to_delete"),
         *("snapshot-controller-snapshot", "snapshot-controller-content"),
         *("snapshot-controller-claim", "snapshot-controller-group-snapshot"),
         *("snapshot-controller-group-content", "data_source_validator"),
@@ -347,7 +407,7 @@ CHOICES = {
     "one less": ("*,-replication", OF_VOLUMES[:-1]),
     "one more": ("*,pod-gc", (*OF_VOLUMES, "pod-gc")),
     "all": (
-        "*,endpoints,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source",
+        ",".join(("*", *role.NAMED)),
         tuple(role.CONTROLLERS),
     ),
     "one alone": (" attachment ", ("attachment",)),

@@ -14,7 +14,7 @@ from mooring.driver.core import Core
 from mooring.driver.recover import prepare, recover
 from mooring.driver.refusal import CallRefused
 from mooring.driver.serve import open_driver, services
-from mooring.driver.settings import FREEZE_SECONDS, MIB, DriverSettings
+from mooring.driver.settings import FREEZE_SECONDS, MIB, DriverSettings, ThinPool
 from mooring.errors import HostError
 from mooring.host.contract import MountOps
 from tests.fakes.clock import VirtualClock
@@ -37,8 +37,11 @@ class Driver:
         overcommit: float = 1.0,
         node_id: str = NODE,
         freeze_seconds: float = FREEZE_SECONDS,
+        pool: ThinPool | None = None,
     ) -> None:
-        settings = DriverSettings(node_id, state_dir, max_volumes, overcommit, freeze_seconds)
+        settings = DriverSettings(
+            node_id, state_dir, max_volumes, overcommit, freeze_seconds, pool=pool
+        )
         self.core: Core = open_driver(settings, mounts or FakeMounts(), clock or VirtualClock())
         with suppress(HostError):  # as `serving` does, in threads
             prepare(self.core)

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from mooring.csi.proto import csi_pb2 as csi
+from mooring.driver.backends.loop import GRAIN_BYTES, DiskSpace
 from mooring.driver.records import AccessType
 from mooring.driver.refusal import EXHAUSTED, INVALID, OUT_OF_RANGE
 from mooring.driver.room import Room, choose_size
@@ -32,7 +33,7 @@ def test_the_size_of_a_new_volume(
     required: int, limit: int, fs_type: str, least: int, then: int
 ) -> None:
     wanted = csi.CapacityRange(required_bytes=required, limit_bytes=limit)
-    assert choose_size(wanted, AccessType.MOUNT, fs_type, least) == then
+    assert choose_size(wanted, AccessType.MOUNT, fs_type, least, GRAIN_BYTES) == then
 
 
 IMPOSSIBLE = {
@@ -51,7 +52,7 @@ IMPOSSIBLE = {
 def test_sizes_that_cannot_be(required: int, limit: int, least: int, code: object) -> None:
     wanted = csi.CapacityRange(required_bytes=required, limit_bytes=limit)
     with refused(code):
-        choose_size(wanted, AccessType.MOUNT, "ext4", least)
+        choose_size(wanted, AccessType.MOUNT, "ext4", least, GRAIN_BYTES)
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_overcommitted_there_is_more(disk: None, tmp_path: Path) -> None:
 
 
 def test_what_is_just_being_made_counts(disk: None, tmp_path: Path) -> None:
-    room = Room(open_state(tmp_path), 1.0)
+    room = Room(open_state(tmp_path), 1.0, DiskSpace(tmp_path))
     with room.reserved("a", 50 * MIB):
         assert room.available_bytes() == 10 * MIB
         with refused(EXHAUSTED), room.reserved("b", 20 * MIB):

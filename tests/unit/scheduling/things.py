@@ -179,8 +179,14 @@ Thing = Claim | Volume | StorageClass | CsiDriver | StorageCapacity
 class Stored:
     """`Storage` out of a list of things."""
 
-    def __init__(self, *things: Thing, used: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        *things: Thing,
+        used: Iterable[str] = (),
+        namespaces: Mapping[str, Labels] | None = None,
+    ) -> None:
         self._things = things
+        self._namespaces = namespaces or {}
         self._used = {Key("default", name) for name in used}
 
     def _find(self, kind: type[T], name: str) -> T | None:
@@ -224,6 +230,9 @@ class Stored:
             and volume.storage_class == storage_class
         ]
         return sorted(free, key=lambda volume: (volume.size.nanos, volume.name))
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]:
+        return self._namespaces.get(name, {})
 
     def is_claim_used(self, claim: Key) -> bool:
         return claim in self._used

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from tests.vm.inside.programs import eventually, sh
+from tests.vm.machine import address_of
 
 ADDRESS = "127.0.0.1"
+CLIENTS = f"{ADDRESS} {address_of(1)} {address_of(2)}"
 ROOT = Path("/run/exported")
 THREADS = 4
 # Version 4 alone needs neither statd nor a port mapper; a restarted server waits for its grace
@@ -21,7 +23,8 @@ class NfsServer:
             "modprobe nfs && modprobe nfsd && mount -t nfsd nfsd /proc/fs/nfsd;"
             f"mkdir -p {ROOT} && mount -t tmpfs tmpfs {ROOT};"
             "rpcbind -w; rpc.mountd --no-nfs-version 3;"
-            f"exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=0 {ADDRESS}:{ROOT};"
+            f"for who in {CLIENTS}; do exportfs "
+            f"-o rw,no_root_squash,insecure,no_subtree_check,fsid=0 $who:{ROOT}; done;"
             f"{SERVE}"
         )
 

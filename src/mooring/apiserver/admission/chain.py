@@ -9,6 +9,7 @@ from mooring.apiserver.admission import (
     default_storage_class,
     default_tolerations,
     in_use_protection,
+    limit_ranges,
     namespace_lifecycle,
     node_restriction,
     pod_priority,
@@ -19,7 +20,6 @@ from mooring.apiserver.admission import (
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects, Operation, Rule
 from mooring.apiserver.auth.node_authorizer import NodeObjects
 from mooring.apiserver.kinds.access_rules import GROUP as RBAC
-from mooring.apiserver.kinds.contract import Kind
 
 CREATE, UPDATE, DELETE = Operation.CREATE, Operation.UPDATE, Operation.DELETE
 
@@ -51,9 +51,14 @@ MUTATING = (
     _on(default_tolerations.give, (CREATE, UPDATE), "pods"),
     _on(pod_priority.give, (CREATE,), "pods"),
     _on(pod_priority.keep, (UPDATE,), "pods"),
+    _on(limit_ranges.give_defaults, (CREATE,), "pods"),
 )
 JUDGING = (
     _on(namespace_lifecycle.check_deletion, (DELETE,), "namespaces"),
+    _on(pod_priority.check_default, (CREATE, UPDATE), "priorityclasses.scheduling.k8s.io"),
+    _on(pod_priority.keep_system_classes, (DELETE,), "priorityclasses.scheduling.k8s.io"),
+    _on(limit_ranges.check, (CREATE,), "pods"),
+    _on(limit_ranges.check, (CREATE, UPDATE), "persistentvolumeclaims"),
     _on(claim_resize.check, (UPDATE,), "persistentvolumeclaims"),
     _on(
         role_escalation.check,
@@ -64,12 +69,17 @@ JUDGING = (
 )
 
 
+def _no_policies(_attributes: AdmissionAttributes, _objects: Objects) -> None:
+    """Nobody has made any."""
+
+
 class Chain:
     """Runs the rules that concern a write."""
 
-    def __init__(self, nodes: NodeObjects) -> None:
+    def __init__(self, nodes: NodeObjects, policies: Rule = _no_policies) -> None:
         self._nodes = nodes
-        self._placed: dict[tuple[str, Operation, Kind], tuple[Rule, ...]] = {}
+        self._policies = policies
+        self._placed: dict[tuple[str, Operation, str], tuple[Rule, ...]] = {}
 
     def mutate(self, attributes: AdmissionAttributes, objects: Objects) -> None:
         """Before validation: rules may change `attributes.new` or refuse."""
@@ -81,13 +91,14 @@ class Chain:
         for rule in self._rules("judging", JUDGING, attributes):
             rule(attributes, objects)
         node_restriction.check_attempt(attributes, self._nodes)
+        self._policies(attributes, objects)
 
     def _rules(
         self, stage: str, placed: tuple[Placed, ...], attributes: AdmissionAttributes
     ) -> tuple[Rule, ...]:
         if attributes.subresource:
             return ()
-        key = (stage, attributes.operation, attributes.kind)
+        key = (stage, attributes.operation, attributes.kind.resource)
         rules = self._placed.get(key)
         if rules is None:
             rules = self._placed[key] = tuple(

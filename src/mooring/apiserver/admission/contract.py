@@ -19,6 +19,7 @@ class Operation(Enum):
     CREATE = "CREATE"
     UPDATE = "UPDATE"
     DELETE = "DELETE"
+    CONNECT = "CONNECT"
 
     __hash__ = object.__hash__  # a key in every request: by identity, not by name
 
@@ -34,6 +35,8 @@ class AdmissionAttributes(msgspec.Struct, frozen=True):
     subresource: str = ""
     new: Doc | None = None  # None: a deletion
     old: Doc | None = None  # None: a creation
+    dry_run: bool = False
+    warnings: list[str] = []  # for the client; webhooks add theirs
 
 
 class Objects(Protocol):

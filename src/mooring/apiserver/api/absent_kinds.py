@@ -10,49 +10,22 @@ from mooring.apiserver.request.refusals import not_served
 from mooring.apiserver.request.routes import Route
 from mooring.errors import NotFound
 
-_REPLICATED = "use a ReplicationController (its pods are kept running), or a Pod"
-_RUN_ONCE = "use a Pod with restartPolicy: Never or OnFailure"
 _ON_HOST = "pods share the network of their node, so their ports are reached there"
 _SERVED = "only the kinds that `kubectl api-resources` lists are served"
 
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "": {
-        "limitranges": "set resources in the Pod itself",
-        "podtemplates": "put the template into a ReplicationController",
-        "resourcequotas": "there are no quotas: limit by RBAC who may create what",
-    },
-    "apps": {
-        "controllerrevisions": _SERVED,
-        "daemonsets": "create a Pod with spec.nodeName for each node",
-        "deployments": _REPLICATED,
-        "replicasets": _REPLICATED,
-        "statefulsets": "use a Pod and a PersistentVolumeClaim for each replica",
-    },
-    "batch": {
-        "cronjobs": f"{_RUN_ONCE}, created by a timer of the host",
-        "jobs": _RUN_ONCE,
+        "podtemplates": "put the template into a Deployment",
     },
     "autoscaling": {
-        "horizontalpodautoscalers": "use `kubectl scale` on a ReplicationController",
+        "horizontalpodautoscalers": "use `kubectl scale`",
     },
     "networking.k8s.io": {
         "ingressclasses": _ON_HOST,
         "ingresses": _ON_HOST,
-        "networkpolicies": _ON_HOST,
     },
-    "policy": {
-        "poddisruptionbudgets": "evictions are not held back: delete or keep the pods by hand",
-    },
-    "scheduling.k8s.io": {"priorityclasses": "set no priorityClassName in the Pod"},
     "node.k8s.io": {"runtimeclasses": "set no runtimeClassName in the Pod"},
-    "apiextensions.k8s.io": {"customresourcedefinitions": _SERVED},
     "apiregistration.k8s.io": {"apiservices": _SERVED},
-    "admissionregistration.k8s.io": {
-        "mutatingwebhookconfigurations": _SERVED,
-        "validatingadmissionpolicies": _SERVED,
-        "validatingadmissionpolicybindings": _SERVED,
-        "validatingwebhookconfigurations": _SERVED,
-    },
     "certificates.k8s.io": {
         "certificatesigningrequests": "`mooring kubeconfig` makes credentials",
     },

@@ -35,6 +35,7 @@ from mooring.apiserver.verbs.answering import warning_headers
 from mooring.apiserver.verbs.backend import Backend, Call, SubresourceVerbs, Verb
 from mooring.apiserver.verbs.bind import bind
 from mooring.apiserver.verbs.create import create
+from mooring.apiserver.verbs.custom_scale import ON_CUSTOM_SCALE
 from mooring.apiserver.verbs.delete import delete
 from mooring.apiserver.verbs.delete_collection import delete_collection
 from mooring.apiserver.verbs.evict import evict
@@ -42,9 +43,9 @@ from mooring.apiserver.verbs.finalize import finalize
 from mooring.apiserver.verbs.get import get
 from mooring.apiserver.verbs.list import list_objects
 from mooring.apiserver.verbs.patch import patch
-from mooring.apiserver.verbs.scale import get_scale, patch_scale, update_scale
 from mooring.apiserver.verbs.update import update
 from mooring.apiserver.verbs.watch import watch
+from mooring.apiserver.verbs.workload_scale import ON_SCALE
 from mooring.errors import ApiError, InternalError, StoreError, TooManyRequests
 
 LOG = log.get("mooring.api")
@@ -61,15 +62,12 @@ ON_COLLECTION: dict[str, tuple[str, Verb]] = {
     "DELETE": ("deletecollection", delete_collection),
 }
 ON_STATUS: Mapping[str, Verb] = {"GET": get, "PUT": update, "PATCH": patch}
+SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
 ON_PART: SubresourceVerbs = {
     ("pods", "binding"): {"POST": bind},
     ("pods", "eviction"): {"POST": evict},
     ("namespaces", "finalize"): {"PUT": finalize},
-    ("replicationcontrollers", "scale"): {
-        "GET": get_scale,
-        "PUT": update_scale,
-        "PATCH": patch_scale,
-    },
+    **{(plural, "scale"): ON_SCALE for plural in SCALED},
 }
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -93,7 +91,7 @@ class Api:
         self._joining = joining
         self._metrics = metrics
         self._streams = Streams()
-        self._targets: dict[tuple[str, Kind | None, str, str], Target] = {}
+        self._targets: dict[tuple[str, ...], Target] = {}
 
     async def handle(self, request: Request) -> Answer:
         """Serve a request from outside: never raises, refusals are answers."""
@@ -113,7 +111,7 @@ class Api:
                 word = _word(request, route)
                 kind = self._kind(route)
                 target = self._target(word, kind, route)
-                is_through_node = (route.plural, route.subresource) in self._of_nodes
+                is_through_node = self._is_through_node(kind, route)
                 if word == "watch" or is_through_node:
                     release = self._streams.take(user.name, through_node=is_through_node)
                 answer = await self._resource(request, user, route, kind, word)
@@ -172,11 +170,16 @@ class Api:
                 raise advice
             return _at_once(self._missing(request.path))
         verb = self._verb(kind, request.method, route, word)
-        if route.subresource and (kind.plural, route.subresource) in self._of_nodes:
+        if self._is_through_node(kind, route):
             form = JSON  # for a refusal; otherwise the node decides
         else:
             form = negotiate(request.headers.get("accept"))
-        return verb(self._backend, Call(request, route, kind, user, form))
+        answer = verb(self._backend, Call(request, route, kind, user, form))
+        return _warned(answer, kind.deprecation) if kind.deprecation else answer
+
+    def _is_through_node(self, kind: Kind | None, route: Route) -> bool:
+        is_known = (route.plural, route.subresource) in self._of_nodes
+        return is_known and (kind is None or kind.structure is None)
 
     def _verb(self, kind: Kind, method: str, route: Route, word: str) -> Verb:
         """What serves this method on this path; raises what is answered when nothing does."""
@@ -192,15 +195,14 @@ class Api:
         is_everywhere = kind.namespaced and not route.collection_in_namespace
         if is_everywhere and word in ("create", "deletecollection"):
             raise method_not_allowed()
-        if word == "create":
+        if word == "create" and kind.structure is None:
             return self._access.review_verbs.get(kind.plural, create)
         if word == "watch":
             return watch
         return by_method[method][1]
 
     def _part_verb(self, kind: Kind, method: str, route: Route) -> Verb:
-        part = (kind.plural, route.subresource)
-        verbs = ON_PART.get(part) or self._access.part_verbs.get(part) or self._of_nodes.get(part)
+        verbs = self._verbs_of_part(kind, route.subresource)
         if (route.subresource == "status" and kind.status) or route.subresource in kind.strategies:
             verbs = ON_STATUS
         if verbs is None or route.watch_prefix:
@@ -208,6 +210,12 @@ class Api:
         if method not in verbs:
             raise method_not_allowed()
         return verbs[method]
+
+    def _verbs_of_part(self, kind: Kind, name: str) -> Mapping[str, Verb] | None:
+        if kind.structure is not None:
+            return ON_CUSTOM_SCALE if name == "scale" and kind.scale is not None else None
+        part = (kind.plural, name)
+        return ON_PART.get(part) or self._access.part_verbs.get(part) or self._of_nodes.get(part)
 
     def _missing(self, path: str) -> Response:
         """404: a Status under a group that is known, plain text anywhere else."""
@@ -224,7 +232,7 @@ class Api:
         if kind is None:
             return Target(word.upper())  # paths that clients make up must not become labels
         scope = "resource" if route.name else "namespace" if route.namespace else "cluster"
-        key = (word, kind, route.subresource, scope)
+        key = (word, kind.api_version, kind.plural, route.subresource, scope)
         known = self._targets.get(key)
         if known is None:
             known = self._targets[key] = Target(
@@ -242,6 +250,18 @@ def crowded() -> TooManyRequests:
 
 def _nothing() -> None:
     """Of a request that takes no stream."""
+
+
+async def _warned(answer: Awaitable[Answer], text: str) -> Answer:
+    """An answer that begins with a warning, be it a refusal."""
+    try:
+        answered = await answer
+    except ApiError as error:
+        error.warnings = (text, *error.warnings)
+        raise
+    if isinstance(answered, Response | Stream):
+        answered.headers = (*warning_headers([text]), *answered.headers)
+    return answered
 
 
 async def _at_once(answer: Answer) -> Answer:

@@ -13,6 +13,7 @@ from mooring.apiserver.kinds.subresources import answers_in, subresources
 from mooring.apiserver.request.negotiation import DiscoveryForm
 from mooring.model.document import Doc
 
+_NOT_WHILE_TERMINATING = ("patch", "create", "update")
 AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -144,7 +145,7 @@ def _resources(kind: Kind) -> Iterable[Doc]:
         "singularName": kind.singular,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
-        "verbs": kind.verbs,
+        "verbs": _verbs(kind),
         **_nicknames(kind),
     }
     for part in subresources(kind):
@@ -166,7 +167,7 @@ def _aggregated_resource(kind: Kind) -> Doc:
         "responseKind": {"group": "", "version": "", "kind": kind.kind},  # "": as in this list
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
-        "verbs": kind.verbs,
+        "verbs": _verbs(kind),
         **_nicknames(kind),
     }
     parts = subresources(kind)
@@ -180,6 +181,13 @@ def _aggregated_resource(kind: Kind) -> Doc:
             for part in parts
         ]
     return resource
+
+
+def _verbs(kind: Kind) -> tuple[str, ...]:
+    """While its definition is being deleted, a kind announces only what empties it."""
+    if not kind.terminating:
+        return kind.verbs
+    return tuple(verb for verb in kind.verbs if verb not in _NOT_WHILE_TERMINATING)
 
 
 def _response_kind(kind: Kind, part: Subresource) -> Doc:

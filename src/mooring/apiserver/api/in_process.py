@@ -178,7 +178,8 @@ class InProcessApi:
     async def delete(self, resource: Resource, key: Key, uid: str, grace: int | None) -> None:
         kind = self._kind(resource)
         self._ask("delete", kind, key.namespace, key.name)
-        options = DeleteOptions(grace=grace, uid=uid)
+        policy = "Background" if resource.orphans_by_default else ""
+        options = DeleteOptions(grace=grace, uid=uid, policy=policy)
         await self._writer.delete(kind, key.namespace, key.name, options)
 
     def _ask(
@@ -256,4 +257,4 @@ def _document(kind: Kind, answer: Answer) -> bytes:
 
 
 def _shown(kind: Kind, entry: Entry) -> bytes:
-    return entry.value if kind.from_stored is None else wire(kind, entry)
+    return entry.value if kind.from_stored is None and kind.renew is None else wire(kind, entry)

@@ -12,10 +12,12 @@ CORE = ""
 STORAGE = "storage.k8s.io"
 SNAPSHOTS = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
+EXTENSIONS = "apiextensions.k8s.io"
 POPULATORS = "populator.storage.k8s.io"
 GATEWAY = "gateway.networking.k8s.io"
 CHANGED_BLOCKS = "cbt.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
+ADMISSION = "admissionregistration.k8s.io"
 CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
@@ -23,6 +25,11 @@ AUTHORIZATION = "authorization.k8s.io"
 EXTENSIONS = "apiextensions.k8s.io"
 DISCOVERY = "discovery.k8s.io"
 RBAC = "rbac.authorization.k8s.io"
+SCHEDULING = "scheduling.k8s.io"
+POLICY = "policy"
+BATCH = "batch"
+NETWORKING = "networking.k8s.io"
+APPS = "apps"
 
 _READ = ("get", "list", "watch")
 _READ_WRITE = (*_READ, "create", "update", "patch", "delete")
@@ -60,8 +67,8 @@ READ_ONLY = Role(
             _READ,
             (CORE,),
             (
-                *("configmaps", "endpoints", "events", "namespaces", "nodes"),
-                "persistentvolumeclaims",
+                *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes"),
+                *("persistentvolumeclaims", "resourcequotas"),
                 *("persistentvolumes", "pods", "pods/log", "replicationcontrollers"),
                 *("replicationcontrollers/scale", "serviceaccounts", "services", "*/status"),
             ),
@@ -70,7 +77,8 @@ READ_ONLY = Role(
             _READ,
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
-                *(COORDINATION, EVENTS, EXTENSIONS, GATEWAY, DISCOVERY, RBAC),
+                *(ADMISSION, APPS, COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
+                *(SCHEDULING, POLICY, BATCH, NETWORKING, DISCOVERY),
             ),
             (EVERY,),
         ),
@@ -87,6 +95,8 @@ SCHEDULER = Role(
         _REPORT_EVENTS,
         Rule(_READ, (CORE,), ("namespaces", "nodes", "pods")),
         Rule(("create",), (CORE,), ("pods/binding",)),
+        Rule(("delete",), (CORE,), ("pods",)),  # preempted ones
+        Rule(_READ, (POLICY,), ("poddisruptionbudgets",)),
         Rule(_CHANGE, (CORE,), ("pods/status",)),
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims", "persistentvolumes")),
         Rule(
@@ -137,6 +147,21 @@ _POD_CONTROLLERS = (
     Rule((*_READ, "create", "patch", "delete"), (CORE,), ("pods",)),
     Rule(_READ, (CORE,), ("replicationcontrollers",)),
     Rule(_CHANGE, (CORE,), ("replicationcontrollers/status",)),
+    Rule((*_READ, *_CHANGE), (APPS,), ("deployments",)),  # the annotation of the revision
+    Rule((*_READ, "create", *_CHANGE, "delete"), (APPS,), ("replicasets",)),
+    Rule(_CHANGE, (APPS,), ("deployments/status", "replicasets/status")),
+    Rule(_READ, (APPS,), ("daemonsets", "statefulsets")),
+    Rule(_CHANGE, (APPS,), ("daemonsets/status", "statefulsets/status")),
+    Rule((*_READ, "create", *_CHANGE, "delete"), (APPS,), ("controllerrevisions",)),
+)
+
+_BATCH_AND_POLICY_CONTROLLERS = (
+    Rule((*_READ, "create", "patch", "delete"), (BATCH,), ("jobs",)),
+    Rule(_READ, (BATCH,), ("cronjobs",)),
+    Rule(_CHANGE, (BATCH,), ("jobs/status", "cronjobs/status")),
+    Rule(("get",), (APPS,), ("statefulsets",)),  # how many pods a budget may expect
+    Rule(_READ, (POLICY,), ("poddisruptionbudgets",)),
+    Rule(_CHANGE, (POLICY,), ("poddisruptionbudgets/status",)),
 )
 
 _NODE_CONTROLLERS = (
@@ -167,9 +192,15 @@ _GARBAGE_COLLECTION = (
         (*_COLLECT, _EMPTY),
         (CORE,),
         (
-            *("configmaps", "endpoints", "events", "persistentvolumeclaims", "pods"),
+            *("configmaps", "endpoints", "events", "limitranges", "persistentvolumeclaims"),
+            *("pods", "resourcequotas"),
             *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
+    ),
+    Rule(
+        (*_COLLECT, _EMPTY),
+        (APPS,),
+        ("controllerrevisions", "daemonsets", "deployments", "replicasets", "statefulsets"),
     ),
     Rule(_COLLECT, (CORE,), ("namespaces", "nodes", "persistentvolumes")),
     Rule((*_COLLECT, _EMPTY), (EVENTS,), ("events",)),
@@ -195,6 +226,19 @@ _GARBAGE_COLLECTION = (
     Rule((*_COLLECT, _EMPTY), (GATEWAY,), ("referencegrants",)),
     Rule(_COLLECT, (CHANGED_BLOCKS,), ("snapshotmetadataservices",)),
     Rule(_COLLECT, (CERTIFICATES,), ("clustertrustbundles",)),
+    Rule(_COLLECT, (EXTENSIONS,), ("customresourcedefinitions",)),
+    Rule(
+        _COLLECT,
+        (ADMISSION,),
+        (
+            *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+            *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        ),
+    ),
+    Rule(_COLLECT, (SCHEDULING,), ("priorityclasses",)),
+    Rule((*_COLLECT, _EMPTY), (BATCH,), ("jobs", "cronjobs")),
+    Rule((*_COLLECT, _EMPTY), (NETWORKING,), ("networkpolicies",)),
+    Rule((*_COLLECT, _EMPTY), (POLICY,), ("poddisruptionbudgets",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
 )
@@ -206,6 +250,7 @@ CONTROLLERS = Role(
         Rule((*_READ_WRITE, _EMPTY), (COORDINATION,), ("leases",)),
         *_VOLUME_CONTROLLERS,
         *_POD_CONTROLLERS,
+        *_BATCH_AND_POLICY_CONTROLLERS,
         *_NODE_CONTROLLERS,
         *_SERVICE_CONTROLLERS,
         *_NAMESPACE_CONTROLLERS,

@@ -72,7 +72,7 @@ def decode_document(
             return Decoded(check_identity(exact, wanted, body))
     try:
         read = read_json(body) if media == JSON else read_yaml(body)
-        doc = _as_object(read.value)
+        doc = as_object(read.value)
     except ValueError as error:
         prefix = _PARSE_ERROR if media == JSON else ""
         raise unrecognized(body, wanted, f"{prefix}{error}") from error
@@ -81,7 +81,7 @@ def decode_document(
         unknown = prune(doc, message)
     except WrongType as error:
         raise wrong_type(error, doc, wanted) from error
-    return Decoded(doc, _findings(unknown, read, doc))
+    return Decoded(doc, findings(unknown, read, doc))
 
 
 def decode_options(body: bytes, content_type: str | None) -> Doc:
@@ -97,7 +97,7 @@ def decode_options(body: bytes, content_type: str | None) -> Doc:
             envelope = open_envelope(body)
             doc = {"kind": envelope.kind} | decode_message(envelope.raw, _OPTIONS)
         else:
-            doc = _as_object((read_json(body) if media == JSON else read_yaml(body)).value)
+            doc = as_object((read_json(body) if media == JSON else read_yaml(body)).value)
             conform(doc, _OPTIONS)
     except WrongType as error:
         raise BadRequest(str(error)) from error
@@ -139,8 +139,8 @@ def _decode_protobuf(body: bytes, message: str, wanted: Identity) -> Doc:
         raise not_handled(wanted, str(error)) from error
 
 
-def _as_object(value: Any) -> Doc:
-    """Raises: ValueError for what is neither an object nor null."""
+def as_object(value: Any) -> Doc:
+    """What a body holds. Raises: ValueError for what is neither an object nor null."""
     match value:
         case dict():
             return value
@@ -176,7 +176,8 @@ def _spelled(trail: Trail) -> str:
     return spell_path(trail)[:LONGEST_PATH]
 
 
-def _findings(unknown: Sequence[Trail], read: Read, doc: Doc) -> tuple[str, ...]:
+def findings(unknown: Sequence[Trail], read: Read, doc: Doc) -> tuple[str, ...]:
+    """What to say of fields that are unknown, or came twice."""
     first = unknown[:_MOST_FINDINGS]
     if read.written is None:
         return tuple(f'unknown field "{_spelled(trail)}"' for trail in first)

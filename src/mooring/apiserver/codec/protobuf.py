@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mooring.apiserver.codec import protobuf_values as values
+from mooring.apiserver.codec.json_schema_protobuf import read_schema
 from mooring.apiserver.codec.protobuf_wire import (
     CHUNK,
     VARINT,
@@ -45,7 +46,9 @@ _CHUNKS: Mapping[Scalar, ReadChunk] = {
     Scalar.TIME: values.read_time,
     Scalar.MICRO_TIME: values.read_micro_time,
     Scalar.INT_OR_STRING: values.read_int_or_string,
-    Scalar.FIELDS_V1: values.read_fields_v1,
+    Scalar.FIELDS_V1: values.read_json,
+    Scalar.ANY: values.read_json,
+    Scalar.JSON_SCHEMA: read_schema,
 }
 
 

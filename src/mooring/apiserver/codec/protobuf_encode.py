@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from mooring.apiserver.codec import protobuf_values as values
+from mooring.apiserver.codec.json_schema_protobuf import write_schema
 from mooring.apiserver.codec.protobuf import MAGIC
 from mooring.apiserver.codec.protobuf_wire import write_chunk, write_number
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
@@ -22,7 +23,9 @@ _CHUNKS: Mapping[Scalar, Chunk] = {
     Scalar.MICRO_TIME: values.write_time,
     Scalar.QUANTITY: values.write_quantity,
     Scalar.INT_OR_STRING: values.write_int_or_string,
-    Scalar.FIELDS_V1: values.write_fields_v1,
+    Scalar.FIELDS_V1: values.write_json,
+    Scalar.ANY: values.write_json,
+    Scalar.JSON_SCHEMA: write_schema,
 }
 
 

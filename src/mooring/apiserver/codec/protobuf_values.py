@@ -70,7 +70,8 @@ def read_int_or_string(data: bytes, at: int, stop: int) -> int | str:
     return signed32(numbers.get(2, 0))
 
 
-def read_fields_v1(data: bytes, at: int, stop: int) -> Any:
+def read_json(data: bytes, at: int, stop: int) -> Any:
+    """A FieldsV1 or a RawExtension: JSON in its first field."""
     _, texts = _parts(data, at, stop)
     raw = texts.get(1)
     if not raw:
@@ -78,7 +79,7 @@ def read_fields_v1(data: bytes, at: int, stop: int) -> Any:
     try:
         return _decode_json(raw)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise ValueError("proto: managed fields are not JSON") from error
+        raise ValueError("proto: a field that holds JSON holds something else") from error
 
 
 def _parts(data: bytes, at: int, stop: int) -> tuple[dict[int, int], dict[int, bytes]]:
@@ -117,5 +118,5 @@ def write_int_or_string(value: int | str) -> bytes:
     return write_number(1, 0) + write_number(2, value) + write_chunk(3, b"")
 
 
-def write_fields_v1(value: Any) -> bytes:
+def write_json(value: Any) -> bytes:
     return write_chunk(1, _encode_json(value))

@@ -19,6 +19,7 @@ from mooring.model.document import Doc
 HEAD = b'{"metadata":{"resourceVersion":"'
 
 _KIND_NAMES = ("kind", "apiVersion")
+_CURRENT = "current:"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -42,6 +43,8 @@ def to_put(doc: Doc) -> Put:
 def decode(kind: Kind, entry: Entry) -> Doc:
     """A fresh document, as clients of `kind` see it; the caller may change it."""
     doc: Doc = {"kind": kind.kind, "apiVersion": kind.api_version, **_decode(entry.value)}
+    if kind.renew is not None and not _is_known_current(kind, entry):
+        kind.renew(doc)
     return kind.from_stored(doc) if kind.from_stored else doc
 
 
@@ -49,7 +52,43 @@ def wire(kind: Kind, entry: Entry) -> bytes:
     """The whole object as JSON."""
     if kind.from_stored:
         return _encode(decode(kind, entry))
+    if kind.renew is not None and not _is_known_current(kind, entry):
+        return _renewed(kind, entry)
     return _prefix(kind) + entry.value[1:]
+
+
+def is_as_stored(kind: Kind, entries: Sequence[Entry]) -> bool:
+    """Whether the stored bytes of all of them are known to be what clients are to see."""
+    if kind.from_stored:
+        return False
+    return kind.renew is None or all(_is_known_current(kind, entry) for entry in entries)
+
+
+def _renewed(kind: Kind, entry: Entry) -> bytes:
+    """The object by today's schema; remembers when that leaves the stored bytes as they are."""
+    doc = decode(kind, entry)
+    body = _encode(doc)
+    if body == _prefix(kind) + entry.value[1:]:
+        _memo(entry)[_CURRENT + kind.version] = kind
+    return body
+
+
+def written_by(kind: Kind, entry: Entry) -> None:
+    """Note that `kind`, whose version is the one objects are stored in, has just made this entry:
+    its bytes are what readers are to see."""
+    if kind.renew is not None:
+        _memo(entry)[_CURRENT + kind.version] = kind
+
+
+def _is_known_current(kind: Kind, entry: Entry) -> bool:
+    return entry.memo is not None and entry.memo.get(_CURRENT + kind.version) is kind
+
+
+def _memo(entry: Entry) -> dict[str, Any]:
+    if entry.memo is None:
+        entry.memo = {}
+    memo: dict[str, Any] = entry.memo
+    return memo
 
 
 def joined_items(kind: Kind, entries: Sequence[Entry], head: bytes, tail: bytes) -> Joined:
@@ -86,14 +125,11 @@ class Facts(msgspec.Struct):
 
 
 def facts(kind: Kind, entry: Entry) -> Facts:
-    known = entry.memo
-    if known is None:
-        known = entry.memo = {}
-    found = known.get(kind.api_version)
-    if found is None:
-        found = known[kind.api_version] = facts_of(kind, decode(kind, entry))
-    assert isinstance(found, Facts)  # noqa: S101  narrows the memo's Any
-    return found
+    known = _memo(entry)
+    found: tuple[Kind, Facts] | None = known.get(kind.api_version)
+    if found is None or found[0] is not kind:  # a definition may offer other fields by now
+        found = known[kind.api_version] = (kind, facts_of(kind, decode(kind, entry)))
+    return found[1]
 
 
 def facts_of(kind: Kind, doc: Doc) -> Facts:

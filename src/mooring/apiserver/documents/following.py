@@ -1,4 +1,5 @@
-"""Following tables: what is there now, then every change; kinds that join later included.
+"""Following tables: what is there now, then every change; kinds that join later included, and
+until they leave.
 
 A callback that raises is logged, and misses one object: commits, and other followers, go on.
 """
@@ -37,7 +38,7 @@ class Follower:
         self._watches: dict[str, Watch] = {}
 
     def start(self) -> None:
-        for kind in self._kinds.all():
+        for kind in self._kinds.stored():
             self._follow(kind)
         self._kinds.subscribe(self._follow)
 
@@ -60,8 +61,13 @@ class Follower:
 
     def _follow(self, kind: Kind) -> None:
         """Kinds that show another kind's objects, or store none, have nothing to follow."""
+        table = kind.store_table
+        if self._kinds.of_table(table) is None:
+            if watch := self._watches.pop(table, None):
+                watch.close()
+            return
         is_stored = "get" in kind.verbs and kind.from_stored is None
-        if is_stored and self._wanted(kind) and kind.store_table not in self._watches:
+        if is_stored and self._wanted(kind) and table not in self._watches:
             self._start(kind)
 
     def _start(self, kind: Kind) -> None:
@@ -69,12 +75,12 @@ class Follower:
         for entry in page.entries:
             shielded((entry.table, entry.name), self._see, kind, entry)
         self._watches[kind.store_table] = self._store.watch(
-            kind.store_table, page.revision, lambda: self._poll(kind)
+            kind.store_table, page.revision, lambda: self._poll(kind.store_table)
         )
 
-    def _poll(self, kind: Kind) -> None:
-        watch = self._watches.get(kind.store_table)
-        if watch is None:
+    def _poll(self, table: str) -> None:
+        watch, kind = self._watches.get(table), self._kinds.of_table(table)
+        if watch is None or kind is None:
             return
         try:
             while events := watch.poll(MOST_AT_ONCE):

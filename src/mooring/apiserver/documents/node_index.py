@@ -73,4 +73,4 @@ class NodeIndex:
 
 
 def _is_pod(kind: Kind) -> bool:
-    return kind.plural == "pods"
+    return kind.resource == "pods"

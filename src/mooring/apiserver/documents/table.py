@@ -42,7 +42,7 @@ def columns(kind: Kind) -> list[Doc]:
             "type": column.type,
             "format": column.format,
             "description": column.description,
-            "priority": int(column.wide),
+            "priority": column.priority or int(column.wide),
         }
         for column in kind.columns
     ]

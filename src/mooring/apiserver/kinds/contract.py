@@ -8,15 +8,17 @@ documents is in `Context`.
 The order in which a write calls them:
 create   defaults, prepare_create, (admission), validate, warnings
 update   defaults, prepare_update(new, old), (admission), validate, validate_update(new, old)
+         (with `judges_update_whole`: validate_update alone)
 status   defaults, prepare_status(new, old), (admission), validate_status(new, old)
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
+from mooring.apiserver.structural.contract import Node
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError
 from mooring.model.names import dns_subdomain
@@ -39,6 +41,7 @@ class Column(msgspec.Struct, frozen=True):
     format: str = ""
     description: str = ""
     wide: bool = False
+    priority: int = 0  # as a definition says it: all but 0 are wide
 
 
 class Subresource(msgspec.Struct, frozen=True):
@@ -56,6 +59,30 @@ class SubresourceStrategy(msgspec.Struct, frozen=True):
 
     prepare: Callable[[Doc, Doc, Context], None]  # (new, old): whatever else is said is dropped
     validate: Callable[[Doc, Doc], Iterable[FieldError]]
+
+
+class Structure(Protocol):
+    """What a definition says of the documents of its kind; read when it is first asked for."""
+
+    @property
+    def node(self) -> Node: ...
+
+    @property
+    def digest(self) -> str:
+        """Of the definition that it is of: another one when that has changed."""
+        ...
+
+    def written(self) -> Doc:
+        """The schema as its author wrote it; do not change it."""
+        ...
+
+
+class ScalePaths(msgspec.Struct, frozen=True):
+    """Where a custom kind keeps its number of replicas: names, from the root of a document."""
+
+    replicas: tuple[str, ...]
+    status_replicas: tuple[str, ...]
+    selector: tuple[str, ...] = ()
 
 
 NAME = Column("Name", format="name")
@@ -95,6 +122,8 @@ class Kind:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = READ_WRITE
+    singular_name: str = ""  # "": the kind in small letters
+    list_name: str = ""  # the kind of its lists; "": `<kind>List`
     status: bool = False
     subresources: tuple[Subresource, ...] = ()
     table: str = ""  # the store's table, when shared with another kind (events)
@@ -126,11 +155,21 @@ class Kind:
     update_needs_version: bool = False  # a PUT must carry resourceVersion
     update_creates: bool = False  # a PUT of what is absent creates it
     orphans_by_default: bool = False  # a DELETE that says nothing leaves dependents alone
+    deletion_warning: str = ""  # for a DELETE that says nothing of dependents
     deleted_as_status: bool = False  # DELETE answers a Status, not the object
     status_keeps_metadata: bool = False  # a status write may not touch metadata
     grace: Callable[[Doc, int | None], int] | None = None  # graceful deletion, in seconds
     also_held: Callable[[Doc], bool] = _never  # by more than metadata.finalizers (Namespace)
     begin_deletion: Callable[[Doc], None] = _nothing  # mark the document as going (Namespace)
+
+    judges_update_whole: bool = False  # of an update, `validate_update` says all there is to say
+
+    # what a definition says (`apiserver/custom/`)
+    structure: Structure | None = None  # instead of a message in `apiserver.schema`
+    scale: ScalePaths | None = None
+    renew: Callable[[Doc], None] | None = None  # bring a stored document up to today's schema
+    deprecation: str = ""  # the warning that every request of this version is answered with
+    terminating: bool = False  # the definition is being deleted: nothing is created any more
 
     # views: a kind that shows another kind's stored documents in other words (events)
     to_stored: Callable[[Doc], Doc] | None = None
@@ -153,4 +192,8 @@ class Kind:
 
     @property
     def singular(self) -> str:
-        return self.kind.lower()
+        return self.singular_name or self.kind.lower()
+
+    @property
+    def list_kind(self) -> str:
+        return self.list_name or f"{self.kind}List"

@@ -33,6 +33,8 @@ _UNSET = "<unset>"
 
 
 def _defaults(doc: Doc) -> None:
+    for field in ("endpoints", "ports"):
+        doc.setdefault(field, [])
     for port in doc.get("ports") or ():
         port.setdefault("name", "")
         if not port.get("protocol"):

@@ -3,19 +3,24 @@
 from collections.abc import Iterable
 from typing import Any
 
-from mooring.apiserver.kinds.cells import NONE, age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind, Subresource
-from mooring.apiserver.kinds.pod.template import (
-    default_template,
-    template_warnings,
-    validate_template,
-)
+from mooring.apiserver.kinds.cells import age_of, name_of
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
+from mooring.apiserver.kinds.pod.template import default_template
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
+from mooring.apiserver.kinds.workload import (
+    SCALE,
+    TEMPLATE,
+    not_negative,
+    selector_cell,
+    template_cells,
+    validate_counts,
+    validate_lasting_template,
+    workload_warnings,
+)
 from mooring.model.document import Doc
-from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
-from mooring.model.names import dns_label
+from mooring.model.field_error import FieldError, required
+from mooring.model.selector import LabelSelector, Operator, Requirement
 
-_TEMPLATE = "spec.template"
 _COUNTS = (
     *("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
     "observedGeneration",
@@ -41,69 +46,37 @@ def _prepare_create(doc: Doc, _: Context) -> None:
 
 def _validate(doc: Doc) -> Iterable[FieldError]:
     spec = doc["spec"]
-    for field in ("minReadySeconds", "replicas"):
-        if spec.get(field, 0) < 0:
-            yield invalid(f"spec.{field}", spec[field], "must be greater than or equal to 0")
+    yield from not_negative(spec, "spec", "minReadySeconds", "replicas")
     selector = spec.get("selector")
     if not selector:
         yield required("spec.selector")
-    template = spec.get("template")
-    if template is None:
-        yield required(_TEMPLATE)
+    if (template := spec.get("template")) is None:
+        yield required(TEMPLATE)
         return
-    labels = template.get("metadata", {}).get("labels", {})
-    if selector and not selector.items() <= labels.items():
-        why = "`selector` does not match template `labels`"
-        yield invalid(f"{_TEMPLATE}.metadata.labels", labels, why)
-    yield from validate_template(template, _TEMPLATE)
-    policy = template["spec"].get("restartPolicy")
-    if policy != "Always":
-        yield not_supported(f"{_TEMPLATE}.spec.restartPolicy", policy, ("Always",))
-    if template["spec"].get("activeDeadlineSeconds") is not None:
-        why = "activeDeadlineSeconds in ReplicationController is not Supported"
-        yield forbidden(f"{_TEMPLATE}.spec.activeDeadlineSeconds", why)
+    by_labels = LabelSelector(
+        tuple(
+            Requirement(key, Operator.EQUALS, (value,)) for key, value in (selector or {}).items()
+        )
+    )
+    yield from validate_lasting_template(template, by_labels, "ReplicationController")
 
 
 def _validate_status(new: Doc, _: Doc) -> Iterable[FieldError]:
     status = new.get("status", {})
-    for field in _COUNTS:
-        if status.get(field, 0) < 0:
-            yield invalid(f"status.{field}", status[field], "must be greater than or equal to 0")
-    replicas = status.get("replicas", 0)
-    for field in ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"):
-        if (count := status.get(field, 0)) > replicas:
-            yield invalid(f"status.{field}", count, "cannot be greater than status.replicas")
-    if status.get("availableReplicas", 0) > status.get("readyReplicas", 0):
-        yield invalid(
-            "status.availableReplicas",
-            status.get("availableReplicas", 0),
-            "cannot be greater than readyReplicas",
-        )
-
-
-def _warnings(doc: Doc) -> Iterable[str]:
-    if problems := list(dns_label(doc["metadata"].get("name", ""))):
-        said = " ".join(problems)
-        yield (
-            "metadata.name: this is used in Pod names and hostnames, which can result in "
-            f"surprising behavior; a DNS label is recommended: [{said}]"
-        )
-    yield from template_warnings(doc["spec"].get("template", {}), _TEMPLATE)
+    yield from not_negative(status, "status", *_COUNTS)
+    yield from validate_counts(status, "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
 
 def _row(doc: Doc, now: str) -> list[Any]:
     spec, status = doc["spec"], doc.get("status", {})
-    containers = spec.get("template", {}).get("spec", {}).get("containers", ())
-    selector = ",".join(f"{key}={value}" for key, value in sorted(spec.get("selector", {}).items()))
     return [
         name_of(doc),
         spec.get("replicas", 0),
         status.get("replicas", 0),
         status.get("readyReplicas", 0),
         age_of(doc, now),
-        ",".join(container.get("name", "") for container in containers),
-        ",".join(container.get("image", "") for container in containers),
-        selector or NONE,
+        *template_cells(doc),
+        selector_cell({"matchLabels": spec.get("selector", {})}),
     ]
 
 
@@ -121,7 +94,7 @@ REPLICATION_CONTROLLER = Kind(
     short_names=("rc",),
     categories=("all",),
     status=True,
-    subresources=(Subresource("scale", ("get", "patch", "update"), "Scale", "autoscaling", "v1"),),
+    subresources=(SCALE,),
     columns=(
         NAME,
         Column("Desired", type="integer"),
@@ -139,7 +112,7 @@ REPLICATION_CONTROLLER = Kind(
     prepare_status=keep_all_but_status,
     validate=_validate,
     validate_status=_validate_status,
-    warnings=_warnings,
+    warnings=workload_warnings,
     fields={"status.replicas": _replicas},
     generation=True,
     deleted_as_status=True,

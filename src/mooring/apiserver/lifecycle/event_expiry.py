@@ -78,4 +78,4 @@ class EventExpiry:
 
 
 def _is_event(kind: Kind) -> bool:
-    return kind.plural == "events"
+    return kind.resource == "events"

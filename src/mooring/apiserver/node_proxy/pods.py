@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.auth.attributes import AccessAttributes, AccessCheck
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.limits.budgets import HELD_BEHIND
@@ -14,7 +15,7 @@ from mooring.apiserver.node_proxy.proxied import without_tokens
 from mooring.apiserver.node_proxy.refusals import log_refusal
 from mooring.apiserver.node_proxy.splice import UpgradedStream
 from mooring.apiserver.request.message import JSON, Answer, Request, Response, Stream, Upgrade
-from mooring.apiserver.request.options import parse_query
+from mooring.apiserver.request.options import first, flag, parse_query
 from mooring.apiserver.request.refusals import not_found, not_found_as
 from mooring.apiserver.verbs.backend import Backend, Call, SubresourceVerbs
 from mooring.errors import BadRequest, ServerError, ServerTimeout
@@ -25,6 +26,11 @@ SWITCHING = 101
 
 # Headers passed on to the kubelet. Never credentials: the kubelet knows only the API server.
 _PASSED_ON = frozenset({"upgrade", "user-agent", "origin", "x-stream-protocol-version"})
+_OPTIONS = {
+    "exec": "PodExecOptions",
+    "attach": "PodAttachOptions",
+    "portforward": "PodPortForwardOptions",
+}
 _WEBSOCKET = "sec-websocket-"
 
 
@@ -67,6 +73,7 @@ class PodProxy:
         node = node_of(backend, pod)
         if not asks_for_upgrade(request):
             raise BadRequest("Upgrade request required")
+        await backend.webhooks.judge(_connection(call))
         try:
             head, answer = await self._nodes.ask(node, _upgrademessage(request, path, node))
         except NotConnected as error:
@@ -92,6 +99,22 @@ class PodProxy:
                 name=route.name,
             ),
         )
+
+
+def _connection(call: Call) -> AdmissionAttributes:
+    """What webhooks are told of it: the options, in the words of the API."""
+    part, query = call.route.subresource, parse_query(call.request.query)
+    options: Doc = {"kind": _OPTIONS[part], "apiVersion": "v1"}
+    for field in ("stdin", "stdout", "stderr", "tty"):
+        if field in query:
+            options[field] = flag(query, field)
+    if container := first(query, "container"):
+        options["container"] = container
+    if "command" in query:
+        options["command"] = list(query["command"])
+    return AdmissionAttributes(
+        Operation.CONNECT, call.kind, call.user, call.namespace, call.name, part, options
+    )
 
 
 async def _upgraded(head: Head, answer: NodeAnswer) -> Answer:

@@ -1,9 +1,10 @@
 """Messages as JSON schemas, for Swagger 2.0 and OpenAPI 3.0; `Dialect` is where the two part."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.contract import Kind, Structure
+from mooring.apiserver.openapi.custom_schema import root_schema
 from mooring.apiserver.openapi.names import SCALAR_NAMES, Names, gvk
 from mooring.apiserver.schema.contract import Field, Merge, Message, Scalar, Schema, Shape
 from mooring.errors import MooringError
@@ -12,6 +13,7 @@ from mooring.model.document import Doc
 INFO = {"title": "Mooring", "version": "v1"}
 GVK = "x-kubernetes-group-version-kind"
 LIST_META = "meta.v1.ListMeta"
+OBJECT_META = "meta.v1.ObjectMeta"
 
 PLAIN_SCALARS: Mapping[Scalar, Doc] = {
     Scalar.STRING: {"type": "string"},
@@ -46,7 +48,11 @@ NAMED_SCALARS: Mapping[Scalar, Doc] = {
         "description": "A set of fields, as a tree of their names.",
         "type": "object",
     },
-    Scalar.ANY: {"description": "Any value at all."},
+    Scalar.ANY: {"type": "object", "description": "An object of any kind."},
+    Scalar.JSON_SCHEMA: {
+        "description": "A structural OpenAPI v3 schema.",
+        "type": "object",
+    },
 }
 
 
@@ -58,13 +64,17 @@ class Dialect(NamedTuple):
     root: str  # of references
     scalars: Mapping[Scalar, Doc]  # the definitions of those that have a name
     nested: Callable[[Doc, Doc | None], Doc]  # a reference and its default, as a property
+    custom: Callable[[Doc], Doc]  # the schema of a custom kind, as far as the dialect has words
 
 
 class Definitions:
     """The schemas of one document: those referred to, and all that these refer to."""
 
-    def __init__(self, schema: Schema, names: Names, dialect: Dialect) -> None:
+    def __init__(
+        self, schema: Schema, names: Names, dialect: Dialect, kinds: Iterable[Kind] = ()
+    ) -> None:
         self._schema = schema
+        self._custom = {kind.message: kind.structure for kind in kinds if kind.structure}
         self._names = names
         self._dialect = dialect
         self._made: dict[str, Doc] = {}
@@ -76,6 +86,9 @@ class Definitions:
         """A reference to a message. Raises: UnknownMessage, also for what it refers to in turn."""
         name = self._names.definition(message)
         if name not in self._made:
+            if message in self._custom:
+                self._made[name] = self._custom_kind(message, self._custom[message])
+                return self._pointer(name)
             if message not in self._schema.messages:
                 raise UnknownMessage(f"the schema has no message {message}")
             self._made[
@@ -83,6 +96,12 @@ class Definitions:
             ] = {}  # already known while it is made: messages may refer to themselves
             self._made[name] = self._message(self._schema.messages[message])
         return self._pointer(name)
+
+    def _custom_kind(self, message: str, structure: Structure) -> Doc:
+        metadata = self._property(Field("metadata", 1, OBJECT_META))
+        made = self._dialect.custom(root_schema(structure.written(), metadata))
+        made[GVK] = self._names.kinds[message]
+        return made
 
     def list_ref(self, kind: Kind) -> Doc:
         """A reference to the list of a kind."""
@@ -98,7 +117,7 @@ class Definitions:
                     "kind": {"type": "string"},
                     "metadata": self._property(Field("metadata", 1, LIST_META)),
                 },
-                GVK: [gvk(kind.group, kind.version, f"{kind.kind}List")],
+                GVK: [gvk(kind.group, kind.version, kind.list_kind)],
             }
         return self._pointer(name)
 

@@ -10,6 +10,7 @@ from mooring.apiserver.schema.contract import Scalar, Schema
 from mooring.model.document import Doc
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 
 SCALAR_NAMES = {
     Scalar.QUANTITY: "io.k8s.apimachinery.pkg.api.resource.Quantity",
@@ -18,6 +19,7 @@ SCALAR_NAMES = {
     Scalar.INT_OR_STRING: "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
     Scalar.FIELDS_V1: f"{META}.FieldsV1",
     Scalar.ANY: "io.k8s.apimachinery.pkg.runtime.RawExtension",
+    Scalar.JSON_SCHEMA: f"{EXTENSIONS}.JSONSchemaProps",
 }
 """Scalars with a JSON form of their own are definitions, like messages."""
 
@@ -47,7 +49,7 @@ class Names(msgspec.Struct, frozen=True):
 
 
 def names(kinds: Iterable[Kind], schema: Schema) -> Names:
-    packages = {"meta.v1": META}
+    packages = {"meta.v1": META, "apiextensions.v1": EXTENSIONS}
     served: dict[str, list[Doc]] = {}
     for kind in kinds:
         if kind.custom:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.openapi.custom_schema import for_swagger
 from mooring.apiserver.openapi.definitions import GVK, INFO, NAMED_SCALARS, Definitions, Dialect
 from mooring.apiserver.openapi.names import Names
 from mooring.apiserver.openapi.operations import PRETTY, Operation, Parameter, PathItem, paths, tag
@@ -21,7 +22,8 @@ class SwaggerPart(msgspec.Struct, frozen=True):
 
 def part(kinds: Iterable[Kind], schema: Schema, names: Names) -> SwaggerPart:
     """The part of one group-version. Raises: UnknownMessage."""
-    definitions = Definitions(schema, names, SWAGGER)
+    kinds = tuple(kinds)
+    definitions = Definitions(schema, names, SWAGGER, kinds)
     described = {
         item.path: _path(item, tag(kind), definitions)
         for kind in kinds
@@ -100,4 +102,4 @@ def _nested(ref: Doc, _: Doc | None) -> Doc:
     return dict(ref)
 
 
-SWAGGER = Dialect(root="#/definitions/", scalars=NAMED_SCALARS, nested=_nested)
+SWAGGER = Dialect(root="#/definitions/", scalars=NAMED_SCALARS, nested=_nested, custom=for_swagger)

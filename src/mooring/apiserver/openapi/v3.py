@@ -16,7 +16,8 @@ from mooring.model.document import Doc
 
 def document(kinds: Iterable[Kind], schema: Schema, names: Names) -> Doc:
     """The document of one group-version. Raises: UnknownMessage."""
-    definitions = Definitions(schema, names, OPENAPI)
+    kinds = tuple(kinds)
+    definitions = Definitions(schema, names, OPENAPI, kinds)
     described = {
         item.path: _path(item, tag(kind), definitions)
         for kind in kinds
@@ -114,4 +115,5 @@ OPENAPI = Dialect(
         Scalar.INT_OR_STRING: _either(Scalar.INT_OR_STRING, "integer", "string"),
     },
     nested=_nested,
+    custom=lambda schema: schema,
 )

@@ -25,8 +25,7 @@ from mooring.apiserver.patching.managed_fields import (
     moved,
 )
 from mooring.apiserver.patching.overlay import overlaid, removed, settled
-from mooring.apiserver.patching.shape import Shape, shape_of
-from mooring.apiserver.schema.contract import Schema
+from mooring.apiserver.patching.shape import Shape
 from mooring.model.document import Doc
 from mooring.model.field_error import required
 
@@ -66,9 +65,9 @@ def check_applied(applied: Any, *, manager: str, api_version: str, kind: str) ->
         raise errors.BadRequest("metadata.managedFields must be nil")
 
 
-def check_declared(applied: Doc, message: str, schema: Schema) -> None:
+def check_declared(applied: Doc, shape: Shape) -> None:
     """Refuse a configuration with fields that the kind does not have. Raises: ServerError."""
-    found = list(complaints(applied, shape_of(message, schema)))
+    found = list(complaints(applied, shape))
     if found:
         text = found[0] if len(found) == 1 else "\n  ".join(["errors:", *found])
         raise errors.ServerError(f"failed to create typed patch object ({_name(applied)}): {text}")
@@ -83,8 +82,7 @@ def apply(  # noqa: PLR0913 -- each is a fact of the request, and said by name
     now: str,
     subresource: str,
     force: bool,
-    message: str,
-    schema: Schema,
+    shape: Shape,
 ) -> Doc:
     """The document to store, its managedFields included. Neither argument is changed or shared.
 
@@ -92,7 +90,6 @@ def apply(  # noqa: PLR0913 -- each is a fact of the request, and said by name
     Repeated: the same call on its result changes nothing, not even the time.
     Raises: Conflict.
     """
-    shape = shape_of(message, schema)
     run = _Run(
         live=_without_managed_fields(live),
         applied=settled(applied, shape),

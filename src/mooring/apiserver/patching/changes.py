@@ -18,7 +18,7 @@ from mooring.apiserver.patching.field_set import (
     ordered,
 )
 from mooring.apiserver.patching.outline import Outline, outline, size_of
-from mooring.apiserver.patching.shape import OwnedAs, Shape
+from mooring.apiserver.patching.shape import OwnedAs, Shape, as_seen
 from mooring.model.document import Doc
 
 # looked up once: the walk of every create compares with these
@@ -97,6 +97,7 @@ def _new_in_message(value: Any, fields: Mapping[str, Shape]) -> FieldSet:
 
 def added(value: Any, shape: Shape) -> FieldSet:
     """A value that was not there before: what is below it and, in `.`, itself."""
+    shape = as_seen(shape, value)
     owned_as = shape.owned_as
     if not value or owned_as is _LEAF:
         return {}
@@ -183,6 +184,8 @@ def _note(changes: Changes, label: str, was: Any, now: Any, shape: Shape | None)
     """Record how one member went from `was` to `now`, which differ. None: it is not there."""
     if not was and not now and _may_be_empty(shape):
         return
+    if shape is not None:
+        shape = as_seen(shape, was, now)
     if shape is None or shape.owned_as is _LEAF:
         is_gone = now is None and not (shape and shape.always)
         (changes.removed if is_gone else changes.written)[label] = {}

@@ -29,6 +29,8 @@ def complaints(value: Any, shape: Shape, path: str = "") -> Iterator[str]:
 def _map_complaints(value: dict[str, Any], shape: Shape, path: str) -> Iterator[str]:
     for name, inner in value.items():
         field = shape.item if shape.fields is None else shape.fields.get(name)
+        if field is None and shape.is_open:
+            continue
         if field is None:
             yield f"{path}.{name}: field not declared in schema"
             return  # one such field spoils the rest of its map

@@ -13,7 +13,7 @@ from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
 from mooring.apiserver.patching import go_text
-from mooring.apiserver.patching.shape import OwnedAs, Shape, shape_of
+from mooring.apiserver.patching.shape import OwnedAs, Shape, as_seen, shape_of
 from mooring.apiserver.schema.contract import Schema
 from mooring.model.document import Doc
 
@@ -143,15 +143,18 @@ def fields_of(doc: Doc, message: str, schema: Schema) -> FieldSet:
 def mentioned(value: Any, shape: Shape) -> FieldSet:
     """What a value says, as the set below it; identity and server fields not left out."""
     out: FieldSet = {}
+    shape = as_seen(shape, value)
     match shape.owned_as:
         case OwnedAs.MESSAGE if isinstance(value, dict):
             fields = shape.fields or {}
             for name, inner in value.items():
                 field = fields.get(name)
+                if field is not None:
+                    field = as_seen(field, inner)
                 if field is None or field.owned_as is OwnedAs.LEAF or inner is None or inner == {}:
                     out[f"f:{name}"] = {}
                 elif below := mentioned(inner, field):
-                    out[field.label] = below
+                    out[f"f:{name}"] = below
         case OwnedAs.MAP if isinstance(value, dict):
             for name, inner in value.items():
                 out[f"f:{name}"] = _itself_and_below(inner, shape.item)

@@ -19,8 +19,7 @@ from mooring.apiserver.patching.field_set import (
     parse,
     union,
 )
-from mooring.apiserver.patching.shape import shape_of
-from mooring.apiserver.schema.contract import Schema
+from mooring.apiserver.patching.shape import Shape
 from mooring.model.document import Doc
 
 APPLY = "Apply"
@@ -91,7 +90,7 @@ def manager_name(field_manager: str, user_agent: str) -> str:
     return name or "unknown"
 
 
-def after_update(  # noqa: PLR0913 -- each is a fact of the request, and said by name
+def after_update(
     old: Doc | None,
     new: Doc,
     *,
@@ -99,15 +98,13 @@ def after_update(  # noqa: PLR0913 -- each is a fact of the request, and said by
     api_version: str,
     now: str,
     subresource: str,
-    message: str,
-    schema: Schema,
+    shape: Shape,
 ) -> list[Doc]:
     """The managedFields of `new`, which a create (no `old`), update or patch is about to store.
 
     The fields that the write changed belong to the writer alone; removed ones have no owner; the
     rest is unchanged. Documents without managedFields stay so, until they are applied.
     """
-    shape = shape_of(message, schema)
     given = new["metadata"].get("managedFields")
     if old is None and not given:
         fields = created(new, shape, subresource)

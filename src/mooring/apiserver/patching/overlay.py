@@ -8,12 +8,14 @@ from typing import Any
 
 from mooring.apiserver.patching.copying import copied
 from mooring.apiserver.patching.field_set import SELF, FieldSet, items_of
-from mooring.apiserver.patching.shape import OwnedAs, Shape
+from mooring.apiserver.patching.shape import OwnedAs, Shape, as_seen
 from mooring.apiserver.schema.contract import Scalar
 
 
 def overlaid(live: Any, applied: Any, shape: Shape | None) -> Any:
     """Both in one: where they disagree on a leaf, as applied. Nothing of the live value is lost."""
+    if shape is not None:
+        shape = as_seen(shape, live, applied)
     if shape is None or shape.owned_as is OwnedAs.LEAF or not live:
         return applied
     if not applied:
@@ -87,6 +89,8 @@ def _values_that_stand_once(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def removed(value: Any, fields: FieldSet, shape: Shape | None) -> Any:
     """The value less these fields and all that is below them. What this empties becomes None."""
+    if shape is not None:
+        shape = as_seen(shape, value)
     if (
         shape is None
         or shape.owned_as is OwnedAs.LEAF

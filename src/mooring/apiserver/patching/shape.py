@@ -6,6 +6,7 @@ walk over a document never looks at the schema itself. Shapes are made once per 
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import Any
 
 from mooring.apiserver.schema import contract
 from mooring.apiserver.schema.contract import Merge, Message, Scalar, Schema
@@ -19,6 +20,7 @@ class OwnedAs(Enum):
     MAP = "map"  # owned entry by entry
     KEYED = "keyed"  # a list of messages, each known by its keys
     SET = "set"  # a list of scalars, each its own item
+    DEDUCED = "deduced"  # nothing is declared: objects entry by entry, anything else as a whole
 
 
 class Shape:
@@ -28,6 +30,7 @@ class Shape:
         "always",
         "fields",
         "is_list",
+        "is_open",
         "item",
         "key_defaults",
         "keys",
@@ -46,6 +49,7 @@ class Shape:
         self.message = ""  # its name, of a message
         self.fields: Mapping[str, Shape] | None = None  # of a message, even of one that is a leaf
         self.is_list = False
+        self.is_open = False  # a message that may have other fields, each owned as a whole
         self.item: Shape | None = None  # of a list or map
         self.keys: tuple[str, ...] = ()  # of KEYED, sorted
         self.key_defaults: Mapping[str, str | int] = {}
@@ -121,7 +125,7 @@ class _Shapes:
     def _of_type(self, kind: Scalar | str, *, is_atomic: bool) -> Shape:
         if isinstance(kind, Scalar):
             shape = Shape(OwnedAs.LEAF)
-            shape.scalar = kind
+            shape.scalar = Scalar.ANY if kind is Scalar.JSON_SCHEMA else kind
             return shape
         message = self.schema.message(kind)
         if any(
@@ -135,6 +139,23 @@ class _Shapes:
         shape.fields = self._fields_of(message)
         return shape
 
+
+def as_seen(shape: Shape, *values: Any) -> Shape:
+    """The shape itself or, where it is deduced, what these values make of it; None: no value."""
+    if shape.owned_as is not OwnedAs.DEDUCED:
+        return shape
+    are_objects = all(value is None or isinstance(value, dict) for value in values)
+    return ANY_OBJECT if are_objects else ANY_LEAF
+
+
+def _any(owned_as: OwnedAs) -> Shape:
+    shape = Shape(owned_as)
+    shape.scalar = Scalar.ANY
+    return shape
+
+
+ANY_LEAF, ANY_OBJECT = _any(OwnedAs.LEAF), _any(OwnedAs.MAP)
+ANY_OBJECT.item = _any(OwnedAs.DEDUCED)
 
 # What a key field means where it is absent. Documents have their defaults filled in, but the
 # configurations that clients apply do not.

@@ -5,6 +5,7 @@ from typing import Any
 
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import json_fields, left_out_when_empty, list_form
+from mooring.apiserver.schema.json_schema import conform_schema
 from mooring.apiserver.schema.values import base64_text, microseconds, whole_seconds
 from mooring.apiserver.schema.wrong_type import (
     Trail,
@@ -112,6 +113,9 @@ class _Walk:
         fits = _FITS.get(kind)
         if fits is not None and not fits(value):
             raise self.misfit(value, field)
+        if kind is Scalar.JSON_SCHEMA:
+            self.unknown += conform_schema(value, self.trail)
+            return value
         spell = _SPELLINGS.get(kind)
         if spell is None:
             return value

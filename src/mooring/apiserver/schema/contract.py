@@ -26,6 +26,7 @@ class Scalar(Enum):
     INT_OR_STRING = "IntOrString"
     FIELDS_V1 = "FieldsV1"
     ANY = "Any"  # any JSON at all (RawExtension)
+    JSON_SCHEMA = "JSONSchemaProps"  # `json_schema.py`
 
 
 # Go writes out even the empty ones of these.

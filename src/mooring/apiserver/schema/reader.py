@@ -15,6 +15,7 @@ import msgspec
 from mooring.apiserver.schema.check import conform
 from mooring.apiserver.schema.contract import Field, Scalar, Shape
 from mooring.apiserver.schema.json_fields import json_fields, left_out_when_empty, list_form
+from mooring.apiserver.schema.json_schema import JsonSchema
 from mooring.apiserver.schema.values import base64_text, microseconds, whole_seconds
 from mooring.model.document import Doc
 from mooring.model.quantity import canonical, canonical_resource
@@ -40,6 +41,7 @@ _SCALARS: dict[Scalar, Any] = {
     Scalar.INT_OR_STRING: Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] | str,
     Scalar.FIELDS_V1: dict[str, Any],
     Scalar.ANY: Any,
+    Scalar.JSON_SCHEMA: JsonSchema,
 }
 
 _SPELLINGS: dict[Scalar, Spell] = {
@@ -169,7 +171,7 @@ def _below(field: Field) -> Callable[[Any], None] | None:
 
 def _spelling(spell: Spell, field: Field) -> Step:
     if field.shape is Shape.MAP:
-        return _each_spelled(canonical_resource if spell is canonical else spell)
+        return _each_spelled(canonical_resource if spell is canonical else _unless_null(spell))
 
     def one(doc: Doc, name: str) -> None:
         value = doc[name]
@@ -180,6 +182,10 @@ def _spelling(spell: Spell, field: Field) -> Step:
             doc[name] = kept
 
     return one
+
+
+def _unless_null(spell: Spell) -> Spell:
+    return lambda value: None if value is None else spell(value)
 
 
 def _each_spelled(spell: Spell) -> Step:

@@ -51,10 +51,11 @@ def _shown(backend: Backend, call: Call, doc: Doc) -> Doc:
             raise NotAcceptable("a single object cannot be shown as PartialObjectMetadataList")
 
 
-def answer_status(kind: Kind, name: str, uid: str) -> Response:
+def answer_status(kind: Kind, name: str, uid: str, warnings: Iterable[str] = ()) -> Response:
     """`Success`, for deletions that do not return the object."""
     details = {"name": name, "group": kind.group, "kind": kind.plural, "uid": uid}
-    return Response(200, encode(success({k: v for k, v in details.items() if v})))
+    body = encode(success({k: v for k, v in details.items() if v}))
+    return Response(200, body, headers=warning_headers(warnings))
 
 
 def success(details: Mapping[str, str] | None = None, code: int | None = None) -> Doc:

@@ -19,6 +19,8 @@ from mooring.apiserver.request.negotiation import Form
 from mooring.apiserver.request.routes import Route
 from mooring.apiserver.schema.contract import Schema
 from mooring.apiserver.store.contract import Store
+from mooring.apiserver.verbs.charging import Charging
+from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
 
 _VARIANTS = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))  # of UUIDs: two bits are fixed
@@ -38,6 +40,8 @@ class Backend:
     frames: Frames
     watch_events: Callable[[Kind, int], None]  # counts events sent, for /metrics
     turns: Turns
+    webhooks: Webhooks
+    charging: Charging
 
     def now(self) -> str:
         """RFC 3339 in UTC, whole seconds."""

@@ -1,9 +1,11 @@
 """What every write does to a document between decoding and storing.
 
-Pure but for the admission rules' reads: called again by the store when another writer was faster.
+Pure but for what admission reads, and whom webhooks ask: called again when another writer was
+faster.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import chain
 from operator import ne
 from typing import Any
@@ -19,6 +21,7 @@ from mooring.apiserver.patching.managed_fields import after_update, manager_name
 from mooring.apiserver.request.refusals import check, conflict, invalid_as
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.document_schema import conform_to_kind, shape_for
 from mooring.errors import BadRequest, ServerError
 from mooring.model.document import Doc
 from mooring.model.field_error import invalid
@@ -44,6 +47,9 @@ SYSTEM_FIELDS = (
     "selfLink",
 )
 DELETION_FIELDS = ("deletionTimestamp", "deletionGracePeriodSeconds")
+_OF_WHOLE_OBJECTS = frozenset(
+    {"", "status", "ephemeralcontainers", "resize", "finalize", "approval"}
+)  # subresources of which webhooks are shown the object; of others, what was sent
 NOT_COUNTED = frozenset({"metadata", "status", "kind", "apiVersion"})  # for metadata.generation
 
 
@@ -64,12 +70,19 @@ def match_namespace(call: Call, metadata: dict[str, Any]) -> None:
         metadata["namespace"] = call.namespace
 
 
-def prepare_new(
-    backend: Backend, call: Call, doc: Doc, *, manager: str, managed: list[Doc] | None = None
+async def prepare_new(
+    backend: Backend,
+    call: Call,
+    doc: Doc,
+    *,
+    manager: str,
+    managed: list[Doc] | None = None,
+    warnings: list[str],
 ) -> Doc:
     """A decoded document made ready to be created; refused with what is wrong with it.
 
-    `managed` is given by server-side apply, which knows the owners of fields itself.
+    `managed` is given by server-side apply, which knows the owners of fields itself. Waits only if
+    a webhook has to be asked, whose warnings are added to `warnings`.
     """
     kind = call.kind
     context = backend.context(call.user)
@@ -82,12 +95,40 @@ def prepare_new(
     if kind.generation:
         metadata["generation"] = 1
     attributes = AdmissionAttributes(
-        Operation.CREATE, kind, call.user, call.namespace, metadata.get("name", ""), new=doc
+        Operation.CREATE,
+        kind,
+        call.user,
+        call.namespace,
+        metadata.get("name", ""),
+        new=doc,
+        dry_run=is_dry(call),
+        warnings=warnings,
     )
     backend.admission.mutate(attributes, backend.objects)
+    await backend.webhooks.mutate(attributes, partial(_refill, kind))
+    if doc["metadata"] is not metadata:
+        _keep_identity(doc, metadata)
     check(kind, metadata.get("name", ""), chain(validate_metadata(doc, kind), kind.validate(doc)))
     backend.admission.judge(attributes, backend.objects)
+    await backend.webhooks.judge(attributes)
     return doc
+
+
+def is_dry(call: Call) -> bool:
+    """Whether the request is a rehearsal."""
+    return "dryRun=" in call.request.query
+
+
+def _keep_identity(doc: Doc, metadata: Doc) -> None:
+    """Whatever a webhook has made of it, it is still this object."""
+    for field in SERVER_DECIDED:
+        _set_or_drop(doc["metadata"], field, metadata.get(field))
+
+
+def _refill(kind: Kind, doc: Doc) -> None:
+    """A document that a webhook has changed, made whole again. Raises: ValueError."""
+    conform_to_kind(doc, kind)
+    _complete(kind, doc)
 
 
 def owners_after(
@@ -104,8 +145,7 @@ def owners_after(
         api_version=call.kind.api_version,
         now=now,
         subresource=call.route.subresource,
-        message=call.kind.message,
-        schema=backend.schema,
+        shape=shape_for(backend, call.kind),
     )
 
 
@@ -151,7 +191,7 @@ def generated_name(backend: Backend, metadata: dict[str, Any]) -> str:
     return str(prefix)[:MOST_PREFIX] + "".join(backend.rng.choices(SUFFIX_LETTERS, k=5))
 
 
-def prepare_change(
+async def prepare_change(
     backend: Backend,
     call: Call,
     old: Doc,
@@ -159,10 +199,12 @@ def prepare_change(
     *,
     manager: str,
     managed: list[Doc] | None = None,
+    warnings: list[str],
 ) -> Doc | None:
     """The document that replaces `old`, or None when that would change nothing.
 
-    Before: resourceVersion and uid of `new` have been checked (`check_version`).
+    Before: resourceVersion and uid of `new` have been checked (`check_version`). Waits only if a
+    webhook has to be asked, whose warnings are added to `warnings`.
     """
     kind, subresource = call.kind, call.route.subresource
     context = backend.context(call.user)
@@ -180,9 +222,21 @@ def prepare_change(
     elif subresource != "status":
         kind.prepare_update(new, old, context)
     attributes = AdmissionAttributes(
-        Operation.UPDATE, kind, call.user, call.namespace, call.name, subresource, new, old
+        Operation.UPDATE,
+        kind,
+        call.user,
+        call.namespace,
+        call.name,
+        subresource,
+        new,
+        old,
+        dry_run=is_dry(call),
+        warnings=warnings,
     )
     backend.admission.mutate(attributes, backend.objects)
+    is_whole = subresource in _OF_WHOLE_OBJECTS
+    if is_whole:
+        await backend.webhooks.mutate(attributes, partial(_refill, kind))
     if subresource != "status":
         _count_generation(kind, new, old)
     problems = [validate_metadata_update(new, old, kind)]
@@ -190,10 +244,14 @@ def prepare_change(
         problems += [kind.validate(new), strategy.validate(new, old)]
     elif subresource == "status":
         problems.append(kind.validate_status(new, old))
+    elif kind.judges_update_whole:
+        problems.append(kind.validate_update(new, old))
     else:
         problems += [kind.validate(new), kind.validate_update(new, old)]
     check(kind, call.name, chain.from_iterable(problems))
     backend.admission.judge(attributes, backend.objects)
+    if is_whole:
+        await backend.webhooks.judge(attributes)
     return new if _differs(new, old) else None
 
 
@@ -267,10 +325,11 @@ def _restore_system_fields(metadata: dict[str, Any], stored: dict[str, Any]) -> 
 
 
 def _count_generation(kind: Kind, new: Doc, old: Doc) -> None:
+    counts_status = kind.structure is not None and not kind.status
     if kind.generation and any(
         new.get(part) != old.get(part)
         for part in (new.keys() | old.keys())
-        if part not in NOT_COUNTED
+        if part not in NOT_COUNTED or (counts_status and part == "status")
     ):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 

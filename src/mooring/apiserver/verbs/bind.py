@@ -1,5 +1,6 @@
 """POST pods/<p>/binding: put a pod on a node."""
 
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.documents.document import decode, encode
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found
@@ -22,6 +23,18 @@ async def bind(backend: Backend, call: Call) -> Response:
     if binding.get("metadata", {}).get("name", call.name) != call.name:
         raise BadRequest("name in URL does not match name in Binding object")
     node = _target(call, binding)
+
+    attributes = AdmissionAttributes(
+        Operation.CREATE,
+        call.kind,
+        call.user,
+        call.namespace,
+        call.name,
+        call.route.subresource,
+        new=binding,
+        dry_run=options.dry_run,
+    )
+    await backend.webhooks.judge(attributes)
 
     def decide(entry: Entry | None) -> Change:
         if entry is None:
@@ -65,6 +78,7 @@ def _assign(call: Call, pod: Doc, node: str, binding: Doc, now: str) -> None:
     if annotations:
         metadata["annotations"] = {**metadata.get("annotations", {}), **annotations}
     status = pod.setdefault("status", {})
+    status.pop("nominatedNodeName", None)
     others = [c for c in status.get("conditions", ()) if c.get("type") != "PodScheduled"]
     scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
     status["conditions"] = [*others, {**scheduled, "lastProbeTime": None}]

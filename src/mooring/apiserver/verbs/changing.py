@@ -1,7 +1,9 @@
 """The end that update, patch and apply share: write a changed document, or remove it when its
 last finalizer is gone."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
 
 from mooring.apiserver.documents.document import decode, to_put
 from mooring.apiserver.kinds.contract import Kind
@@ -9,12 +11,13 @@ from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.refusals import not_found
 from mooring.apiserver.store.contract import Change, Entry, Put, Remove
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
+from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.stored_size import check_stored
 from mooring.model.document import Doc
 
-Prepare = Callable[[Doc], Doc | None]
-"""(the stored document) -> the one to replace it, or None to leave it."""
+Prepare = Callable[[Doc], Coroutine[Any, Any, Doc | None]]
+"""(the stored document) -> the one to replace it, or None to leave it. Waits for webhooks alone."""
 
 
 async def change(
@@ -24,31 +27,50 @@ async def change(
     kind = call.kind
     gone: Doc | None = None
 
-    def decide(entry: Entry | None) -> Change:
+    async def decide(entry: Entry | None) -> Change:
         nonlocal gone
         if entry is None:
             raise not_found(kind, call.name)
-        new = prepare(decode(kind, entry))
+        new = await prepare(decode(kind, entry))
         if new is None:
             return None
         gone = new if is_gone(kind, new) else None
         return change_of(kind, new, entry)
 
     if dry_run:
-        return answer_doc(backend, call, 200, _dry(backend, call, prepare), warnings)
-    entry = await backend.store.write(kind.store_table, call.store_name, decide)
+        return answer_doc(backend, call, 200, await _dry(backend, call, prepare), warnings)
+    async with _charged(backend, call, prepare, warnings):
+        entry = await write_decided(backend.store, kind.store_table, call.store_name, decide)
     assert entry is not None  # noqa: S101  decide refuses what is absent
     if gone is not None:  # what let it go was the last to see it, at the version it had
         return answer_doc(backend, call, 200, gone, warnings)
     return answer_entry(backend, call, 200, entry, warnings)
 
 
-def _dry(backend: Backend, call: Call, prepare: Prepare) -> Doc:
+@asynccontextmanager
+async def _charged(
+    backend: Backend, call: Call, prepare: Prepare, warnings: list[str]
+) -> AsyncIterator[None]:
+    """A claim that grows takes more of its namespace's quotas. Raises: Forbidden."""
+    is_claim = call.kind.resource == "persistentvolumeclaims" and not call.route.subresource
+    entry = backend.store.get(call.kind.store_table, call.store_name) if is_claim else None
+    if entry is None or not backend.charging.quotas(call.namespace):
+        yield
+        return
+    said = list(warnings)
+    old = decode(call.kind, entry)
+    new = await prepare(decode(call.kind, entry)) or old
+    warnings[:] = said  # they are told when it is written
+    async with backend.charging.charged(call.kind, call.namespace, new, old, dry_run=False):
+        yield
+
+
+async def _dry(backend: Backend, call: Call, prepare: Prepare) -> Doc:
     entry = backend.store.get(call.kind.store_table, call.store_name)
     if entry is None:
         raise not_found(call.kind, call.name)
     old = decode(call.kind, entry)
-    return prepare(decode(call.kind, entry)) or old
+    return await prepare(decode(call.kind, entry)) or old
 
 
 def change_of(kind: Kind, doc: Doc, entry: Entry | None = None) -> Change:

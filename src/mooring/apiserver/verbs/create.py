@@ -1,11 +1,11 @@
 """POST: create an object."""
 
-from mooring.apiserver.documents.document import decode, to_put
+from mooring.apiserver.documents.document import decode, to_put, written_by
 from mooring.apiserver.documents.objects import store_name
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.options import WriteOptions
-from mooring.apiserver.request.refusals import already_exists, name_space_exhausted
+from mooring.apiserver.request.refusals import already_exists, forbidden, name_space_exhausted
 from mooring.apiserver.store.contract import Decide, Entry, Put
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
 from mooring.apiserver.verbs.backend import Backend, Call
@@ -21,6 +21,7 @@ from mooring.errors import AlreadyExists, ApiError
 from mooring.model.document import Doc
 
 MOST_NAME_TRIES = 8
+_TERMINATING = "create not allowed while custom resource definition is terminating"
 
 
 async def create(backend: Backend, call: Call) -> Response:
@@ -44,21 +45,25 @@ async def create_document(
 ) -> Response:
     """Create what was decoded; also the end of an apply or PUT that found nothing to change."""
     kind = call.kind
+    if kind.terminating:
+        raise forbidden(kind, doc.get("metadata", {}).get("name", ""), _TERMINATING)
     manager = manager_of(call, options.manager)
     is_generated = not doc.get("metadata", {}).get("name")
     warnings = [*warnings, *single_owners(doc)]
-    doc = prepare_new(backend, call, doc, manager=manager, managed=managed)
+    doc = await prepare_new(backend, call, doc, manager=manager, managed=managed, warnings=warnings)
     warnings += kind.warnings(doc)
     if options.dry_run:
         name = store_name(kind, call.namespace, doc["metadata"]["name"])
         refuse_existing(kind, backend.store.get(kind.store_table, name))
-        return answer_doc(backend, call, 201, doc, warnings)
+        async with backend.charging.charged(kind, call.namespace, doc, dry_run=True):
+            return answer_doc(backend, call, 201, doc, warnings)
     for attempt in range(MOST_NAME_TRIES if is_generated else 1):
         if attempt:
             doc["metadata"]["name"] = generated_name(backend, doc["metadata"])
             kind.defaults(doc)  # what follows from the name (a namespace's label)
         try:
-            entry = await store_new(backend, kind, call.namespace, doc)
+            async with backend.charging.charged(kind, call.namespace, doc, dry_run=False):
+                entry = await store_new(backend, kind, call.namespace, doc)
             return answer_entry(backend, call, 201, entry, warnings)
         except AlreadyExists:
             if not is_generated:
@@ -72,6 +77,8 @@ async def store_new(backend: Backend, kind: Kind, namespace: str, doc: Doc) -> E
     name = store_name(kind, namespace, doc["metadata"]["name"])
     entry = await backend.store.write(kind.store_table, name, _only_new(kind, stored))
     assert entry is not None  # noqa: S101  a Put always leaves an entry
+    if backend.kinds.of_table(kind.store_table) is kind:
+        written_by(kind, entry)
     return entry
 
 

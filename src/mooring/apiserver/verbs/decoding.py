@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mooring.apiserver.codec.body import accepted_media, decode_document
+from mooring.apiserver.codec.custom_body import decode_custom
+from mooring.apiserver.codec.identity import Identity
 from mooring.apiserver.limits.budgets import MOST_BODY_BYTES
 from mooring.apiserver.request.options import WriteOptions, write_options
 from mooring.apiserver.verbs.backend import Call
@@ -31,6 +33,12 @@ def decode_body(
 
     Before: `body_options` was called.
     """
+    structure = call.kind.structure
+    if structure is not None and not message:
+        wanted = Identity(call.kind.kind, call.kind.api_version, custom=True)
+        content_type = call.request.header("content-type")
+        custom = decode_custom(call.request.body, content_type, wanted, structure.node)
+        return custom.doc, judge(call, custom.findings, validation)
     decoded = decode_document(
         call.request.body,
         call.request.header("content-type"),

@@ -14,6 +14,7 @@ from mooring.apiserver.request.options import first, flag, integer, parse_query,
 from mooring.apiserver.request.refusals import conflict_as, invalid_as, not_found
 from mooring.apiserver.store.contract import Change, Entry, Put, Remove
 from mooring.apiserver.verbs.answering import answer_entry, answer_status
+from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.changing import change_of, is_held, stored_form
 from mooring.apiserver.verbs.decoding import check_size
@@ -38,32 +39,34 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 async def delete(backend: Backend, call: Call) -> Response:
     options = read_options(call)
     entry, is_removed = await delete_object(backend, call, options)
+    is_silent = not options.policy and options.orphan_dependents is None
+    warnings = [call.kind.deletion_warning] if is_silent and call.kind.deletion_warning else []
     if is_removed and call.kind.deleted_as_status:
         metadata = decode(call.kind, entry)["metadata"]
-        return answer_status(call.kind, call.name, metadata["uid"])
+        return answer_status(call.kind, call.name, metadata["uid"], warnings)
     waits = options.orphan_dependents is False and not is_removed
-    return answer_entry(backend, call, 202 if waits else 200, entry, [])
+    return answer_entry(backend, call, 202 if waits else 200, entry, warnings)
 
 
 async def delete_object(backend: Backend, call: Call, options: DeleteOptions) -> tuple[Entry, bool]:
     """Delete what the call names; returns its last state and whether it is gone already."""
     is_removed = False
 
-    def decide(entry: Entry | None) -> Change:
+    async def decide(entry: Entry | None) -> Change:
         nonlocal is_removed
         if entry is None:
             raise not_found(call.kind, call.name)
-        change = _decide(backend, call, options, decode(call.kind, entry))
+        change = await _decide(backend, call, options, decode(call.kind, entry))
         is_removed = isinstance(change, Remove)
         return change
 
     table = call.kind.store_table
     if options.dry_run:
         current = backend.store.get(table, call.store_name)
-        change = decide(current)
+        change = await decide(current)
         assert current is not None  # noqa: S101  decide refuses what is absent
         return _as_if(current, change), is_removed
-    entry = await backend.store.write(table, call.store_name, decide)
+    entry = await write_decided(backend.store, table, call.store_name, decide)
     assert entry is not None  # noqa: S101  decide refuses what is absent
     return entry, is_removed
 
@@ -75,13 +78,22 @@ def _as_if(entry: Entry, change: Change) -> Entry:
     return Entry(entry.table, entry.name, change.stamp(entry.revision), entry.revision)
 
 
-def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> Change:
+async def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> Change:
     kind = call.kind
     _check_preconditions(kind, doc, options)
     attributes = AdmissionAttributes(
-        Operation.DELETE, kind, call.user, call.namespace, call.name, old=doc
+        Operation.DELETE,
+        kind,
+        call.user,
+        call.namespace,
+        call.name,
+        old=doc,
+        dry_run=options.dry_run,
     )
     backend.admission.judge(attributes, backend.objects)
+    if not call.route.subresource:  # an eviction is asked about as such
+        await backend.webhooks.mutate(attributes, _nothing)
+        await backend.webhooks.judge(attributes)
     metadata = doc["metadata"]
     now = backend.clock.now()
     if metadata.get("deletionGracePeriodSeconds"):
@@ -95,6 +107,10 @@ def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> C
         return Remove(last)
     _mark(kind, doc, now, grace)  # also what goes at once, where a grace could have been given
     return change_of(kind, doc)
+
+
+def _nothing(_: Doc) -> None:
+    """What is deleted is not changed."""
 
 
 def _own_policy(kind: Kind, metadata: Doc) -> str:

@@ -16,7 +16,7 @@ async def finalize(backend: Backend, call: Call) -> Response:
     metadata = doc.setdefault("metadata", {})
     check_name(call, metadata.get("name", ""))
 
-    def prepare(old: Doc) -> Doc | None:
+    async def prepare(old: Doc) -> Doc | None:
         new = {"metadata": {**metadata}}
         check_version(call.kind, old, new, is_put=True)
         finalizers = doc.get("spec", {}).get("finalizers", [])

@@ -17,6 +17,7 @@ from mooring.apiserver.request.options import NO_OPTIONS
 from mooring.apiserver.request.refusals import conflict, not_found
 from mooring.apiserver.request.routes import Route
 from mooring.apiserver.store.contract import Change, Entry
+from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.before_write import prepare_change, single_owners
 from mooring.apiserver.verbs.changing import change_of
@@ -71,7 +72,7 @@ class InProcessWriter:
             (self.call("PATCH", kind, namespace, name, part), change) for part, change in changes
         ]
 
-        def decide(entry: Entry | None) -> Change:
+        async def decide(entry: Entry | None) -> Change:
             if entry is None:
                 raise not_found(kind, name)
             if version != str(entry.revision):
@@ -80,12 +81,15 @@ class InProcessWriter:
             for call, change in steps:
                 new = merged(call, old, change)
                 single_owners(new)
-                changed = prepare_change(self._backend, call, old, new, manager=MANAGER) or changed
+                prepared = await prepare_change(
+                    self._backend, call, old, new, manager=MANAGER, warnings=[]
+                )
+                changed = prepared or changed
                 old = changed or old
             return None if changed is None else change_of(kind, changed, entry)
 
-        entry = await self._backend.store.write(
-            kind.store_table, store_name(kind, namespace, name), decide
+        entry = await write_decided(
+            self._backend.store, kind.store_table, store_name(kind, namespace, name), decide
         )
         assert entry is not None  # noqa: S101  decide refuses what is absent
         return entry

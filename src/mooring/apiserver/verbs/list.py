@@ -6,7 +6,14 @@ from typing import Any
 
 import msgspec
 
-from mooring.apiserver.documents.document import encode, encode_item, facts, joined_items
+from mooring.apiserver.documents.document import (
+    encode,
+    encode_item,
+    facts,
+    is_as_stored,
+    joined_items,
+    wire,
+)
 from mooring.apiserver.documents.objects import store_prefix
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Answer, Body, Response
@@ -58,9 +65,9 @@ async def list_objects(backend: Backend, call: Call) -> Answer:
 def list_body(backend: Backend, kind: Kind, entries: list[Entry], metadata: dict[str, Any]) -> Body:
     """The list as JSON: built-in kinds leave out `kind` and `apiVersion` of its items."""
     head = list_head(kind, metadata)
-    if kind.from_stored:
-        made = map(partial(encode_item, kind), entries)
-        return made_list(backend.turns, made, head, b"]}")
+    if not is_as_stored(kind, entries):
+        item = wire if kind.custom else encode_item
+        return made_list(backend.turns, map(partial(item, kind), entries), head, b"]}")
     body = joined_items(kind, entries, head, b"]}")
     return b"".join(body) if body.length <= SHORT else body
 
@@ -138,5 +145,5 @@ def list_head(kind: Kind, metadata: dict[str, Any]) -> bytes:
 
 @lru_cache(maxsize=256)
 def _opening(kind: Kind) -> bytes:
-    head = encode({"kind": f"{kind.kind}List", "apiVersion": kind.api_version})
+    head = encode({"kind": kind.list_kind, "apiVersion": kind.api_version})
     return head[:-1] + b',"metadata":'

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.codec.body import wrong_type
+from mooring.apiserver.codec.custom_body import conform_custom
 from mooring.apiserver.codec.identity import Identity
 from mooring.apiserver.documents.document import encode
 from mooring.apiserver.kinds.contract import Kind
@@ -39,13 +40,18 @@ def merged(call: Call, old: Doc, change: Doc) -> Doc:
         _put(new, exact)
     else:
         _merge(new, copied(change))
-        _conform(call.kind, new, change)
+        if call.kind.structure is not None:
+            conform_custom(new, call.kind.structure.node)
+        else:
+            _conform(call.kind, new, change)
     _check_identity(call, new)
     return new
 
 
 def _exact(kind: Kind, change: Doc) -> Doc | None:
     """A copy of the change, if it removes nothing and there is nothing to say about it."""
+    if kind.structure is not None:
+        return None
     body = encode(change)
     if body.find(b"null") >= 0:
         return None

@@ -18,10 +18,9 @@ from mooring.apiserver.patching.strategic import strategic
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.options import WriteOptions, check_patch, write_options
 from mooring.apiserver.request.refusals import conflict, invalid_as
-from mooring.apiserver.schema.check import conform, spell_path
+from mooring.apiserver.schema.check import spell_path
 from mooring.apiserver.schema.json_text import read_json
 from mooring.apiserver.schema.pairs import Read, repeated
-from mooring.apiserver.schema.reader import conform_whole
 from mooring.apiserver.schema.wrong_type import WrongType
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.before_write import (
@@ -35,6 +34,11 @@ from mooring.apiserver.verbs.before_write import (
 from mooring.apiserver.verbs.changing import change
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.decoding import check_size, with_warnings
+from mooring.apiserver.verbs.document_schema import (
+    conform_applied,
+    conform_to_kind,
+    shape_for,
+)
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import AlreadyExists, BadRequest, NotFound, ServerError, UnsupportedMedia
 from mooring.model.document import Doc
@@ -107,7 +111,7 @@ async def _patch(
     doubled = _doubled(read)
     warnings: list[str] = []
 
-    def prepare(old: Doc) -> Doc | None:
+    async def prepare(old: Doc) -> Doc | None:
         new = by.patched(old)
         try:
             found = _conformed(call.kind, new, doubled, options.validation)
@@ -117,7 +121,9 @@ async def _patch(
             _check_identity(call, new)
             check_version(call.kind, old, new, is_put=False)
             warnings[:] = [*found, *single_owners(new)]
-            prepared = prepare_change(backend, call, old, new, manager=manager)
+            prepared = await prepare_change(
+                backend, call, old, new, manager=manager, warnings=warnings
+            )
         warnings.extend(change_warnings(call.kind, new, old))
         return prepared
 
@@ -141,9 +147,9 @@ def _conformed(kind: Kind, new: Doc, doubled: list[str], validation: str) -> lis
     if given != (kind.kind, kind.api_version):  # it may change an object, not make it another one
         raise ValueError(unregistered(str(given[0] or ""), str(given[1] or "")))
     try:
-        unknown = conform_whole(new, kind.message)
+        unknown = conform_to_kind(new, kind)
     except WrongType as error:
-        if kind.custom:
+        if kind.custom and kind.structure is None:
             raise wrong_type(
                 error, new, Identity(kind.kind, kind.api_version, custom=True)
             ) from error
@@ -195,9 +201,9 @@ def _checked(backend: Backend, call: Call, options: WriteOptions, read: Read) ->
     kind = call.kind
     applied = {} if read.value is None else read.value
     check_applied(applied, manager=options.manager, api_version=kind.api_version, kind=kind.kind)
-    check_declared(applied, kind.message, backend.schema)
+    check_declared(applied, shape_for(backend, kind))
     try:
-        conform(applied, kind.message, keep_empty=True)  # a manager that applies [] owns the field
+        conform_applied(applied, kind)
     except WrongType as error:
         raise ServerError(f"failed to create typed patch object: {error}") from error
     metadata = applied.setdefault("metadata", {})
@@ -213,7 +219,7 @@ async def _apply_to_existing(
 ) -> Response:
     warnings: list[str] = []
 
-    def prepare(old: Doc) -> Doc | None:
+    async def prepare(old: Doc) -> Doc | None:
         asked = applied["metadata"].get("resourceVersion")
         if asked and asked != old["metadata"]["resourceVersion"]:
             raise conflict(call.kind, call.name)
@@ -221,7 +227,15 @@ async def _apply_to_existing(
         managed = new["metadata"].get("managedFields", [])
         check_version(call.kind, old, new, is_put=False)
         warnings[:] = [*doubled, *single_owners(new)]
-        prepared = prepare_change(backend, call, old, new, manager=options.manager, managed=managed)
+        prepared = await prepare_change(
+            backend,
+            call,
+            old,
+            new,
+            manager=options.manager,
+            managed=managed,
+            warnings=warnings,
+        )
         warnings.extend(change_warnings(call.kind, new, old))
         return prepared
 
@@ -256,8 +270,7 @@ def _applied_to(
         now=backend.now(),
         subresource=call.route.subresource,
         force=bool(options.force),
-        message=call.kind.message,
-        schema=backend.schema,
+        shape=shape_for(backend, call.kind),
     )
-    conform_whole(new, call.kind.message)
+    conform_to_kind(new, call.kind)
     return new

@@ -134,7 +134,7 @@ def _check_fields(kind: Kind, fields: FieldSelector) -> None:
     known = {"metadata.name", "metadata.namespace", *kind.fields}
     for term in fields.terms:
         if term.field not in known:
-            if kind.fields:
+            if kind.fields or kind.structure is not None:
                 raise BadRequest(f"field label not supported: {term.field}")
             raise BadRequest(
                 f'"{term.field}" is not a known field selector: '

@@ -41,11 +41,11 @@ async def _update(
             metadata.pop("resourceVersion", None)
             return await create_document(backend, call, doc, options, warnings)
 
-    def prepare(old: Doc) -> Doc | None:
+    async def prepare(old: Doc) -> Doc | None:
         new = {**doc, "metadata": {**metadata}}
         check_version(call.kind, old, new, is_put=True)
         warnings[:] = [*found, *single_owners(new)]
-        prepared = prepare_change(backend, call, old, new, manager=manager)
+        prepared = await prepare_change(backend, call, old, new, manager=manager, warnings=warnings)
         warnings.extend(change_warnings(call.kind, new, old))
         return prepared
 

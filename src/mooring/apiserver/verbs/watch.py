@@ -86,6 +86,8 @@ class WatchSource:
         self._writer: Writer | None = None
         self._timers: list[asyncio.TimerHandle] = []
         self._has_turn = False  # it waits in line, to go on then
+        self._is_ending = False  # its kind is served otherwise by now: clients watch anew
+        self._forget = _nothing
 
     # StreamSource
 
@@ -97,6 +99,8 @@ class WatchSource:
             self._fail(Expired(str(error)))
             return
         self._set_timers()
+        if self._kind.structure is not None:
+            self._forget = self._backend.kinds.when_replaced(self._kind, self._end_soon)
         self.on_ready()
 
     def on_ready(self) -> None:
@@ -121,6 +125,7 @@ class WatchSource:
 
     def on_closed(self) -> None:
         self._writer = None
+        self._forget()
         if self._watch is not None:
             self._watch.close()
         for timer in self._timers:
@@ -178,6 +183,8 @@ class WatchSource:
         while watch is not None and writer.ready:
             events = watch.poll(MOST_PER_TURN, MOST_WATCH_BYTES)
             if not events:
+                if self._is_ending:
+                    writer.end()
                 return
             if self._is_plain:
                 framed = self._backend.frames.of(self._kind, self._prefix, events, self._line)
@@ -210,6 +217,11 @@ class WatchSource:
     def _line(self, event: Event) -> bytes:
         return self._form.line(event_type(event), event.entry)
 
+    def _end_soon(self) -> None:
+        """End when all that has happened so far is sent; a client goes on from there."""
+        self._is_ending = True
+        self._go_on_later()
+
     # timers and ends
 
     def _bookmark(self) -> None:
@@ -229,6 +241,10 @@ class WatchSource:
         if self._writer is not None:
             self._writer.write(error_line(error))
             self._writer.end()
+
+
+def _nothing() -> None:
+    """Of a watch that nothing has to be called off for."""
 
 
 def error_line(error: ApiError) -> bytes:

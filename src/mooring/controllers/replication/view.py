@@ -1,45 +1,51 @@
-"""The view of one replication controller: its pods, those it may adopt, and the time."""
+"""The view of one replica set: its pods, those it may adopt, those of its siblings, the time."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
-from mooring.model.condition import find_condition, is_condition_true
+from mooring.controllers.owned_pods.claiming import is_active
 from mooring.model.pod import Pod
+from mooring.model.replica_set import ReplicaSet
 from mooring.model.replication_controller import ReplicationController
 
+Replicated = ReplicaSet | ReplicationController
 
-class ControllerView(msgspec.Struct, frozen=True):
-    controller: ReplicationController
-    pods: tuple[Pod, ...]  # its own, and matching ones without a controller
+
+class ReplicaView(msgspec.Struct, frozen=True):
+    owner: Replicated
+    pods: tuple[Pod, ...]  # active ones: its own, and those without a controller
+    terminating: int  # its own that are being deleted, and still there
+    on_node: Mapping[str, int]  # active pods of the same deployment, by node
     now: datetime
 
 
 def view(
-    controller: ReplicationController, pods: Iterable[Pod], doomed: Iterable[str], now: datetime
-) -> ControllerView:
-    """`doomed` are uids of pods whose deletion was asked for, though that is not seen yet."""
+    owner: Replicated,
+    candidates: Sequence[Pod],
+    siblings: Iterable[Pod],
+    doomed: Iterable[str],
+    now: datetime,
+) -> ReplicaView:
+    """`siblings` are the pods of all replica sets of its deployment; `doomed` are uids of pods
+    whose deletion was asked for, though that is not seen yet."""
     going = frozenset(doomed)
-    return ControllerView(
-        controller, tuple(pod for pod in pods if _counts(pod) and pod.uid not in going), now
+
+    def counts(pod: Pod) -> bool:
+        return is_active(pod) and pod.uid not in going
+
+    leaving = [pod for pod in candidates if not pod.is_finished and not counts(pod)]
+    return ReplicaView(
+        owner=owner,
+        pods=tuple(filter(counts, candidates)),
+        terminating=sum(_is_owned(pod, owner) for pod in leaving),
+        on_node=Counter(pod.spec.node_name for pod in siblings if counts(pod)),
+        now=now,
     )
 
 
-def _counts(pod: Pod) -> bool:
-    """Pods that have ended, or are about to, are no replicas."""
-    return not pod.is_finished and not pod.is_deleting
-
-
-def is_ready(pod: Pod) -> bool:
-    return is_condition_true(pod.status.conditions, "Ready")
-
-
-def ready_for(pod: Pod, now: datetime) -> float:
-    """Seconds since the pod became ready; below zero when it is not."""
-    ready = find_condition(pod.status.conditions, "Ready")
-    if ready is None or not ready.is_true:
-        return -1.0
-    if ready.last_transition_time is None:
-        return 0.0
-    return (now - datetime.fromisoformat(ready.last_transition_time)).total_seconds()
+def _is_owned(pod: Pod, owner: Replicated) -> bool:
+    controller = pod.metadata.find_controller()
+    return controller is not None and controller.uid == owner.uid

@@ -49,6 +49,27 @@ def find_or_attach(image: Path, access: Access = Access.READ_WRITE) -> Path:
     return loop_device.attach(image, access)
 
 
+def find_all(image: Path) -> list[Path]:
+    """All devices of `image`. Raises: HostError."""
+    return list(loop_device.find_all(image))
+
+
+def detach(device: Path) -> None:
+    """Repeated: success. Raises: HostError."""
+    loop_device.detach(device)
+
+
+def follow_size(image: Path) -> None:
+    """Let the devices of `image` take its new size. Raises: HostError."""
+    for device in loop_device.find_all(image):
+        loop_device.follow_size(device)
+
+
+def is_held(image: Path) -> bool:
+    """Whether somebody may have its raw device, in whatever mount namespace. Raises: HostError."""
+    return loop_device.find(image) is not None
+
+
 def detach_all(image: Path) -> None:
     """Detach all devices of `image`; having none is success. Raises: HostError."""
     for device in loop_device.find_all(image):

@@ -109,6 +109,11 @@ class Copy:
         return allocated_bytes(self._target) if self._is_shared else 0
 
 
+def copying(source: Path, target: Path, size: int) -> Copy:
+    """A copy of an image that may be in use, to be made in steps."""
+    return Copy(source, target, size)
+
+
 def copy(source: Path, target: Path, size: int) -> int:
     """Copy an image that is not being written to; returns how many bytes the two share."""
     with Copy(source, target, size) as made:
@@ -166,6 +171,15 @@ def give_own_identity(path: Path) -> None:
     """
     if probe(path) == Holds("btrfs"):
         command.check(["btrfstune", "-f", "-m", str(path)], seconds=None)
+
+
+def discard(path: Path) -> None:
+    """Nothing is behind the file, which is removed with its directory."""
+
+
+def size_bytes(path: Path) -> int:
+    """Raises: OSError."""
+    return path.stat().st_size
 
 
 def allocated_bytes(path: Path) -> int:

@@ -16,15 +16,14 @@ from mooring.node.pods.events import PodEvents
 from mooring.node.pods.files import remove_log
 from mooring.node.pods.grace import Grace
 from mooring.node.pods.hooks import HookFailed, Hooks
-from mooring.node.pods.images import absent, find_image
 from mooring.node.pods.plan import Kill
+from mooring.node.pods.pod_images import PodImages
 from mooring.node.pods.stop_signal import stop_signal
 from mooring.node.pods.waiting_reason import POST_START, CannotStart
-from mooring.oci.contract import Containers, Found, Images, RuntimeRefused, State, StoredImage
+from mooring.oci.contract import Containers, Found, RuntimeRefused, State
 
 LEAST_GRACE = 2.0  # seconds that every container has between being asked to end and being killed
 KILL_AGAIN = Backoff(first=1.0, cap=60.0)
-HOST_ROOT = "HostRootFilesystem"
 
 _log = log.get("mooring.node.pods")
 
@@ -33,13 +32,11 @@ class Effects:
     def __init__(
         self,
         containers: Containers,
-        images: Images,
+        images: PodImages,
         specs: SpecWriter,
         hooks: Hooks,
         events: PodEvents,
         clock: Clock,
-        *,
-        host_rootfs: bool,
     ) -> None:
         self._containers = containers
         self._images = images
@@ -47,8 +44,6 @@ class Effects:
         self._hooks = hooks
         self._events = events
         self._clock = clock
-        self._host_rootfs = host_rootfs
-        self._on_host_root: set[str] = set()  # uids of pods with the event recorded
 
     async def start(self, wish: StartOptions, leftovers: Iterable[str]) -> None:
         """Make the container and run it.
@@ -58,7 +53,7 @@ class Effects:
         """
         for id in leftovers:
             await self._containers.remove(id)
-        image = await self._choose(wish.pod, wish.container)
+        image = await self._images.for_container(wish.pod, wish.container)
         spec = await self._specs.write(wish, image)
         await self._containers.create(spec)
         self._events.normal(wish.pod, wish.container, "Created", "Container created")
@@ -139,29 +134,8 @@ class Effects:
         await in_thread(remove_log, found.log_path)
 
     def forget(self, pod_uid: str) -> None:
-        self._on_host_root.discard(pod_uid)
+        self._images.forget(pod_uid)
 
     def _has_ended(self, id: str) -> bool:
         found = self._containers.find(id)
         return found is None or found.state is State.EXITED
-
-    async def _choose(self, pod: Pod, container: Container) -> StoredImage | None:
-        """None: on the host's root. Raises: CannotStart."""
-        found = await in_thread(find_image, self._images, container.image)
-        if found is not None:
-            text = (
-                f'Container image "{container.image}" already present on machine '
-                "and can be accessed by the pod"
-            )
-            self._events.normal(pod, container, "Pulled", text)
-            return found
-        if not self._host_rootfs:
-            raise absent(container.image, container.image_pull_policy)
-        if pod.uid not in self._on_host_root:
-            self._on_host_root.add(pod.uid)
-            text = (
-                f'Image "{container.image}" is not on this machine: the container runs on a '
-                "private overlay of the host's root file system"
-            )
-            self._events.normal(pod, None, HOST_ROOT, text)
-        return None

@@ -16,15 +16,15 @@ from mooring.model.container import Container
 from mooring.model.pod import Pod
 from mooring.node.mount_list import ContainerMount
 from mooring.node.pod_directory import place_of
-from mooring.node.pods.images import absent, find_image
 from mooring.node.pods.paths import PodPaths
+from mooring.node.pods.pod_images import PodImages
 from mooring.node.pods.waiting_reason import CREATE, CannotStart
 from mooring.oci import rootfs
-from mooring.oci.contract import Images, StoredImage
+from mooring.oci.contract import StoredImage
 
 
 class ImageVolumes:
-    def __init__(self, paths: PodPaths, mounts: MountOps, images: Images) -> None:
+    def __init__(self, paths: PodPaths, mounts: MountOps, images: PodImages) -> None:
         self._paths = paths
         self._mounts = mounts
         self._images = images
@@ -36,9 +36,7 @@ class ImageVolumes:
         """
         if mount.image is None:
             raise CannotStart(CREATE, f'volume "{mount.name}" is no image')
-        image = await in_thread(find_image, self._images, mount.image.reference)
-        if image is None:
-            raise absent(mount.image.reference, mount.image.pull_policy)
+        image = await self._images.for_volume(pod, mount.image)
         with within_own(place_of(pod.uid)):
             return await self._show_part(pod, container, mount, image, index)
 

@@ -30,9 +30,11 @@ from mooring.node.pods.image_volumes import ImageVolumes
 from mooring.node.pods.log_rotation import LogRotation
 from mooring.node.pods.operations import Operations
 from mooring.node.pods.paths import PodPaths
+from mooring.node.pods.pod_images import PodImages, Pulls
 from mooring.node.pods.pod_run import PodRun
 from mooring.node.pods.probe_workers import ProbeWorkers
 from mooring.node.pods.probes import Probes
+from mooring.node.pods.pull_secrets import PullSecrets
 from mooring.node.pods.status import DEADLINE_EXCEEDED, DEADLINE_TEXT
 from mooring.node.pods.status_writer import StatusWriter
 from mooring.node.pods.user_ranges import UserRanges
@@ -55,6 +57,7 @@ class Runtime(msgspec.Struct, frozen=True):
 
     containers: Containers
     images: Images
+    pulls: Pulls | None = None  # None: nothing is pulled
 
 
 class PodRuns:
@@ -66,7 +69,15 @@ class PodRuns:
         self._containers = runtime.containers
         self._paths = PodPaths(host.layout)
         self._events = PodEvents(context.recorder)
-        self._image_volumes = ImageVolumes(self._paths, host.mounts, runtime.images)
+        images = PodImages(
+            runtime.images,
+            runtime.pulls,
+            PullSecrets(host.objects, self._events),
+            self._events,
+            clock,
+            host_rootfs=settings.host_rootfs,
+        )
+        self._image_volumes = ImageVolumes(self._paths, host.mounts, images)
         actions = Actions(self._containers, clock, settings.address)
         surroundings = EnvironmentSources(host.objects, settings.address, settings.services)
         self._user_ranges = UserRanges(self._containers)
@@ -80,12 +91,11 @@ class PodRuns:
         )
         self._effects = Effects(
             self._containers,
-            runtime.images,
+            images,
             specs,
             Hooks(actions, clock),
             self._events,
             clock,
-            host_rootfs=settings.host_rootfs,
         )
         self._operations = Operations(
             self._containers,
@@ -215,6 +225,7 @@ class PodRuns:
             self._operations.begin(run, step, self._tasks)
         if view.is_overdue and not run.is_told_overdue:
             run.is_told_overdue = True
+            self._operations.cancel_starts(run)  # one may wait for an image
             self._events.normal(run.pod, None, DEADLINE_EXCEEDED, DEADLINE_TEXT)
         if run.is_ending and plan.is_over and not run.operations:
             run.empty.set()

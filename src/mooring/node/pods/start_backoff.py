@@ -15,20 +15,19 @@ from mooring.node.pods.view import WaitingReason
 from mooring.node.pods.waiting_reason import (
     CONFIG,
     CREATE,
+    IMAGE_AGAIN,
+    INVALID_IMAGE,
     NEVER_PULL,
     OF_IMAGES,
-    PULL,
-    PULL_BACK_OFF,
     RUN,
     CannotStart,
 )
 from mooring.oci.contract import Found, RuntimeRefused, State
 from mooring.reconcile.poison import set_aside
 
-IMAGE_AGAIN = Backoff(first=10.0, cap=300.0)
-FIRST_IMAGE_SECONDS = 1.0  # after which a missing image is said to be waited for
 CONFIG_AGAIN = Backoff(first=1.0, cap=15.0)  # an object that is missing may come any moment
 REFUSED_AGAIN = Backoff(first=1.0, cap=60.0)
+_IMAGE_EVENTS = {NEVER_PULL: NEVER_PULL, INVALID_IMAGE: "InspectFailed"}  # by waiting reason
 CANNOT_RUN = (126, 127)  # exit codes of a program that is not there, or is none
 
 _log = log.get("mooring.node.pods")
@@ -72,23 +71,14 @@ class StartBackoff:
         return False
 
     def _image(self, run: PodRun, wish: StartOptions, error: CannotStart) -> None:
-        image, name = wish.container.image, wish.container.name
+        """What was pulled, and how it failed, is told by whoever pulls (`pod_images.py`)."""
+        name = wish.container.name
         failures = self._failures(run, name, OF_IMAGES)
-        if error.reason != PULL:
-            self._warn(wish, error.reason if error.reason == NEVER_PULL else "Failed", str(error))
-            self._warn(wish, "Failed", f"Error: {error.reason}")
-            self._keep(run, name, error.reason, str(error), IMAGE_AGAIN.delay(failures), failures)
-            return
-        if failures == 1:
-            self._warn(wish, "Failed", f'Failed to pull image "{image}": {error}')
-            self._warn(wish, "Failed", f"Error: {PULL}")
-            self._keep(run, name, PULL, str(error), FIRST_IMAGE_SECONDS, failures)
-            return
-        text = f'Back-off pulling image "{image}"'
-        self._events.normal(wish.pod, wish.container, "BackOff", text)
-        self._warn(wish, "Failed", f"Error: {PULL_BACK_OFF}")
-        seconds = IMAGE_AGAIN.delay(failures - 1)
-        self._keep(run, name, PULL_BACK_OFF, f"{text}: {PULL}: {error}", seconds, failures)
+        seconds = error.again or IMAGE_AGAIN.delay(failures)
+        if error.reason in _IMAGE_EVENTS:
+            self._warn(wish, _IMAGE_EVENTS[error.reason], str(error))
+        self._warn(wish, "Failed", f"Error: {error.reason}")
+        self._keep(run, name, error.reason, str(error), seconds, failures)
 
     def _never_ran(self, run: PodRun, wish: StartOptions, error: RuntimeRefused) -> None:
         """Its program is not there: that counts as an end, and the pod's policy says what then."""

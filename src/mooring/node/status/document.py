@@ -10,12 +10,16 @@ from msgspec.structs import replace
 
 from mooring.model.condition import Condition, find_condition, set_condition
 from mooring.model.document import Doc
-from mooring.model.node import Node
+from mooring.model.node import Node, NodeImage
 from mooring.model.quantity import from_bytes
 from mooring.model.wellknown import Annotation, Label
 from mooring.node.status.hardware import KIBI, Amounts, Identity
+from mooring.oci.contract import StoredImage
+from mooring.oci.reference import parse
 
 MOST_PODS = 110
+MOST_IMAGES = 50
+MOST_IMAGE_NAMES = 5
 SPARE_MEMORY = 100 * 1024 * KIBI  # pods do not get the last of it
 SPARE_STORAGE_PERCENT = 10
 SPARE_INODES_PERCENT = 5
@@ -87,6 +91,19 @@ def allocatable(amounts: Amounts) -> Mapping[str, str]:
     }
 
 
+def images(stored: Iterable[StoredImage]) -> tuple[NodeImage, ...]:
+    """The largest of them, each with its digests first, as Kubernetes shows them."""
+    largest = sorted(stored, key=lambda one: (-one.size, one.id))[:MOST_IMAGES]
+    return tuple(NodeImage(_image_names(one), one.size) for one in largest)
+
+
+def _image_names(image: StoredImage) -> tuple[str, ...]:
+    bare = dict.fromkeys(parse(name).repository for name in image.names)
+    known = [f"{one}@{digest}" for one in bare for digest in image.digests[:1]]
+    tags = [name for name in image.names if "@" not in name]
+    return tuple(dict.fromkeys((*known, *tags)))[:MOST_IMAGE_NAMES] or (image.id,)
+
+
 def is_short_of_memory(amounts: Amounts) -> bool:
     return amounts.memory > 0 and amounts.memory_free < SPARE_MEMORY
 
@@ -139,6 +156,7 @@ class Told(msgspec.Struct, frozen=True):
     has_memory_pressure: bool
     has_disk_pressure: bool
     in_use: tuple[str, ...] | None  # volumes; None: not known yet, and so left as it is
+    images: tuple[NodeImage, ...] = ()
     stuck: str = ""  # which calls about volumes do not return; empty: all do
 
 
@@ -157,6 +175,10 @@ def status(node: Node | None, told: Told, now: str) -> Doc:
         whole["daemonEndpoints"] = {"kubeletEndpoint": {"Port": told.identity.endpoint.port}}
     if told.in_use is not None:
         whole["volumesInUse"] = list(told.in_use)
+    if told.images or (node is not None and node.status.images):
+        whole["images"] = [
+            {"names": list(one.names), "sizeBytes": one.size_bytes} for one in told.images
+        ]
     return whole
 
 
@@ -166,6 +188,7 @@ def is_news(node: Node, told: Told) -> bool:
     return (
         _is_gain(node, told)
         or _is_elsewhere(node, told)
+        or node.status.images != told.images
         or not all(_is_told(had, each) for each in _conditions(had, told))
         or not capacity(told.amounts).items() <= node.status.capacity.items()
         or not allocatable(told.amounts).items() <= node.status.allocatable.items()

@@ -25,11 +25,12 @@ from mooring.errors import (
     NotFound,
 )
 from mooring.model.backoff import Backoff
-from mooring.model.node import Node
+from mooring.model.node import Node, NodeImage
 from mooring.model.timestamp import to_seconds
 from mooring.node.own_node import WatchedNode
 from mooring.node.status import document
 from mooring.node.status.hardware import Amounts, Identity
+from mooring.oci.refused import ImageRefused
 from mooring.reconcile.deadline import within
 
 LOOK_SECONDS = 10.0
@@ -74,6 +75,8 @@ class Report:
         self._identity = identity
         self._measure = measure
         self._stuck: Callable[[], str] = str
+        self._read_images: Callable[[], Awaitable[tuple[NodeImage, ...]]] | None = None
+        self._images: tuple[NodeImage, ...] = ()
         self._pressures = {
             document.is_short_of_memory: _Pressure(clock),
             document.is_short_of_storage: _Pressure(clock),
@@ -108,6 +111,10 @@ class Report:
         self._stuck = text
         return self._news.set
 
+    def report_images(self, read: Callable[[], Awaitable[tuple[NodeImage, ...]]]) -> None:
+        """Report what `read` returns from now on."""
+        self._read_images = read
+
     async def _recover(self, error: MooringError, failures: int) -> None:
         if not isinstance(error, Conflict) or failures > 1:
             name = self._own_node.name
@@ -137,7 +144,9 @@ class Report:
     async def _look(self) -> None:
         try:
             self._amounts = await self._measure()
-        except HostError as error:  # what was seen before is all that is known
+            if self._read_images is not None:
+                self._images = await self._read_images()
+        except (HostError, ImageRefused) as error:  # what was seen before is all that is known
             _log.warning("the machine cannot be measured", because=error)
 
     def _told(self) -> document.Told:
@@ -152,6 +161,7 @@ class Report:
             has_memory_pressure=memory,
             has_disk_pressure=disk,
             in_use=self._volumes.in_use() if self._volumes.is_synced else None,
+            images=self._images,
             stuck=self._stuck(),
         )
 

@@ -11,31 +11,45 @@ Always true of a verdict:
 - A pod that fits nowhere is put aside with the names of the rules that refused: only a change that
   one of them names may wake it. Without a name there was no node.
 - Of several rules that refuse a node the first one's reasons are shown, in the order of RULES.
+- A pod of higher priority may be put where others have to go first: see `preemption.py`.
 - What cannot be judged is Trouble: no refusal, and tried again after a while.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
 
+from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.scheduling.decide import (
     affinity,
     binding,
     limits,
     node_name,
+    pod_affinity,
+    ports,
     resources,
     restrictions,
+    spread,
     taints,
     unschedulable,
     zone,
 )
 from mooring.scheduling.decide.contract import Among, Change, Check, Refused, Rule, is_new_node
-from mooring.scheduling.decide.preemption import preemption_text
+from mooring.scheduling.decide.preemption import Waiting, preempt
 from mooring.scheduling.decide.score import best_node
-from mooring.scheduling.plan import Assignment, PodVolumes, Trouble, Unschedulable, Verdict
+from mooring.scheduling.decide.without_claims import WithoutClaims
+from mooring.scheduling.plan import (
+    Assignment,
+    PodVolumes,
+    Preemption,
+    Trouble,
+    Unschedulable,
+    Verdict,
+)
 from mooring.scheduling.view import NodeView, Picture
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -43,11 +57,14 @@ RULES: Final[tuple[Rule, ...]] = (
     node_name.RULE,
     taints.RULE,
     affinity.RULE,
+    ports.RULE,
     resources.RULE,
     restrictions.RULE,
     limits.RULE,
     binding.RULE,
     zone.RULE,
+    spread.RULE,
+    pod_affinity.RULE,
 )
 """In upstream's order."""
 
@@ -64,12 +81,24 @@ class _Opinions(msgspec.Struct):
     narrowed_by: str = ""
 
 
+class _Objection(msgspec.Struct, frozen=True):
+    """A rule refuses the pod, whatever the node."""
+
+    rule: str
+    reasons: tuple[str, ...]
+
+
 def decide(picture: Picture) -> Verdict:
     if not picture.nodes:
         return NO_NODES
     opinions = _gather(picture)
-    if not isinstance(opinions, _Opinions):
-        return opinions
+    match opinions:
+        case Trouble():
+            return opinions
+        case _Objection(rule, reasons):
+            return _fits_nowhere(picture, ", ".join(reasons), {}, frozenset({rule}))
+        case _Opinions():
+            pass
     refusals: dict[str, Refused] = {}
     culprits: set[str] = set()
     feasible: list[NodeView] = []
@@ -81,20 +110,20 @@ def decide(picture: Picture) -> Verdict:
             culprit, refusals[node.name] = found
             culprits.add(culprit)
     if not feasible:
-        return Unschedulable(_fits_nowhere(picture, refusals), frozenset(culprits))
+        counts = Counter(reason for refused in refusals.values() for reason in refused.reasons)
+        why = ", ".join(_counted(counts))
+        return _fits_nowhere(picture, why, refusals, frozenset(culprits))
     return _placed(opinions, best_node(picture.pod, feasible))
 
 
-def _gather(picture: Picture) -> _Opinions | Unschedulable | Trouble:
+def _gather(picture: Picture) -> _Opinions | _Objection | Trouble:
     opinions = _Opinions([])
     for rule in RULES:
         match rule.look_at(picture):
             case None:
                 pass
             case Refused(reasons):
-                text = _available(picture, ", ".join(reasons))
-                text += f" {preemption_text(picture, {})}"
-                return Unschedulable(text, frozenset({rule.name}))
+                return _Objection(rule.name, reasons)
             case Trouble() as trouble:
                 return trouble
             case Among(names, check):
@@ -128,10 +157,31 @@ def _placed(opinions: _Opinions, node: NodeView) -> Verdict:
     return Assignment(node.name)
 
 
-def _fits_nowhere(picture: Picture, refusals: Mapping[str, Refused]) -> str:
-    counts = Counter(reason for refused in refusals.values() for reason in refused.reasons)
-    reasons = ", ".join(_counted(counts))
-    return f"{_available(picture, reasons)} {preemption_text(picture, refusals)}"
+def _fits_nowhere(
+    picture: Picture, why: str, refusals: Mapping[str, Refused], rules: frozenset[str]
+) -> Unschedulable:
+    text = _available(picture, why)
+    match preempt(picture, refusals, partial(_reasons, picture)):
+        case Preemption() as preemption:
+            return Unschedulable(text, rules, preemption)
+        case Waiting(told):
+            return Unschedulable(f"{text} {told}", rules, waits_for_victims=True)
+        case told:
+            return Unschedulable(f"{text} {told}", rules)
+
+
+def _reasons(picture: Picture, node: NodeView, freed: frozenset[Key]) -> tuple[str, ...]:
+    """Why the pod does not fit on a node that some pods have left, with these claims."""
+    storage = WithoutClaims(picture.storage, freed) if freed else picture.storage
+    opinions = _gather(msgspec.structs.replace(picture, nodes=(node,), storage=storage))
+    match opinions:
+        case Trouble(message):
+            return (message,)
+        case _Objection(_, reasons):
+            return reasons
+        case _Opinions():
+            found = _judge(opinions, node)
+            return () if found is None else found[1].reasons
 
 
 def _counted(counts: Mapping[str, int]) -> Sequence[str]:

@@ -12,21 +12,21 @@ def test_no_kind_is_called_absent_that_is_served() -> None:
 
 
 def test_it_is_a_404_that_says_what_to_do_in_one_line() -> None:
-    refusal = find_advice(Route("apps", "v1", "default", "deployments"))
+    refusal = find_advice(Route("autoscaling", "v2", "default", "horizontalpodautoscalers"))
     assert refusal is not None
     assert refusal.status() == {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": "Mooring does not serve deployments.apps: "
-        "use a ReplicationController (its pods are kept running), or a Pod",
+        "message": "Mooring does not serve horizontalpodautoscalers.autoscaling: "
+        "use `kubectl scale`",
         "reason": "NotFound",
-        "details": {"group": "apps", "kind": "deployments"},
+        "details": {"group": "autoscaling", "kind": "horizontalpodautoscalers"},
         "code": 404,
     }
 
 
 def test_of_kinds_that_nobody_knows_nothing_is_said() -> None:
     assert find_advice(Route("apps", "v1", "default", "things")) is None
-    assert find_advice(Route("example.com", "v1", "default", "deployments")) is None
+    assert find_advice(Route("example.com", "v1", "default", "horizontalpodautoscalers")) is None

@@ -90,7 +90,7 @@ TABLE = {
     "get pods/log": "admin read-only",
     "get pods/status": "admin read-only",
     "create pods": "admin controllers node",
-    "delete pods": "admin controllers node",
+    "delete pods": "admin controllers node scheduler",
     "update pods": "admin",
     "create pods/binding": "admin scheduler",
     "patch pods/status": "admin controllers scheduler node",
@@ -146,7 +146,7 @@ TABLE = {
     "get clustertrustbundles.certificates.k8s.io": "admin controllers read-only node account",
     "create clustertrustbundles.certificates.k8s.io": "admin",
     "update clustertrustbundles.certificates.k8s.io": "admin",
-    "list customresourcedefinitions.apiextensions.k8s.io": "admin read-only",
+    "list customresourcedefinitions.apiextensions.k8s.io": "admin controllers read-only",
     "get nonsense": "admin",
     "* *": "admin",
 }

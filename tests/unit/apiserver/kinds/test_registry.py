@@ -5,6 +5,7 @@ from importlib import import_module
 import pytest
 
 from mooring.apiserver import kinds
+from mooring.apiserver.custom.structure import VersionStructure
 from mooring.apiserver.kinds.contract import READ_WRITE, Kind
 from mooring.apiserver.kinds.registry import Group, Kinds, builtin
 from mooring.apiserver.schema.parse import load
@@ -85,6 +86,11 @@ SERVED = {
         ),
     ),
     "v1 replicationcontrollers": ("ReplicationController", ("rc",), True, True, ("scale",)),
+    "apps/v1 deployments": ("Deployment", ("deploy",), True, True, ("scale",)),
+    "apps/v1 replicasets": ("ReplicaSet", ("rs",), True, True, ("scale",)),
+    "apps/v1 statefulsets": ("StatefulSet", ("sts",), True, True, ("scale",)),
+    "apps/v1 daemonsets": ("DaemonSet", ("ds",), True, True, ()),
+    "apps/v1 controllerrevisions": ("ControllerRevision", (), True, False, ()),
     "v1 services": ("Service", ("svc",), True, True, ()),
     "v1 endpoints": ("Endpoints", ("ep",), True, False, ()),
     "discovery.k8s.io/v1 endpointslices": ("EndpointSlice", (), True, False, ()),
@@ -157,12 +163,40 @@ SERVED = {
         (),
     ),
     "coordination.k8s.io/v1 leases": ("Lease", (), True, False, ()),
+    "scheduling.k8s.io/v1 priorityclasses": ("PriorityClass", ("pc",), False, False, ()),
+    "v1 resourcequotas": ("ResourceQuota", ("quota",), True, True, ()),
+    "v1 limitranges": ("LimitRange", ("limits",), True, False, ()),
+    "networking.k8s.io/v1 networkpolicies": ("NetworkPolicy", ("netpol",), True, False, ()),
+    "batch/v1 jobs": ("Job", (), True, True, ()),
+    "batch/v1 cronjobs": ("CronJob", ("cj",), True, True, ()),
+    "policy/v1 poddisruptionbudgets": ("PodDisruptionBudget", ("pdb",), True, True, ()),
+    "apiextensions.k8s.io/v1 customresourcedefinitions": (
+        "CustomResourceDefinition",
+        ("crd", "crds"),
+        False,
+        True,
+        (),
+    ),
     "events.k8s.io/v1 events": ("Event", ("ev",), True, False, ()),
     "certificates.k8s.io/v1beta1 clustertrustbundles": (
         "ClusterTrustBundle",
         (),
         False,
         False,
+        (),
+    ),
+    **{
+        f"admissionregistration.k8s.io/v1 {kind.lower()}s": (kind, (), False, False, ())
+        for kind in (
+            *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+            "ValidatingAdmissionPolicyBinding",
+        )
+    },
+    "admissionregistration.k8s.io/v1 validatingadmissionpolicies": (
+        "ValidatingAdmissionPolicy",
+        (),
+        False,
+        True,
         (),
     ),
 }
@@ -226,7 +260,10 @@ def test_all_stored_kinds_have_all_verbs_but_namespaces_go_one_by_one() -> None:
 
 def test_what_get_all_shows() -> None:
     shown = {kind.plural for kind in builtin().all() if "all" in kind.categories}
-    assert shown == {"pods", "replicationcontrollers", "services"}
+    assert shown == {
+        *("cronjobs", "daemonsets", "deployments", "jobs", "pods"),
+        *("replicasets", "replicationcontrollers", "services", "statefulsets"),
+    }
 
 
 def test_manners_of_put_and_delete() -> None:
@@ -265,7 +302,18 @@ def test_manners_of_put_and_delete() -> None:
         "rolebindings",
         "clusterroles",
         "clusterrolebindings",
+        "controllerrevisions",
+        "daemonsets",
+        "deployments",
+        "replicasets",
+        "statefulsets",
         "replicationcontrollers",
+        "priorityclasses",
+        "jobs",
+        "networkpolicies",
+        "resourcequotas",
+        "limitranges",
+        "cronjobs",
     }
     gone = {k.plural for k in stored if k.deleted_as_status and not k.custom}
     assert gone == {
@@ -273,6 +321,11 @@ def test_manners_of_put_and_delete() -> None:
         "rolebindings",
         "clusterroles",
         "clusterrolebindings",
+        "controllerrevisions",
+        "daemonsets",
+        "deployments",
+        "replicasets",
+        "statefulsets",
         "replicationcontrollers",
         "configmaps",
         "endpoints",
@@ -283,6 +336,16 @@ def test_manners_of_put_and_delete() -> None:
         "leases",
         "csistoragecapacities",
         "clustertrustbundles",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "priorityclasses",
+        "jobs",
+        "networkpolicies",
+        "limitranges",
+        "cronjobs",
+        "poddisruptionbudgets",
     }
 
 
@@ -307,3 +370,74 @@ def test_only_events_and_versions_of_one_kind_share_a_table() -> None:
 def test_every_kind_has_a_message() -> None:
     messages = load().messages
     assert [kind.message for kind in builtin().all() if kind.message not in messages] == []
+
+
+# kinds of definitions
+
+
+def a_custom_kind(version: str = "v1", digest: str = "one") -> Kind:
+    def no_schema() -> dict[str, object]:
+        return {}
+
+    return Kind(
+        group="x.io",
+        version=version,
+        kind="Thing",
+        plural="things",
+        message="x.io/v1.Thing",
+        namespaced=True,
+        structure=VersionStructure(no_schema, None, digest),
+    )
+
+
+def test_the_kinds_of_a_definition_come_and_go_as_one() -> None:
+    kinds = Kinds((a_kind("y.io", "v1"),))
+    v1, v2 = a_custom_kind("v1"), a_custom_kind("v2")
+    kinds.serve("things.x.io", (v1, v2), v2)
+    assert kinds.find("x.io", "v1", "things") is v1
+    assert kinds.of_table("x.io/things") is v2
+    kinds.serve("things.x.io", (v2,), v2)
+    assert kinds.find("x.io", "v1", "things") is None
+    kinds.withdraw("things.x.io")
+    assert kinds.find("x.io", "v2", "things") is None
+    assert kinds.of_table("x.io/things") is None
+    assert [group.name for group in kinds.groups()] == ["y.io"]
+
+
+def test_a_version_that_is_only_stored_is_known_by_its_table() -> None:
+    kinds = Kinds()
+    served, stored = a_custom_kind("v1"), a_custom_kind("v0")
+    kinds.serve("things.x.io", (served,), stored)
+    assert kinds.stored() == (stored,)
+    assert kinds.all() == (served,)
+
+
+def test_a_built_in_kind_keeps_its_path() -> None:
+    builtin_thing = a_kind("x.io", "v1")
+    kinds = Kinds((builtin_thing,))
+    assert kinds.is_builtin("x.io", "things")
+    assert not kinds.is_builtin("x.io", "others")
+
+
+def test_who_waits_for_the_end_of_a_kind_is_called_once() -> None:
+    kinds, ended = Kinds(), list[str]()
+    old = a_custom_kind()
+    kinds.serve("things.x.io", (old,), old)
+    kinds.when_replaced(old, lambda: ended.append("a"))
+    kinds.when_replaced(old, lambda: ended.append("b"))()  # called off at once
+    same = a_custom_kind()
+    kinds.serve("things.x.io", (same,), same)
+    assert ended == []  # what documents show is the same
+    other = a_custom_kind(digest="two")
+    kinds.serve("things.x.io", (other,), other)
+    kinds.withdraw("things.x.io")
+    assert ended == ["a"]
+
+
+def test_listeners_hear_of_kinds_that_join_change_and_leave() -> None:
+    kinds, heard = Kinds(), list[bool]()
+    kinds.subscribe(lambda kind: heard.append(kinds.of_table(kind.store_table) is not None))
+    kind = a_custom_kind()
+    kinds.serve("things.x.io", (kind,), kind)
+    kinds.withdraw("things.x.io")
+    assert heard == [True, False]

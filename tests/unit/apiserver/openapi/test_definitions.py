@@ -237,9 +237,9 @@ def test_scalars_with_a_name(dialect: Dialect, name: str, expected: Doc) -> None
     assert scalar == expected
 
 
-def test_anything_at_all_has_no_type() -> None:
+def test_what_holds_json_is_an_object() -> None:
     described = made("snapshot.v1.SnapshotStatus")
-    assert "type" not in described["io.k8s.apimachinery.pkg.runtime.RawExtension"]
+    assert described["io.k8s.apimachinery.pkg.runtime.RawExtension"]["type"] == "object"
     assert described[f"{META}.FieldsV1"]["type"] == "object"
 
 

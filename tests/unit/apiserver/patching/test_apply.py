@@ -12,6 +12,7 @@ from mooring import errors
 from mooring.apiserver.patching.apply import apply, check_applied, check_declared
 from mooring.apiserver.patching.field_set import FieldSet, has, paths
 from mooring.apiserver.patching.managed_fields import after_update
+from mooring.apiserver.patching.shape import shape_of
 from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import LATER, NOW, SCHEMA, THING, a_thing, spoil, things
 
@@ -34,14 +35,13 @@ def _applied(
         now=now,
         subresource=subresource,
         force=force,
-        message=THING,
-        schema=SCHEMA,
+        shape=shape_of(THING, SCHEMA),
     )
 
 
 def _updated(old: Doc | None, new: Doc, manager: str = "u", **more: str) -> Doc:
     said = {"api_version": "test/v1", "now": NOW, "subresource": "", **more}
-    entries = after_update(old, new, manager=manager, message=THING, schema=SCHEMA, **said)
+    entries = after_update(old, new, manager=manager, shape=shape_of(THING, SCHEMA), **said)
     return {**new, "metadata": {**new["metadata"], "managedFields": entries}}
 
 
@@ -351,18 +351,18 @@ def test_refusal(applied: Any, manager: str, error: type[errors.ApiError], text:
 def test_a_good_configuration_passes() -> None:
     applied = a_thing(metadata={"managedFields": None}, data={"a": "1"})
     check_applied(applied, manager="m", api_version="test/v1", kind="Thing")
-    check_declared(applied, THING, SCHEMA)
+    check_declared(applied, shape_of(THING, SCHEMA))
 
 
 def test_undeclared_fields_are_named() -> None:
     with pytest.raises(errors.ServerError) as refusal:
-        check_declared({**a_thing(), "dat": {}}, THING, SCHEMA)
+        check_declared({**a_thing(), "dat": {}}, shape_of(THING, SCHEMA))
     assert refusal.value.message == (
         "failed to create typed patch object (n/t; test/v1, Kind=Thing): "
         ".dat: field not declared in schema"
     )
     with pytest.raises(errors.ServerError) as refusal:
-        check_declared(a_thing(data={"a": 1, "b": 2}), THING, SCHEMA)
+        check_declared(a_thing(data={"a": 1, "b": 2}), shape_of(THING, SCHEMA))
     assert refusal.value.message.endswith(
         "errors:\n  .data.a: expected string, got &value.valueUnstructured{Value:1}"
         "\n  .data.b: expected string, got &value.valueUnstructured{Value:2}"

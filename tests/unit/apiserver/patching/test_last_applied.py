@@ -9,6 +9,7 @@ from mooring import errors
 from mooring.apiserver.patching.apply import apply
 from mooring.apiserver.patching.last_applied import ANNOTATION
 from mooring.apiserver.patching.managed_fields import after_update
+from mooring.apiserver.patching.shape import shape_of
 from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import NOW, SCHEMA, THING, a_thing
 
@@ -16,8 +17,7 @@ SAID: dict[str, Any] = {
     "api_version": "test/v1",
     "now": NOW,
     "subresource": "",
-    "message": THING,
-    "schema": SCHEMA,
+    "shape": shape_of(THING, SCHEMA),
 }
 
 

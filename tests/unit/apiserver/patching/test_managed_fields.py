@@ -14,6 +14,7 @@ from mooring.apiserver.patching.managed_fields import (
     decoded,
     manager_name,
 )
+from mooring.apiserver.patching.shape import shape_of
 from mooring.model.document import Doc
 from tests.unit.apiserver.patching.things import LATER, NOW, SCHEMA, THING, a_thing, things
 
@@ -34,8 +35,7 @@ def _after(
         api_version=api_version,
         now=now,
         subresource=subresource,
-        message=THING,
-        schema=SCHEMA,
+        shape=shape_of(THING, SCHEMA),
     )
 
 

@@ -38,6 +38,24 @@ _SCALARS: dict[Scalar, st.SearchStrategy[Any]] = {
     ),
     Scalar.MICRO_TIME: _moments.map(lambda at: at.isoformat(timespec="microseconds") + "Z"),
     Scalar.INT_OR_STRING: st.integers(-(2**31), 2**31 - 1) | st.text(max_size=4),
+    Scalar.ANY: st.just({"spec": {"replicas": 1, "note": "é"}}),
+    Scalar.JSON_SCHEMA: st.recursive(
+        st.fixed_dictionaries({"type": st.sampled_from(("string", "integer", "boolean"))}),
+        lambda inner: st.fixed_dictionaries(
+            {"type": st.just("object")},
+            optional={
+                "properties": st.dictionaries(st.text(min_size=1, max_size=4), inner, min_size=1),
+                "items": inner,
+                "additionalProperties": inner | st.booleans(),
+                "maximum": st.integers(-9, 9) | st.just(0.5),
+                "enum": st.lists(st.integers() | st.none() | st.text(max_size=3), min_size=1),
+                "anyOf": st.lists(inner, min_size=1, max_size=2),
+                "x-kubernetes-preserve-unknown-fields": st.booleans(),
+                "x-kubernetes-validations": st.just([{"rule": "true", "message": "m"}]),
+            },
+        ),
+        max_leaves=4,
+    ),
     Scalar.FIELDS_V1: st.just({"f:spec": {"f:a": {}, ".": {}}}),
 }
 

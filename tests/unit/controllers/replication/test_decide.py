@@ -1,24 +1,24 @@
-"""How many pods a replication controller makes, deletes, adopts and lets go."""
+"""How many pods a replication controller or a replica set makes, deletes, adopts and lets go."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
-from mooring.controllers.replication.decide import decide, seconds_until_available
-from mooring.controllers.replication.plan import (
-    Adopt,
-    CreatePod,
-    DeletePod,
-    Release,
-    SaveStatus,
-    Step,
-)
+from mooring.controllers.owned_pods.plan import Adopt, CreatePods, DeletePod, PodStep, Release
+from mooring.controllers.replication.decide import decide, decide_status
+from mooring.controllers.replication.plan import Failed
 from mooring.controllers.replication.view import view
+from mooring.errors import Forbidden
+from mooring.model.condition import Condition
 from mooring.model.pod import Pod
+from mooring.model.replica_set import ReplicaSet, ReplicaSetSpec
+from mooring.model.replica_status import ReplicaStatus
 from mooring.model.replication_controller import ReplicationController
+from mooring.model.selector import SelectorDocument
 from mooring.model.wire import read_document
 
 Doc = dict[str, Any]
@@ -83,16 +83,14 @@ def a_pod(
     )
 
 
-def told(step: Step) -> str:
+def told(step: PodStep) -> str:
     match step:
-        case SaveStatus(_, status):
-            return f"status {status.replicas}/{status.ready_replicas}/{status.available_replicas}"
         case Adopt(_, pod):
             return f"adopt {pod.name}"
         case Release(_, pod):
             return f"release {pod.name}"
-        case CreatePod():
-            return "create"
+        case CreatePods(_, documents):
+            return f"create {len(documents)}"
         case DeletePod(_, pod):
             return f"delete {pod.name}"
 
@@ -100,14 +98,19 @@ def told(step: Step) -> str:
 def decided(
     controller: ReplicationController, *pods: Pod, doomed: tuple[str, ...] = ()
 ) -> list[str]:
-    return [told(step) for step in decide(view(controller, pods, doomed, NOW)).steps]
+    """The steps, and the status if it changes."""
+    seen = view(controller, pods, pods, doomed, NOW)
+    steps = [told(step) for step in decide(seen).steps]
+    status = decide_status(seen, None)
+    shown = f"status {status.replicas}/{status.ready_replicas}/{status.available_replicas}"
+    return [*steps, shown] if status != controller.status else steps
 
 
 TWO = (a_pod("a"), a_pod("b"))
 
 TABLE: dict[str, tuple[ReplicationController, tuple[Pod, ...], list[str]]] = {
-    "no pods: all are made": (a_controller(2), (), ["create", "create"]),
-    "one is missing": (a_controller(2), (a_pod("a"),), ["status 1/1/1", "create"]),
+    "no pods: all are made": (a_controller(2), (), ["create 2"]),
+    "one is missing": (a_controller(2), (a_pod("a"),), ["create 1", "status 1/1/1"]),
     "as many as wanted": (a_controller(2), TWO, ["status 2/2/2"]),
     "and said so already": (
         a_controller(
@@ -131,44 +134,44 @@ TABLE: dict[str, tuple[ReplicationController, tuple[Pod, ...], list[str]]] = {
     "too many: the one without a node goes": (
         a_controller(2),
         (*TWO, a_pod("c", node="", phase="Pending", ready=False)),
-        ["status 3/2/2", "delete c"],
+        ["delete c", "status 3/2/2"],
     ),
     "too many: the one that is not ready goes": (
         a_controller(1),
         (a_pod("a"), a_pod("b", ready=False)),
-        ["status 2/1/1", "delete b"],
+        ["delete b", "status 2/1/1"],
     ),
     "too many: of equals the youngest goes": (
         a_controller(1),
         (a_pod("a", since="2026-01-02T03:01:00Z"), a_pod("b", since="2026-01-02T03:02:00Z")),
-        ["status 2/2/2", "delete b"],
+        ["delete b", "status 2/2/2"],
     ),
     "none wanted: all go": (
         a_controller(0),
         TWO,
-        ["status 2/2/2", "delete a", "delete b"],
+        ["delete a", "delete b", "status 2/2/2"],
     ),
     "pods that have ended are replaced": (
         a_controller(1),
         (a_pod("a", phase="Failed"),),
-        ["create"],
+        ["create 1"],
     ),
-    "pods on their way out are replaced": (a_controller(1), (a_pod("a", **GONE),), ["create"]),
+    "pods on their way out are replaced": (a_controller(1), (a_pod("a", **GONE),), ["create 1"]),
     "a pod of nobody that fits is adopted": (
         a_controller(1),
         (a_pod("a", owner=None),),
-        ["status 1/1/1", "adopt a"],
+        ["adopt a", "status 1/1/1"],
     ),
-    "one of somebody else is not": (a_controller(1), (a_pod("a", owner=OTHER),), ["create"]),
+    "one of somebody else is not": (a_controller(1), (a_pod("a", owner=OTHER),), ["create 1"]),
     "one of nobody that does not fit is not": (
         a_controller(1),
         (a_pod("a", owner=None, app="db"),),
-        ["create"],
+        ["create 1"],
     ),
     "its own that no longer fits is let go, and replaced": (
         a_controller(1),
         (a_pod("a", app="db"),),
-        ["release a", "create"],
+        ["release a", "create 1"],
     ),
     "on its way out it makes, deletes and takes nothing": (
         a_controller(3, **GONE),
@@ -200,9 +203,10 @@ def test_a_pod_whose_deletion_was_asked_for_is_not_counted() -> None:
 
 
 def test_a_pod_is_made_of_all_of_the_template() -> None:
-    (step,) = decide(view(a_controller(1), (), (), NOW)).steps
-    assert isinstance(step, CreatePod)
-    assert step.document() == {
+    (step,) = decide(view(a_controller(1), (), (), (), NOW)).steps
+    assert isinstance(step, CreatePods)
+    (made,) = step.documents
+    assert made == {
         "kind": "Pod",
         "apiVersion": "v1",
         "metadata": {
@@ -216,23 +220,6 @@ def test_a_pod_is_made_of_all_of_the_template() -> None:
     }
 
 
-def test_other_owners_stay() -> None:
-    keeper = {"apiVersion": "v1", "kind": "ConfigMap", "name": "k", "uid": "u-k"}
-    pod = a_pod("a", owner=keeper)
-    adopt = Adopt(a_controller(), pod)
-    assert adopt.owners() == [keeper, OWNER]
-    both = a_pod("a", ownerReferences=[keeper, OWNER])
-    assert Release(a_controller(), both).owners() == [keeper]
-
-
-def test_when_the_next_pod_will_be_available() -> None:
-    controller = a_controller(2, spec={"minReadySeconds": 600})
-    ready = (NOW - timedelta(seconds=100)).isoformat()
-    pods = (a_pod("a", since=ready), a_pod("b", ready=False), a_pod("c"))
-    assert seconds_until_available(view(controller, pods, (), NOW)) == 600 - 245
-    assert seconds_until_available(view(a_controller(), pods, (), NOW)) is None
-
-
 @given(
     wanted=st.integers(0, 6),
     there=st.lists(st.tuples(st.booleans(), st.booleans()), max_size=6),
@@ -242,8 +229,54 @@ def test_one_pass_leads_to_the_wished_number(wanted: int, there: list[tuple[bool
         a_pod(f"p{index}", ready=ready, owner=OWNER if owned else None)
         for index, (ready, owned) in enumerate(there)
     ]
-    steps = decide(view(a_controller(wanted), pods, (), NOW)).steps
-    made = sum(isinstance(step, CreatePod) for step in steps)
+    steps = decide(view(a_controller(wanted), pods, pods, (), NOW)).steps
+    made = sum(len(step.documents) for step in steps if isinstance(step, CreatePods))
     gone = sum(isinstance(step, DeletePod) for step in steps)
     assert len(pods) + made - gone == wanted
     assert not (made and gone)
+
+
+# replica sets
+
+
+def a_set(replicas: int = 1, **status: Any) -> ReplicaSet:
+    controller = a_controller(replicas)
+    spec = ReplicaSetSpec(
+        replicas=replicas,
+        selector=SelectorDocument(match_labels={"app": "web"}),
+        template=controller.spec.template,
+    )
+    return ReplicaSet(
+        metadata=controller.metadata, spec=spec, status=read_document(status, ReplicaStatus)
+    )
+
+
+def test_of_a_replica_set_those_that_are_being_deleted_are_counted_apart() -> None:
+    pods = (a_pod("a"), a_pod("b", **GONE), a_pod("c"), a_pod("d", owner=None, **GONE))
+    ended = a_pod("e", phase="Failed", **GONE)
+    seen = view(a_set(), (*pods, ended), pods, ("u-c",), NOW)
+    status = decide_status(seen, None)
+    assert (status.replicas, status.terminating_replicas) == (1, 2)
+
+
+def test_a_pod_goes_from_the_node_that_has_most_of_the_deployment() -> None:
+    pods = (a_pod("a", node="n1"), a_pod("b", node="n2"))
+    sibling = a_pod("c", node="n2", owner=OTHER)
+    (step,) = decide(view(a_set(1), pods, (*pods, sibling), (), NOW)).steps
+    assert told(step) == "delete b"
+
+
+def test_a_failure_is_shown_until_there_is_none() -> None:
+    failed = Failed("FailedCreate", Forbidden("no room for them"))
+    status = decide_status(view(a_set(), (), (), (), NOW), failed)
+    (condition,) = status.conditions
+    assert condition == Condition(
+        type="ReplicaFailure",
+        status="True",
+        reason="FailedCreate",
+        message="no room for them",
+        last_transition_time="2026-01-02T03:04:05Z",
+    )
+    later = view(a_set(1, conditions=[to_builtins(condition)]), (), (), (), NOW)
+    assert decide_status(later, failed).conditions == (condition,)
+    assert decide_status(later, None).conditions == ()

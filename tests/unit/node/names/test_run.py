@@ -18,7 +18,7 @@ from mooring.node.names.options import DnsOptions
 from mooring.node.names.run import ClusterNames, own_address
 from mooring.node.pods.resolver import ClusterDns
 from tests.fakes.api import ApiUnderTest, make_pki, running_api
-from tests.fakes.objects import DEFAULT, SLICES, a_slice
+from tests.fakes.objects import DEFAULT, ENDPOINT_SLICES, an_endpoint_slice
 
 LOOPBACK = "127.0.0.1"
 WAIT = 30.0  # seconds, on a busy machine
@@ -74,9 +74,9 @@ async def test_services_have_names_as_soon_as_they_are_there(api: ApiUnderTest) 
         await api.post(
             f"{DEFAULT}/services", {"metadata": {"name": "db"}, "spec": {"clusterIP": "None"}}
         )
-        slice_ = a_slice("db-1", "10.0.0.7")
+        slice_ = an_endpoint_slice("db-1", endpoints=[{"addresses": ["10.0.0.7"]}])
         slice_["metadata"]["labels"] = {"kubernetes.io/service-name": "db"}
-        assert (await api.post(SLICES, slice_)).code == 201
+        assert (await api.post(ENDPOINT_SLICES, slice_)).code == 201
         await api.clock.advance(1)
         found = await ask(names, "db.default.svc.cluster.local")
     assert [item.to_text() for each in found.answer for item in each] == ["10.0.0.7"]

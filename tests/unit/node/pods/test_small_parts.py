@@ -8,14 +8,20 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from mooring.errors import NotFound
+from mooring.model.keys import Key
 from mooring.model.pod_volume import ImageSource
+from mooring.model.secret import Secret
 from mooring.node.actual import PodMount
 from mooring.node.mount_list import ContainerMount
+from mooring.node.pods.events import PodEvents
 from mooring.node.pods.grace import Grace
 from mooring.node.pods.image_volumes import ImageVolumes
-from mooring.node.pods.images import absent, find_image
+from mooring.node.pods.images import find_image, never_pulled, not_pulled_here
 from mooring.node.pods.no_runtime import WithoutRuntime
 from mooring.node.pods.paths import PodPaths
+from mooring.node.pods.pod_images import PodImages, go_duration
+from mooring.node.pods.pull_secrets import PullSecrets
 from mooring.node.pods.start_backoff import duration
 from mooring.node.pods.waiting_reason import CannotStart
 from mooring.oci.contract import StoredImage
@@ -39,6 +45,11 @@ class OneImage:
         return (self.image,)
 
 
+class NoSecrets:
+    async def secret(self, key: Key) -> Secret:
+        raise NotFound(f'secrets "{key.name}" not found')
+
+
 class NoVolumes:
     def reach(self) -> Mapping[str, PodMount]:
         return {}
@@ -54,6 +65,24 @@ def test_durations_as_people_know_them(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (0.0004, "0s"),
+        (0.5321, "532ms"),
+        (1, "1s"),
+        (1.5, "1.5s"),
+        (10.25, "10.25s"),
+        (62.5, "1m2.5s"),
+        (120.001, "2m0.001s"),
+        (3600, "1h0m0s"),
+    ],
+)
+def test_durations_of_pulls_as_go_writes_them(seconds: float, text: str) -> None:
+    assert go_duration(seconds) == text
+
+
 @pytest.mark.parametrize("reference", ["Tool", "tool:", "a b", "-x", "tool@sha256:12", ""])
 def test_no_image_can_be_called_that(reference: str) -> None:
     with pytest.raises(CannotStart) as raised:
@@ -65,10 +94,9 @@ def test_no_image_can_be_called_that(reference: str) -> None:
 def test_an_image_that_is_not_here_names_the_remedy() -> None:
     assert find_image(OneImage(an_image()), "tool") == an_image()
     assert find_image(OneImage(an_image()), "other") is None
-    for policy, reason in (("Never", "ErrImageNeverPull"), ("Always", "ErrImagePull")):
-        missing = absent("other", policy)
-        assert missing.reason == reason
-        assert "`mooring image import other FILE`" in str(missing)
+    assert never_pulled("other").reason == "ErrImageNeverPull"
+    for missing in (str(never_pulled("other")), not_pulled_here("other")):
+        assert "`mooring image import other FILE`" in missing
 
 
 async def test_without_a_runtime_a_pod_is_told_once() -> None:
@@ -89,7 +117,12 @@ async def test_an_image_of_several_layers_is_put_together(tmp_path: Path) -> Non
     layers = (tmp_path / "top", tmp_path / "bottom")
     for layer in layers:
         layer.mkdir()
-    volumes = ImageVolumes(paths, mounts, OneImage(replace(an_image(), layers=layers)))
+    clock = VirtualClock()
+    events = PodEvents(FakeRecorder(FakeClient(FakeServer(clock), clock), clock))
+    found = OneImage(replace(an_image(), layers=layers))
+    secrets = PullSecrets(NoSecrets(), events)
+    images = PodImages(found, None, secrets, events, clock, host_rootfs=False)
+    volumes = ImageVolumes(paths, mounts, images)
     mount = ContainerMount("code", "/code", None, image=ImageSource("tool"))
     shown = {await volumes.show(a_pod(), MAIN, mount, index) for index in (0, 1)}
     assert shown == {*mounts.mounted()} == {paths.image_volumes("p1") / "code"}

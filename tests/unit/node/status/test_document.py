@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.model.node import Node
+from mooring.model.node import Node, NodeImage
 from mooring.model.quantity import canonical
 from mooring.model.wire import read_document
 from mooring.node.status import document
 from mooring.node.status.hardware import Amounts
+from mooring.oci.contract import ImageConfig, StoredImage
 from tests.unit.node.status.world import AMOUNTS, GIB, IDENTITY
 
 TOLD = document.Told(
@@ -45,6 +46,33 @@ def test_pods_may_have_less_than_the_machine_has() -> None:
 def test_amounts_are_spelled_as_the_api_spells_them(amounts: Amounts) -> None:
     for amount in (*document.capacity(amounts).values(), *document.allocatable(amounts).values()):
         assert canonical(amount) == amount
+
+
+def test_images_largest_first_with_their_digests() -> None:
+    digest = f"sha256:{'d' * 64}"
+    small = StoredImage("sha256:1", ("quay.io/a:1", "quay.io/b:1"), (), ImageConfig(), 10, (), ())
+    large = StoredImage(
+        "sha256:2", ("quay.io/a:2", f"quay.io/a@{digest}"), (), ImageConfig(), 20, (), (digest,)
+    )
+    nameless = StoredImage("sha256:3", (), (), ImageConfig(), 5)
+    found = document.images([small, nameless, large])
+    assert [(one.names, one.size_bytes) for one in found] == [
+        ((f"quay.io/a@{digest}", "quay.io/a:2"), 20),
+        (("quay.io/a:1", "quay.io/b:1"), 10),
+        (("sha256:3",), 5),
+    ]
+    assert len(document.images([small] * 60)) == 50
+
+
+def test_images_are_news_and_written_until_there_are_none() -> None:
+    told = replace(TOLD, images=(NodeImage(("quay.io/a:1",), 10),))
+    status = document.status(None, told, "now")
+    assert status["images"] == [{"names": ["quay.io/a:1"], "sizeBytes": 10}]
+    node = read_document({"metadata": {"name": "worker-1"}, "status": status}, Node)
+    assert node.status.images == told.images
+    assert "images" not in document.status(None, TOLD, "now")
+    assert document.is_news(node, TOLD)
+    assert document.status(node, TOLD, "now")["images"] == []
 
 
 SHORTAGES = {

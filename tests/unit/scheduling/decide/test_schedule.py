@@ -135,12 +135,12 @@ MESSAGES: dict[str, tuple[Pod, tuple[NodeView, ...], Stored, str, set[str]]] = {
         "preemption: not eligible due to preemptionPolicy=Never.",
         {"NodeResourcesFit"},
     ),
-    "others that upstream would evict": (
+    "others that are as important": (
         a_pod(containers=[asking("1")], priority=10),
-        (full("n1"), full("n2", priority=10)),
+        (full("n1", priority=10), full("n2", priority=20)),
         Stored(),
         "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: "
-        f"1 {NO_VICTIMS}, 1 Preemption is not done by this scheduler.",
+        f"2 {NO_VICTIMS}.",
         {"NodeResourcesFit"},
     ),
     "no nodes": (a_pod(), (), Stored(), "no nodes available to schedule pods", set()),
@@ -169,11 +169,14 @@ def test_rules_are_asked_in_upstreams_order() -> None:
         "NodeName",
         "TaintToleration",
         "NodeAffinity",
+        "NodePorts",
         "NodeResourcesFit",
         "VolumeRestrictions",
         "NodeVolumeLimits",
         "VolumeBinding",
         "VolumeZone",
+        "PodTopologySpread",
+        "InterPodAffinity",
     ]
 
 

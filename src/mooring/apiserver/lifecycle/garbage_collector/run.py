@@ -52,7 +52,7 @@ class GarbageCollector:
         self.queue: KeyedQueue[StoreKey] = KeyedQueue(backend.clock, AGAIN)
         self._owners: dict[StoreKey, frozenset[str]] = {}  # of each dependent
         self._dependents: defaultdict[str, set[StoreKey]] = defaultdict(set)  # by owner uid
-        self._kinds: dict[str, Kind] = {}  # by table
+        self._gone: set[str] = set()  # uids of owners whose end was seen: their kind may go, too
 
     async def run(self) -> None:
         """Collect until cancelled."""
@@ -62,7 +62,6 @@ class GarbageCollector:
     # what has been seen
 
     def _see(self, kind: Kind, entry: Entry) -> None:
-        self._kinds[entry.table] = kind
         value = entry.value
         key = StoreKey(entry.table, entry.name)
         is_owned = value.find(OWNED) >= 0  # `in` would try whether it is a number first
@@ -76,8 +75,9 @@ class GarbageCollector:
     def _change(self, kind: Kind, event: Event) -> None:
         if event.deleted:
             self._index(StoreKey(event.entry.table, event.entry.name), frozenset())
-            if self._dependents:
-                for dependent in self._dependents.get(_uid(kind, event.entry), ()):
+            if self._dependents and (uid := _uid(kind, event.entry)) in self._dependents:
+                self._gone.add(uid)
+                for dependent in self._dependents[uid]:
                     self.queue.add(dependent)
         else:
             self._see(kind, event.entry)
@@ -89,6 +89,7 @@ class GarbageCollector:
             self._dependents[uid].discard(key)
             if not self._dependents[uid]:
                 del self._dependents[uid]
+                self._gone.discard(uid)
         if owners:
             self._owners[key] = owners
             for uid in owners:
@@ -106,9 +107,9 @@ class GarbageCollector:
     # reconciling
 
     async def _reconcile(self, key: StoreKey) -> Verdict:
-        kind = self._kinds[key.table]
+        kind = self._backend.kinds.of_table(key.table)
         entry = self._backend.store.get(key.table, key.name)
-        if entry is None:
+        if entry is None or kind is None:
             return Settled()
         doc = decode(kind, entry)
         metadata = doc["metadata"]
@@ -121,7 +122,9 @@ class GarbageCollector:
         return Settled()
 
     async def _act(self, step: Step) -> None:
-        kind = self._kinds[step.key.table]
+        kind = self._backend.kinds.of_table(step.key.table)
+        if kind is None:
+            return  # its definition has gone, and all of its objects
         namespace, _, name = step.key.name.rpartition("/")
         match step:
             case Delete(_, uid, because):
@@ -148,9 +151,9 @@ class GarbageCollector:
 
     def _dependents_of(self, uid: str) -> Iterator[Dependent]:
         for key in sorted(self._dependents.get(uid, ()), key=lambda p: (p.table, p.name)):
-            kind = self._kinds[key.table]
+            kind = self._backend.kinds.of_table(key.table)
             entry = self._backend.store.get(key.table, key.name)
-            if entry is not None:
+            if entry is not None and kind is not None:
                 yield self._dependent(key, decode(kind, entry))
 
     def _dependent(self, key: StoreKey, doc: Doc) -> Dependent:
@@ -166,7 +169,9 @@ class GarbageCollector:
     def _reference(self, doc: Doc, reference: Doc) -> Reference:
         uid, blocks = reference["uid"], bool(reference.get("blockOwnerDeletion"))
         kind, key = self._owner_kind(reference), self._owner_key(doc, reference)
-        if kind is None or key is None:
+        if kind is None:
+            return Reference(uid, exists=uid not in self._gone)
+        if key is None:
             return Reference(uid, exists=True)
         entry = self._backend.store.get(key.table, key.name)
         owner = decode(kind, entry)["metadata"] if entry is not None else {}
@@ -185,7 +190,6 @@ class GarbageCollector:
         namespace = doc["metadata"].get("namespace", "")
         if kind is None or (kind.namespaced and not namespace):
             return None
-        self._kinds.setdefault(kind.store_table, kind)
         return StoreKey(kind.store_table, store_name(kind, namespace, reference["name"]))
 
     def _owner_uids(self, kind: Kind, entry: Entry) -> Iterator[str]:

@@ -50,15 +50,15 @@ class Namespaces:
             await self._create_defaults(name)
 
     def _see(self, kind: Kind, entry: Entry) -> None:
-        if kind.plural == "namespaces":
+        if kind.resource == "namespaces":
             self.queue.add(entry.name)
 
     def _change(self, kind: Kind, event: Event) -> None:
-        if kind.plural == "namespaces":
+        if kind.resource == "namespaces":
             self.queue.add(event.entry.name)
         elif event.deleted and kind.namespaced:
             namespace = event.entry.name.partition("/")[0]
-            if namespace in self._going or kind.plural in ("serviceaccounts", "configmaps"):
+            if namespace in self._going or kind.resource in ("serviceaccounts", "configmaps"):
                 self.queue.add(namespace)
 
     async def _reconcile(self, name: str) -> Verdict:
@@ -84,12 +84,11 @@ class Namespaces:
                 continue  # written by another client, or the namespace is gone
 
     async def _empty(self, name: str) -> None:
-        kinds = [k for k in self._backend.kinds.all() if k.namespaced and k.from_stored is None]
-        stored = {k.store_table: k for k in kinds if "delete" in k.verbs}
-        troubles = [t for kind in stored.values() for t in await self._delete_all(kind, name)]
+        kinds = [k for k in self._backend.kinds.stored() if k.namespaced and "delete" in k.verbs]
+        troubles = [t for kind in kinds for t in await self._delete_all(kind, name)]
         remaining: Counter[str] = Counter()
         held: Counter[str] = Counter()
-        for kind in stored.values():
+        for kind in kinds:
             for entry in self._backend.store.range(kind.store_table, f"{name}/").entries:
                 remaining[f"{kind.plural}.{kind.group}"] += 1
                 held.update(decode(kind, entry)["metadata"].get("finalizers", ()))
@@ -131,4 +130,4 @@ class Namespaces:
 
 
 def _concerns_namespaces(kind: Kind) -> bool:
-    return kind.namespaced or kind.plural == "namespaces"
+    return kind.namespaced or kind.resource == "namespaces"

@@ -1,0 +1,1 @@
+"""CustomResourceDefinition: `definition.py` is the kind, the others are its rules."""

@@ -1,0 +1,40 @@
+"""How objects get from one version to another: what a definition may say of it."""
+
+from collections.abc import Iterable
+
+from mooring.model.document import Doc
+from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
+
+NONE, WEBHOOK = "None", "Webhook"
+_REVIEWS = ("v1", "v1beta1")
+_MUST_REVIEW = "must include at least one of v1, v1beta1"
+
+
+def validate_conversion(conversion: Doc) -> Iterable[FieldError]:
+    """Before: defaults are set."""
+    path = "spec.conversion"
+    strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook")
+    if not strategy:
+        yield required(f"{path}.strategy")
+    elif strategy not in (NONE, WEBHOOK):
+        yield not_supported(f"{path}.strategy", strategy, (NONE, WEBHOOK))
+    if strategy != WEBHOOK:
+        if webhook is not None:
+            why = "should not be set when strategy is not set to Webhook"
+            yield forbidden(f"{path}.webhookClientConfig", why)
+        return
+    config = (webhook or {}).get("clientConfig")
+    if config is None:
+        yield required(f"{path}.webhookClientConfig", "required when strategy is set to Webhook")
+    elif ("url" in config) == ("service" in config):
+        why = "exactly one of url or service is required"
+        yield required(f"{path}.webhookClientConfig", why)
+    reviews = (webhook or {}).get("conversionReviewVersions") or []
+    if not set(reviews) & set(_REVIEWS):
+        yield invalid(f"{path}.conversionReviewVersions", reviews, _MUST_REVIEW)
+    yield invalid(
+        f"{path}.strategy",
+        strategy,
+        "Mooring does not call conversion webhooks: use None, which changes the apiVersion only, "
+        "or a definition with one version",
+    )

@@ -1,0 +1,77 @@
+"""ResourceQuota: how much the objects of a namespace may take together."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from mooring.apiserver.kinds.cells import age_of, name_of
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
+from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
+from mooring.model.document import Doc
+from mooring.model.field_error import FieldError, forbidden, invalid
+from mooring.model.names import qualified_name
+from mooring.model.quantity import ZERO, parse
+
+_NO_SCOPES = "Mooring counts all objects of a namespace: leave scopes out"
+
+
+def _defaults(doc: Doc) -> None:
+    doc.setdefault("spec", {})
+
+
+def _prepare_create(doc: Doc, _: Context) -> None:
+    doc["status"] = {}
+
+
+def _validate(doc: Doc) -> Iterable[FieldError]:
+    spec = doc["spec"]
+    for name, amount in (spec.get("hard") or {}).items():
+        yield from _validate_amount(name, amount, "spec.hard")
+    for field in ("scopes", "scopeSelector"):
+        if spec.get(field):
+            yield forbidden(f"spec.{field}", _NO_SCOPES)
+
+
+def _validate_amount(name: str, amount: str, path: str) -> Iterable[FieldError]:
+    if "/" in name or "." not in name:
+        for problem in qualified_name(name):
+            yield invalid(f"{path}[{name}]", name, problem)
+    if parse(amount) < ZERO:
+        why = "must be greater than or equal to 0"
+        yield invalid(f"{path}[{name}]", amount, why)
+
+
+def _validate_status(new: Doc, _: Doc) -> Iterable[FieldError]:
+    for part in ("hard", "used"):
+        for name, amount in (new.get("status", {}).get(part) or {}).items():
+            yield from _validate_amount(name, amount, f"status.{part}")
+
+
+def _row(doc: Doc, now: str) -> list[Any]:
+    status = doc.get("status", {})
+    hard, used = status.get("hard") or {}, status.get("used") or {}
+    requests: list[str] = []
+    limits: list[str] = []
+    for name in sorted(hard):
+        told = f"{name}: {used.get(name, '0')}/{hard[name]}"
+        (limits if name.startswith("limits") else requests).append(told)
+    return [name_of(doc), ", ".join(requests), ", ".join(limits), age_of(doc, now)]
+
+
+RESOURCE_QUOTA = Kind(
+    group="",
+    version="v1",
+    kind="ResourceQuota",
+    plural="resourcequotas",
+    message="core.v1.ResourceQuota",
+    namespaced=True,
+    short_names=("quota",),
+    status=True,
+    columns=(NAME, Column("Request"), Column("Limit"), AGE),
+    row=_row,
+    defaults=_defaults,
+    prepare_create=_prepare_create,
+    prepare_update=keep_status,
+    prepare_status=keep_all_but_status,
+    validate=_validate,
+    validate_status=_validate_status,
+)

@@ -1,0 +1,162 @@
+"""Counts what the objects of a namespace take of its quotas: when a quota is new or changes, and
+when something goes. What comes is charged when it is written (`verbs/charging.py`)."""
+
+from collections.abc import Iterator
+
+from mooring.apiserver.admission.pod_amounts import Amounts
+from mooring.apiserver.admission.quota_usage import usage_of
+from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.following import Follower
+from mooring.apiserver.documents.objects import store_prefix
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
+from mooring.apiserver.lifecycle.housekeeper import AGAIN
+from mooring.apiserver.store.contract import Change, Entry, Event
+from mooring.apiserver.verbs.backend import Backend
+from mooring.apiserver.verbs.changing import change_of
+from mooring.model.document import Doc
+from mooring.model.quantity import ZERO
+from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.worker import Again, Settled, Verdict, serve
+
+RECOUNT_SECONDS = 1.0  # after a count while objects were being written
+RESYNC_SECONDS = 300.0  # the net: a charge whose object was never written, after a crash
+_OF_CLASS = ".storageclass.storage.k8s.io/"
+_OF_PODS = ("cpu", "memory", "ephemeral-storage", "requests.", "limits.", "hugepages-")
+_ENDS = (b'"phase":"Succeeded"', b'"phase":"Failed"')
+
+
+class QuotaStatus:
+    """Keys are namespaces."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
+
+    async def run(self) -> None:
+        """Count until cancelled."""
+        with Follower(
+            self._backend.store, self._backend.kinds, self._see, self._hear, _may_be_counted
+        ):
+            await serve(self.queue, self.reconcile)
+
+    def _see(self, kind: Kind, entry: Entry) -> None:
+        if kind is RESOURCE_QUOTA:
+            self.queue.add(_namespace(entry))
+
+    def _hear(self, kind: Kind, event: Event) -> None:
+        if not _frees(kind, event):
+            return
+        namespace = _namespace(event.entry)
+        if kind is RESOURCE_QUOTA or self._quotas(namespace, limit=1):
+            self.queue.add(namespace)
+
+    def _quotas(self, namespace: str, limit: int = 0) -> list[Entry]:
+        table = RESOURCE_QUOTA.store_table
+        return self._backend.store.range(table, f"{namespace}/", limit=limit).entries
+
+    async def reconcile(self, namespace: str) -> Verdict:
+        counter = _Counter(self._backend, namespace)
+        is_busy = False
+        quotas = self._quotas(namespace)
+        for found in quotas:
+            hard = decode(RESOURCE_QUOTA, found).get("spec", {}).get("hard") or {}
+            await counter.prepare(set(hard))
+
+            def decide(entry: Entry | None) -> Change:
+                nonlocal is_busy
+                if entry is None:
+                    return None
+                quota = decode(RESOURCE_QUOTA, entry)
+                pending = list(self._backend.charging.reservations.held_in(namespace))
+                is_busy = is_busy or bool(pending)
+                counted = counter.count(quota, pending)
+                return None if counted == quota else change_of(RESOURCE_QUOTA, counted)
+
+            await self._backend.store.write(found.table, found.name, decide)
+        if is_busy:
+            return Again(RECOUNT_SECONDS)
+        return Again(RESYNC_SECONDS) if quotas else Settled()
+
+
+class _Counter:
+    """One count of a namespace. What an object takes is worked out once per version of it."""
+
+    def __init__(self, backend: Backend, namespace: str) -> None:
+        self._backend = backend
+        self._namespace = namespace
+        self._known: dict[tuple[str, str], tuple[int, Amounts]] = {}
+
+    async def prepare(self, hard: set[str]) -> None:
+        """Look at all objects, a few at a time, so that others have their turn in between."""
+        turn = self._backend.turns.slice()
+        for kind, entry in self._counted(hard):
+            self._usage(kind, entry)
+            if turn.is_over:
+                await turn.pause()
+
+    def count(self, quota: Doc, pending: list[Amounts]) -> Doc:
+        """The quota with what is taken now, by objects and by those that are being written."""
+        hard = quota.get("spec", {}).get("hard") or {}
+        totals = dict.fromkeys(hard, ZERO)
+        usages = [self._usage(kind, entry) for kind, entry in self._counted(set(hard))]
+        for amounts in (*usages, *pending):
+            for name in amounts.keys() & totals.keys():
+                totals[name] += amounts[name]
+        used = {name: str(amount) for name, amount in totals.items()}
+        return {**quota, "status": {"hard": dict(hard), "used": used}}
+
+    def _counted(self, hard: set[str]) -> Iterator[tuple[Kind, Entry]]:
+        for kind in self._backend.kinds.all():
+            if _may_be_counted(kind) and _is_about(kind, hard):
+                prefix = store_prefix(kind, self._namespace)
+                for entry in self._backend.store.range(kind.store_table, prefix).entries:
+                    yield kind, entry
+
+    def _usage(self, kind: Kind, entry: Entry) -> Amounts:
+        place = (entry.table, entry.name)
+        known = self._known.get(place)
+        if known is None or known[0] != entry.revision:
+            known = self._known[place] = entry.revision, usage_of(kind, decode(kind, entry))
+        return known[1]
+
+
+def _namespace(entry: Entry) -> str:
+    return entry.name.partition("/")[0]
+
+
+def _frees(kind: Kind, event: Event) -> bool:
+    """Whether less may be taken after it, or more allowed."""
+    if event.deleted:
+        return True
+    if kind is RESOURCE_QUOTA:
+        if event.previous is None:
+            return True
+        before, after = decode(kind, event.previous), decode(kind, event.entry)
+        return bool(before.get("spec") != after.get("spec"))
+    if kind.resource != "pods" or event.previous is None:
+        return False
+    return _is_over(event.entry) and not _is_over(event.previous)
+
+
+def _is_over(entry: Entry) -> bool:
+    return any(end in entry.value for end in _ENDS)
+
+
+def _may_be_counted(kind: Kind) -> bool:
+    return kind.namespaced and "create" in kind.verbs and "get" in kind.verbs
+
+
+def _is_about(kind: Kind, hard: set[str]) -> bool:
+    """Whether objects of this kind can take anything of these."""
+    if f"count/{kind.resource}" in hard or (not kind.group and kind.plural in hard):
+        return True
+    match kind.resource:
+        case "pods":
+            return any(name.startswith(_OF_PODS) for name in hard)
+        case "persistentvolumeclaims":
+            return any(name == "requests.storage" or _OF_CLASS in name for name in hard)
+        case "services":
+            return any(name.startswith("services.") for name in hard)
+        case _:
+            return False

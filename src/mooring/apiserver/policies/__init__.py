@@ -1,0 +1,1 @@
+"""Validating admission policies: CEL expressions that writes must satisfy."""

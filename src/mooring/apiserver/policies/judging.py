@@ -1,0 +1,91 @@
+"""One policy over one write: which of its validations fail, and what is said of it. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from mooring.apiserver.cel.errors import CelError
+from mooring.apiserver.cel.expression import Budget, Expression
+from mooring.apiserver.kinds.policy_expressions import PolicyExpressions
+from mooring.apiserver.policies.variables import OwnVariables
+from mooring.model.document import Doc
+
+MOST_COST = 10_000_000  # of all expressions of one policy, for one write
+MOST_MESSAGE = 5 * 1024  # bytes of what an expression may say
+
+
+class Failure(msgspec.Struct, frozen=True):
+    message: str
+    reason: str = ""
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """A policy, ready to be asked."""
+
+    name: str
+    spec: Doc
+    expressions: PolicyExpressions
+
+    @property
+    def fails_closed(self) -> bool:
+        return self.spec.get("failurePolicy") != "Ignore"
+
+
+def judge(policy: Policy, values: Mapping[str, Any]) -> Iterator[Failure]:
+    """What a write is refused for. `values` has the parameters too."""
+    budget = Budget(MOST_COST)
+    try:
+        if not holds_for(policy.expressions.conditions, values, budget):
+            return
+    except CelError as error:
+        if policy.fails_closed:
+            yield Failure(f"match conditions cannot be evaluated: {error}")
+        return
+    own = OwnVariables(policy.expressions.variables, values, budget)
+    seen = {**values, "variables": own}
+    pairs = zip(policy.spec.get("validations") or (), policy.expressions.validations, strict=True)
+    for written, (expression, message) in pairs:
+        try:
+            is_kept = expression.evaluate(seen, budget) is True
+        except CelError as error:
+            if policy.fails_closed:
+                told = f"expression '{expression.text}' resulted in error: {error}"
+                yield Failure(told, written.get("reason", ""))
+            continue
+        if not is_kept:
+            told = _said(message, seen, budget) or written.get("message", "").strip()
+            told = told or f"failed expression: {expression.text.strip()}"
+            yield Failure(told, written.get("reason", ""))
+
+
+def holds_for(
+    conditions: tuple[tuple[str, Expression], ...], values: Mapping[str, Any], budget: Budget
+) -> bool:
+    """Whether all match conditions hold; one that does not counts more than errors of others.
+
+    Raises: CelError.
+    """
+    failed: CelError | None = None
+    for name, condition in conditions:
+        try:
+            if condition.evaluate(values, budget) is not True:
+                return False
+        except CelError as error:
+            failed = failed or CelError(f"{name}: {error}")
+    if failed is not None:
+        raise failed
+    return True
+
+
+def _said(message: Expression | None, values: Mapping[str, Any], budget: Budget) -> str:
+    """What a messageExpression says, if it is of any use."""
+    if message is None:
+        return ""
+    try:
+        text = message.evaluate(values, budget)
+    except CelError:
+        return ""
+    if not isinstance(text, str) or "\n" in text or len(text.encode()) > MOST_MESSAGE:
+        return ""
+    return text.strip()

@@ -1,0 +1,187 @@
+"""The policies in force: which of them concern a write, with which parameters, and what follows."""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import msgspec
+
+from mooring import log
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
+from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.following import Follower
+from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.policy_expressions import compile_policy
+from mooring.apiserver.kinds.registry import Kinds
+from mooring.apiserver.kinds.webhook_configuration import GROUP
+from mooring.apiserver.policies.judging import Failure, Policy, judge
+from mooring.apiserver.policies.scope import Scope, read_scope
+from mooring.apiserver.policies.variables import Authorize, variables_of
+from mooring.apiserver.request.refusals import forbidden
+from mooring.apiserver.store.contract import Store
+from mooring.errors import ApiError
+from mooring.model.document import Doc
+from mooring.model.selector import from_document
+
+_log = log.get("mooring.policies")
+
+POLICIES, BINDINGS = "validatingadmissionpolicies", "validatingadmissionpolicybindings"
+MOST_PARAMETERS = 1000  # objects that one binding may choose
+_CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """A policy that a binding puts into force."""
+
+    policy: Policy
+    scope: Scope  # of the policy
+    binding: str
+    spec: Doc  # of the binding
+    own_scope: Scope | None
+
+
+class Policies:
+    """The policies of one server."""
+
+    def __init__(self, store: Store, kinds: Kinds, objects: Objects, authorize: Authorize) -> None:
+        self._authorize = authorize
+        self._store = store
+        self._kinds = kinds
+        self._objects = objects
+        self._bound: tuple[Bound, ...] | None = None
+        Follower(
+            store,
+            kinds,
+            lambda _kind, _entry: self._forget(),
+            lambda _kind, _event: self._forget(),
+            lambda kind: kind.group == GROUP and kind.plural in (POLICIES, BINDINGS),
+        ).start()
+
+    def judge(self, attributes: AdmissionAttributes, _: Objects) -> None:
+        """Raises: ApiError when a policy that denies is not kept."""
+        if self._bound is None:
+            self._bound = tuple(self._read())
+        if not self._bound or attributes.kind.group == GROUP:
+            return
+        for bound in self._bound:
+            kind = self._concerned(bound, attributes)
+            if kind is not None:
+                self._heed(bound, attributes, tuple(self._failures(bound, attributes, kind)))
+
+    def _concerned(self, bound: Bound, attributes: AdmissionAttributes) -> Kind | None:
+        kind = bound.scope.kind_of(attributes, self._kinds, self._labels_of)
+        if kind is None:
+            return None
+        own = bound.own_scope
+        if own is not None and own.kind_of(attributes, self._kinds, self._labels_of) is None:
+            return None
+        return kind
+
+    def _failures(
+        self, bound: Bound, attributes: AdmissionAttributes, kind: Kind
+    ) -> Iterator[Failure]:
+        namespace = None
+        if attributes.namespace:
+            namespace = self._objects.find("namespaces", "", attributes.namespace)
+        values = variables_of(attributes, kind, namespace, self._authorize)
+        chosen = self._parameters(bound, attributes)
+        if isinstance(chosen, Failure):
+            if bound.policy.fails_closed:
+                yield chosen
+            return
+        for parameters in chosen:
+            yield from judge(bound.policy, {**values, "params": parameters})
+
+    def _parameters(
+        self, bound: Bound, attributes: AdmissionAttributes
+    ) -> list[Doc | None] | Failure:
+        """One look for each; None: a policy without parameters."""
+        wanted, reference = bound.policy.spec.get("paramKind"), bound.spec.get("paramRef")
+        if wanted is None or reference is None:
+            return [None]
+        group, _, version = wanted["apiVersion"].rpartition("/")
+        kind = self._kinds.by_kind(group, version, wanted["kind"])
+        if kind is None:
+            shown = f"{wanted['apiVersion']}, Kind={wanted['kind']}"
+            told = f"failed to find resource referenced by paramKind: '{shown}'"
+            return Failure(f"failed to configure policy: {told}")
+        namespace = reference.get("namespace") or attributes.namespace
+        if kind.namespaced and not namespace:
+            told = "cannot use namespaced paramRef in policy binding that matches cluster-scoped "
+            return Failure(f"failed to configure binding: {told}resources")
+        found: list[Doc | None] = list(self._chosen(kind, reference, namespace))
+        if not found and reference.get("parameterNotFoundAction") == "Deny":
+            text = "no params found for policy binding with `Deny` parameterNotFoundAction"
+            return Failure(f"failed to configure binding: {text}")
+        return found
+
+    def _chosen(self, kind: Kind, reference: Doc, namespace: str) -> Iterator[Doc]:
+        prefix = f"{namespace}/" if kind.namespaced else ""
+        if name := reference.get("name"):
+            entry = self._store.get(kind.store_table, f"{prefix}{name}")
+            if entry is not None:
+                yield decode(kind, entry)
+            return
+        selector = from_document(reference.get("selector") or {})
+        for entry in self._store.range(kind.store_table, prefix, limit=MOST_PARAMETERS).entries:
+            doc = decode(kind, entry)
+            if selector.matches(doc["metadata"].get("labels") or {}):
+                yield doc
+
+    def _heed(
+        self, bound: Bound, attributes: AdmissionAttributes, failures: tuple[Failure, ...]
+    ) -> None:
+        if not failures:
+            return
+        actions = bound.spec.get("validationActions") or ()
+        named = f"ValidatingAdmissionPolicy '{bound.policy.name}' with binding '{bound.binding}'"
+        for failure in failures:
+            if "Warn" in actions:
+                told = f"Validation failed for {named}: {failure.message}"
+                attributes.warnings.append(told)
+            if "Audit" in actions:
+                _log.info("a policy is not kept", policy=bound.policy.name, because=failure.message)
+        if "Deny" in actions:
+            raise _denied(attributes, f"{named} denied request: ", failures[0])
+
+    def _labels_of(self, namespace: str) -> dict[str, str] | None:
+        found = self._objects.find("namespaces", "", namespace)
+        return None if found is None else found["metadata"].get("labels") or {}
+
+    def _forget(self) -> None:
+        self._bound = None
+
+    def _read(self) -> Iterator[Bound]:
+        policies = {doc["metadata"]["name"]: doc for doc in self._all(POLICIES)}
+        for binding in self._all(BINDINGS):
+            spec = binding["spec"]
+            policy = policies.get(spec["policyName"])
+            if policy is None:
+                continue
+            match = spec.get("matchResources")
+            name = policy["metadata"]["name"]
+            yield Bound(
+                Policy(name, policy["spec"], compile_policy(policy["spec"])),
+                read_scope(policy["spec"]["matchConstraints"]),
+                binding["metadata"]["name"],
+                spec,
+                None if match is None else read_scope(match),
+            )
+
+    def _all(self, plural: str) -> Iterable[Doc]:
+        kind = self._kinds.find(GROUP, "v1", plural)
+        if kind is None:
+            return ()
+        return (decode(kind, entry) for entry in self._store.range(kind.store_table).entries)
+
+
+def _denied(attributes: AdmissionAttributes, prefix: str, failure: Failure) -> ApiError:
+    reason = failure.reason or "Invalid"
+    text = f"{prefix}{failure.message}"
+    plain = forbidden(attributes.kind, attributes.name, text)
+    details = {**plain.details, "causes": [{"message": text}]}
+    return _refusal(_CODES.get(reason, 422), reason)(plain.message, details=details)
+
+
+@lru_cache(maxsize=16)
+def _refusal(code: int, reason: str) -> type[ApiError]:
+    return type("DeniedByPolicy", (ApiError,), {"code": code, "reason": reason})

@@ -1,0 +1,4 @@
+"""Daemon sets: a pod on every node that fits.
+
+Start at `decide/daemon_set.py`.
+"""

@@ -1,0 +1,1 @@
+"""What is decided about deployments, as pure functions: a picture in, a plan out."""

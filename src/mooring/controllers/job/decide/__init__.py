@@ -1,0 +1,1 @@
+"""What becomes of a job: start at `job.py`."""

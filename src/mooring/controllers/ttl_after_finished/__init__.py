@@ -1,0 +1,1 @@
+"""Jobs that have finished are deleted after `ttlSecondsAfterFinished`. Start at `decide.py`."""

@@ -1,0 +1,44 @@
+"""Pods counted by place: a place is all nodes that have the same value of one label."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from mooring.model.pod import Pod
+from mooring.scheduling.view import NodeView, Picture
+
+Place = tuple[str, str]
+"""(the label of nodes, its value)"""
+
+PlacesOf = Callable[[Pod, NodeView], Iterable[Place]]
+"""The places in which a pod of a node counts."""
+
+
+class PlaceCounts:
+    """How many pods count in each place; a node may be looked at as it would be without some."""
+
+    def __init__(self, picture: Picture, places_of: PlacesOf) -> None:
+        self._places_of = places_of
+        self._nodes = {node.name: node for node in picture.nodes}
+        self._by_node = {node.name: self._count(node) for node in picture.nodes}
+        self._all: Counter[Place] = Counter()
+        for counts in self._by_node.values():
+            self._all.update(counts)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._all
+
+    def seen_from(self, node: NodeView) -> Counter[Place]:
+        """All places, with this node as it is given."""
+        if self._nodes.get(node.name) is node:
+            return self._all
+        changed = Counter(self._all)
+        changed.subtract(self._by_node.get(node.name, Counter()))
+        changed.update(self._count(node))
+        return changed
+
+    def _count(self, node: NodeView) -> Counter[Place]:
+        counts: Counter[Place] = Counter()
+        for pod in node.pods.values():
+            counts.update(self._places_of(pod, node))
+        return counts

@@ -1,0 +1,58 @@
+"""Pods to which a node was promised, whose place is not theirs yet: its pods have to end first.
+
+The room is kept for them: a pod of no higher priority sees them on their nodes already.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from mooring.model.keys import Key
+from mooring.model.pod import Pod
+from mooring.scheduling.decide.occupancy import joined_by
+from mooring.scheduling.view import NodeView
+
+
+class Nominations:
+    def __init__(self) -> None:
+        self._pods: dict[Key, Pod] = {}  # as if they were on their nodes
+
+    def promise(self, pod: Pod, node: str) -> None:
+        self._pods[pod.key] = replace(pod, spec=replace(pod.spec, node_name=node))
+
+    def withdraw(self, key: Key) -> None:
+        self._pods.pop(key, None)
+
+    def learn(self, old: Pod | None, new: Pod | None) -> None:
+        """What the API says of a pod; a promise that is not written yet stands."""
+        if new is None or new.is_scheduled:
+            if (known := new or old) is not None:
+                self.withdraw(known.key)
+        elif new.status.nominated_node_name:
+            self.promise(new, new.status.nominated_node_name)
+        elif old is not None and old.status.nominated_node_name:
+            self.withdraw(new.key)
+
+    def outranked(self, pod: Pod, node: str) -> list[Pod]:
+        """Those of lower priority that were promised the same node."""
+        return [
+            other
+            for other in self._pods.values()
+            if other.spec.node_name == node
+            and other.key != pod.key
+            and other.spec.priority < pod.spec.priority
+        ]
+
+    def seen_by(self, pod: Pod, nodes: Sequence[NodeView]) -> Sequence[NodeView]:
+        """The nodes, with the pods on them that this one may not take the place of."""
+        rivals: dict[str, list[Pod]] = {}
+        for other in self._pods.values():
+            if other.key != pod.key and other.spec.priority >= pod.spec.priority:
+                rivals.setdefault(other.spec.node_name, []).append(other)
+        if not rivals:
+            return nodes
+        return [joined_by(node, _absent(node, rivals.get(node.name, ()))) for node in nodes]
+
+
+def _absent(node: NodeView, pods: Iterable[Pod]) -> list[Pod]:
+    return [pod for pod in pods if pod.key not in node.pods]

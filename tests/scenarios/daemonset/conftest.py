@@ -1,0 +1,3 @@
+"""A whole API per test, and the reconciler of daemon sets on it."""
+
+from tests.api.conftest import api, pki  # noqa: F401  fixtures
