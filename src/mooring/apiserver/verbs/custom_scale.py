@@ -93,6 +93,7 @@ def _scale_of(kind: Kind, doc: Doc) -> Doc:
     replicas = find(doc, paths.replicas)
     if not isinstance(replicas, int):
         raise ServerError(f'the spec replicas field "{_dotted(paths.replicas)}" does not exist')
+    running = find(doc, paths.status_replicas)
     selector: Any = find(doc, paths.selector) if paths.selector else ""
     metadata = doc["metadata"]
     return {
@@ -101,8 +102,8 @@ def _scale_of(kind: Kind, doc: Doc) -> Doc:
         "metadata": {field: metadata[field] for field in _KEPT if field in metadata},
         "spec": {"replicas": replicas} if replicas else {},
         "status": {
-            "replicas": find(doc, paths.status_replicas) or 0,
-            **({"selector": selector} if selector else {}),
+            "replicas": running if type(running) is int else 0,
+            **({"selector": selector} if selector and isinstance(selector, str) else {}),
         },
     }
 
