@@ -14,6 +14,7 @@ from tests.api.definitions import define
 from tests.fakes.api import ApiUnderTest
 from tests.fakes.clock import settle
 from tests.fakes.definitions import DEFINITIONS, WIDGETS, a_widget
+from tests.fakes.real_server import RealServer
 from tests.fakes.webhook_server import SERVICE, WebhookServer, patched, webhook_server
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1"
@@ -597,3 +598,24 @@ async def test_a_webhook_that_takes_the_metadata_away_changes_no_name(
     assert (made.code, made.doc["metadata"]["name"]) == (201, "m"), made.text
     changed = await api.patch(f"{MAPS}/m", {"data": {"a": "2"}})
     assert changed.code == 422, changed.text
+
+
+def test_a_server_starts_under_a_webhook_that_refuses_everything(
+    own_api_server: RealServer,
+) -> None:
+    nobody = {"url": "https://127.0.0.1:1/check"}
+    everything = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
+    made = own_api_server.ask("POST", VALIDATING, configuration(nobody, rule=everything))
+    assert made.code == 201, made.body
+    name = "system:public-info-viewer"  # which the next start misses
+    path = f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{name}"
+    assert own_api_server.ask("DELETE", path).code == 500
+    assert own_api_server.ask("DELETE", f"{VALIDATING}/one").code == 200
+    assert own_api_server.ask("DELETE", path).code == 200
+    again = own_api_server.ask("POST", VALIDATING, configuration(nobody, rule=everything))
+    assert again.code == 201, again.body
+    own_api_server.kill()
+    own_api_server.start()
+    assert own_api_server.ask("GET", path).code == 404
+    taken = own_api_server.ask("DELETE", f"{VALIDATING}/one")
+    assert taken.code == 200, taken.body
