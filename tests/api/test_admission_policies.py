@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.policies import policies
 from mooring.model.document import Doc
 from tests.fakes.api import Answered, ApiUnderTest
 
@@ -238,6 +239,21 @@ async def test_parameters_by_labels_each_of_which_must_agree(api: ApiUnderTest) 
     await api.post(MAPS, a_map("two", {"limits": "yes"}, most="1"))
     answer = await with_parameters(api, selector={"matchLabels": {"limits": "yes"}})
     assert answer.code == 422
+
+
+async def test_what_it_costs_is_counted_over_all_parameters(
+    api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policies, "MOST_COST", 30)  # one look costs less
+    await api.post(MAPS, a_map("one", {"limits": "yes"}, most="5"))
+    chosen = {"matchLabels": {"limits": "yes"}}
+    assert (await with_parameters(api, selector=chosen)).code == 201
+    for number in range(9):
+        await api.post(MAPS, a_map(f"more-{number}", {"limits": "yes"}, most="5"))
+    await api.delete(f"{MAPS}/m")
+    refused = await api.post(MAPS, a_map(a="1", b="2"))
+    assert refused.code == 422, refused.text
+    assert "cost limit exceeded" in told(refused)
 
 
 async def test_parameters_that_are_not_there(api: ApiUnderTest) -> None:

@@ -179,6 +179,14 @@ async def test_columns_are_those_of_the_definition(api: ApiUnderTest) -> None:
 SCALE = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
 
 
+async def test_scale_shows_no_status_of_a_wrong_type(api: ApiUnderTest) -> None:
+    scale = {**SCALE, "labelSelectorPath": ".status.selector"}
+    await define(api, a_definition(versions=[a_version(subresources={"scale": scale})]))
+    wrong = {"replicas": "many", "selector": {"a": "b"}}
+    await created(api, WIDGETS, {**a_widget(replicas=1), "status": wrong})
+    assert (await api.get(f"{WIDGETS}/w/scale")).doc["status"] == {"replicas": 0}
+
+
 async def test_scale_reads_and_writes_the_number_of_replicas(api: ApiUnderTest) -> None:
     await define(api, a_definition(versions=[a_version(subresources={"scale": SCALE})]))
     await created(api, WIDGETS, a_widget())

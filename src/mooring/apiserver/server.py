@@ -59,7 +59,7 @@ from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
-from mooring.errors import StoreError
+from mooring.errors import ApiError, StoreError
 from mooring.model.feature_gates import FeatureGates
 from mooring.reconcile.worker import lasting
 
@@ -172,6 +172,9 @@ def _counts(store: Store, kinds: Kinds) -> dict[str, int]:
     return {k.resource: store.count(k.store_table) for k in kinds.all() if "get" in k.verbs}
 
 
+FIRST_SECONDS = 10.0  # after which a start waits for its first objects no longer
+
+
 class Running(msgspec.Struct, frozen=True):
     """A server that answers."""
 
@@ -224,10 +227,14 @@ async def running(
 
         async with asyncio.TaskGroup() as tasks:
             try:
-                await create_first_objects()
+                async with asyncio.timeout(FIRST_SECONDS):
+                    await create_first_objects()
                 owned = []
-            except StoreError as error:  # a full disk can still be read from
-                _log.warning("serving, but nothing can be written", because=error)
+            except (StoreError, ApiError, TimeoutError) as error:
+                # A full disk can still be read from; a webhook that refuses everything, or hangs,
+                # can only be taken away where somebody answers.
+                because = str(error) or f"it takes more than {FIRST_SECONDS:g} s"
+                _log.warning("serving, but the first objects cannot be written", because=because)
                 owned = [tasks.create_task(lasting("first objects", clock, create_first_objects))]
             owned += [
                 tasks.create_task(part.run())

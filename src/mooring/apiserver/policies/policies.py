@@ -7,13 +7,14 @@ import msgspec
 
 from mooring import log
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
+from mooring.apiserver.cel.expression import Budget
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.policy_expressions import compile_policy
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
-from mooring.apiserver.policies.judging import Failure, Policy, judge
+from mooring.apiserver.policies.judging import MOST_COST, Failure, Policy, judge
 from mooring.apiserver.policies.scope import Scope, read_binding_scope, read_scope
 from mooring.apiserver.policies.variables import Authorize, variables_of
 from mooring.apiserver.request.refusals import forbidden
@@ -88,8 +89,9 @@ class Policies:
             if bound.policy.fails_closed:
                 yield chosen
             return
+        budget = Budget(MOST_COST)
         for parameters in chosen:
-            yield from judge(bound.policy, {**values, "params": parameters})
+            yield from judge(bound.policy, {**values, "params": parameters}, budget)
 
     def _parameters(
         self, bound: Bound, attributes: AdmissionAttributes

@@ -26,8 +26,14 @@ class _Custom:
         replicas = find(doc, paths.replicas)
         if not isinstance(replicas, int):
             raise ServerError(f'the spec replicas field "{_dotted(paths.replicas)}" does not exist')
+        running: Any = find(doc, paths.status_replicas)
         selector: Any = find(doc, paths.selector) if paths.selector else ""
-        return scale_document(doc, replicas, find(doc, paths.status_replicas) or 0, selector)
+        return scale_document(
+            doc,
+            replicas,
+            running if type(running) is int else 0,
+            selector if isinstance(selector, str) else "",
+        )
 
     def before(self, kind: Kind, doc: Doc) -> Doc:
         return doc if _is_set(kind, doc) else self.scaled(kind, doc, 0)

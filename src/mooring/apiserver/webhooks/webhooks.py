@@ -92,23 +92,26 @@ class Webhooks:
             found = self._concerned[key] = tuple(self._covering(stage, attributes))
         return found
 
-    async def mutate(self, attributes: AdmissionAttributes, refill: Refill) -> None:
-        """Let them change `attributes.new`, in place. Raises: ApiError when one refuses."""
+    async def mutate(self, attributes: AdmissionAttributes, refill: Refill) -> bool:
+        """Let them change `attributes.new`, in place; have they? Raises: ApiError when one
+        refuses."""
         concerned = self.concern(MUTATING, attributes)
         if not concerned:
-            return
+            return False
         await suspended()
         asked: list[tuple[Hook, Kind]] = []
-        changed_after = False
+        changed = changed_after = False
         for hook, kind in concerned:
             if self._selects(hook, kind, attributes):
                 is_changed = await self._mutate(hook, kind, attributes, refill)
+                changed = changed or is_changed
                 changed_after = changed_after or (is_changed and bool(asked))
                 asked.append((hook, kind))
         if changed_after:
             for hook, kind in asked:
                 if hook.is_reinvoked and self._selects(hook, kind, attributes):
                     await self._mutate(hook, kind, attributes, refill)
+        return changed
 
     async def judge(self, attributes: AdmissionAttributes) -> None:
         """Raises: ApiError when one refuses."""
@@ -142,6 +145,7 @@ class Webhooks:
         try:
             new = json_patch({**doc, "apiVersion": kind.api_version}, answer.patch)
             new["apiVersion"] = attributes.kind.api_version
+            new.setdefault("metadata", {})
             refill(new)
         except (ApiError, ValueError) as error:
             told = f'admission webhook "{hook.name}" returned a patch that cannot be used: {error}'
