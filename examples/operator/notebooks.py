@@ -1,4 +1,4 @@
-"""An operator in one file: a claim for every Notebook, its phase as status, a finalizer for its end.
+"""An operator in one file: a claim for every Notebook, its phase as status, and a finalizer.
 
     kubectl apply -f examples/operator/definition.yaml
     KUBECONFIG=data/kubeconfig python examples/operator/notebooks.py
@@ -8,6 +8,7 @@ Whatever happens, it looks at what is there now and does the next step, so it ma
 started again at any time.
 """
 
+import logging
 import queue
 import threading
 from collections.abc import Callable
@@ -15,12 +16,15 @@ from typing import Any
 
 from kubernetes import client, config, watch
 from kubernetes.client.exceptions import ApiException
+from urllib3.exceptions import HTTPError
 
 KIND = ("example.com", "v1")
 PLURAL = "notebooks"
 LABEL = "example.com/notebook"
 FINALIZER = "example.com/claim"
 AGAIN_SECONDS = 1.0  # after an error
+
+_log = logging.getLogger("notebooks")
 
 Doc = dict[str, Any]
 Key = tuple[str, str]  # namespace, name
@@ -36,15 +40,15 @@ class Operator:
 
     def run(self) -> None:
         """Works until the process ends."""
-        notebooks, claims = self._custom.list_cluster_custom_object, self._every_claim
-        self._follow(lambda **how: notebooks(*KIND, PLURAL, **how), _key_of_notebook)
-        self._follow(claims, _key_of_claim)
+        claims = self._core.list_persistent_volume_claim_for_all_namespaces
+        self._follow(_key_of_notebook, self._custom.list_cluster_custom_object, *KIND, PLURAL)
+        self._follow(_key_of_claim, claims, label_selector=LABEL)
         while True:
             key = self._changed.get()
             try:
                 self.reconcile(*key)
             except ApiException as error:
-                print(f"{'/'.join(key)}: {error.status} {error.reason}; again soon", flush=True)
+                _log.warning("%s: %s %s; again soon", "/".join(key), error.status, error.reason)
                 threading.Timer(AGAIN_SECONDS, self._changed.put, [key]).start()
 
     def reconcile(self, namespace: str, name: str) -> None:
@@ -101,21 +105,16 @@ class Operator:
         read = self._core.read_namespaced_persistent_volume_claim
         return _found(lambda: read(_claim_name(name), namespace))
 
-    def _every_claim(self, **how: Any) -> Any:
-        return self._core.list_persistent_volume_claim_for_all_namespaces(
-            label_selector=LABEL, **how
-        )
-
-    def _follow(self, listed: Callable[..., Any], key: Callable[[Any], Key]) -> None:
+    def _follow(self, key: Callable[[Any], Key], listed: Any, *which: str, **how: str) -> None:
         """Puts what changes into the queue; a watch that ends starts with a new list."""
 
         def go() -> None:
             while True:
                 try:
-                    for event in watch.Watch().stream(listed, timeout_seconds=300):
+                    for event in watch.Watch().stream(listed, *which, **how):
                         self._changed.put(key(event["object"]))
-                except Exception as error:  # a server that is away comes back
-                    print(f"watching again: {type(error).__name__}", flush=True)
+                except (ApiException, HTTPError) as error:  # a server that is away comes back
+                    _log.warning("watching again: %s", type(error).__name__)
                     threading.Event().wait(AGAIN_SECONDS)
 
         threading.Thread(target=go, daemon=True).start()
@@ -166,5 +165,6 @@ def _found(read: Callable[[], Any]) -> Any:
 
 if __name__ == "__main__":
     config.load_config()
-    print("looking after notebooks", flush=True)
+    logging.basicConfig(level=logging.INFO)
+    _log.info("looking after notebooks")
     Operator(client.ApiClient()).run()

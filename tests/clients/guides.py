@@ -1,7 +1,7 @@
 """Guides of `docs`, typed command by command."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -27,9 +27,9 @@ def typed_in(guide: str) -> Iterator[Typed]:
             yield Typed("\n".join((first, *further)), shown)
 
 
-def type_all(guide: str, kubectl: Kubectl) -> None:
+def type_steps(steps: Iterable[Typed], kubectl: Kubectl) -> None:
     """Every command ends well, and says what the guide shows."""
-    for step in typed_in(guide):
+    for step in steps:
         ran = kubectl.shell(step.line, ROOT)
         said = f"{step.line}\n{ran.out}{ran.err}"
         assert ran.code == 0, said
