@@ -172,6 +172,25 @@ SCOPES: dict[str, tuple[Doc, Doc, bool]] = {
         {"matchResources": {"objectSelector": {"matchLabels": {"a": "b"}}}},
         False,
     ),
+    "the same labels, by the binding": (
+        {},
+        {"matchResources": {"objectSelector": {"matchLabels": {"c": "d"}}}},
+        True,
+    ),
+    "the namespace alone, by the binding": (
+        {},
+        {
+            "matchResources": {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}},
+            }
+        },
+        True,
+    ),
+    "what is left out, by the binding": (
+        {},
+        {"matchResources": {"excludeResourceRules": [RULE]}},
+        False,
+    ),
     "the namespace, by the binding": (
         {},
         {
@@ -190,7 +209,8 @@ async def test_which_writes_it_is_about(
     api: ApiUnderTest, policy: Doc, binding: Doc, *, applies: bool
 ) -> None:
     await in_force(api, a_policy("false", **policy), a_binding(**binding))
-    assert (await api.post(MAPS, a_map())).code == (422 if applies else 201)
+    answer = await api.post(MAPS, a_map(labels={"c": "d"}))
+    assert answer.code == (422 if applies else 201), answer.doc
 
 
 async def with_parameters(api: ApiUnderTest, **reference: Any) -> Answered:

@@ -79,9 +79,10 @@ Chosen = Annotated[
     typer.Option(
         "--controllers",
         help="Which controllers run: * are those of volumes and replication; replicaset, "
-        "deployment, statefulset, daemonset, endpoints, node-lifecycle, taint-eviction and pod-gc "
-        "have to be named, for kube-controller-manager has its own, and snapshots and "
-        "data-source, for they do the work of snapshot-controller and "
+        "deployment, statefulset, daemonset, job, cronjob, ttl-after-finished, disruption, "
+        "endpoints, node-lifecycle, taint-eviction and pod-gc have to be named, for "
+        "kube-controller-manager has its own, and snapshots and data-source, for they "
+        "do the work of snapshot-controller and "
         "volume-data-source-validator; -name leaves one out.",
     ),
 ]

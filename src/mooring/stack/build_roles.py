@@ -49,7 +49,7 @@ async def build_roles(
     # Not at the top: these imports take 0.2 s, and the server answers meanwhile.
     from mooring.controllers import role as controllers
     from mooring.controllers.node_lifecycle.view import Monitoring
-    from mooring.controllers.options import Options
+    from mooring.controllers.options import Options, recycling_for
     from mooring.controllers.snapshots.options import SNAPSHOT_LEASE, SnapshotLease, SnapshotOptions
     from mooring.plugins.flex.drivers import Drivers
     from mooring.plugins.host_path.volumes import DataDirectoryVolumes
@@ -70,6 +70,7 @@ async def build_roles(
     lease = SnapshotLease(Key(LEASES, SNAPSHOT_LEASE), identity, BESIDE_THE_SERVER)
     options = Options(
         host_path,
+        recycling_for(host_rootfs=config.host_rootfs),
         monitoring=Monitoring(grace=config.node_monitor_grace),
         snapshots=SnapshotOptions(lease=lease),
         flex=Drivers(config.volume_plugin_dir, clock),

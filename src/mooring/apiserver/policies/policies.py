@@ -14,7 +14,7 @@ from mooring.apiserver.kinds.policy_expressions import compile_policy
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
 from mooring.apiserver.policies.judging import Failure, Policy, judge
-from mooring.apiserver.policies.scope import Scope, read_scope
+from mooring.apiserver.policies.scope import Scope, read_binding_scope, read_scope
 from mooring.apiserver.policies.variables import Authorize, variables_of
 from mooring.apiserver.request.refusals import forbidden
 from mooring.apiserver.store.contract import Store
@@ -164,7 +164,7 @@ class Policies:
                 read_scope(policy["spec"]["matchConstraints"]),
                 binding["metadata"]["name"],
                 spec,
-                None if match is None else read_scope(match),
+                None if match is None else read_binding_scope(match),
             )
 
     def _all(self, plural: str) -> Iterable[Doc]:

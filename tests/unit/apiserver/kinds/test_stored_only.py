@@ -3,6 +3,7 @@
 import pytest
 
 from mooring.apiserver.kinds.network_policy import NETWORK_POLICY
+from mooring.apiserver.kinds.service import SERVICE
 from mooring.model.document import Doc
 from tests.fakes.objects import a_network_policy
 from tests.unit.apiserver.kinds.writing import create, created, warned
@@ -38,3 +39,17 @@ def test_who_stores_a_policy_is_told_that_it_is_only_stored() -> None:
     (warning,) = warned(NETWORK_POLICY, a_network_policy())
     assert "enforces none" in warning
     assert created(NETWORK_POLICY, a_network_policy())["spec"]["policyTypes"] == ["Ingress"]
+
+
+SERVICE_TYPES = {"ClusterIP": 0, "ExternalName": 0, "NodePort": 1, "LoadBalancer": 1}
+
+
+@pytest.mark.parametrize(("kind", "warnings"), SERVICE_TYPES.items(), ids=SERVICE_TYPES)
+def test_who_asks_for_a_network_of_services_is_told_that_there_is_none(
+    kind: str, warnings: int
+) -> None:
+    spec = {"type": kind, "externalName": "example.com", "ports": [{"port": 80}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+    told = list(warned(SERVICE, service))
+    assert len(told) == warnings
+    assert all(f"{kind} has no effect" in each for each in told)
