@@ -10,7 +10,7 @@ import io
 import json
 import subprocess
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -44,6 +44,7 @@ class Recipe(msgspec.Struct, frozen=True):
     entrypoint: tuple[str, ...] = ()
     command: tuple[str, ...] = ("sh",)
     programs: tuple[Path, ...] = ()  # put into the root directory
+    tools: tuple[Path, ...] = ()  # of this machine, put into /usr/bin
 
 
 def recipes(find: Find) -> tuple[Recipe, ...]:
@@ -60,7 +61,7 @@ def build(recipe: Recipe, directory: Path) -> Path:
     """An OCI layout. Raises: Missing."""
     blobs = directory / "blobs" / "sha256"
     blobs.mkdir(parents=True)
-    layer = _layer(recipe.programs)
+    layer = _layer(recipe.programs, recipe.tools)
     config = {
         "architecture": "amd64",
         "os": "linux",
@@ -86,7 +87,7 @@ def build(recipe: Recipe, directory: Path) -> Path:
     return directory
 
 
-def _layer(programs: Sequence[Path]) -> bytes:
+def _layer(programs: Sequence[Path], tools: Sequence[Path]) -> bytes:
     busybox = find_program("busybox")
     if busybox is None:
         raise Missing("the tests' images need busybox: apt-get install busybox-static")
@@ -107,7 +108,23 @@ def _layer(programs: Sequence[Path]) -> bytes:
         for program in programs:
             _add_file(tar, program.name, program.read_bytes(), 0o755)
             _add(tar, f"{program.name}-2", type=tarfile.SYMTYPE, linkname=program.name, mode=0o777)
+        for tool in tools:
+            _add_file(tar, f"usr/bin/{tool.name}", tool.read_bytes(), 0o755)
+        for library in sorted({each for file in (*programs, *tools) for each in _libraries(file)}):
+            _add_file(tar, str(library).lstrip("/"), library.read_bytes(), 0o755)
     return written.getvalue()
+
+
+def _libraries(program: Path) -> Iterator[Path]:
+    """What a program that is not static loads, by the paths that it looks for."""
+    asked = subprocess.run(  # noqa: S603  a program of the machine
+        ["ldd", program],  # noqa: S607
+        check=False,  # it fails for a static one
+        capture_output=True,
+        text=True,
+    )
+    for words in map(str.split, asked.stdout.splitlines()):
+        yield from (Path(word) for word in words if word.startswith("/"))
 
 
 def _add(tar: tarfile.TarFile, name: str, **fields: object) -> None:
