@@ -166,6 +166,20 @@ SCOPES: dict[str, tuple[Doc, Doc, bool]] = {
         {"matchResources": {"objectSelector": {"matchLabels": {"a": "b"}}}},
         False,
     ),
+    "the namespace alone, by the binding": (
+        {},
+        {
+            "matchResources": {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}},
+            }
+        },
+        True,
+    ),
+    "what the binding leaves out": (
+        {},
+        {"matchResources": {"excludeResourceRules": [RULE]}},
+        False,
+    ),
     "the namespace, by the binding": (
         {},
         {

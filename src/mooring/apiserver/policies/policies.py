@@ -14,7 +14,7 @@ from mooring.apiserver.kinds.policy_expressions import compile_policy
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
 from mooring.apiserver.policies.judging import Failure, Policy, judge
-from mooring.apiserver.policies.scope import Scope, read_scope
+from mooring.apiserver.policies.scope import EVERYTHING, Scope, read_scope
 from mooring.apiserver.policies.variables import variables_of
 from mooring.apiserver.request.refusals import forbidden
 from mooring.apiserver.store.contract import Store
@@ -163,7 +163,7 @@ class Policies:
                 read_scope(policy["spec"]["matchConstraints"]),
                 binding["metadata"]["name"],
                 spec,
-                None if match is None else read_scope(match),
+                None if match is None else _read_narrower(match),
             )
 
     def _all(self, plural: str) -> Iterable[Doc]:
@@ -171,6 +171,11 @@ class Policies:
         if kind is None:
             return ()
         return (decode(kind, entry) for entry in self._store.range(kind.store_table).entries)
+
+
+def _read_narrower(match: Doc) -> Scope:
+    """From `matchResources` of a binding: without rules of its own, those of the policy hold."""
+    return read_scope({**match, "resourceRules": match.get("resourceRules") or [EVERYTHING]})
 
 
 def _denied(attributes: AdmissionAttributes, prefix: str, failure: Failure) -> ApiError:

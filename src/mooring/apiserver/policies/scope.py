@@ -11,6 +11,13 @@ from mooring.model.document import Doc
 from mooring.model.selector import LabelSelector, from_document
 
 _ALL = "*"
+EVERYTHING: Doc = {
+    "operations": [_ALL],
+    "apiGroups": [_ALL],
+    "apiVersions": [_ALL],
+    "resources": ["*/*"],
+}
+"""A rule that covers all resources and their subresources."""
 
 
 class ScopeRule(msgspec.Struct, frozen=True):
