@@ -9,7 +9,7 @@ from typing import Any
 from mooring.model.document import Doc
 
 _API_VERSION = {
-    "description": "APIVersion defines the group and version it is written in.",
+    "description": "The group and version it is written in.",
     "type": "string",
 }
 _KIND = {"description": "What kind of object it is.", "type": "string"}
