@@ -69,7 +69,13 @@ READ_ONLY = Role(
             (
                 *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes"),
                 *("persistentvolumeclaims", "resourcequotas"),
-                *("persistentvolumes", "pods", "pods/log", "podtemplates", "replicationcontrollers"),
+                *(
+                    "persistentvolumes",
+                    "pods",
+                    "pods/log",
+                    "podtemplates",
+                    "replicationcontrollers",
+                ),
                 *("replicationcontrollers/scale", "serviceaccounts", "services", "*/status"),
             ),
         ),
