@@ -137,6 +137,12 @@ SEEN: dict[str, str] = {
     "a field that may be absent": "!has(object.data.none)",
     "variables": "variables.twice == 'm/m' && variables.name == 'm'",
     "no parameters": "params == null",
+    "what the user may do": "authorizer.group('').resource('pods').check('get').allowed()",
+    "what somebody else may not": (
+        "!authorizer.serviceAccount('default', 'default').group('').resource('secrets')"
+        ".namespace('default').check('get').allowed()"
+    ),
+    "the rights on what is written": "authorizer.requestResource.check('delete').allowed()",
 }
 
 
@@ -264,9 +270,9 @@ REFUSED: dict[str, tuple[Doc, str]] = {
         a_policy("object."),
         'spec.validations[0].expression: Invalid value: "object.": compilation failed: ERROR: ',
     ),
-    "somebody who is not here": (
-        a_policy("authorizer.group('').resource('pods').check('get').allowed()"),
-        "undeclared reference to 'authorizer'",
+    "a field that a request has not": (
+        a_policy("request.fridays == 'x'"),
+        "undefined field 'fridays'",
     ),
     "an unknown reason": (
         a_policy({"expression": "true", "reason": "Fridays"}),

@@ -114,24 +114,24 @@ def assemble(
     def count_events(kind: Kind, events: int) -> None:
         metrics.events_sent(kind.group, kind.version, kind.plural, events)
 
+    roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
+    authorizer = Authorizer(nodes, stored=roles)
     backend = Backend(
         store,
         kinds,
         schema,
         objects,
-        Chain(nodes, Policies(store, kinds, objects).judge),
+        Chain(nodes, Policies(store, kinds, objects, authorizer.authorize).judge),
         clock,
         rng,
         Frames(frame),
         count_events,
         Turns(clock),
-        Webhooks(store, kinds, objects, rng),
+        Webhooks(store, kinds, objects, rng, authorizer.authorize),
         Charging(store),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
-    roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
-    authorizer = Authorizer(nodes, stored=roles)
     access = Access(authenticator, authorizer, account_tokens)
     nodes_reached = Nodes(NodeCallers(pki.authority, clock.now).context)
     of_nodes = {

@@ -125,7 +125,7 @@ class _Builder:
         if plain and event.value == "<<" and self.unfinished and self.unfinished[-1].expects_key:
             self.unfinished[-1].merging = True
             return
-        self.line = event.start_mark.line + 1
+        self.line = event.start_mark.line + 1 if event.start_mark else 0
         value = scalar_value(event.value, event.tag, plain=plain)
         self.finish(_Node(value, event.anchor, size=len(event.value)))
 

@@ -15,7 +15,7 @@ from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
 from mooring.apiserver.policies.judging import Failure, Policy, judge
 from mooring.apiserver.policies.scope import EVERYTHING, Scope, read_scope
-from mooring.apiserver.policies.variables import variables_of
+from mooring.apiserver.policies.variables import Authorize, variables_of
 from mooring.apiserver.request.refusals import forbidden
 from mooring.apiserver.store.contract import Store
 from mooring.errors import ApiError
@@ -42,7 +42,8 @@ class Bound(msgspec.Struct, frozen=True):
 class Policies:
     """The policies of one server."""
 
-    def __init__(self, store: Store, kinds: Kinds, objects: Objects) -> None:
+    def __init__(self, store: Store, kinds: Kinds, objects: Objects, authorize: Authorize) -> None:
+        self._authorize = authorize
         self._store = store
         self._kinds = kinds
         self._objects = objects
@@ -81,7 +82,7 @@ class Policies:
         namespace = None
         if attributes.namespace:
             namespace = self._objects.find("namespaces", "", attributes.namespace)
-        values = variables_of(attributes, kind, namespace)
+        values = variables_of(attributes, kind, namespace, self._authorize)
         chosen = self._parameters(bound, attributes)
         if isinstance(chosen, Failure):
             if bound.policy.fails_closed:

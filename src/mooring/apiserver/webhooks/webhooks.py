@@ -24,7 +24,7 @@ from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.policies.judging import MOST_COST, holds_for
-from mooring.apiserver.policies.variables import variables_of
+from mooring.apiserver.policies.variables import Authorize, variables_of
 from mooring.apiserver.request.refusals import forbidden
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.webhooks.calling import Caller, CallFailed
@@ -47,11 +47,19 @@ Refill = Callable[[Doc], None]
 class Webhooks:
     """The webhooks of one server."""
 
-    def __init__(self, store: Store, kinds: Kinds, objects: Objects, rng: random.Random) -> None:
+    def __init__(
+        self,
+        store: Store,
+        kinds: Kinds,
+        objects: Objects,
+        rng: random.Random,
+        authorize: Authorize,
+    ) -> None:
         self._store = store
         self._kinds = kinds
         self._objects = objects
         self._rng = rng
+        self._authorize = authorize
         self._caller = Caller()
         self._hooks: dict[str, tuple[Hook, ...]] = {}
         self._concerned: dict[tuple[str, Kind, str, str], Concerned] = {}
@@ -190,7 +198,7 @@ class Webhooks:
         namespace = None
         if attributes.namespace:
             namespace = self._objects.find("namespaces", "", attributes.namespace)
-        values = variables_of(attributes, kind, namespace)
+        values = variables_of(attributes, kind, namespace, self._authorize)
         try:
             return holds_for(hook.conditions, values, Budget(MOST_COST))
         except CelError as error:
