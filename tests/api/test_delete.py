@@ -42,6 +42,7 @@ ANSWERED_AS_STATUS = {
     "Deployment",
     "ReplicaSet",
     "Endpoints",
+    "EndpointSlice",
     "Secret",
     "Node",
     "Event",

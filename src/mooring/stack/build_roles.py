@@ -172,6 +172,7 @@ async def _build_node(
         tasks.create_task(in_thread(_load_node))
     from mooring.node import role
     from mooring.node.instance import find_instance
+    from mooring.node.names.options import DnsOptions
     from mooring.node.options import NodeOptions
     from mooring.node.status.heartbeat import Holding
     from mooring.reconcile.loops import Loops
@@ -190,6 +191,7 @@ async def _build_node(
         seccomp_default=config.seccomp_default,
         allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
         volume_plugin_dir=config.volume_plugin_dir,
+        dns=DnsOptions(config.cluster_dns, config.cluster_domain, config.resolv_conf),
         volume_stats_period=config.volume_stats_period,
     )
     client = _client_of_node(server, config.node_name)

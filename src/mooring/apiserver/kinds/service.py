@@ -1,7 +1,7 @@
 """Service: a name for a network service.
 
-Mooring runs no network: services are stored and shown, and get no cluster IP, since no proxy would
-serve it.
+Mooring runs no network: services get no cluster IP, since no proxy would serve it. Pods find those
+behind one by its name: see `controllers/endpoints/` and `node/names/`.
 """
 
 from collections.abc import Iterable
