@@ -277,3 +277,20 @@ async def test_unknown_fields_are_kept_beside_what_is_declared(api: ApiUnderTest
     await define(api, definition)
     made = await created(api, WIDGETS, a_widget(free={"x": 1}, known={"a": "b", "gone": 1}))
     assert made["spec"] == {"size": 3, "free": {"x": 1}, "known": {"a": "b"}}
+
+
+async def test_what_kubectl_reads_allows_the_fields_that_are_kept_at_the_root(
+    api: ApiUnderTest,
+) -> None:
+    definition = a_definition()
+    keeps = {**SCHEMA, "x-kubernetes-preserve-unknown-fields": True}
+    definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": keeps}
+    await define(api, definition)
+    swagger = (await api.get("/openapi/v2", accept="application/json")).doc
+    (described,) = (
+        found
+        for name, found in swagger["definitions"].items()
+        if name.endswith(".Widget") and "example" in name
+    )
+    described.pop("x-kubernetes-group-version-kind")
+    assert described == {"type": "object"}

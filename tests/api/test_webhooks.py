@@ -359,6 +359,16 @@ async def test_one_that_hangs_is_given_its_time_and_holds_nobody_else(
     never.set()
 
 
+async def test_the_path_of_a_service_may_be_empty(api: ApiUnderTest, hook: WebhookServer) -> None:
+    client = hook.by_service
+    client["service"]["path"] = ""
+    await register(api, configuration(client))
+    said = (await api.post(MAPS, a_map())).doc["message"]
+    assert said.endswith(
+        'Post "https://hook.default.svc:443?timeout=10s": service "hook" not found'
+    )
+
+
 async def test_a_service_is_resolved_to_a_ready_pod(api: ApiUnderTest, hook: WebhookServer) -> None:
     await register(api, configuration(hook.by_service))
     said = (await api.post(MAPS, a_map())).doc["message"]

@@ -156,6 +156,11 @@ SIDECAR_RIGHTS = {
 }
 """What each sidecar publishes as its roles, which the driver's manifests bind."""
 
+AGNHOST_FILES = Files(
+    "agnhost-files", AGNHOST.module, AGNHOST.version, "test/images/agnhost/porter"
+)
+"""What the image of agnhost has beside the program: a certificate, which tests also read."""
+
 
 def files(wanted: Files) -> Path:
     """Where the directory is, after its module was downloaded if need be. Raises Missing."""

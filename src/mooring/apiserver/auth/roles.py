@@ -69,7 +69,13 @@ READ_ONLY = Role(
             (
                 *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes"),
                 *("persistentvolumeclaims", "resourcequotas"),
-                *("persistentvolumes", "pods", "pods/log", "replicationcontrollers"),
+                *(
+                    "persistentvolumes",
+                    "pods",
+                    "pods/log",
+                    "podtemplates",
+                    "replicationcontrollers",
+                ),
                 *("replicationcontrollers/scale", "serviceaccounts", "services", "*/status"),
             ),
         ),
@@ -193,7 +199,7 @@ _GARBAGE_COLLECTION = (
         (CORE,),
         (
             *("configmaps", "endpoints", "events", "limitranges", "persistentvolumeclaims"),
-            *("pods", "resourcequotas"),
+            *("pods", "podtemplates", "resourcequotas"),
             *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
     ),
