@@ -82,6 +82,7 @@ class ApiError(MooringError):
         self.message = message
         self.details: dict[str, Any] = dict(details or {})
         self._tells_details = details is not None  # empty details are sent too
+        self.metadata: dict[str, Any] = {}  # of the `Status`, as that of a list
         self.warnings: tuple[str, ...] = ()  # sent to the client as Warning headers
         if causes:
             self.details["causes"] = list(causes)
@@ -94,7 +95,7 @@ class ApiError(MooringError):
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": _beginning(self.message),
         }

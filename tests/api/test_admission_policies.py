@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mooring.apiserver.policies import policies
 from mooring.model.document import Doc
 from tests.fakes.api import Answered, ApiUnderTest
 
@@ -137,6 +138,12 @@ SEEN: dict[str, str] = {
     "a field that may be absent": "!has(object.data.none)",
     "variables": "variables.twice == 'm/m' && variables.name == 'm'",
     "no parameters": "params == null",
+    "what the user may do": "authorizer.group('').resource('pods').check('get').allowed()",
+    "what somebody else may not": (
+        "!authorizer.serviceAccount('default', 'default').group('').resource('secrets')"
+        ".namespace('default').check('get').allowed()"
+    ),
+    "the rights on what is written": "authorizer.requestResource.check('delete').allowed()",
 }
 
 
@@ -166,6 +173,25 @@ SCOPES: dict[str, tuple[Doc, Doc, bool]] = {
         {"matchResources": {"objectSelector": {"matchLabels": {"a": "b"}}}},
         False,
     ),
+    "the same labels, by the binding": (
+        {},
+        {"matchResources": {"objectSelector": {"matchLabels": {"c": "d"}}}},
+        True,
+    ),
+    "the namespace alone, by the binding": (
+        {},
+        {
+            "matchResources": {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}},
+            }
+        },
+        True,
+    ),
+    "what is left out, by the binding": (
+        {},
+        {"matchResources": {"excludeResourceRules": [RULE]}},
+        False,
+    ),
     "the namespace, by the binding": (
         {},
         {
@@ -184,7 +210,8 @@ async def test_which_writes_it_is_about(
     api: ApiUnderTest, policy: Doc, binding: Doc, *, applies: bool
 ) -> None:
     await in_force(api, a_policy("false", **policy), a_binding(**binding))
-    assert (await api.post(MAPS, a_map())).code == (422 if applies else 201)
+    answer = await api.post(MAPS, a_map(labels={"c": "d"}))
+    assert answer.code == (422 if applies else 201), answer.doc
 
 
 async def with_parameters(api: ApiUnderTest, **reference: Any) -> Answered:
@@ -212,6 +239,21 @@ async def test_parameters_by_labels_each_of_which_must_agree(api: ApiUnderTest) 
     await api.post(MAPS, a_map("two", {"limits": "yes"}, most="1"))
     answer = await with_parameters(api, selector={"matchLabels": {"limits": "yes"}})
     assert answer.code == 422
+
+
+async def test_what_it_costs_is_counted_over_all_parameters(
+    api: ApiUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policies, "MOST_COST", 30)  # one look costs less
+    await api.post(MAPS, a_map("one", {"limits": "yes"}, most="5"))
+    chosen = {"matchLabels": {"limits": "yes"}}
+    assert (await with_parameters(api, selector=chosen)).code == 201
+    for number in range(9):
+        await api.post(MAPS, a_map(f"more-{number}", {"limits": "yes"}, most="5"))
+    await api.delete(f"{MAPS}/m")
+    refused = await api.post(MAPS, a_map(a="1", b="2"))
+    assert refused.code == 422, refused.text
+    assert "cost limit exceeded" in told(refused)
 
 
 async def test_parameters_that_are_not_there(api: ApiUnderTest) -> None:
@@ -250,9 +292,9 @@ REFUSED: dict[str, tuple[Doc, str]] = {
         a_policy("object."),
         'spec.validations[0].expression: Invalid value: "object.": compilation failed: ERROR: ',
     ),
-    "somebody who is not here": (
-        a_policy("authorizer.group('').resource('pods').check('get').allowed()"),
-        "undeclared reference to 'authorizer'",
+    "a field that a request has not": (
+        a_policy("request.fridays == 'x'"),
+        "undefined field 'fridays'",
     ),
     "an unknown reason": (
         a_policy({"expression": "true", "reason": "Fridays"}),

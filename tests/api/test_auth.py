@@ -306,6 +306,15 @@ async def test_a_question_is_about_one_thing(api: ApiUnderTest, spec: Doc) -> No
     assert answer.code == 422
 
 
+async def test_a_question_is_no_row_of_a_table(api: ApiUnderTest) -> None:
+    answer = await api.post(
+        f"{AUTHORIZATION}/selfsubjectaccessreviews",
+        {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}},
+        accept="application/json;as=Table;v=v1;g=meta.k8s.io",
+    )
+    assert answer.code == 406, answer.text
+
+
 async def test_who_am_i(api: ApiUnderTest) -> None:
     answer = await api.ask(
         "POST", f"{AUTHENTICATION}/selfsubjectreviews", {}, token=api.token_of("node:n1")

@@ -179,6 +179,14 @@ async def test_columns_are_those_of_the_definition(api: ApiUnderTest) -> None:
 SCALE = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
 
 
+async def test_scale_shows_no_status_of_a_wrong_type(api: ApiUnderTest) -> None:
+    scale = {**SCALE, "labelSelectorPath": ".status.selector"}
+    await define(api, a_definition(versions=[a_version(subresources={"scale": scale})]))
+    wrong = {"replicas": "many", "selector": {"a": "b"}}
+    await created(api, WIDGETS, {**a_widget(replicas=1), "status": wrong})
+    assert (await api.get(f"{WIDGETS}/w/scale")).doc["status"] == {"replicas": 0}
+
+
 async def test_scale_reads_and_writes_the_number_of_replicas(api: ApiUnderTest) -> None:
     await define(api, a_definition(versions=[a_version(subresources={"scale": SCALE})]))
     await created(api, WIDGETS, a_widget())
@@ -269,3 +277,20 @@ async def test_unknown_fields_are_kept_beside_what_is_declared(api: ApiUnderTest
     await define(api, definition)
     made = await created(api, WIDGETS, a_widget(free={"x": 1}, known={"a": "b", "gone": 1}))
     assert made["spec"] == {"size": 3, "free": {"x": 1}, "known": {"a": "b"}}
+
+
+async def test_what_kubectl_reads_allows_the_fields_that_are_kept_at_the_root(
+    api: ApiUnderTest,
+) -> None:
+    definition = a_definition()
+    keeps = {**SCHEMA, "x-kubernetes-preserve-unknown-fields": True}
+    definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": keeps}
+    await define(api, definition)
+    swagger = (await api.get("/openapi/v2", accept="application/json")).doc
+    (described,) = (
+        found
+        for name, found in swagger["definitions"].items()
+        if name.endswith(".Widget") and "example" in name
+    )
+    described.pop("x-kubernetes-group-version-kind")
+    assert described == {"type": "object"}

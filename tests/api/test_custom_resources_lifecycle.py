@@ -62,6 +62,22 @@ async def test_what_is_established_keeps_scope_and_kind(api: ApiUnderTest) -> No
     assert 'spec.scope: Invalid value: "Cluster": field is immutable' in refused.doc["message"]
 
 
+async def test_defaults_that_explode_refuse_the_object_not_the_server(api: ApiUnderTest) -> None:
+    schema: Doc = {"type": "object"}
+    for _ in range(40):
+        items = {"type": "array", "default": [{}, {}], "items": schema}
+        schema = {"type": "object", "properties": {"x": items}}
+    definition = await define(api)
+    await created(api, WIDGETS, a_widget("before"))
+    written = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    written["properties"]["spec"]["properties"]["more"] = {**schema, "default": {}}
+    assert (await put_definition(api, definition)).code == 200
+    refused = await api.post(WIDGETS, a_widget())
+    assert refused.code == 413, refused.text
+    assert "defaults of its schema" in refused.doc["message"]
+    assert (await api.get(f"{WIDGETS}/before")).code == 200
+
+
 # versions
 
 
@@ -284,6 +300,24 @@ async def test_the_definition_of_a_built_in_kind_is_stored_and_changes_nothing(
     await settle()
     assert (await api.get(name)).code == 404
     assert (await api.get(f"{snapshots}/s")).code == 200
+
+
+async def test_names_of_built_in_kinds_are_taken(api: ApiUnderTest) -> None:
+    maps = "/api/v1/namespaces/default/configmaps"
+    group = "snapshot.storage.k8s.io"
+    snapshots = f"/apis/{group}/v1/namespaces/default/volumesnapshots"
+    source = {"source": {"persistentVolumeClaimName": "data"}}
+    whose = {"apiVersion": f"{group}/v1", "kind": "VolumeSnapshot"}
+    owner = await created(api, snapshots, {**whose, "metadata": {"name": "s"}, "spec": source})
+    reference = {**whose, "name": "s", "uid": owner["metadata"]["uid"]}
+    owned = {"name": "owned", "ownerReferences": [reference]}
+    definition = a_definition("photographs", "VolumeSnapshot", group)
+    definition["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, test"}
+    made = await define(api, definition)
+    assert conditions(made)["NamesAccepted"] == ("False", "ListKindConflict")
+    await created(api, maps, {"metadata": owned})
+    await settle()
+    assert (await api.get(f"{maps}/owned")).code == 200  # its owner is there
 
 
 # restart

@@ -41,7 +41,15 @@ ANSWERED_AS_STATUS = {
     "ControllerRevision",
     "Deployment",
     "ReplicaSet",
+    "StatefulSet",
+    "DaemonSet",
+    "CronJob",
+    "PriorityClass",
+    "PodDisruptionBudget",
+    "NetworkPolicy",
+    "LimitRange",
     "Endpoints",
+    "EndpointSlice",
     "Secret",
     "Node",
     "Event",
@@ -88,6 +96,7 @@ async def test_the_answer_to_a_deletion_tells_who_is_gone(
     else:
         assert answer.doc["kind"] == doc["kind"]
         assert answer.doc["metadata"]["uid"] == uid
+    await api.settle()  # a Job is kept until its pods are let go
     assert (await api.get(f"{url}/{name}")).code == 404
 
 

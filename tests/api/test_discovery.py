@@ -26,6 +26,7 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
     "api/v1": {
         "namespaces": ("ns", "cluster", ["finalize", "status"]),
         "pods": ("po", "namespace", ["attach", "binding", "exec", "log", "status"]),
+        "podtemplates": ("", "namespace", []),
         "replicationcontrollers": ("rc", "namespace", ["scale", "status"]),
         "services": ("svc", "namespace", ["status"]),
         "endpoints": ("ep", "namespace", []),

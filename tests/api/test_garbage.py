@@ -9,6 +9,7 @@ from tests.fakes.objects import (
     CLAIMS,
     CLASSES,
     CONFIG_MAPS,
+    JOBS,
     NAMESPACES,
     PODS,
     SNAPSHOTS,
@@ -16,6 +17,7 @@ from tests.fakes.objects import (
     a_claim,
     a_class,
     a_config_map,
+    a_job,
     a_namespace,
     a_pod,
     a_snapshot,
@@ -224,6 +226,21 @@ async def test_an_owner_may_say_beforehand_that_it_orphans(api: ApiUnderTest) ->
     await make(api, "child", owned_by(owner))
     await delete(api, "owner")
     assert await left(api) == ["child"]
+
+
+@pytest.mark.parametrize(("finalizers", "stay"), [([], []), (["orphan"], ["child"])])
+async def test_a_collected_job_takes_its_pods_along_unless_it_orphans(
+    api: ApiUnderTest, finalizers: list[str], stay: list[str]
+) -> None:
+    owner = await make(api, "cron")
+    job = a_job("tick")
+    job["metadata"] |= {"ownerReferences": [owned_by(owner)], "finalizers": finalizers}
+    answer = await api.post(JOBS, job)
+    assert answer.code == 201, answer.text
+    await make(api, "child", owned_by(answer.doc))
+    await delete(api, "cron")
+    assert (await api.get(f"{JOBS}/tick")).code == 404
+    assert await left(api) == stay
 
 
 async def test_of_several_owners_one_is_enough(api: ApiUnderTest) -> None:

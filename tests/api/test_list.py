@@ -83,6 +83,9 @@ async def test_a_token_from_before_a_compaction_is_410(api: ApiUnderTest) -> Non
     await api.parts.backend.store.compact(api.parts.backend.store.revision)
     answer = await api.get(f"{VOLUMES}?limit=1&continue={token}")
     assert (answer.code, answer.doc["reason"]) == (410, "Expired")
+    other = quote(answer.doc["metadata"]["continue"])  # goes on with what is there now
+    rest = (await api.get(f"{VOLUMES}?limit=9&continue={other}")).doc
+    assert [item["metadata"]["name"] for item in rest["items"]] == ["b", "c"]
 
 
 LIMITS = {

@@ -149,15 +149,24 @@ async def test_held_content_keeps_a_namespace_which_says_why(api: ApiUnderTest) 
     assert (await api.get(TEAM)).code == 404
 
 
-async def test_a_pod_that_takes_its_time_keeps_its_namespace(api: ApiUnderTest) -> None:
+async def test_a_pod_that_takes_its_time_keeps_its_namespace_and_what_it_uses(
+    api: ApiUnderTest,
+) -> None:
     await a_team(api)
     await api.post(f"{TEAM}/pods", a_pod("web", node="n1"))
+    await api.post(f"{TEAM}/configmaps", a_config_map())
     await api.delete(TEAM)
     await emptied(api)
     pod = (await api.get(f"{TEAM}/pods/web")).doc
     assert pod["metadata"]["deletionGracePeriodSeconds"] == 30
-    assert (await conditions(api))["NamespaceContentRemaining"][2] == (
-        "Some resources are remaining: pods. has 1 resource instances"
+    settings = (await api.get(f"{TEAM}/configmaps/settings")).doc
+    assert "deletionTimestamp" not in settings["metadata"]
+    told = await conditions(api)
+    assert "pods. has 1 resource instances" in told["NamespaceContentRemaining"][2]
+    assert told["NamespaceDeletionContentFailure"] == (
+        "False",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
     )
     await api.delete(f"{TEAM}/pods/web", {"gracePeriodSeconds": 0})  # the node says it has ended
     await emptied(api)

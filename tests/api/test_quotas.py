@@ -11,8 +11,10 @@ from mooring.apiserver.admission.quota_usage import more, usage_of
 from mooring.apiserver.kinds.claim import CLAIM
 from mooring.model.quantity import parse
 from tests.api.answers import message, refusal
+from tests.api.definitions import define
 from tests.fakes.api import Answered, ApiUnderTest
 from tests.fakes.clock import settle
+from tests.fakes.definitions import WIDGETS, a_definition, a_version, a_widget
 from tests.fakes.objects import (
     CLAIMS,
     CONFIG_MAPS,
@@ -65,6 +67,33 @@ async def test_what_goes_is_given_back(api: ApiUnderTest) -> None:
     await api.delete(f"{CONFIG_MAPS}/kube-root-ca.crt")
     await settle()
     assert (await used(api))["count/configmaps"] in ("0", "1"), "it may be made again at once"
+
+
+async def test_objects_of_a_kind_with_two_versions_are_counted_once(api: ApiUnderTest) -> None:
+    versions = [a_version("v1"), a_version("v1beta1", storage=False)]
+    await define(api, a_definition(versions=versions))
+    await quota(api, **{"count/widgets.example.com": "3"})
+    for name in ("a", "b", "c"):
+        assert (await api.post(WIDGETS, a_widget(name))).code == 201
+    await api.delete(f"{WIDGETS}/c")
+    assert await used(api) == {"count/widgets.example.com": "2"}
+
+
+async def test_a_claim_that_shrinks_before_it_has_grown_gives_back(api: ApiUnderTest) -> None:
+    await quota(api, **{"requests.storage": "10Gi"})
+    grows = {"metadata": {"name": "grows"}, "provisioner": "p", "allowVolumeExpansion": True}
+    await api.post("/apis/storage.k8s.io/v1/storageclasses", grows)
+    claim = a_claim("one", "1Gi")
+    claim["spec"]["storageClassName"] = "grows"
+    assert (await api.post(CLAIMS, claim)).code == 201
+    assert (await api.patch(f"{CLAIMS}/one", {"spec": {"volumeName": "v"}})).code == 200
+    bound = {"phase": "Bound", "capacity": {"storage": "1Gi"}}
+    assert (await api.patch(f"{CLAIMS}/one/status", {"status": bound})).code == 200
+    for size in ("8Gi", "2Gi"):
+        request = {"resources": {"requests": {"storage": size}}}
+        changed = await api.patch(f"{CLAIMS}/one", {"spec": request})
+        assert changed.code == 200, changed.text
+        assert await used(api) == {"requests.storage": size}
 
 
 async def test_storage_of_one_class(api: ApiUnderTest) -> None:

@@ -117,6 +117,10 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Available:integer, Node Selector, Age, ^Containers, ^Images, ^Selector",
         ["web", 0, 0, 0, 0, 0, "<none>", "2m5s", "c", "busybox:1", "app=web"],
     ),
+    "PodTemplate": (
+        "Name::name, Containers, Images, Pod Labels, Age",
+        ["web", "c", "busybox:1", "app=web", "2m5s"],
+    ),
     "ControllerRevision": (
         "Name::name, Controller, Revision, Age",
         ["web-1", "<none>", 1, "2m5s"],

@@ -10,7 +10,11 @@ import pytest
 from aiohttp import web
 
 from mooring.model.document import Doc
+from tests.api.definitions import define
 from tests.fakes.api import ApiUnderTest
+from tests.fakes.clock import settle
+from tests.fakes.definitions import DEFINITIONS, WIDGETS, a_widget
+from tests.fakes.real_server import RealServer
 from tests.fakes.webhook_server import SERVICE, WebhookServer, patched, webhook_server
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1"
@@ -355,6 +359,16 @@ async def test_one_that_hangs_is_given_its_time_and_holds_nobody_else(
     never.set()
 
 
+async def test_the_path_of_a_service_may_be_empty(api: ApiUnderTest, hook: WebhookServer) -> None:
+    client = hook.by_service
+    client["service"]["path"] = ""
+    await register(api, configuration(client))
+    said = (await api.post(MAPS, a_map())).doc["message"]
+    assert said.endswith(
+        'Post "https://hook.default.svc:443?timeout=10s": service "hook" not found'
+    )
+
+
 async def test_a_service_is_resolved_to_a_ready_pod(api: ApiUnderTest, hook: WebhookServer) -> None:
     await register(api, configuration(hook.by_service))
     said = (await api.post(MAPS, a_map())).doc["message"]
@@ -489,3 +503,129 @@ async def test_it_is_asked_only_if_its_conditions_hold(
     await validating(api, hook, matchConditions=conditions)
     assert (await api.post(MAPS, a_map())).code == code
     assert len(hook.asked) == asked
+
+
+# what may go, and who may write what, while a webhook is asked
+
+
+class Gate:
+    """A webhook that answers about creations when it is opened; all else is allowed at once."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.opened = asyncio.Event()
+
+    async def respond(self, request: Doc) -> Doc:
+        if request["name"] == "late" and request["operation"] == "CREATE":
+            self.asked.set()
+            await self.opened.wait()
+        return {"allowed": True}
+
+
+async def test_nothing_is_created_in_a_namespace_that_went_meanwhile(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await validating(api, hook, objectSelector={"matchLabels": {"asked": "yes"}})
+    await api.post("/api/v1/namespaces", {"metadata": {"name": "going"}})
+    gate = Gate()
+    hook.respond = gate.respond
+    maps = "/api/v1/namespaces/going/configmaps"
+    creation = asyncio.create_task(api.post(maps, a_map("late", asked="yes")))
+    async with asyncio.timeout(30):
+        await gate.asked.wait()
+    await api.delete("/api/v1/namespaces/going")
+    await settle()
+    assert (await api.get("/api/v1/namespaces/going")).code == 404
+    gate.opened.set()
+    refused = await creation
+    assert refused.code == 404, refused.text
+    names = [
+        each["metadata"]["name"] for each in (await api.get("/api/v1/configmaps")).doc["items"]
+    ]
+    assert "late" not in names
+
+
+async def test_nothing_is_created_of_a_kind_whose_definition_went_meanwhile(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await validating(api, hook, rule={"apiGroups": ["example.com"], "resources": ["widgets"]})
+    await define(api)
+    gate = Gate()
+    hook.respond = gate.respond
+    creation = asyncio.create_task(api.post(WIDGETS, a_widget("late")))
+    async with asyncio.timeout(30):
+        await gate.asked.wait()
+    await api.delete(f"{DEFINITIONS}/widgets.example.com")
+    await settle()
+    gate.opened.set()
+    refused = await creation
+    assert refused.code == 404, refused.text
+    await define(api)
+    assert (await api.get(WIDGETS)).doc["items"] == []
+
+
+async def test_a_webhook_writes_no_status_beside_the_object(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await define(api)
+    await mutating(api, hook, rule={"apiGroups": ["*"], "resources": ["*"]})
+    said = (
+        {"op": "add", "path": "/status", "value": {"phase": "Bound"}},
+        {"op": "add", "path": "/metadata/generation", "value": 77},
+    )
+    hook.respond = lambda _: patched(*said)
+    made = await api.post(WIDGETS, a_widget())
+    assert made.code == 201, made.text
+    assert "status" not in made.doc
+    assert made.doc["metadata"]["generation"] == 1
+    changed = await api.patch(f"{WIDGETS}/w", {"metadata": {"labels": {"a": "b"}}})
+    assert "status" not in changed.doc, changed.text
+    assert changed.doc["metadata"]["generation"] == 1
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim = await api.post(claims, {"metadata": {"name": "c"}, "spec": spec})
+    assert claim.doc["status"] == {"phase": "Pending"}, claim.text
+
+
+async def test_a_webhook_writes_nothing_beside_the_status(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await define(api)
+    await api.post(WIDGETS, a_widget())
+    await mutating(api, hook, rule={"apiGroups": ["*"], "resources": ["widgets/status"]})
+    hook.respond = lambda _: patched({"op": "add", "path": "/spec/size", "value": -5})
+    changed = await api.patch(f"{WIDGETS}/w/status", {"status": {"a": "b"}})
+    assert changed.code == 200, changed.text
+    assert (changed.doc["spec"]["size"], changed.doc["status"]) == (3, {"a": "b"})
+
+
+async def test_a_webhook_that_takes_the_metadata_away_changes_no_name(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await mutating(api, hook)
+    hook.respond = lambda _: patched({"op": "remove", "path": "/metadata"})
+    made = await api.post(MAPS, a_map())
+    assert (made.code, made.doc["metadata"]["name"]) == (201, "m"), made.text
+    changed = await api.patch(f"{MAPS}/m", {"data": {"a": "2"}})
+    assert changed.code == 422, changed.text
+
+
+def test_a_server_starts_under_a_webhook_that_refuses_everything(
+    own_api_server: RealServer,
+) -> None:
+    nobody = {"url": "https://127.0.0.1:1/check"}
+    everything = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
+    made = own_api_server.ask("POST", VALIDATING, configuration(nobody, rule=everything))
+    assert made.code == 201, made.body
+    name = "system:public-info-viewer"  # which the next start misses
+    path = f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{name}"
+    assert own_api_server.ask("DELETE", path).code == 500
+    assert own_api_server.ask("DELETE", f"{VALIDATING}/one").code == 200
+    assert own_api_server.ask("DELETE", path).code == 200
+    again = own_api_server.ask("POST", VALIDATING, configuration(nobody, rule=everything))
+    assert again.code == 201, again.body
+    own_api_server.kill()
+    own_api_server.start()
+    assert own_api_server.ask("GET", path).code == 404
+    taken = own_api_server.ask("DELETE", f"{VALIDATING}/one")
+    assert taken.code == 200, taken.body

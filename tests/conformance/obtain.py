@@ -1,6 +1,7 @@
 """The peers' programs, built through Go's module proxy: etcd, Kubernetes', and those of CSI.
 
-Each is built once, into the git-ignored `.cache/peers`. MOORING_ETCD, MOORING_KUBE_APISERVER and
+Each is built once, into the git-ignored `.cache/peers`; files of a module may be put there too, in
+`<name>-<version>`. MOORING_ETCD, MOORING_KUBE_APISERVER and
 so on name programs to take instead. `python -m tests.conformance.obtain`
 builds what is missing.
 """
@@ -123,11 +124,51 @@ SNAPSHOT_KINDS = Files(
 )
 """The CustomResourceDefinitions of snapshots and group snapshots."""
 
+_RIGHTS = "deploy/kubernetes"
+_MONITOR = "external-health-monitor-controller"
+
+
+def _rights(of: Program, name: str, directory: str = _RIGHTS) -> Files:
+    return Files(f"{name}-rights", of.module, of.version, directory)
+
+
+HOST_PATH_MANIFESTS = Files(
+    "host-path-manifests",
+    CSI_HOST_PATH.module,
+    CSI_HOST_PATH.version,
+    "deploy/kubernetes-1.34/hostpath",
+)
+"""What csi-driver-host-path publishes to be applied."""
+
+HOST_PATH_EXAMPLES = Files(
+    "host-path-examples", CSI_HOST_PATH.module, CSI_HOST_PATH.version, "examples"
+)
+"""Its class, claims, pods and snapshots."""
+
+SIDECAR_RIGHTS = {
+    _rights(CSI_PROVISIONER, "provisioner"): "rbac.yaml",
+    _rights(CSI_ATTACHER, "attacher"): "rbac.yaml",
+    _rights(CSI_RESIZER, "resizer"): "rbac.yaml",
+    _rights(CSI_SNAPSHOTTER, "snapshotter", f"{_RIGHTS}/csi-snapshotter"): (
+        "rbac-csi-snapshotter.yaml"
+    ),
+    _rights(HEALTH_MONITOR, "health-monitor", f"{_RIGHTS}/{_MONITOR}"): "rbac.yaml",
+}
+"""What each sidecar publishes as its roles, which the driver's manifests bind."""
+
+AGNHOST_FILES = Files(
+    "agnhost-files", AGNHOST.module, AGNHOST.version, "test/images/agnhost/porter"
+)
+"""What the image of agnhost has beside the program: a certificate, which tests also read."""
+
 
 def files(wanted: Files) -> Path:
     """Where the directory is, after its module was downloaded if need be. Raises Missing."""
     if given := _given(wanted.name):
         return given
+    kept = CACHE / f"{wanted.name}-{wanted.version}"
+    if kept.is_dir():
+        return kept
     if shutil.which("go") is None:
         raise Missing(f"{wanted.name} are a Go module's, and there is no `go` on PATH")
     CACHE.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ ENDPOINTS = f"{DEFAULT}/endpoints"
 CONFIG_MAPS = f"{DEFAULT}/configmaps"
 CLAIMS = f"{DEFAULT}/persistentvolumeclaims"
 PODS = f"{DEFAULT}/pods"
+POD_TEMPLATES = f"{DEFAULT}/podtemplates"
 SECRETS = f"{DEFAULT}/secrets"
 EVENTS = f"{DEFAULT}/events"
 SERVICE_ACCOUNTS = f"{DEFAULT}/serviceaccounts"
@@ -93,6 +94,11 @@ def a_stateful_set(name: str = "web", **spec: Any) -> Doc:
 
 def a_daemon_set(name: str = "web", **spec: Any) -> Doc:
     return _apps("DaemonSet", name, **spec)
+
+
+def a_pod_template(name: str = "web") -> Doc:
+    template = a_replica_set(name)["spec"]["template"]
+    return _an_object("PodTemplate", "v1", name, template=template)
 
 
 def a_revision(name: str = "web-1") -> Doc:
@@ -396,6 +402,7 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "StatefulSet": (STATEFUL_SETS, a_stateful_set),
     "DaemonSet": (DAEMON_SETS, a_daemon_set),
     "ControllerRevision": (REVISIONS, a_revision),
+    "PodTemplate": (POD_TEMPLATES, a_pod_template),
     "ServiceAccount": (SERVICE_ACCOUNTS, a_service_account),
     "Event": (EVENTS, an_event),
     "PersistentVolume": (VOLUMES, a_volume),

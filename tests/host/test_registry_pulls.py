@@ -399,7 +399,14 @@ async def test_no_such_image(machine: Machine, registry: FakeRegistry) -> None:
 
 
 async def test_nobody_is_there(machine: Machine) -> None:
-    assert "cannot reach" in await machine.refused("127.0.0.1:1/tool", error=Unreachable)
+    said = await machine.refused("127.0.0.1:1/tool", error=Unreachable)
+    assert "cannot reach http://127.0.0.1:1: Connection refused; `mooring image import`" in said
+
+
+async def test_nobody_knows_its_name(machine: Machine) -> None:
+    said = await machine.refused("registry.invalid/tool", error=Unreachable)
+    assert said.startswith("cannot reach https://registry.invalid: "), said
+    assert "Errno" not in said, said
 
 
 async def test_a_mirror_first_and_the_registry_when_it_fails(

@@ -59,7 +59,7 @@ from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
-from mooring.errors import StoreError
+from mooring.errors import ApiError, StoreError
 from mooring.model.feature_gates import FeatureGates
 from mooring.reconcile.worker import lasting
 
@@ -114,24 +114,24 @@ def assemble(
     def count_events(kind: Kind, events: int) -> None:
         metrics.events_sent(kind.group, kind.version, kind.plural, events)
 
+    roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
+    authorizer = Authorizer(nodes, stored=roles)
     backend = Backend(
         store,
         kinds,
         schema,
         objects,
-        Chain(nodes, Policies(store, kinds, objects).judge),
+        Chain(nodes, Policies(store, kinds, objects, authorizer.authorize).judge),
         clock,
         rng,
         Frames(frame),
         count_events,
         Turns(clock),
-        Webhooks(store, kinds, objects, rng),
+        Webhooks(store, kinds, objects, rng, authorizer.authorize),
         Charging(store),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
-    roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
-    authorizer = Authorizer(nodes, stored=roles)
     access = Access(authenticator, authorizer, account_tokens)
     nodes_reached = Nodes(NodeCallers(pki.authority, clock.now).context)
     of_nodes = {
@@ -170,6 +170,9 @@ def _follow_roles(store: Store, kinds: Kinds, forget: Callable[[], None]) -> Non
 
 def _counts(store: Store, kinds: Kinds) -> dict[str, int]:
     return {k.resource: store.count(k.store_table) for k in kinds.all() if "get" in k.verbs}
+
+
+FIRST_SECONDS = 10.0  # after which a start waits for its first objects no longer
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -224,10 +227,14 @@ async def running(
 
         async with asyncio.TaskGroup() as tasks:
             try:
-                await create_first_objects()
+                async with asyncio.timeout(FIRST_SECONDS):
+                    await create_first_objects()
                 owned = []
-            except StoreError as error:  # a full disk can still be read from
-                _log.warning("serving, but nothing can be written", because=error)
+            except (StoreError, ApiError, TimeoutError) as error:
+                # A full disk can still be read from; a webhook that refuses everything, or hangs,
+                # can only be taken away where somebody answers.
+                because = str(error) or f"it takes more than {FIRST_SECONDS:g} s"
+                _log.warning("serving, but the first objects cannot be written", because=because)
                 owned = [tasks.create_task(lasting("first objects", clock, create_first_objects))]
             owned += [
                 tasks.create_task(part.run())

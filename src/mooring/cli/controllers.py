@@ -79,8 +79,9 @@ Chosen = Annotated[
     typer.Option(
         "--controllers",
         help="Which controllers run: * are those of volumes and replication; replicaset, "
-        "deployment, statefulset, daemonset, node-lifecycle, taint-eviction and pod-gc have to be "
-        "named, for kube-controller-manager has its own, and snapshots and data-source, for they "
+        "deployment, statefulset, daemonset, job, cronjob, ttl-after-finished, disruption, "
+        "endpoints, node-lifecycle, taint-eviction and pod-gc have to be named, for "
+        "kube-controller-manager has its own, and snapshots and data-source, for they "
         "do the work of snapshot-controller and "
         "volume-data-source-validator; -name leaves one out.",
     ),
@@ -137,8 +138,8 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     `mooring up` includes them: this is for `mooring apiserver`, and for real clusters. Nodes that
     die, and workloads, are seen to in real clusters by kube-controller-manager; for `mooring
     apiserver` say --controllers '*,replicaset,deployment,statefulset,daemonset,job,cronjob,
-    ttl-after-finished,disruption,node-lifecycle,taint-eviction,pod-gc,snapshots,data-source' in
-    one word.
+    ttl-after-finished,disruption,endpoints,node-lifecycle,taint-eviction,pod-gc,snapshots,
+    data-source' in one word.
 
     Example: mooring controllers --kubeconfig data/controllers.kubeconfig
     """

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mooring.errors import UsageError
+from mooring.model.names import dns_subdomain
 from mooring.stack.config import DEFAULT_PORT, LOOPBACK, default_data_dir
 
 if TYPE_CHECKING:
@@ -94,6 +96,26 @@ VolumePluginDir = Annotated[
         "not exist is no error.",
     ),
 ]
+ClusterDnsServers = Annotated[
+    str,
+    typer.Option(
+        "--cluster-dns",
+        help="Address of the DNS server that pods ask, or several: 10.96.0.10,10.96.0.11",
+        show_default="a server of the node's own, which answers names of services",
+    ),
+]
+CLUSTER_DOMAIN = "cluster.local"
+ClusterDomain = Annotated[
+    str, typer.Option("--cluster-domain", help="The domain below which services have their names.")
+]
+RESOLV_CONF = Path("/etc/resolv.conf")
+ResolvConf = Annotated[
+    Path,
+    typer.Option(
+        "--resolv-conf",
+        help="The host's resolver: its servers are asked for names outside of the cluster.",
+    ),
+]
 AllowedUnsafeSysctls = Annotated[
     str,
     typer.Option(
@@ -143,6 +165,27 @@ LogLevel = Annotated[Level, typer.Option(help="How much to tell.", case_sensitiv
 LogFormat = Annotated[
     Format, typer.Option(help="How log lines on standard error look.", case_sensitive=False)
 ]
+
+
+def dns_servers_of(listed: str) -> tuple[str, ...]:
+    """Split at commas. Raises: UsageError for what is no address."""
+    from ipaddress import ip_address
+
+    words = tuple(word for part in listed.split(",") if (word := part.strip()))
+    for word in words:
+        try:
+            ip_address(word)
+        except ValueError:
+            raise UsageError(f'--cluster-dns: "{word}" is no IP address') from None
+    return words
+
+
+def domain_of(given: str) -> str:
+    """Raises: UsageError for what is no domain."""
+    domain = given.rstrip(".").lower()
+    for problem in dns_subdomain(domain):
+        raise UsageError(f'--cluster-domain: "{given}" is no domain: {problem}')
+    return domain
 
 
 def images_of(file: Path | None) -> "ImageSettings":

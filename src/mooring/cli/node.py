@@ -6,8 +6,12 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import (
+    CLUSTER_DOMAIN,
+    RESOLV_CONF,
     VOLUME_PLUGIN_DIR,
     AllowedUnsafeSysctls,
+    ClusterDnsServers,
+    ClusterDomain,
     Format,
     HostRootfs,
     ImageConfig,
@@ -18,9 +22,12 @@ from mooring.cli.flags import (
     MetricsAddress,
     NodeName,
     PullImages,
+    ResolvConf,
     SeccompDefault,
     VolumePluginDir,
     VolumeStatsPeriod,
+    dns_servers_of,
+    domain_of,
     images_of,
     sysctls_of,
 )
@@ -65,6 +72,9 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     volume_plugin_dir: VolumePluginDir = VOLUME_PLUGIN_DIR,
+    cluster_dns: ClusterDnsServers = "",
+    cluster_domain: ClusterDomain = CLUSTER_DOMAIN,
+    resolv_conf: ResolvConf = RESOLV_CONF,
     volume_stats_agg_period: VolumeStatsPeriod = 60,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
@@ -85,6 +95,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     Example: mooring node --join https://10.0.0.5:6443 --token 5f0c... --node-name worker-1
     """
     from mooring import log
+    from mooring.node.names.options import DnsOptions
     from mooring.node.options import NodeOptions
     from mooring.node.status.hardware import own_address
     from mooring.stack.join import JoinWish
@@ -102,6 +113,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
         volume_plugin_dir=volume_plugin_dir,
+        dns=DnsOptions(dns_servers_of(cluster_dns), domain_of(cluster_domain), resolv_conf),
         volume_stats_period=volume_stats_agg_period,
     )
     run_node(wanted, say, root_dir, options, JoinWish(join, token, node_name))

@@ -6,11 +6,15 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import (
+    CLUSTER_DOMAIN,
     HOST,
     NODE_MONITOR_GRACE,
     PORT,
+    RESOLV_CONF,
     VOLUME_PLUGIN_DIR,
     AllowedUnsafeSysctls,
+    ClusterDnsServers,
+    ClusterDomain,
     DataDir,
     Format,
     Gates,
@@ -24,9 +28,12 @@ from mooring.cli.flags import (
     NodeMonitorGrace,
     Port,
     PullImages,
+    ResolvConf,
     SeccompDefault,
     VolumePluginDir,
     VolumeStatsPeriod,
+    dns_servers_of,
+    domain_of,
     images_of,
     sysctls_of,
 )
@@ -66,6 +73,9 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     seccomp_default: SeccompDefault = False,  # noqa: FBT002  a flag of the command line
     allowed_unsafe_sysctls: AllowedUnsafeSysctls = "",
     volume_plugin_dir: VolumePluginDir = VOLUME_PLUGIN_DIR,
+    cluster_dns: ClusterDnsServers = "",
+    cluster_domain: ClusterDomain = CLUSTER_DOMAIN,
+    resolv_conf: ResolvConf = RESOLV_CONF,
     volume_stats_agg_period: VolumeStatsPeriod = 60,
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
     feature_gates: Gates = "",
@@ -128,6 +138,9 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         seccomp_default=seccomp_default,
         allowed_unsafe_sysctls=sysctls_of(allowed_unsafe_sysctls),
         volume_plugin_dir=volume_plugin_dir,
+        cluster_dns=dns_servers_of(cluster_dns),
+        cluster_domain=domain_of(cluster_domain),
+        resolv_conf=resolv_conf,
         volume_stats_period=volume_stats_agg_period,
         node_monitor_grace=node_monitor_grace_period,
         gates=parse_gates(feature_gates),

@@ -6,7 +6,10 @@ import msgspec
 
 from mooring.controllers.attachment.view import Policy
 from mooring.controllers.binding.effects.recycle import HOST_PATH_DEADLINE, NFS_DEADLINE, Deadline
-from mooring.controllers.binding.effects.recycler_template import DEFAULT_TEMPLATE
+from mooring.controllers.binding.effects.recycler_template import (
+    DEFAULT_TEMPLATE,
+    HOST_ROOT_TEMPLATE,
+)
 from mooring.controllers.node_lifecycle.view import Monitoring
 from mooring.controllers.snapshots.options import SnapshotOptions
 from mooring.model.document import Doc
@@ -27,6 +30,12 @@ class Recycling(msgspec.Struct, frozen=True):
     host_path: Deadline = HOST_PATH_DEADLINE
     nfs_pod: Doc = msgspec.field(default_factory=lambda: DEFAULT_TEMPLATE)
     host_path_pod: Doc = msgspec.field(default_factory=lambda: DEFAULT_TEMPLATE)
+
+
+def recycling_for(*, host_rootfs: bool) -> Recycling:
+    """Where the host's root stands in for images, wiping a volume needs no registry."""
+    pod = HOST_ROOT_TEMPLATE if host_rootfs else DEFAULT_TEMPLATE
+    return Recycling(nfs_pod=pod, host_path_pod=pod)
 
 
 class Options(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from mooring.controllers.daemonset import run as daemonset
 from mooring.controllers.data_source import run as data_source
 from mooring.controllers.deployment import run as deployment
 from mooring.controllers.disruption_budget import run as disruption_budget
+from mooring.controllers.endpoints import run as endpoints
 from mooring.controllers.ephemeral import run as ephemeral
 from mooring.controllers.expansion import run as expansion
 from mooring.controllers.job import run as job
@@ -36,6 +37,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[Loops, Options], None]]] = {
     "expansion": expansion.build,
     "attachment": attachment.build,
     "replication": replication.build,
+    "endpoints": endpoints.build,
     "replicaset": replication.build_replica_sets,
     "deployment": deployment.build,
     "statefulset": statefulset.build,
@@ -54,7 +56,7 @@ NAMED: Final = frozenset(
     {
         *("replicaset", "deployment", "statefulset", "daemonset"),
         *("disruption", "job", "cronjob", "ttl-after-finished"),
-        *("node-lifecycle", "taint-eviction", "pod-gc"),
+        *("endpoints", "node-lifecycle", "taint-eviction", "pod-gc"),
         *("snapshots", "data-source"),
     }
 )

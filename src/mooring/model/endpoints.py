@@ -4,15 +4,28 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from mooring.model.meta import ApiObject, Resource
+from mooring.model.reference import ObjectReference
 from mooring.model.wire import Wire
 
 
 class EndpointAddress(Wire, frozen=True):
     ip: str = ""
+    hostname: str = ""
+    node_name: str | None = None
+    target_ref: ObjectReference | None = None
+
+
+class EndpointPort(Wire, frozen=True):
+    name: str = ""
+    port: int = 0
+    protocol: str = "TCP"
+    app_protocol: str | None = None
 
 
 class EndpointSubset(Wire, frozen=True):
     addresses: tuple[EndpointAddress, ...] = ()
+    not_ready_addresses: tuple[EndpointAddress, ...] = ()
+    ports: tuple[EndpointPort, ...] = ()
 
 
 class Endpoints(ApiObject, frozen=True):

@@ -68,6 +68,8 @@ class Annotation:
     SNAPSHOT_REQUEST: Final = "snapshotter.mooring.dev/snapshot-request"  # content; while created
     GROUP_SNAPSHOT_HANDLE: Final = "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle"
 
+    # services
+    OVER_CAPACITY: Final = "endpoints.kubernetes.io/over-capacity"  # endpoints; "truncated"
     # workloads
     POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"  # pod; int32
     GROW_CLAIMS: Final = "mooring.dev/grow-claims"  # stateful set; "true"
@@ -94,6 +96,10 @@ class Label:
     CAPACITY_DRIVER: Final = "csi.storage.k8s.io/drivername"  # storage capacity
     CAPACITY_MANAGED_BY: Final = "csi.storage.k8s.io/managed-by"  # storage capacity
     SNAPSHOT_MANAGED_BY: Final = "snapshot.storage.kubernetes.io/managed-by"  # content; node
+    SERVICE_NAME: Final = "kubernetes.io/service-name"  # endpoint slice; its service
+    SLICE_MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"  # endpoint slice
+    ENDPOINTS_MANAGED_BY: Final = "endpoints.kubernetes.io/managed-by"  # endpoints
+    HEADLESS_SERVICE: Final = "service.kubernetes.io/headless"  # slice, endpoints; present
     POD_TEMPLATE_HASH: Final = "pod-template-hash"  # replica set and its pods
 
     # pods of stateful sets and daemon sets, and their ControllerRevisions

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from mooring.node.names.options import DnsOptions
 from mooring.node.status.heartbeat import UNTOLD, Holding
 from mooring.oci.registry.settings import ImageSettings
 from mooring.plugins.flex.drivers import DEFAULT_DIRECTORY
@@ -28,6 +29,7 @@ class NodeOptions(msgspec.Struct, frozen=True):
     volume_stats_period: float = 60.0  # seconds between looks at the health of volumes
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
     volume_plugin_dir: Path = DEFAULT_DIRECTORY  # of FlexVolume drivers
+    dns: DnsOptions = DnsOptions()
 
     @property
     def listens_everywhere(self) -> bool:

@@ -19,6 +19,7 @@ from mooring.model.reference import ObjectReference
 from mooring.node.context import NodeContext
 from mooring.node.image_gc import ImageGc, TrackedImages
 from mooring.node.images import image_pulls, image_store
+from mooring.node.names.run import ClusterNames, own_address
 from mooring.node.options import NodeOptions
 from mooring.node.pods.container_spec import ContainerSettings
 from mooring.node.pods.contract import PodContainers
@@ -98,6 +99,8 @@ class _OciPodRuntime:
         self._oci = OciContainers(
             host.layout.root, host.mounts, context.clock, program, own_paths=options.hidden
         )
+        root, client = host.layout.root, context.client
+        self._names = ClusterNames(client, context.clock, host.rng, options.dns, own_address(root))
         settings = ContainerSettings(
             node_name=context.own_node.name,
             address=address,
@@ -105,6 +108,8 @@ class _OciPodRuntime:
             services=_services(options.api_server),
             can_be_read_only_below=program.has_recursive_read_only,
             seccomp_default=options.seccomp_default,
+            dns=options.dns,
+            find_dns=self._names.find_dns,
         )
         runtime = Runtime(self._oci, images, self._pulls)
         self._runs = PodRuns(context, runtime, settings)
@@ -119,6 +124,7 @@ class _OciPodRuntime:
         serving = ServingOptions(options.listen, options.port, certificate, options.authority)
         server = NodeServer(self._oci, find_pod, access, context.clock, serving)
         server.listen()
+        self._names.bind()
         return server
 
     async def loaded(self) -> None:
@@ -129,6 +135,7 @@ class _OciPodRuntime:
             clock = self._context.clock
             tasks.create_task(lasting("containers", clock, self._oci.run))
             tasks.create_task(self._runs.run())
+            tasks.create_task(self._names.run())
             tasks.create_task(lasting("images", clock, self._watch_images))
             tasks.create_task(lasting("image garbage", clock, self._gc.run))
             if self._pulls is not None:

@@ -49,7 +49,7 @@ async def build_roles(
     # Not at the top: these imports take 0.2 s, and the server answers meanwhile.
     from mooring.controllers import role as controllers
     from mooring.controllers.node_lifecycle.view import Monitoring
-    from mooring.controllers.options import Options
+    from mooring.controllers.options import Options, recycling_for
     from mooring.controllers.snapshots.options import SNAPSHOT_LEASE, SnapshotLease, SnapshotOptions
     from mooring.plugins.flex.drivers import Drivers
     from mooring.plugins.host_path.volumes import DataDirectoryVolumes
@@ -70,6 +70,7 @@ async def build_roles(
     lease = SnapshotLease(Key(LEASES, SNAPSHOT_LEASE), identity, BESIDE_THE_SERVER)
     options = Options(
         host_path,
+        recycling_for(host_rootfs=config.host_rootfs),
         monitoring=Monitoring(grace=config.node_monitor_grace),
         snapshots=SnapshotOptions(lease=lease),
         flex=Drivers(config.volume_plugin_dir, clock),
@@ -172,6 +173,7 @@ async def _build_node(
         tasks.create_task(in_thread(_load_node))
     from mooring.node import role
     from mooring.node.instance import find_instance
+    from mooring.node.names.options import DnsOptions
     from mooring.node.options import NodeOptions
     from mooring.node.status.heartbeat import Holding
     from mooring.reconcile.loops import Loops
@@ -190,6 +192,7 @@ async def _build_node(
         seccomp_default=config.seccomp_default,
         allowed_unsafe_sysctls=config.allowed_unsafe_sysctls,
         volume_plugin_dir=config.volume_plugin_dir,
+        dns=DnsOptions(config.cluster_dns, config.cluster_domain, config.resolv_conf),
         volume_stats_period=config.volume_stats_period,
     )
     client = _client_of_node(server, config.node_name)

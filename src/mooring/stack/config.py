@@ -29,6 +29,9 @@ class Config(msgspec.Struct, frozen=True):
     seccomp_default: bool = False  # containers without a seccomp profile get RuntimeDefault
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
     volume_plugin_dir: Path = Path("/usr/libexec/kubernetes/kubelet-plugins/volume/exec/")
+    cluster_dns: tuple[str, ...] = ()  # addresses of somebody else's DNS; none: the node's own
+    cluster_domain: str = "cluster.local"
+    resolv_conf: Path = Path("/etc/resolv.conf")
     volume_stats_period: float = 60.0  # seconds between looks at the health of volumes
     node_monitor_grace: float = 40.0  # seconds of silence after which a node counts as lost
 

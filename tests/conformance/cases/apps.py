@@ -21,6 +21,14 @@ def _rolling(**limits: int | str) -> Doc:
     return {"spec": {"strategy": {**_ROLLING, "rollingUpdate": limits}}}
 
 
+def _on_the_network(host_port: int) -> Doc:
+    port = {"containerPort": 80, **({"hostPort": host_port} if host_port else {})}
+    return {
+        "hostNetwork": True,
+        "containers": [{"name": "c", "image": "busybox:1", "ports": [port]}],
+    }
+
+
 _OF_BOTH: dict[str, Doc] = {
     "without a selector": {"spec": {"selector": None}},
     "with an empty selector": {"spec": {"selector": {"matchLabels": None}}},
@@ -36,6 +44,13 @@ _OF_BOTH: dict[str, Doc] = {
     "with fewer than no replicas": {"spec": {"replicas": -1, "minReadySeconds": -1}},
     "with no replicas": {"spec": {"replicas": 0}},
     "of pods that end": {"spec": {"template": {"spec": {"restartPolicy": "Never"}}}},
+    "of pods on the node's network": {"spec": {"template": {"spec": _on_the_network(80)}}},
+    "of pods on the node's network with no port of it": {
+        "spec": {"template": {"spec": _on_the_network(0)}}
+    },
+    "of pods on the node's network with another port": {
+        "spec": {"template": {"spec": _on_the_network(81)}}
+    },
     "of pods with a deadline": {"spec": {"template": {"spec": {"activeDeadlineSeconds": 5}}}},
     "with a status, which is ignored": {"status": {"replicas": 7}},
     "with a name that is no label": {"metadata": {"name": "$name.x"}},

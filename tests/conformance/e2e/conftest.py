@@ -37,7 +37,15 @@ class Apart(ServerWithNode):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, find: Find) -> Iterator[Apart]:
+def flags() -> tuple[str, ...]:
+    """Of the `mooring up`; a module of tests may have its own."""
+    return ("--no-pull-images",)
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, find: Find, flags: tuple[str, ...]
+) -> Iterator[Apart]:
     """A `mooring up` that has the images."""
     need_root()
     for program in ("runc", "conmon", "unshare"):
@@ -48,7 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, find: Find) -> Iterator[Apa
         chosen = recipes(find)
     except Missing as reason:
         pytest.skip(f"no end-to-end tests: {reason}")
-    running = Apart(folder / "data", "--no-pull-images")
+    running = Apart(folder / "data", *flags)
     try:
         running.start()
         for number, recipe in enumerate(chosen):
@@ -100,7 +108,7 @@ def run(server: RealServer, find: Find, tmp_path: Path, say: Say) -> Run:
         except Missing as reason:
             pytest.skip(f"no end-to-end tests: {reason}")
         verdict = run_suite(program, server.kubeconfig, tmp_path / "report", chosen, say)
-        say(f"end-to-end tests of storage: {verdict.summary}")
+        say(f"end-to-end tests: {verdict.summary}")
         for because, count in verdict.declined.items():
             say(f"  {count} skipped: {because}")
         for name, why in sorted(verdict.failed.items()):

@@ -1,7 +1,8 @@
-"""The two images that Kubernetes' storage tests run, put together from what this machine has.
+"""The images that Kubernetes' tests run, put together from what this machine has.
 
 Upstream publishes them; here they are a static busybox with its applets, and beside it the program
-`agnhost`, built from the sources of the release. Each is an OCI layout in a directory, as
+`agnhost`, built from the sources of the release. Busybox serves for nginx, and agnhost pauses where
+upstream has a program of its own for that. Each is an OCI layout in a directory, as
 `mooring image import` takes it.
 """
 
@@ -10,13 +11,13 @@ import io
 import json
 import subprocess
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from mooring.host.command import find_program
-from tests.conformance.obtain import AGNHOST, Missing
+from tests.conformance.obtain import AGNHOST, AGNHOST_FILES, Missing, files
 from tests.conformance.peers import Find
 
 _REGISTRY = "registry.k8s.io/e2e-test-images"
@@ -44,15 +45,22 @@ class Recipe(msgspec.Struct, frozen=True):
     entrypoint: tuple[str, ...] = ()
     command: tuple[str, ...] = ("sh",)
     programs: tuple[Path, ...] = ()  # put into the root directory
+    tools: tuple[Path, ...] = ()  # of this machine, put into /usr/bin
+    files: tuple[Path, ...] = ()  # beside them
 
 
 def recipes(find: Find) -> tuple[Recipe, ...]:
     """Raises: Missing."""
     busybox = (f"{_REGISTRY}/busybox:1.37.0-1", f"{_REGISTRY}/busybox:1.36.1-1")
     agnhost = (f"{_REGISTRY}/agnhost:2.59", f"{_REGISTRY}/agnhost:2.55")
+    nginx = (f"{_REGISTRY}/nginx:1.15-4", f"{_REGISTRY}/nginx:1.14-4")
+    programs = (find(AGNHOST),)
+    served = tuple(files(AGNHOST_FILES) / name for name in ("localhost.crt", "localhost.key"))
     return (
         Recipe(busybox),
-        Recipe(agnhost, ("/agnhost",), ("pause",), (find(AGNHOST),)),
+        Recipe(nginx, ("httpd", "-f", "-p", "80"), ()),
+        Recipe(agnhost, ("/agnhost",), ("pause",), programs, served),
+        Recipe(("registry.k8s.io/pause:3.10.1",), ("/agnhost", "pause"), (), programs),
     )
 
 
@@ -60,7 +68,7 @@ def build(recipe: Recipe, directory: Path) -> Path:
     """An OCI layout. Raises: Missing."""
     blobs = directory / "blobs" / "sha256"
     blobs.mkdir(parents=True)
-    layer = _layer(recipe.programs)
+    layer = _layer(recipe.programs, recipe.tools, recipe.files)
     config = {
         "architecture": "amd64",
         "os": "linux",
@@ -86,7 +94,7 @@ def build(recipe: Recipe, directory: Path) -> Path:
     return directory
 
 
-def _layer(programs: Sequence[Path]) -> bytes:
+def _layer(programs: Sequence[Path], tools: Sequence[Path], beside: Sequence[Path]) -> bytes:
     busybox = find_program("busybox")
     if busybox is None:
         raise Missing("the tests' images need busybox: apt-get install busybox-static")
@@ -107,7 +115,25 @@ def _layer(programs: Sequence[Path]) -> bytes:
         for program in programs:
             _add_file(tar, program.name, program.read_bytes(), 0o755)
             _add(tar, f"{program.name}-2", type=tarfile.SYMTYPE, linkname=program.name, mode=0o777)
+        for tool in tools:
+            _add_file(tar, f"usr/bin/{tool.name}", tool.read_bytes(), 0o755)
+        for library in sorted({each for file in (*programs, *tools) for each in _libraries(file)}):
+            _add_file(tar, str(library).lstrip("/"), library.read_bytes(), 0o755)
+        for file in beside:
+            _add_file(tar, file.name, file.read_bytes(), 0o644)
     return written.getvalue()
+
+
+def _libraries(program: Path) -> Iterator[Path]:
+    """What a program that is not static loads, by the paths that it looks for."""
+    asked = subprocess.run(  # noqa: S603  a program of the machine
+        ["ldd", program],  # noqa: S607
+        check=False,  # it fails for a static one
+        capture_output=True,
+        text=True,
+    )
+    for words in map(str.split, asked.stdout.splitlines()):
+        yield from (Path(word) for word in words if word.startswith("/"))
 
 
 def _add(tar: tarfile.TarFile, name: str, **fields: object) -> None:

@@ -159,6 +159,7 @@ SEEDS: dict[str, Seed] = {
     "replicasets": lambda _: objects.a_replica_set(),
     "statefulsets": lambda _: objects.a_stateful_set(),
     "daemonsets": lambda _: objects.a_daemon_set(),
+    "podtemplates": lambda _: objects.a_pod_template(),
     "controllerrevisions": lambda _: objects.a_revision(),
     "endpoints": lambda _: objects.some_endpoints(),
     "services": lambda _: {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}},

@@ -35,7 +35,10 @@ from tests.fakes.objects import (
     CLAIMS,
     CLASSES,
     DAEMON_SETS,
+    DEFAULT,
     DEPLOYMENTS,
+    ENDPOINT_SLICES,
+    ENDPOINTS,
     NODES,
     PODS,
     REPLICA_SETS,
@@ -56,6 +59,7 @@ from tests.scenarios.snapshots.cluster import GROUPS, Cluster
 
 TURNS = 300  # more than any of this takes
 GONE = "gone"
+SERVER = {"name": "server", "labels": {"app": "web"}}
 
 
 class Noted:
@@ -254,10 +258,28 @@ async def takes_snapshots(world: World) -> None:
     assert await cluster.all(SNAPSHOTS) == []
 
 
+async def serves(world: World) -> None:
+    """A service gets a pod, loses it, and goes."""
+    api, slices = world.api, ENDPOINT_SLICES
+    ports = {"spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
+    await api.post(f"{DEFAULT}/services", {"metadata": {"name": "web"}, **ports})
+    await api.clock.advance(1)
+    await api.post(PODS, a_pod("server", "n1") | {"metadata": SERVER})
+    await api.patch(f"{PODS}/server/status", {"status": {"podIP": "10.0.0.7"}})
+    await api.clock.advance(1)
+    (written,) = (await api.get(slices)).doc["items"]
+    assert [each["addresses"] for each in written["endpoints"]] == [["10.0.0.7"]]
+    await api.delete(f"{PODS}/server?gracePeriodSeconds=0")
+    await api.delete(f"{DEFAULT}/services/web")
+    await api.clock.advance(1)
+    assert (await api.get(f"{ENDPOINTS}/web")).code == 404
+
+
 async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
     await takes_snapshots(world)
     await lives(world)
     await loses_a_node(world)
+    await serves(world)
     await rolls_out(world)
     await keeps_sets(world)
 
@@ -291,6 +313,10 @@ async def test_their_role_has_the_rights_to_all_they_do(world: World) -> None:
         ("delete", "volumegroupsnapshotcontents", ""),
         ("patch", "volumegroupsnapshots", "status"),
         ("watch", "volumepopulators", ""),
+        ("create", "endpointslices", ""),
+        ("patch", "endpointslices", ""),
+        ("create", "endpoints", ""),
+        ("delete", "endpoints", ""),
         ("patch", "deployments", "status"),
         ("get", "deployments", ""),
         ("create", "replicasets", ""),
@@ -344,6 +370,7 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),
         *("pod_gc", "orphaned_pods_nodes", "pod_gc_finished", "disruption"),
+        "endpoint_slice",
         *("job", "job_orphan_pod", "cronjob", "ttl_jobs_to_delete"),
         *("snapshot-controller-snapshot", "snapshot-controller-content"),
         *("snapshot-controller-claim", "snapshot-controller-group-snapshot"),

@@ -14,9 +14,6 @@ _ON_HOST = "pods share the network of their node, so their ports are reached the
 _SERVED = "only the kinds that `kubectl api-resources` lists are served"
 
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
-    "": {
-        "podtemplates": "put the template into a Deployment",
-    },
     "autoscaling": {
         "horizontalpodautoscalers": "use `kubectl scale`",
     },

@@ -13,11 +13,12 @@ from mooring.apiserver.auth.service_account_tokens import ServiceAccountTokens
 from mooring.apiserver.auth.user import ANONYMOUS, User
 from mooring.apiserver.documents.document import decode, encode
 from mooring.apiserver.request.message import Answer, Request, Response
+from mooring.apiserver.request.negotiation import What
 from mooring.apiserver.request.refusals import not_found
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.backend import Backend, Call, SubresourceVerbs, Verb
 from mooring.apiserver.verbs.decoding import body_options, decode_body
-from mooring.errors import Unauthorized
+from mooring.errors import NotAcceptable, Unauthorized
 from mooring.model.document import Doc
 
 Review = Callable[[Doc, Call, str], Doc]
@@ -100,6 +101,8 @@ class Access:
 
 def _answering(review: Review) -> Verb:
     async def verb(backend: Backend, call: Call) -> Answer:
+        if call.form.what is not What.OBJECT:
+            raise NotAcceptable("a review is shown as it is, not as a Table or as metadata only")
         options = body_options(call, "CreateOptions")
         doc, _ = decode_body(call, options.validation)
         answer = dict(review(doc, call, backend.now()))

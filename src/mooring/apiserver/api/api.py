@@ -43,9 +43,9 @@ from mooring.apiserver.verbs.finalize import finalize
 from mooring.apiserver.verbs.get import get
 from mooring.apiserver.verbs.list import list_objects
 from mooring.apiserver.verbs.patch import patch
-from mooring.apiserver.verbs.scale import get_scale, patch_scale, update_scale
 from mooring.apiserver.verbs.update import update
 from mooring.apiserver.verbs.watch import watch
+from mooring.apiserver.verbs.workload_scale import ON_SCALE
 from mooring.errors import ApiError, InternalError, StoreError, TooManyRequests
 
 LOG = log.get("mooring.api")
@@ -62,7 +62,6 @@ ON_COLLECTION: dict[str, tuple[str, Verb]] = {
     "DELETE": ("deletecollection", delete_collection),
 }
 ON_STATUS: Mapping[str, Verb] = {"GET": get, "PUT": update, "PATCH": patch}
-ON_SCALE: Mapping[str, Verb] = {"GET": get_scale, "PUT": update_scale, "PATCH": patch_scale}
 SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
 ON_PART: SubresourceVerbs = {
     ("pods", "binding"): {"POST": bind},

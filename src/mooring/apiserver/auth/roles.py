@@ -23,12 +23,12 @@ EVENTS = "events.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
 AUTHORIZATION = "authorization.k8s.io"
 EXTENSIONS = "apiextensions.k8s.io"
+DISCOVERY = "discovery.k8s.io"
 RBAC = "rbac.authorization.k8s.io"
 SCHEDULING = "scheduling.k8s.io"
 POLICY = "policy"
 BATCH = "batch"
 NETWORKING = "networking.k8s.io"
-DISCOVERY = "discovery.k8s.io"
 APPS = "apps"
 
 _READ = ("get", "list", "watch")
@@ -69,7 +69,13 @@ READ_ONLY = Role(
             (
                 *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes"),
                 *("persistentvolumeclaims", "resourcequotas"),
-                *("persistentvolumes", "pods", "pods/log", "replicationcontrollers"),
+                *(
+                    "persistentvolumes",
+                    "pods",
+                    "pods/log",
+                    "podtemplates",
+                    "replicationcontrollers",
+                ),
                 *("replicationcontrollers/scale", "serviceaccounts", "services", "*/status"),
             ),
         ),
@@ -170,6 +176,12 @@ _NODE_CONTROLLERS = (
     Rule((*_READ, "delete"), (CORE,), ("pods",)),
 )
 
+_SERVICE_CONTROLLERS = (
+    Rule(_READ, (CORE,), ("services", "pods")),
+    Rule((*_READ, "create", "patch", "delete"), (CORE,), ("endpoints",)),
+    Rule((*_READ, "create", "patch", "delete"), (DISCOVERY,), ("endpointslices",)),
+)
+
 _NAMESPACE_CONTROLLERS = (
     Rule(_READ, (CORE,), ("namespaces",)),
     Rule(("update",), (CORE,), ("namespaces/finalize",)),
@@ -187,7 +199,7 @@ _GARBAGE_COLLECTION = (
         (CORE,),
         (
             *("configmaps", "endpoints", "events", "limitranges", "persistentvolumeclaims"),
-            *("pods", "resourcequotas"),
+            *("pods", "podtemplates", "resourcequotas"),
             *("replicationcontrollers", "secrets", "serviceaccounts", "services"),
         ),
     ),
@@ -198,6 +210,7 @@ _GARBAGE_COLLECTION = (
     ),
     Rule(_COLLECT, (CORE,), ("namespaces", "nodes", "persistentvolumes")),
     Rule((*_COLLECT, _EMPTY), (EVENTS,), ("events",)),
+    Rule((*_COLLECT, _EMPTY), (DISCOVERY,), ("endpointslices",)),
     Rule((*_COLLECT, _EMPTY), (STORAGE,), ("csistoragecapacities",)),
     Rule(
         _COLLECT,
@@ -231,7 +244,6 @@ _GARBAGE_COLLECTION = (
     Rule(_COLLECT, (SCHEDULING,), ("priorityclasses",)),
     Rule((*_COLLECT, _EMPTY), (BATCH,), ("jobs", "cronjobs")),
     Rule((*_COLLECT, _EMPTY), (NETWORKING,), ("networkpolicies",)),
-    Rule((*_COLLECT, _EMPTY), (DISCOVERY,), ("endpointslices",)),
     Rule((*_COLLECT, _EMPTY), (POLICY,), ("poddisruptionbudgets",)),
     Rule((*_COLLECT, _EMPTY), (RBAC,), ("roles", "rolebindings")),
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
@@ -246,6 +258,7 @@ CONTROLLERS = Role(
         *_POD_CONTROLLERS,
         *_BATCH_AND_POLICY_CONTROLLERS,
         *_NODE_CONTROLLERS,
+        *_SERVICE_CONTROLLERS,
         *_NAMESPACE_CONTROLLERS,
         *_GARBAGE_COLLECTION,
     ),
@@ -327,6 +340,8 @@ NODE = Role(
         Rule(("create",), (AUTHORIZATION,), ("subjectaccessreviews", "localsubjectaccessreviews")),
         Rule(_READ, (STORAGE,), ("csidrivers",)),
         Rule(("get",), (CORE,), ("endpoints",)),  # the servers of glusterfs volumes
+        Rule(_READ, (CORE,), ("services",)),  # their names, and who is behind them
+        Rule(_READ, (DISCOVERY,), ("endpointslices",)),
         _READ_TRUST_BUNDLES,
     ),
 )

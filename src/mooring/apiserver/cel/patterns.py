@@ -22,9 +22,21 @@ def check_pattern(pattern: str) -> None:
 
 def contains_match(text: str, pattern: str) -> bool:
     check_pattern(pattern)
-    return patterns.matches(text, pattern)
+    patterns.begin_look()  # how many there may be, the budget of the expression says
+    try:
+        return patterns.matches(text, pattern)
+    except patterns.TooCostly:
+        raise _too_long(text) from None
 
 
 def matches(text: str, pattern: str) -> Iterator[str]:
     check_pattern(pattern)
-    return patterns.find_all(text, pattern)
+    patterns.begin_look()
+    try:
+        return patterns.find_all(text, pattern)
+    except patterns.TooCostly:
+        raise _too_long(text) from None
+
+
+def _too_long(text: str) -> CelError:
+    return CelError(f"a text of {len(text)} characters is too long for this pattern")

@@ -5,6 +5,7 @@ No value becomes a date, a number to base 60 or binary data; keys become strings
 ValueErrors.
 """
 
+import json
 from typing import Any
 
 import msgspec
@@ -38,7 +39,9 @@ def read_yaml(body: bytes) -> Read:
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
         raise ValueError("yaml: invalid UTF-8") from error
     value = _plain(builder.root)
-    return Read(value, builder.root) if builder.has_repeated else Read(value)
+    if builder.repeats:
+        return Read(value, builder.root, tuple(builder.repeats))
+    return Read(value)
 
 
 def _plain(written: Any) -> Any:
@@ -93,7 +96,8 @@ class _Node(msgspec.Struct):
 class _Builder:
     def __init__(self) -> None:
         self.root: Any = None
-        self.has_repeated = False
+        self.line = 0  # of the last scalar
+        self.repeats: list[str] = []
         self.documents = 0
         self.unfinished: list[_Node] = []
         self.anchors: dict[str, _Node | None] = {}
@@ -121,6 +125,7 @@ class _Builder:
         if plain and event.value == "<<" and self.unfinished and self.unfinished[-1].expects_key:
             self.unfinished[-1].merging = True
             return
+        self.line = event.start_mark.line + 1 if event.start_mark else 0
         value = scalar_value(event.value, event.tag, plain=plain)
         self.finish(_Node(value, event.anchor, size=len(event.value)))
 
@@ -149,7 +154,9 @@ class _Builder:
         parent.height = max(parent.height, node.height + 1)
         if parent.expects_key:
             parent.key = key_text(node.value)
-            self.has_repeated |= parent.key in parent.keys
+            if parent.key in parent.keys:
+                shown = json.dumps(parent.key)  # of one line, whatever is in it
+                self.repeats.append(f"line {self.line}: key {shown} already set in map")
             parent.keys.add(parent.key)
         elif parent.merging:
             parent.merges += _maps_to_merge(node.value)

@@ -4,6 +4,7 @@ A server with hundreds of definitions starts without reading their schemas.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -13,12 +14,13 @@ from mooring.apiserver.custom.paths import find
 from mooring.apiserver.kinds.contract import ScalePaths
 from mooring.apiserver.kinds.embedded_metadata import validate_embedded
 from mooring.apiserver.structural.contract import Node, once
-from mooring.apiserver.structural.defaults import fill_defaults
+from mooring.apiserver.structural.defaults import TooManyDefaults, fill_defaults
 from mooring.apiserver.structural.embedded import embedded_problems
 from mooring.apiserver.structural.list_types import list_type_problems
 from mooring.apiserver.structural.parse import node_of
 from mooring.apiserver.structural.prune import drop_nulls, prune
 from mooring.apiserver.structural.validate import skips_rules, validate
+from mooring.errors import TooLarge
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid
 
@@ -44,13 +46,23 @@ class VersionStructure:
     # reading
 
     def renew(self, doc: Doc) -> None:
-        """Bring a stored document up to the schema of today."""
+        """Bring a stored document up to the schema of today.
+
+        It stays readable where that has more defaults than there is room for: they end there.
+        """
         prune(doc, self.node)
         drop_nulls(doc, self.node)
-        fill_defaults(doc, self.node)
+        with suppress(TooManyDefaults):
+            fill_defaults(doc, self.node)
 
     def fill(self, doc: Doc) -> None:
-        fill_defaults(doc, self.node)
+        """Raises: TooLarge."""
+        try:
+            fill_defaults(doc, self.node)
+        except TooManyDefaults:
+            raise TooLarge(
+                "the defaults of its schema would make this object larger than may be stored"
+            ) from None
 
     # judging
 

@@ -1,7 +1,4 @@
-"""ValidatingAdmissionPolicy and its binding: CEL expressions that writes must satisfy.
-
-Expressions that use `authorizer` are refused: nobody could evaluate them here.
-"""
+"""ValidatingAdmissionPolicy and its binding: CEL expressions that writes must satisfy."""
 
 import re
 from collections.abc import Iterable

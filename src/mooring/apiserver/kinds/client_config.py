@@ -55,7 +55,7 @@ def _validate_service(service: Doc, path: str) -> Iterable[FieldError]:
     if not 0 < port <= _MOST_PORT:
         problem = "port is not valid: must be between 1 and 65535, inclusive"
         yield invalid(f"{path}.port", port, problem)
-    if (way := service.get("path")) is not None:
+    if way := service.get("path"):  # empty, it is `/`
         yield from _validate_path(way, f"{path}.path")
 
 

@@ -1,15 +1,16 @@
 """Endpoints: the addresses of a service's servers.
 
-Written by hand: glusterfs volumes find their servers in them. No controller fills them here.
+Those of a service with a selector are kept by `controllers/endpoints/`. Others are written by hand:
+glusterfs volumes find their servers in them.
 """
 
-import ipaddress
 from collections.abc import Iterable
 from typing import Any
 
 from mooring.apiserver.kinds.cells import NONE, age_of, name_of
 from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind
-from mooring.apiserver.kinds.pod.validation import ADDRESS_TEXT
+from mooring.apiserver.kinds.pod.validation import ADDRESS_TEXT, is_address
+from mooring.apiserver.kinds.special_addresses import special_address_errors
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, not_supported, required
 from mooring.model.names import dns_label
@@ -42,24 +43,13 @@ def _validate(doc: Doc) -> Iterable[FieldError]:
 
 def _validate_address(address: Doc, path: str) -> Iterable[FieldError]:
     given = address.get("ip", "")
-    try:
-        ip = ipaddress.ip_address(given)
-    except ValueError:
+    if not is_address(given):
         yield invalid(f"{path}.ip", given, ADDRESS_TEXT)
         return
     if host := address.get("hostname"):
         for problem in dns_label(host):
             yield invalid(f"{path}.hostname", host, problem)
-    if ip.is_unspecified:
-        yield invalid(f"{path}.ip", given, f"may not be unspecified ({given})")
-    if ip.is_loopback:
-        yield invalid(
-            f"{path}.ip", given, "may not be in the loopback range (127.0.0.0/8, ::1/128)"
-        )
-    if ip.is_link_local:
-        yield invalid(
-            f"{path}.ip", given, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
-        )
+    yield from special_address_errors(f"{path}.ip", given)
 
 
 def _validate_port(port: Doc, path: str, *, alone: bool) -> Iterable[FieldError]:

@@ -5,12 +5,14 @@ from functools import lru_cache
 
 import msgspec
 
+from mooring.apiserver.cel.admission import MATCH_CONDITION_VARIABLES, RECORDS
 from mooring.apiserver.cel.expression import Expression, compile_expression
 from mooring.apiserver.cel.types import BOOL, DYN, NULL, STRING, CelType
 from mooring.model.document import Doc
 
-REQUEST = ("object", "oldObject", "request", "namespaceObject")
-"""What every expression sees; those of policies see `params` and `variables` too."""
+_OF_REQUEST: Mapping[str, CelType] = {**MATCH_CONDITION_VARIABLES, "namespaceObject": DYN}
+_WITH_PARAMS: Mapping[str, CelType] = {**_OF_REQUEST, "params": DYN}
+_ALL: Mapping[str, CelType] = {**_WITH_PARAMS, "variables": DYN}
 
 
 class PolicyExpressions(msgspec.Struct, frozen=True):
@@ -51,30 +53,33 @@ def _message(validation: Doc) -> Expression | None:
 
 def compile_condition(text: str, *, has_params: bool = False) -> Expression:
     """A match condition; of a policy, it sees parameters."""
-    return _compiled(text, (*REQUEST, "params") if has_params else REQUEST, (BOOL,))
+    return _compiled(text, "params" if has_params else "", (BOOL,))
 
 
 def compile_validation(text: str) -> Expression:
-    return _compiled(text, _ALL, (BOOL,))
+    return _compiled(text, "variables", (BOOL,))
 
 
 def compile_message(text: str) -> Expression:
-    return _compiled(text, _ALL, (STRING,))
+    return _compiled(text, "variables", (STRING,))
 
 
 def compile_text(text: str) -> Expression:
     """Of an audit annotation, which may be left out by null."""
-    return _compiled(text, _ALL, (STRING, NULL))
+    return _compiled(text, "variables", (STRING, NULL))
 
 
 def compile_value(text: str) -> Expression:
-    return _compiled(text, _ALL, (DYN,))
+    return _compiled(text, "variables", (DYN,))
 
 
-_ALL = (*REQUEST, "params", "variables")
+_SEEN: Mapping[str, Mapping[str, CelType]] = {
+    "": _OF_REQUEST,
+    "params": _WITH_PARAMS,
+    "variables": _ALL,
+}
 
 
 @lru_cache(maxsize=1024)
-def _compiled(text: str, names: tuple[str, ...], result: tuple[CelType, ...]) -> Expression:
-    variables: Mapping[str, CelType] = dict.fromkeys(names, DYN)
-    return compile_expression(text, variables, result)
+def _compiled(text: str, seen: str, result: tuple[CelType, ...]) -> Expression:
+    return compile_expression(text, _SEEN[seen], result, RECORDS)

@@ -1,5 +1,6 @@
 """ResourceQuota: how much the objects of a namespace may take together."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +12,24 @@ from mooring.model.field_error import FieldError, forbidden, invalid
 from mooring.model.names import qualified_name
 from mooring.model.quantity import ZERO, parse
 
+_AMOUNTS = ("cpu", "memory", "ephemeral-storage")
+_COUNTED = frozenset(
+    (
+        *_AMOUNTS,
+        *(f"{part}.{name}" for part in ("requests", "limits") for name in _AMOUNTS),
+        "requests.storage",
+        "configmaps",
+        "persistentvolumeclaims",
+        "pods",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "services",
+        "services.loadbalancers",
+        "services.nodeports",
+    )
+)
+_HUGE_PAGES = re.compile(r"(requests\.)?hugepages-")
 _NO_SCOPES = "Mooring counts all objects of a namespace: leave scopes out"
 
 
@@ -32,12 +51,22 @@ def _validate(doc: Doc) -> Iterable[FieldError]:
 
 
 def _validate_amount(name: str, amount: str, path: str) -> Iterable[FieldError]:
-    if "/" in name or "." not in name:
-        for problem in qualified_name(name):
-            yield invalid(f"{path}[{name}]", name, problem)
+    for problem in _problems_of_name(name):
+        yield invalid(f"{path}[{name}]", name, problem)
     if parse(amount) < ZERO:
         why = "must be greater than or equal to 0"
         yield invalid(f"{path}[{name}]", amount, why)
+
+
+def _problems_of_name(name: str) -> Iterable[str]:
+    """Without a prefix a name is one of those that are counted: a typo would count nothing."""
+    problems = tuple(qualified_name(name))
+    yield from problems
+    if problems or "/" in name or name in _COUNTED or _HUGE_PAGES.match(name):
+        return
+    if name != "storage":
+        yield "must be a standard resource type or fully qualified"
+    yield "must be a standard resource for quotas"
 
 
 def _validate_status(new: Doc, _: Doc) -> Iterable[FieldError]:

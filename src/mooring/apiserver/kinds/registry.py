@@ -43,6 +43,7 @@ from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.network_policy import NETWORK_POLICY
 from mooring.apiserver.kinds.node import NODE
 from mooring.apiserver.kinds.pod.pod import POD
+from mooring.apiserver.kinds.pod_template import POD_TEMPLATE
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
 from mooring.apiserver.kinds.priority_class import PRIORITY_CLASS
 from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
@@ -270,6 +271,7 @@ def builtin(gates: FeatureGates | None = None) -> Kinds:
             EVENT,
             VOLUME,
             CLAIM_ACROSS_NAMESPACES if across else CLAIM,
+            POD_TEMPLATE,
             REPLICATION_CONTROLLER,
             SERVICE,
             ENDPOINTS,

@@ -1,7 +1,7 @@
 """Service: a name for a network service.
 
-Mooring runs no network: services are stored and shown, and get no cluster IP, since no proxy would
-serve it.
+Mooring runs no network: services get no cluster IP, since no proxy would serve it. Pods find those
+behind one by its name: see `controllers/endpoints/` and `node/names/`.
 """
 
 from collections.abc import Iterable
@@ -16,6 +16,7 @@ from mooring.model.field_error import FieldError, duplicate, invalid, not_suppor
 from mooring.model.names import dns_label
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_NEED_A_NETWORK = ("LoadBalancer", "NodePort")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _NO_ADDRESS = "None"
 _MOST_PORT = 65535
@@ -74,6 +75,14 @@ def _validate_port(port: Doc, path: str, seen: set[str], *, alone: bool) -> Iter
         yield not_supported(f"{path}.protocol", port.get("protocol", ""), _PROTOCOLS)
 
 
+def _warnings(doc: Doc) -> Iterable[str]:
+    if (kind := doc["spec"]["type"]) in _NEED_A_NETWORK:
+        yield (
+            f"spec.type: {kind} has no effect: Mooring runs no network of services; "
+            "pods are reached at the ports of their node"
+        )
+
+
 def _row(doc: Doc, now: str) -> list[Any]:
     spec = doc["spec"]
     selector = ",".join(f"{key}={value}" for key, value in sorted(spec.get("selector", {}).items()))
@@ -121,6 +130,7 @@ SERVICE = Kind(
     prepare_update=keep_status,
     prepare_status=keep_all_but_status,
     validate=_validate,
+    warnings=_warnings,
     name_rule=dns_label,
     update_creates=True,
     fields={"spec.clusterIP": text_in("spec", "clusterIP"), "spec.type": text_in("spec", "type")},

@@ -4,7 +4,7 @@ when something goes. What comes is charged when it is written (`verbs/charging.p
 from collections.abc import Iterator
 
 from mooring.apiserver.admission.pod_amounts import Amounts
-from mooring.apiserver.admission.quota_usage import usage_of
+from mooring.apiserver.admission.quota_usage import more, usage_of
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.documents.objects import store_prefix
@@ -107,7 +107,8 @@ class _Counter:
         return {**quota, "status": {"hard": dict(hard), "used": used}}
 
     def _counted(self, hard: set[str]) -> Iterator[tuple[Kind, Entry]]:
-        for kind in self._backend.kinds.all():
+        versions = {(kind.store_table, kind.resource): kind for kind in self._backend.kinds.all()}
+        for kind in versions.values():  # all versions of a kind are the same objects
             if _may_be_counted(kind) and _is_about(kind, hard):
                 prefix = store_prefix(kind, self._namespace)
                 for entry in self._backend.store.range(kind.store_table, prefix).entries:
@@ -134,7 +135,12 @@ def _frees(kind: Kind, event: Event) -> bool:
             return True
         before, after = decode(kind, event.previous), decode(kind, event.entry)
         return bool(before.get("spec") != after.get("spec"))
-    if kind.resource != "pods" or event.previous is None:
+    if event.previous is None:
+        return False
+    if kind.resource == "persistentvolumeclaims":
+        before, after = decode(kind, event.previous), decode(kind, event.entry)
+        return bool(more(usage_of(kind, before), usage_of(kind, after)))
+    if kind.resource != "pods":
         return False
     return _is_over(event.entry) and not _is_over(event.previous)
 

@@ -8,7 +8,10 @@ from typing import Any
 
 from mooring.model.document import Doc
 
-_API_VERSION = {"description": "The group and version it is written in.", "type": "string"}
+_API_VERSION = {
+    "description": "The group and version it is written in.",
+    "type": "string",
+}
 _KIND = {"description": "What kind of object it is.", "type": "string"}
 _NOT_IN_SWAGGER = (
     "allOf",
@@ -30,6 +33,14 @@ def root_schema(written: Doc, metadata: Doc) -> Doc:
     properties["kind"] = properties.get("kind") or dict(_KIND)
     properties["metadata"] = metadata
     return {**written, "type": "object", "properties": dict(sorted(properties.items()))}
+
+
+def root_for_swagger(schema: Doc) -> Doc:
+    """What `root_schema` made, as far as Swagger 2.0 can say it.
+
+    Of a kind that keeps fields nobody described it says nothing: kubectl would refuse those.
+    """
+    return {"type": "object"} if schema.get(_PRESERVES) else for_swagger(schema)
 
 
 def for_swagger(schema: Doc) -> Doc:

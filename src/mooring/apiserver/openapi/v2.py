@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from mooring.apiserver.kinds.contract import Kind
-from mooring.apiserver.openapi.custom_schema import for_swagger
+from mooring.apiserver.openapi.custom_schema import root_for_swagger
 from mooring.apiserver.openapi.definitions import GVK, INFO, NAMED_SCALARS, Definitions, Dialect
 from mooring.apiserver.openapi.names import Names
 from mooring.apiserver.openapi.operations import PRETTY, Operation, Parameter, PathItem, paths, tag
@@ -102,4 +102,6 @@ def _nested(ref: Doc, _: Doc | None) -> Doc:
     return dict(ref)
 
 
-SWAGGER = Dialect(root="#/definitions/", scalars=NAMED_SCALARS, nested=_nested, custom=for_swagger)
+SWAGGER = Dialect(
+    root="#/definitions/", scalars=NAMED_SCALARS, nested=_nested, custom=root_for_swagger
+)

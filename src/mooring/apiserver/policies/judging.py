@@ -32,9 +32,9 @@ class Policy(msgspec.Struct, frozen=True):
         return self.spec.get("failurePolicy") != "Ignore"
 
 
-def judge(policy: Policy, values: Mapping[str, Any]) -> Iterator[Failure]:
-    """What a write is refused for. `values` has the parameters too."""
-    budget = Budget(MOST_COST)
+def judge(policy: Policy, values: Mapping[str, Any], budget: Budget) -> Iterator[Failure]:
+    """What a write is refused for. `values` has the parameters too; `budget` is of all looks at
+    this write."""
     try:
         if not holds_for(policy.expressions.conditions, values, budget):
             return

@@ -7,15 +7,16 @@ import msgspec
 
 from mooring import log
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
+from mooring.apiserver.cel.expression import Budget
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.policy_expressions import compile_policy
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
-from mooring.apiserver.policies.judging import Failure, Policy, judge
-from mooring.apiserver.policies.scope import Scope, read_scope
-from mooring.apiserver.policies.variables import variables_of
+from mooring.apiserver.policies.judging import MOST_COST, Failure, Policy, judge
+from mooring.apiserver.policies.scope import Scope, read_binding_scope, read_scope
+from mooring.apiserver.policies.variables import Authorize, variables_of
 from mooring.apiserver.request.refusals import forbidden
 from mooring.apiserver.store.contract import Store
 from mooring.errors import ApiError
@@ -42,7 +43,8 @@ class Bound(msgspec.Struct, frozen=True):
 class Policies:
     """The policies of one server."""
 
-    def __init__(self, store: Store, kinds: Kinds, objects: Objects) -> None:
+    def __init__(self, store: Store, kinds: Kinds, objects: Objects, authorize: Authorize) -> None:
+        self._authorize = authorize
         self._store = store
         self._kinds = kinds
         self._objects = objects
@@ -81,14 +83,15 @@ class Policies:
         namespace = None
         if attributes.namespace:
             namespace = self._objects.find("namespaces", "", attributes.namespace)
-        values = variables_of(attributes, kind, namespace)
+        values = variables_of(attributes, kind, namespace, self._authorize)
         chosen = self._parameters(bound, attributes)
         if isinstance(chosen, Failure):
             if bound.policy.fails_closed:
                 yield chosen
             return
+        budget = Budget(MOST_COST)
         for parameters in chosen:
-            yield from judge(bound.policy, {**values, "params": parameters})
+            yield from judge(bound.policy, {**values, "params": parameters}, budget)
 
     def _parameters(
         self, bound: Bound, attributes: AdmissionAttributes
@@ -163,7 +166,7 @@ class Policies:
                 read_scope(policy["spec"]["matchConstraints"]),
                 binding["metadata"]["name"],
                 spec,
-                None if match is None else read_scope(match),
+                None if match is None else read_binding_scope(match),
             )
 
     def _all(self, plural: str) -> Iterable[Doc]:

@@ -35,6 +35,11 @@ class ScopeRule(msgspec.Struct, frozen=True):
         return self.scope in (_ALL, "Namespaced" if namespaced else "Cluster")
 
 
+_EVERYTHING = ScopeRule(
+    frozenset((_ALL,)), frozenset((_ALL,)), frozenset((_ALL,)), frozenset(("*/*",)), _ALL
+)
+
+
 def _has(chosen: frozenset[str], value: str) -> bool:
     return _ALL in chosen or value in chosen
 
@@ -125,6 +130,12 @@ def read_scope(match: Doc, rules: str = "resourceRules") -> Scope:
         namespaces=from_document(match.get("namespaceSelector") or {}),
         objects=from_document(match.get("objectSelector") or {}),
     )
+
+
+def read_binding_scope(match: Doc) -> Scope:
+    """From `matchResources` of a binding, which only narrows: without rules it is about all."""
+    scope = read_scope(match)
+    return scope if scope.rules else msgspec.structs.replace(scope, rules=(_EVERYTHING,))
 
 
 def _read_rule(rule: Doc) -> ScopeRule:

@@ -1,12 +1,25 @@
 """What expressions see of a write."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mooring.apiserver.admission.contract import AdmissionAttributes
-from mooring.apiserver.auth.user import to_document
+from mooring.apiserver.auth.attributes import AccessAttributes, Verdict
+from mooring.apiserver.auth.user import (
+    AUTHENTICATED,
+    User,
+    find_service_account,
+    service_account_groups,
+    to_document,
+)
 from mooring.apiserver.cel.errors import CelError
 from mooring.apiserver.cel.expression import Budget, Expression
+from mooring.apiserver.cel.library.authorizer import (
+    AuthorizerValue,
+    DecisionValue,
+    Question,
+    ResourceValue,
+)
 from mooring.apiserver.kinds.contract import Kind
 from mooring.model.document import Doc
 
@@ -30,14 +43,56 @@ def request_of(attributes: AdmissionAttributes, kind: Kind) -> Doc:
     }
 
 
-def variables_of(attributes: AdmissionAttributes, kind: Kind, namespace: Doc | None) -> Doc:
+Authorize = Callable[[User, AccessAttributes], Verdict]
+
+
+def variables_of(
+    attributes: AdmissionAttributes, kind: Kind, namespace: Doc | None, authorize: Authorize
+) -> Doc:
     """All but parameters, and the policy's own variables."""
+
+    def ask(question: Question) -> DecisionValue:
+        verdict = authorize(_asked_for(question, attributes.user), _attributes(question))
+        return DecisionValue(verdict.allowed, verdict.reason)
+
+    written = Question(
+        group=kind.group,
+        resource=kind.plural,
+        subresource=attributes.subresource,
+        namespace=attributes.namespace,
+        name=attributes.name,
+    )
     return {
         "object": attributes.new,
         "oldObject": attributes.old,
         "request": request_of(attributes, kind),
         "namespaceObject": namespace,
+        "authorizer": AuthorizerValue(ask),
+        "authorizer.requestResource": ResourceValue(ask, written),
     }
+
+
+def _asked_for(question: Question, user: User) -> User:
+    """The user of the request, or the service account that is named instead."""
+    account = find_service_account(question.user)
+    if account is None:
+        return user
+    return User(question.user, groups=(*service_account_groups(account[0]), AUTHENTICATED))
+
+
+def _attributes(question: Question) -> AccessAttributes:
+    return AccessAttributes(
+        question.verb,
+        group=question.group,
+        version="*",
+        resource=question.resource,
+        subresource=question.subresource,
+        namespace=question.namespace,
+        name=question.name,
+        path=question.path,
+        field_selector=question.field_selector,
+        label_selector=question.label_selector,
+    )
 
 
 class OwnVariables(dict[str, Any]):

@@ -31,6 +31,7 @@ class Read(NamedTuple):
 
     value: Any
     written: Any = None
+    repeats: tuple[str, ...] = ()  # of YAML: what to say of those keys, by their lines
 
 
 class _Link(NamedTuple):

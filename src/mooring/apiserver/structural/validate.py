@@ -9,6 +9,7 @@ from mooring.apiserver.structural.contract import Node, once
 from mooring.apiserver.structural.correlation import Before
 from mooring.apiserver.structural.fits import Fits, fits_of
 from mooring.apiserver.structural.judge import Judge
+from mooring.apiserver.structural.patterns import TooCostly, begin_look
 from mooring.model.field_error import FieldError, invalid
 
 NO_FIELD = "<nil>"
@@ -24,6 +25,9 @@ _BLOCKING = frozenset(
         "FieldValueTypeInvalid",
     )
 )
+_TOO_COSTLY = (
+    "its texts are too long for the patterns of their schema: shorten them, or use simpler patterns"
+)
 _NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
@@ -36,10 +40,14 @@ def validate(value: Any, node: Node, *, old: Any = None, at: str = "") -> list[F
     `old`: the value before an update (None on a create): errors at values that did not change are
     not told. `at`: the field that the value is (`status` for a write of the status).
     """
-    if once(node, "fits", _fits)(value):
-        return []
-    before = None if old is None else Before(old, node.written)
-    errors = once(node, "judge", _judge).ratcheted(value, None, before).errors
+    begin_look()
+    try:
+        if once(node, "fits", _fits)(value):
+            return []
+        before = None if old is None else Before(old, node.written)
+        errors = once(node, "judge", _judge).ratcheted(value, None, before).errors
+    except TooCostly:
+        return [invalid(at or NO_FIELD, None, _TOO_COSTLY)]
     told = (replace(error, field=_placed(error.field, at)) for error in errors)
     return list(dict.fromkeys(told))  # kube-openapi tells each text once
 

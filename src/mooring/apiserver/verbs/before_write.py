@@ -11,7 +11,7 @@ from operator import ne
 from typing import Any
 
 from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
-from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.contract import Context, Kind
 from mooring.apiserver.kinds.metadata import (
     drop_duplicate_owners,
     validate_metadata,
@@ -91,9 +91,7 @@ async def prepare_new(
     if managed is None:
         managed = owners_after(backend, call, None, doc, manager=manager, now=context.now)
     _set_or_drop(metadata, "managedFields", managed)
-    kind.prepare_create(doc, context)
-    if kind.generation:
-        metadata["generation"] = 1
+    _begin(kind, doc, context)
     attributes = AdmissionAttributes(
         Operation.CREATE,
         kind,
@@ -105,13 +103,20 @@ async def prepare_new(
         warnings=warnings,
     )
     backend.admission.mutate(attributes, backend.objects)
-    await backend.webhooks.mutate(attributes, partial(_refill, kind))
-    if doc["metadata"] is not metadata:
+    if await backend.webhooks.mutate(attributes, partial(_refill, kind)):
         _keep_identity(doc, metadata)
+        _begin(kind, doc, context)
     check(kind, metadata.get("name", ""), chain(validate_metadata(doc, kind), kind.validate(doc)))
     backend.admission.judge(attributes, backend.objects)
     await backend.webhooks.judge(attributes)
     return doc
+
+
+def _begin(kind: Kind, doc: Doc, context: Context) -> None:
+    """What the server alone decides of a new object, also after webhooks."""
+    kind.prepare_create(doc, context)
+    if kind.generation:
+        doc["metadata"]["generation"] = 1
 
 
 def is_dry(call: Call) -> bool:
@@ -211,16 +216,12 @@ async def prepare_change(
     _restore_system_fields(new["metadata"], old["metadata"])
     _complete(kind, new)
     if subresource == "status":
-        kind.prepare_status(new, old, context)
-        if kind.status_keeps_metadata:
-            new["metadata"] = _only_owners_from(new["metadata"], old["metadata"])
+        _keep_to_part(kind, subresource, new, old, context)
     if managed is None:
         managed = owners_after(backend, call, old, new, manager=manager, now=context.now)
     _set_or_drop(new["metadata"], "managedFields", managed)
-    if strategy := kind.strategies.get(subresource):
-        strategy.prepare(new, old, context)
-    elif subresource != "status":
-        kind.prepare_update(new, old, context)
+    if subresource != "status":
+        _keep_to_part(kind, subresource, new, old, context)
     attributes = AdmissionAttributes(
         Operation.UPDATE,
         kind,
@@ -235,12 +236,13 @@ async def prepare_change(
     )
     backend.admission.mutate(attributes, backend.objects)
     is_whole = subresource in _OF_WHOLE_OBJECTS
-    if is_whole:
-        await backend.webhooks.mutate(attributes, partial(_refill, kind))
+    if is_whole and await backend.webhooks.mutate(attributes, partial(_refill, kind)):
+        _restore_system_fields(new["metadata"], old["metadata"])
+        _keep_to_part(kind, subresource, new, old, context)
     if subresource != "status":
         _count_generation(kind, new, old)
     problems = [validate_metadata_update(new, old, kind)]
-    if strategy:
+    if strategy := kind.strategies.get(subresource):
         problems += [kind.validate(new), strategy.validate(new, old)]
     elif subresource == "status":
         problems.append(kind.validate_status(new, old))
@@ -253,6 +255,18 @@ async def prepare_change(
     if is_whole:
         await backend.webhooks.judge(attributes)
     return new if _differs(new, old) else None
+
+
+def _keep_to_part(kind: Kind, subresource: str, new: Doc, old: Doc, context: Context) -> None:
+    """Whatever a client or a webhook says of the parts that are not written here stays as it is."""
+    if subresource == "status":
+        kind.prepare_status(new, old, context)
+        if kind.status_keeps_metadata:
+            new["metadata"] = _only_owners_from(new["metadata"], old["metadata"])
+    elif strategy := kind.strategies.get(subresource):
+        strategy.prepare(new, old, context)
+    else:
+        kind.prepare_update(new, old, context)
 
 
 def change_warnings(kind: Kind, new: Doc, old: Doc) -> Iterable[str]:

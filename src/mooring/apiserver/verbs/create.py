@@ -1,12 +1,19 @@
 """POST: create an object."""
 
+from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
+from mooring.apiserver.admission.namespace_lifecycle import check_creation
 from mooring.apiserver.documents.document import decode, to_put, written_by
 from mooring.apiserver.documents.objects import store_name
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.options import WriteOptions
-from mooring.apiserver.request.refusals import already_exists, forbidden, name_space_exhausted
-from mooring.apiserver.store.contract import Decide, Entry, Put
+from mooring.apiserver.request.refusals import (
+    already_exists,
+    forbidden,
+    name_space_exhausted,
+    not_found,
+)
+from mooring.apiserver.store.contract import Entry, Put
 from mooring.apiserver.verbs.answering import answer_doc, answer_entry
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.before_write import (
@@ -63,7 +70,7 @@ async def create_document(
             kind.defaults(doc)  # what follows from the name (a namespace's label)
         try:
             async with backend.charging.charged(kind, call.namespace, doc, dry_run=False):
-                entry = await store_new(backend, kind, call.namespace, doc)
+                entry = await store_new(backend, call, doc)
             return answer_entry(backend, call, 201, entry, warnings)
         except AlreadyExists:
             if not is_generated:
@@ -71,23 +78,38 @@ async def create_document(
     raise name_space_exhausted(kind, doc["metadata"]["name"])
 
 
-async def store_new(backend: Backend, kind: Kind, namespace: str, doc: Doc) -> Entry:
+async def store_new(backend: Backend, call: Call, doc: Doc) -> Entry:
+    kind = call.kind
     stored = to_put(kind.to_stored(doc) if kind.to_stored else doc)
     check_stored(stored)
-    name = store_name(kind, namespace, doc["metadata"]["name"])
-    entry = await backend.store.write(kind.store_table, name, _only_new(kind, stored))
+    name = store_name(kind, call.namespace, doc["metadata"]["name"])
+
+    def decide(existing: Entry | None) -> Put:
+        refuse_existing(kind, existing)
+        _refuse_late(backend, call, doc)
+        return stored
+
+    entry = await backend.store.write(kind.store_table, name, decide)
     assert entry is not None  # noqa: S101  a Put always leaves an entry
     if backend.kinds.of_table(kind.store_table) is kind:
         written_by(kind, entry)
     return entry
 
 
-def _only_new(kind: Kind, stored: Put) -> Decide:
-    def decide(existing: Entry | None) -> Put:
-        refuse_existing(kind, existing)
-        return stored
+def _refuse_late(backend: Backend, call: Call, doc: Doc) -> None:
+    """While webhooks were asked, its namespace or the definition of its kind may have gone.
 
-    return decide
+    Whoever empties these has looked already: what came later would stay for ever.
+    """
+    kind, name = call.kind, doc["metadata"]["name"]
+    if kind.structure is not None:
+        now = backend.kinds.find(kind.group, kind.version, kind.plural)
+        if now is None or now.namespaced is not kind.namespaced:
+            raise not_found(kind, name)
+        if now.terminating:
+            raise forbidden(kind, name, _TERMINATING)
+    attributes = AdmissionAttributes(Operation.CREATE, kind, call.user, call.namespace, name)
+    check_creation(attributes, backend.objects)
 
 
 def refuse_existing(kind: Kind, entry: Entry | None) -> None:

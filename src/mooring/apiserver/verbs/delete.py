@@ -31,7 +31,8 @@ class DeleteOptions(msgspec.Struct, frozen=True):
     grace: int | None = None
     uid: str = ""
     version: str = ""
-    policy: str = ""  # "": as the object's finalizers say, else Background
+    policy: str = ""  # "": as the object's finalizers say, else as its kind does
+    is_collected: bool = False  # its owner is gone: no kind leaves dependents alone of itself
     orphan_dependents: bool | None = None
     dry_run: bool = False
 
@@ -99,7 +100,7 @@ async def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc
     if metadata.get("deletionGracePeriodSeconds"):
         return _shorten(kind, doc, options.grace, now)
     last = stored_form(kind, doc)
-    is_changed = _treat_dependents(metadata, options.policy or _own_policy(kind, metadata))
+    is_changed = _treat_dependents(metadata, options.policy or _own_policy(kind, metadata, options))
     if "deletionTimestamp" in metadata:
         return change_of(kind, doc) if is_changed else None
     grace = kind.grace(doc, options.grace) if kind.grace else 0
@@ -113,10 +114,11 @@ def _nothing(_: Doc) -> None:
     """What is deleted is not changed."""
 
 
-def _own_policy(kind: Kind, metadata: Doc) -> str:
+def _own_policy(kind: Kind, metadata: Doc, options: DeleteOptions) -> str:
     """The propagation policy when neither the request nor finalizers give one."""
     said = {ORPHAN, FOREGROUND} & set(metadata.get("finalizers", ()))
-    return "Orphan" if kind.orphans_by_default and not said else ""
+    orphans = kind.orphans_by_default and not options.is_collected
+    return "Orphan" if orphans and not said else ""
 
 
 def _treat_dependents(metadata: Doc, policy: str) -> bool:

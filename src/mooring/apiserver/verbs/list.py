@@ -27,6 +27,7 @@ from mooring.apiserver.verbs.reading import catch_up
 from mooring.apiserver.verbs.selecting import Selection, selection_in_turn
 from mooring.errors import BadRequest, Compacted, Expired, FutureRevision
 
+NOW = 0  # in place of a revision: as it is when it is asked for
 PAGE = 2000  # entries looked at per step when a selector thins them out
 SHORT = 16_384  # bytes of a list that is sent in one piece
 
@@ -86,14 +87,20 @@ async def find_page(backend: Backend, call: Call, options: ListOptions, wanted: 
     try:
         return await _page(backend, call, chosen, after, options.limit, revision)
     except Compacted as error:
-        raise Expired(
-            "The provided continue parameter is too old to display a consistent list result. "
-            "You must start a new list without the continue parameter."
-            if options.token
-            else str(error)
-        ) from error
+        raise (_expired(after) if options.token else Expired(str(error))) from error
     except FutureRevision as error:
         raise BadRequest(f"invalid continue token: {error}") from error
+
+
+def _expired(after: str) -> Expired:
+    """With a token for a client that goes on all the same, with what is there now."""
+    expired = Expired(
+        "The provided continue parameter is too old to display a consistent list result. You may "
+        "start a new list without the continue parameter, or use the continue token in this "
+        "response to retrieve the remainder of the results, which may be inconsistent."
+    )
+    expired.metadata["continue"] = Continue(after, NOW).token()
+    return expired
 
 
 async def _page(

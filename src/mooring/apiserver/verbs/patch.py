@@ -138,6 +138,14 @@ def _doubled(read: Read) -> list[str]:
     return [f'duplicate field "{spell_path(trail)[:LONGEST_PATH]}"' for trail in trails]
 
 
+def _doubled_in_yaml(read: Read) -> list[str]:
+    """The same of a body in YAML, whose keys are told by their lines, as its parser does it."""
+    if not read.repeats:
+        return _doubled(read)
+    told = ", ".join(each[:LONGEST_PATH] for each in read.repeats[:MOST_ERRORS])
+    return [f"error converting YAML to JSON: yaml: unmarshal errors: {told}"]
+
+
 def _conformed(kind: Kind, new: Doc, doubled: list[str], validation: str) -> list[str]:
     """Check the patched document against the schema; what to warn of.
 
@@ -180,7 +188,7 @@ async def _apply(backend: Backend, call: Call, options: WriteOptions) -> Respons
         why = f"error decoding YAML: error converting YAML to JSON: {error}"
         raise BadRequest(why) from error
     applied = _checked(backend, call, options, read)
-    warnings = _doubled(read) if options.validation != "Ignore" else []
+    warnings = _doubled_in_yaml(read) if options.validation != "Ignore" else []
     if warnings and options.validation == "Strict":
         raise BadRequest(f"error strict decoding YAML: {', '.join(warnings)}")
     for _ in range(MOST_TRIES):

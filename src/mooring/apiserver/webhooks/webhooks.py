@@ -24,7 +24,7 @@ from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.policies.judging import MOST_COST, holds_for
-from mooring.apiserver.policies.variables import variables_of
+from mooring.apiserver.policies.variables import Authorize, variables_of
 from mooring.apiserver.request.refusals import forbidden
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.webhooks.calling import Caller, CallFailed
@@ -47,11 +47,19 @@ Refill = Callable[[Doc], None]
 class Webhooks:
     """The webhooks of one server."""
 
-    def __init__(self, store: Store, kinds: Kinds, objects: Objects, rng: random.Random) -> None:
+    def __init__(
+        self,
+        store: Store,
+        kinds: Kinds,
+        objects: Objects,
+        rng: random.Random,
+        authorize: Authorize,
+    ) -> None:
         self._store = store
         self._kinds = kinds
         self._objects = objects
         self._rng = rng
+        self._authorize = authorize
         self._caller = Caller()
         self._hooks: dict[str, tuple[Hook, ...]] = {}
         self._concerned: dict[tuple[str, Kind, str, str], Concerned] = {}
@@ -84,23 +92,26 @@ class Webhooks:
             found = self._concerned[key] = tuple(self._covering(stage, attributes))
         return found
 
-    async def mutate(self, attributes: AdmissionAttributes, refill: Refill) -> None:
-        """Let them change `attributes.new`, in place. Raises: ApiError when one refuses."""
+    async def mutate(self, attributes: AdmissionAttributes, refill: Refill) -> bool:
+        """Let them change `attributes.new`, in place; have they? Raises: ApiError when one
+        refuses."""
         concerned = self.concern(MUTATING, attributes)
         if not concerned:
-            return
+            return False
         await suspended()
         asked: list[tuple[Hook, Kind]] = []
-        changed_after = False
+        changed = changed_after = False
         for hook, kind in concerned:
             if self._selects(hook, kind, attributes):
                 is_changed = await self._mutate(hook, kind, attributes, refill)
+                changed = changed or is_changed
                 changed_after = changed_after or (is_changed and bool(asked))
                 asked.append((hook, kind))
         if changed_after:
             for hook, kind in asked:
                 if hook.is_reinvoked and self._selects(hook, kind, attributes):
                     await self._mutate(hook, kind, attributes, refill)
+        return changed
 
     async def judge(self, attributes: AdmissionAttributes) -> None:
         """Raises: ApiError when one refuses."""
@@ -134,6 +145,7 @@ class Webhooks:
         try:
             new = json_patch({**doc, "apiVersion": kind.api_version}, answer.patch)
             new["apiVersion"] = attributes.kind.api_version
+            new.setdefault("metadata", {})
             refill(new)
         except (ApiError, ValueError) as error:
             told = f'admission webhook "{hook.name}" returned a patch that cannot be used: {error}'
@@ -190,7 +202,7 @@ class Webhooks:
         namespace = None
         if attributes.namespace:
             namespace = self._objects.find("namespaces", "", attributes.namespace)
-        values = variables_of(attributes, kind, namespace)
+        values = variables_of(attributes, kind, namespace, self._authorize)
         try:
             return holds_for(hook.conditions, values, Budget(MOST_COST))
         except CelError as error:

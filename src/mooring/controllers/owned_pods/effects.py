@@ -17,6 +17,7 @@ from mooring.reconcile.recorder import Recorder, reference_to
 
 _log = log.get("mooring.owned_pods")
 
+MOST_IN_ONE_TURN: Final = 32  # pods; each takes about a millisecond of this process
 _TERMINATING: Final = "NamespaceTerminating"
 
 
@@ -77,7 +78,10 @@ class PodEffects:
             return  # it is nobody's any more
 
     async def _create_all(self, owner: PodOwner, documents: tuple[Doc, ...]) -> bool:
-        """One, two, four and so on at a time: what is refused is refused once, not 500 times."""
+        """One, two, four and so on at a time: what is refused is refused once, not 500 times.
+
+        Others of this process have their turn after `MOST_IN_ONE_TURN` at the latest.
+        """
         left, size = list(documents), 1
         while left:
             batch, left = left[:size], left[size:]
@@ -88,7 +92,7 @@ class PodEffects:
                     raise outcome
                 if not outcome:
                     return False
-            size *= 2
+            size = min(size * 2, MOST_IN_ONE_TURN)
         return True
 
     async def _create(self, owner: PodOwner, document: Doc) -> bool:

@@ -9,6 +9,8 @@ Always true of a plan:
 - An owner that is being deleted changes no pod.
 """
 
+from collections.abc import Sequence
+
 from mooring.controllers.owned_pods.claiming import claim
 from mooring.controllers.owned_pods.deletion_order import in_deletion_order
 from mooring.controllers.owned_pods.plan import MOST_AT_ONCE, CreatePods, DeletePod, pod_of
@@ -16,6 +18,7 @@ from mooring.controllers.owned_pods.readiness import is_available, is_ready
 from mooring.controllers.replication.plan import Failed, Plan
 from mooring.controllers.replication.view import ReplicaView
 from mooring.model.condition import Condition, set_condition
+from mooring.model.pod import Pod
 from mooring.model.replica_set import ReplicaSet
 from mooring.model.replica_status import REPLICA_FAILURE, ReplicaStatus
 from mooring.model.steps import plan
@@ -32,7 +35,9 @@ def decide(view: ReplicaView) -> Plan:
         documents = (pod_of(owner, owner.spec.template),) * min(-surplus, MOST_AT_ONCE)
         return plan("pods are missing", *claimed.steps, CreatePods(owner, documents))
     if surplus > 0:
-        least = in_deletion_order(claimed.pods, view.on_node, view.now)
+        least: Sequence[Pod] = claimed.pods
+        if owner.spec.replicas:  # when all go, nobody is chosen
+            least = in_deletion_order(claimed.pods, view.on_node, view.now)
         gone = (DeletePod(owner, pod) for pod in least[: min(surplus, MOST_AT_ONCE)])
         return plan("there are too many pods", *claimed.steps, *gone)
     return plan("there are as many pods as wanted", *claimed.steps)

@@ -52,7 +52,7 @@ def decide_history(
         for revision in known
         if revision.metadata.find_controller() is None
     ]
-    data = {"spec": {"template": {**template, **_REPLACE}}}
+    data = _in_order({"spec": {"template": {**template, **_REPLACE}}})
     newest = known[-1].revision if known else 0
     equal = [revision for revision in known if revision.data == data]
     if not equal:
@@ -80,6 +80,15 @@ def forget(
     revisions = sorted(old, key=_age)
     unused = [revision for revision in revisions if revision.name not in in_use]
     return tuple(map(DeleteRevision, unused[: max(0, len(revisions) - limit)]))
+
+
+def _in_order(value: Any) -> Any:
+    """With its keys in order: other controllers compare the data of revisions as it is written."""
+    if isinstance(value, Mapping):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    if isinstance(value, list | tuple):
+        return [_in_order(each) for each in value]
+    return value
 
 
 def _age(revision: ControllerRevision) -> tuple[int, str, str]:

@@ -11,6 +11,7 @@ from mooring.host.contract import MountOps
 from mooring.model.container import Container
 from mooring.model.pod import Pod
 from mooring.node.mount_list import ContainerVolumes, Sight, list_volumes
+from mooring.node.names.options import DnsOptions
 from mooring.node.pods import files, security
 from mooring.node.pods.command import command_line, variables_of, working_directory
 from mooring.node.pods.contract import PodVolumes
@@ -18,11 +19,16 @@ from mooring.node.pods.environment import EnvironmentSources, environment
 from mooring.node.pods.files import ContainerFiles
 from mooring.node.pods.image_volumes import ImageVolumes
 from mooring.node.pods.paths import PodPaths
+from mooring.node.pods.resolver import ClusterDns
 from mooring.node.pods.stop_signal import SIGNAL_NOTE
 from mooring.node.pods.user_ranges import USERS_NOTE, UserRanges
 from mooring.oci.contract import Bind, ContainerSpec, Device, Owner, StoredImage
 
 DEFAULT_PIDS = 1024
+
+
+def _as_the_host() -> None:
+    return None
 
 
 class ContainerSettings(msgspec.Struct, frozen=True):
@@ -35,6 +41,8 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     pids: int | None = DEFAULT_PIDS
     can_be_read_only_below: bool = False  # the runtime knows recursive read-only mounts
     seccomp_default: bool = False  # containers without a profile get RuntimeDefault
+    dns: DnsOptions = DnsOptions()
+    find_dns: Callable[[], ClusterDns | None] = _as_the_host  # who answers for the cluster
 
 
 class StartOptions(msgspec.Struct, frozen=True):
@@ -95,7 +103,8 @@ class SpecWriter:
             self._settings.can_be_read_only_below,
         )
         shown = await list_volumes(self._paths.layout, self._mounts, sight)
-        name = files.hostname(pod, self._settings.node_name)
+        dns = self._settings.dns
+        name = files.hostname(pod, self._settings.node_name, dns.domain)
         own = ContainerFiles(
             pod,
             container,
@@ -104,6 +113,8 @@ class SpecWriter:
             self._settings.address,
             wish.log_path,
             is_read_only=not privileges.can_write_root,
+            dns=dns,
+            cluster_dns=self._settings.find_dns(),
         )
         binds = [*await in_thread(files.prepare, self._paths, own)]
         binds += await self._volumes(wish, shown)

@@ -10,16 +10,15 @@ import msgspec
 from mooring.host.refusal import refusals
 from mooring.model.container import Container
 from mooring.model.pod import HostAlias, Pod
+from mooring.node.names.options import DnsOptions
 from mooring.node.pods.paths import PodPaths
-from mooring.node.pods.resolver import resolver
+from mooring.node.pods.resolver import ClusterDns, resolver
 from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.oci.contract import Bind
 
-CLUSTER_DOMAIN = "cluster.local"
 LONGEST_NAME = 63
 LONGEST_FULL_NAME = 64  # of the kernel
 _HOSTS = Path("/etc/hosts")
-_RESOLVER = Path("/etc/resolv.conf")
 _HEADER = "# Kubernetes-managed hosts file.\n"
 _HEADER_OF_HOST = "# Kubernetes-managed hosts file (host network).\n"
 _STANDARD = (
@@ -42,16 +41,18 @@ class ContainerFiles(msgspec.Struct, frozen=True):
     address: str
     log_path: Path
     is_read_only: bool  # its root file system
+    dns: DnsOptions = DnsOptions()
+    cluster_dns: ClusterDns | None = None  # None: as the host
 
 
-def hostname(pod: Pod, node: str) -> str:
+def hostname(pod: Pod, node: str, cluster_domain: str = DnsOptions().domain) -> str:
     """What a pod calls itself. Raises: Misconfigured for a name that the kernel does not take."""
     if pod.spec.hostname_override:
         return pod.spec.hostname_override
     if pod.spec.host_network:
         return node
     short = (pod.spec.hostname or pod.name)[:LONGEST_NAME].rstrip("-.")
-    domain = _domain(pod)
+    domain = _domain(pod, cluster_domain)
     if not pod.spec.set_hostname_as_fqdn or not domain:
         return short
     full = f"{short}.{domain}"
@@ -63,11 +64,11 @@ def hostname(pod: Pod, node: str) -> str:
     return full
 
 
-def _domain(pod: Pod) -> str:
+def _domain(pod: Pod, cluster_domain: str) -> str:
     """Below which its name stands; empty when it has none."""
     if not pod.spec.subdomain or pod.spec.hostname_override:
         return ""
-    return f"{pod.spec.subdomain}.{pod.namespace}.svc.{CLUSTER_DOMAIN}"
+    return f"{pod.spec.subdomain}.{pod.namespace}.svc.{cluster_domain}"
 
 
 def prepare(paths: PodPaths, wish: ContainerFiles) -> tuple[Bind, ...]:
@@ -82,7 +83,10 @@ def prepare(paths: PodPaths, wish: ContainerFiles) -> tuple[Bind, ...]:
     shown = {
         "/etc/hosts": (paths.hosts(pod), _hosts(wish)),
         "/etc/hostname": (paths.hostname(pod), f"{wish.hostname}\n"),
-        "/etc/resolv.conf": (paths.resolver(pod), resolver(pod, _read(_RESOLVER))),
+        "/etc/resolv.conf": (
+            paths.resolver(pod),
+            resolver(pod, _read(wish.dns.resolv_conf), wish.cluster_dns),
+        ),
     }
     with refusals(f"prepare the files of container {wish.container.name}"):
         wish.log_path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -111,13 +115,14 @@ def _hosts(wish: ContainerFiles) -> str:
     aliases = _aliases(pod.spec.host_aliases)
     if pod.spec.host_network:
         return _HEADER_OF_HOST + _read(_HOSTS) + aliases
-    return _HEADER + _STANDARD + _own_line(pod, wish.hostname, wish.address) + aliases
+    return _HEADER + _STANDARD + _own_line(wish) + aliases
 
 
-def _own_line(pod: Pod, name: str, address: str) -> str:
+def _own_line(wish: ContainerFiles) -> str:
+    name, address = wish.hostname, wish.address
     if not address:
         return ""
-    if domain := _domain(pod):
+    if domain := _domain(wish.pod, wish.dns.domain):
         short = name.removesuffix(f".{domain}")
         return f"{address}\t{short}.{domain}\t{short}\n"
     return f"{address}\t{name}\n"

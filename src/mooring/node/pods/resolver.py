@@ -1,7 +1,4 @@
-"""The `/etc/resolv.conf` of a pod: the host's, with what the pod says, or the pod's alone. Pure.
-
-There is no cluster DNS, so `ClusterFirst` is the host's, as with a kubelet without `clusterDNS`.
-"""
+"""The `/etc/resolv.conf` of a pod: the cluster's or the host's, with what the pod says. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,6 +10,16 @@ MOST_SERVERS = 3  # that the C library asks
 MOST_SEARCHES = 32
 LONGEST_SEARCHES = 2048  # characters
 _NONE = "None"
+_CLUSTER_FIRST = ("", "ClusterFirst")
+_ON_HOST_NETWORK = "ClusterFirstWithHostNet"
+_OPTIONS = ("ndots:5",)  # so that names of services are tried below the domains first
+
+
+class ClusterDns(msgspec.Struct, frozen=True):
+    """Who answers for names of the cluster."""
+
+    servers: tuple[str, ...]
+    domain: str
 
 
 class _Resolver(msgspec.Struct):
@@ -21,13 +28,31 @@ class _Resolver(msgspec.Struct):
     options: list[str]
 
 
-def resolver(pod: Pod, of_host: str) -> str:
-    """The text of the pod's file; without a dnsConfig it is a copy of the host's."""
+def resolver(pod: Pod, of_host: str, cluster: ClusterDns | None = None) -> str:
+    """The text of the pod's file; for `Default` without a dnsConfig it is a copy of the host's."""
     config = pod.spec.dns_config
-    if pod.spec.dns_policy != _NONE and config is None:
+    if pod.spec.dns_policy == _NONE:
+        base = _Resolver([], [], [])
+    elif cluster is not None and _asks_cluster(pod):
+        base = _of_cluster(cluster, pod.namespace, _parse(of_host))
+    elif config is None:
         return of_host
-    base = _Resolver([], [], []) if pod.spec.dns_policy == _NONE else _parse(of_host)
+    else:
+        base = _parse(of_host)
     return _written(_added(base, config or DnsConfig()))
+
+
+def _asks_cluster(pod: Pod) -> bool:
+    policy = pod.spec.dns_policy
+    if policy == _ON_HOST_NETWORK:
+        return True
+    return policy in _CLUSTER_FIRST and not pod.spec.host_network
+
+
+def _of_cluster(cluster: ClusterDns, namespace: str, of_host: _Resolver) -> _Resolver:
+    domain = cluster.domain
+    searches = [f"{namespace}.svc.{domain}", f"svc.{domain}", domain, *of_host.searches]
+    return _Resolver(list(cluster.servers), searches, list(_OPTIONS))
 
 
 def _parse(text: str) -> _Resolver:

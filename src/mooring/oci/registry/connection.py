@@ -38,6 +38,9 @@ _MOST_TOKEN = 1 << 20  # bytes of the answer that has a token
 _MOST_ERROR = 16 << 10  # bytes of a refusal that are looked at
 _MOST_TOLD = 300  # characters of it that are passed on
 _CLIENT_ID = "mooring"
+_NO_NETWORK = (
+    "`mooring image import` takes the image from a file, a mirror is named in --image-config"
+)
 
 
 class _Token(msgspec.Struct, frozen=True):
@@ -306,7 +309,7 @@ class Connection:
                 "caFile in --image-config says which authority can"
             )
         elif isinstance(error, aiohttp.ClientConnectorError):
-            text = f"cannot reach {url}: {_reason(error.os_error)}"
+            text = f"cannot reach {url}: {_reason(error.os_error)}; {_NO_NETWORK}"
         elif isinstance(error, TimeoutError):
             text = f"{url} did not answer in time"
         else:
@@ -331,7 +334,9 @@ def _because(said: str) -> str:
 
 
 def _reason(error: OSError) -> str:
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+    if error.errno and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)  # a name that is not known has a number below zero
 
 
 def _basic(login: Login) -> SecretValue:

@@ -94,6 +94,10 @@ ALLOWED = {
     "the status of its CSINode": storage("patch", "csinodes/status", "n1"),
     "drivers": storage("watch", "csidrivers"),
     "the servers of glusterfs volumes": core("get", "endpoints", "storage"),
+    "the names of services": core("watch", "services"),
+    "who is behind them": AccessAttributes(
+        "list", group="discovery.k8s.io", resource="endpointslices"
+    ),
     "a new lease": lease("create"),
     "its lease": lease("update", "n1"),
     "its lease, read": lease("get", "n1"),
@@ -258,6 +262,11 @@ DENIED = {
     "classes": (storage("get", "storageclasses", "fast"), ""),
     "a driver, written": (storage("create", "csidrivers"), ""),
     "all endpoints": (core("list", "endpoints"), ""),
+    "a service, written": (core("patch", "services", "web"), ""),
+    "an endpoint slice, written": (
+        AccessAttributes("patch", group="discovery.k8s.io", resource="endpointslices", name="s"),
+        "",
+    ),
     "a namespace": (core("get", "namespaces", "default", "default"), ""),
 }
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mooring.apiserver.kinds.endpoint_slice import ENDPOINT_SLICE
 from mooring.apiserver.kinds.network_policy import NETWORK_POLICY
+from mooring.apiserver.kinds.service import SERVICE
 from mooring.model.document import Doc
-from tests.fakes.objects import a_network_policy, an_endpoint_slice
-from tests.unit.apiserver.kinds.writing import create, created, update, warned
+from tests.fakes.objects import a_network_policy
+from tests.unit.apiserver.kinds.writing import create, created, warned
 
 POLICIES: dict[str, tuple[Doc, list[str]]] = {
     "a policy is fine": ({}, []),
@@ -41,29 +41,15 @@ def test_who_stores_a_policy_is_told_that_it_is_only_stored() -> None:
     assert created(NETWORK_POLICY, a_network_policy())["spec"]["policyTypes"] == ["Ingress"]
 
 
-SLICES: dict[str, tuple[Doc, list[str]]] = {
-    "a slice is fine": ({}, []),
-    "no type": ({"addressType": ""}, ["addressType: Required value"]),
-    "an address of the other family": (
-        {"endpoints": [{"addresses": ["2001:db8::1"]}]},
-        [
-            'endpoints[0].addresses[0]: Invalid value: "2001:db8::1": must be an IPv4 address',
-        ],
-    ),
-    "two ports of one name": (
-        {"ports": [{"port": 1}, {"port": 2}]},
-        ['ports[1].name: Duplicate value: ""'],
-    ),
-}
+SERVICE_TYPES = {"ClusterIP": 0, "ExternalName": 0, "NodePort": 1, "LoadBalancer": 1}
 
 
-@pytest.mark.parametrize(("body", "errors"), SLICES.values(), ids=SLICES)
-def test_endpoint_slices(body: Doc, errors: list[str]) -> None:
-    assert create(ENDPOINT_SLICE, an_endpoint_slice(**body)) == errors
-
-
-def test_the_type_of_a_slice_stays() -> None:
-    stored = created(ENDPOINT_SLICE, an_endpoint_slice(endpoints=[]))
-    assert update(ENDPOINT_SLICE, stored, {"addressType": "IPv6"}) == [
-        'addressType: Invalid value: "IPv6": field is immutable'
-    ]
+@pytest.mark.parametrize(("kind", "warnings"), SERVICE_TYPES.items(), ids=SERVICE_TYPES)
+def test_who_asks_for_a_network_of_services_is_told_that_there_is_none(
+    kind: str, warnings: int
+) -> None:
+    spec = {"type": kind, "externalName": "example.com", "ports": [{"port": 80}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+    told = list(warned(SERVICE, service))
+    assert len(told) == warnings
+    assert all(f"{kind} has no effect" in each for each in told)

@@ -39,10 +39,23 @@ def test_what_a_controller_leaves_unsaid() -> None:
     assert stored["status"] == {"replicas": 0}
 
 
+def _on_the_network(port: Doc) -> Doc:
+    container = {"name": "c", "image": "busybox:1", "ports": [{"containerPort": 80, **port}]}
+    return {"template": {"spec": {"hostNetwork": True, "containers": [container]}}}
+
+
 TEMPLATES: dict[str, tuple[Doc, list[str]]] = {
     "as it is": ({}, []),
     "a narrower selector": ({"selector": {"app": "web"}}, []),
     "none wanted": ({"replicas": 0}, []),
+    "ports on the node's network, which its pods will say": (_on_the_network({}), []),
+    "other ports on the node's network": (
+        _on_the_network({"hostPort": 81}),
+        [
+            "spec.template.spec.containers[0].ports[0].hostPort: Invalid value: 81: "
+            "must match `containerPort` when `hostNetwork` is true"
+        ],
+    ),
     "fewer than none": (
         {"replicas": -1},
         ["spec.replicas: Invalid value: -1: must be greater than or equal to 0"],

@@ -63,7 +63,7 @@ async def test_all_are_created_and_known_at_once(world: World) -> None:
     assert (world.created, len(world.pods)) == (6, 6)
 
 
-@pytest.mark.parametrize(("after", "tried"), [(0, 1), (1, 3), (2, 3), (3, 7), (7, 15)])
+@pytest.mark.parametrize(("after", "tried"), [(0, 1), (1, 3), (2, 3), (3, 7), (7, 15), (63, 95)])
 async def test_the_first_batch_with_a_refusal_is_the_last(
     world: World, after: int, tried: int
 ) -> None:

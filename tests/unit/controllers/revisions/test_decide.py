@@ -1,5 +1,7 @@
 """Which revision a template has, and which are forgotten."""
 
+import json
+
 from mooring.controllers.revisions.decide import decide_history, forget, template_of
 from mooring.controllers.revisions.plan import AdoptRevision, CreateRevision, RaiseRevision
 from mooring.model.controller_revision import ControllerRevision
@@ -28,6 +30,16 @@ def test_a_new_template_is_kept_under_the_name_of_its_hash() -> None:
         "ownerReferences": [OF_SET],
     }
     assert document["data"]["spec"]["template"] == {**template("new"), "$patch": "replace"}
+
+
+def test_the_data_is_written_in_the_order_in_which_others_compare_it() -> None:
+    written = {"spec": {"b": [{"d": 1, "c": 2}], "a": 1}, "metadata": {}}
+    (made,) = decide_history(a_set(), written, [], LABEL, 0).steps
+    assert isinstance(made, CreateRevision)
+    assert json.dumps(made.document()["data"], separators=(",", ":")) == (
+        '{"spec":{"template":{"$patch":"replace","metadata":{},'
+        '"spec":{"a":1,"b":[{"c":2,"d":1}]}}}}'
+    )
 
 
 def test_a_collision_makes_another_name() -> None:

@@ -12,7 +12,7 @@ from mooring.node.pods import files, log_rotation
 from mooring.node.pods.files import ContainerFiles, hostname, prepare
 from mooring.node.pods.log_rotation import LogRotation
 from mooring.node.pods.paths import PodPaths
-from mooring.node.pods.resolver import resolver
+from mooring.node.pods.resolver import ClusterDns, resolver
 from mooring.node.pods.termination_message import last_lines, read_termination_message
 from mooring.node.pods.waiting_reason import Misconfigured
 from mooring.oci.contract import ContainerSpec, Owner, RunAsUser
@@ -76,6 +76,42 @@ RESOLVERS = {
 @pytest.mark.parametrize(("pod", "text"), RESOLVERS.values(), ids=RESOLVERS)
 def test_who_resolves_names(pod: Pod, text: str) -> None:
     assert resolver(pod, HOSTS_OWN) == text
+
+
+CLUSTER = ClusterDns(("127.53.1.2",), "cluster.local")
+OF_CLUSTER = (
+    "nameserver 127.53.1.2\n"
+    "search ns.svc.cluster.local svc.cluster.local cluster.local corp.example\n"
+    "options ndots:5\n"
+)
+IN_CLUSTER = {
+    "the cluster's": (a_pod(dns_policy="ClusterFirst"), OF_CLUSTER),
+    "the cluster's, on the host's network": (
+        a_pod(dns_policy="ClusterFirstWithHostNet", host_network=True),
+        OF_CLUSTER,
+    ),
+    "the host's, on the host's network": (
+        a_pod(dns_policy="ClusterFirst", host_network=True),
+        HOSTS_OWN,
+    ),
+    "the host's, if the pod says so": (a_pod(dns_policy="Default"), HOSTS_OWN),
+    "the pod's alone": (
+        a_pod(dns_policy="None", dns_config=DnsConfig(("1.1.1.1",))),
+        "nameserver 1.1.1.1\n",
+    ),
+    "the cluster's, and what the pod adds": (
+        a_pod(
+            dns_policy="ClusterFirst",
+            dns_config=DnsConfig((), ("a.b",), (DnsOption("ndots", "2"),)),
+        ),
+        OF_CLUSTER.replace("corp.example", "corp.example a.b").replace("ndots:5", "ndots:2"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "text"), IN_CLUSTER.values(), ids=IN_CLUSTER)
+def test_who_resolves_names_where_the_cluster_has_a_server(pod: Pod, text: str) -> None:
+    assert resolver(pod, HOSTS_OWN, CLUSTER) == text
 
 
 @pytest.fixture

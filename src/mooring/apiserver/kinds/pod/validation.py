@@ -131,12 +131,14 @@ def is_address(text: str) -> bool:
 
 
 def _validate_host_ports(spec: Doc) -> Iterable[FieldError]:
+    """None at all is for a template: its pods get theirs when they are created."""
     for index, container in enumerate(spec.get("containers", ())):
         for position, port in enumerate(container.get("ports", ())):
-            if port.get("hostPort") != port.get("containerPort"):
+            host_port = port.get("hostPort", 0)
+            if host_port and host_port != port.get("containerPort"):
                 yield invalid(
                     f"spec.containers[{index}].ports[{position}].hostPort",
-                    port.get("hostPort", 0),
+                    host_port,
                     "must match `containerPort` when `hostNetwork` is true",
                 )
 

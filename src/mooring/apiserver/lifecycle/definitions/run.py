@@ -6,6 +6,7 @@ discovery and condition are seen in one step. The queue holds the names of defin
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import partial
 from hashlib import blake2b
 
@@ -130,9 +131,24 @@ class Definitions:
         def edit(newest: Doc) -> Doc:
             group = self._names[_group_in(name)]
             others = [names for other, names in group.items() if other != name]
+            others += self._names_of_builtin(name)
             return {**newest, "status": decide_status(newest, others, now)}
 
         await self._writer.replace(DEFINITION, "", name, edit)
+
+    def _names_of_builtin(self, name: str) -> Iterator[Doc]:
+        """Of the built-in kinds of its group, but for the one that it defines once more."""
+        group, plural = _group_in(name), _plural_in(name)
+        kinds = self._backend.kinds
+        for kind in kinds.all():
+            if kind.group == group and kind.plural != plural and kind.structure is None:
+                yield {
+                    "plural": kind.plural,
+                    "singular": kind.singular,
+                    "shortNames": list(kind.short_names),
+                    "kind": kind.kind,
+                    "listKind": kind.list_kind,
+                }
 
     # deletion
 

@@ -131,7 +131,7 @@ class GarbageCollector:
                 LOG.info("collected", table=step.key.table, name=step.key.name, because=because)
                 policy = "Foreground" if step.foreground and self._must_wait(uid) else ""
                 try:
-                    options = DeleteOptions(uid=uid, policy=policy)
+                    options = DeleteOptions(uid=uid, policy=policy, is_collected=True)
                     await self._writer.delete(kind, namespace, name, options)
                 except (NotFound, Conflict):
                     return  # gone, or another object of that name: both fine

@@ -1,6 +1,6 @@
 """The default objects of a namespace, and its status and finalizer while it is deleted. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mooring.model.document import Doc
 
@@ -40,13 +40,36 @@ def emptied(namespace: Doc) -> Doc:
 
 
 def with_progress(
-    namespace: Doc, remaining: Mapping[str, int], held: Mapping[str, int], now: str
+    namespace: Doc,
+    remaining: Mapping[str, int],
+    held: Mapping[str, int],
+    now: str,
+    troubles: Sequence[str] = (),
 ) -> Doc:
-    """The namespace with conditions that say what is still in it (resource -> count) and which
-    finalizers (finalizer -> count) keep that from going."""
+    """The namespace with conditions that say what is still in it (resource -> count), which
+    finalizers (finalizer -> count) keep that from going, and what could not be deleted."""
     content = ", ".join(f"{r} has {n} resource instances" for r, n in sorted(remaining.items()))
     holders = ", ".join(f"{f} in {n} resource instances" for f, n in sorted(held.items()))
+    failures = f"{len(troubles)} remaining: {', '.join(troubles)}" if troubles else ""
     wanted = (
+        _condition(
+            "NamespaceDeletionDiscoveryFailure",
+            "",
+            ("DiscoveryFailed", "ResourcesDiscovered"),
+            "All resources successfully discovered",
+        ),
+        _condition(
+            "NamespaceDeletionGroupVersionParsingFailure",
+            "",
+            ("GroupVersionParsingFailed", "ParsedGroupVersions"),
+            "All legacy kube types successfully parsed",
+        ),
+        _condition(
+            "NamespaceDeletionContentFailure",
+            f"Failed to delete all resource types, {failures}" if failures else "",
+            ("ContentDeletionFailed", "ContentDeleted"),
+            "All content successfully deleted, may be waiting on finalization",
+        ),
         _condition(
             "NamespaceContentRemaining",
             f"Some resources are remaining: {content}" if content else "",

@@ -22,6 +22,7 @@ from mooring.reconcile.worker import Settled, Verdict, serve
 
 FIRST = ("default", "kube-system", "kube-public", "kube-node-lease")
 MOST_AT_ONCE = 200
+MOST_TOLD = 5  # objects that could not be deleted, in a condition
 
 
 class Namespaces:
@@ -84,8 +85,13 @@ class Namespaces:
                 continue  # written by another client, or the namespace is gone
 
     async def _empty(self, name: str) -> None:
+        """Pods go first: what they use stays until they have ended."""
         kinds = [k for k in self._backend.kinds.stored() if k.namespaced and "delete" in k.verbs]
-        troubles = [t for kind in kinds for t in await self._delete_all(kind, name)]
+        pods = self._kind("pods")
+        troubles = await self._delete_all(pods, name)
+        if not self._backend.store.range(pods.store_table, f"{name}/", limit=1).entries:
+            for kind in kinds:
+                troubles += await self._delete_all(kind, name)
         remaining: Counter[str] = Counter()
         held: Counter[str] = Counter()
         for kind in kinds:
@@ -94,8 +100,9 @@ class Namespaces:
                 held.update(decode(kind, entry)["metadata"].get("finalizers", ()))
         now = self._backend.now()
         namespaces = self._kind("namespaces")
+        told = [str(trouble) for trouble in troubles[:MOST_TOLD]]
         await self._writer.replace(
-            namespaces, "", name, lambda doc: with_progress(doc, remaining, held, now)
+            namespaces, "", name, lambda doc: with_progress(doc, remaining, held, now, told)
         )
         if not remaining:
             await self._writer.replace(namespaces, "", name, emptied)

@@ -16,29 +16,36 @@ from mooring.model.volume import Volume
 
 NAMESPACE = "default"
 IMAGE = "registry.k8s.io/build-image/debian-base:bookworm-v1.0.6"
+# For nodes with `--host-rootfs`: without a registry in its name nothing is pulled there.
+HOST_ROOT_IMAGE = "debian:bookworm-slim"
 # Upstream's, but it does not empty what is mounted inside the volume, which a pod sees too.
 _KEEP_MOUNTS = "if grep ' /scrub/' /proc/self/mountinfo; then echo 'mounted inside'; exit 1; fi; "
 _EMPTY = 'find /scrub -xdev -mindepth 1 -delete && test -z "$(ls -A /scrub)"'
 SCRUB = f"{_KEEP_MOUNTS}test -e /scrub && {_EMPTY} || exit 1"
 
-DEFAULT_TEMPLATE: Final[Doc] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"namespace": NAMESPACE},
-    "spec": {
-        "restartPolicy": "Never",
-        "volumes": [{"name": "vol"}],
-        "containers": [
-            {
-                "name": "pv-recycler",
-                "image": IMAGE,
-                "command": ["/bin/sh"],
-                "args": ["-c", SCRUB],
-                "volumeMounts": [{"name": "vol", "mountPath": "/scrub"}],
-            }
-        ],
-    },
-}
+
+def _template(image: str) -> Doc:
+    container = {
+        "name": "pv-recycler",
+        "image": image,
+        "command": ["/bin/sh"],
+        "args": ["-c", SCRUB],
+        "volumeMounts": [{"name": "vol", "mountPath": "/scrub"}],
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"namespace": NAMESPACE},
+        "spec": {
+            "restartPolicy": "Never",
+            "volumes": [{"name": "vol"}],
+            "containers": [container],
+        },
+    }
+
+
+DEFAULT_TEMPLATE: Final[Doc] = _template(IMAGE)
+HOST_ROOT_TEMPLATE: Final[Doc] = _template(HOST_ROOT_IMAGE)
 
 
 def load_template(path: Path) -> Doc:

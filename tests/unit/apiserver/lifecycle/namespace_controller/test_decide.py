@@ -45,6 +45,17 @@ def test_what_remains_is_told_in_order() -> None:
     assert told["status"]["phase"] == "Terminating"
 
 
+def test_what_could_not_be_deleted_is_told() -> None:
+    told = by_type(with_progress(NAMESPACE, {"pods.": 2}, {}, EARLY, ["a webhook said no"]))
+    assert told["NamespaceDeletionContentFailure"] == {
+        "type": "NamespaceDeletionContentFailure",
+        "status": "True",
+        "reason": "ContentDeletionFailed",
+        "message": "Failed to delete all resource types, 1 remaining: a webhook said no",
+        "lastTransitionTime": EARLY,
+    }
+
+
 def test_the_time_of_a_condition_is_that_of_its_last_turn() -> None:
     first = with_progress(NAMESPACE, {"pods.": 2}, {}, EARLY)
     fewer = with_progress(first, {"pods.": 1}, {}, LATE)

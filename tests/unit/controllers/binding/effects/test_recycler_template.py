@@ -9,11 +9,14 @@ import pytest
 
 from mooring.controllers.binding.effects.recycler_template import (
     DEFAULT_TEMPLATE,
+    HOST_ROOT_TEMPLATE,
     load_template,
     recycler_pod,
 )
+from mooring.controllers.options import recycling_for
 from mooring.errors import UsageError
 from mooring.model.volume_source import NfsSource
+from mooring.oci.reference import names_registry
 from tests.unit.controllers.binding.things import HOST_PATH, NFS, a_volume
 
 Doc = dict[str, Any]
@@ -44,6 +47,13 @@ def test_what_it_does_unless_told_otherwise() -> None:
     assert container["volumeMounts"] == [{"name": "vol", "mountPath": "/scrub"}]
     assert container["command"] == ["/bin/sh"]
     assert container["args"][0] == "-c"
+
+
+def test_where_the_hosts_root_stands_in_for_images_no_registry_is_needed() -> None:
+    options = recycling_for(host_rootfs=True)
+    assert options.host_path_pod == options.nfs_pod == HOST_ROOT_TEMPLATE
+    assert not names_registry(HOST_ROOT_TEMPLATE["spec"]["containers"][0]["image"])
+    assert recycling_for(host_rootfs=False).host_path_pod == DEFAULT_TEMPLATE
 
 
 def test_a_host_path_is_mounted_without_its_type() -> None:

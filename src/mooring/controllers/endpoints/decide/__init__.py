@@ -1,0 +1,1 @@
+"""What the slices and the Endpoints object of a service are to hold; pure."""

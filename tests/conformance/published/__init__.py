@@ -1,0 +1,1 @@
+"""What others publish, applied unchanged."""
