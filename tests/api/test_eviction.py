@@ -20,9 +20,11 @@ def an_eviction(name: str, **options: Any) -> Doc:
     }
 
 
-async def test_a_pod_that_nobody_runs_goes_at_once(api: ApiUnderTest) -> None:
+@pytest.mark.parametrize("version", ["policy/v1", "policy/v1beta1"])
+async def test_a_pod_that_nobody_runs_goes_at_once(api: ApiUnderTest, version: str) -> None:
     await api.post(PODS, a_pod("web"))
-    answer = await api.post(f"{PODS}/web/eviction", an_eviction("web"))
+    eviction = {**an_eviction("web"), "apiVersion": version}
+    answer = await api.post(f"{PODS}/web/eviction", eviction)
     assert (answer.code, answer.doc["status"]) == (201, "Success")
     assert (await api.get(f"{PODS}/web")).code == 404
 

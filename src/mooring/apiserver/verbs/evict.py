@@ -4,6 +4,7 @@ The budget is charged where it is stored, in one decision on its newest version:
 evictions come at once, no more are granted than it allows.
 """
 
+from contextlib import suppress
 from enum import Enum
 
 import msgspec
@@ -44,15 +45,12 @@ class _Grant(Enum):
     CHARGED = "charged"  # to its budget, or it has none
 
 
+VERSIONS = ("policy/v1", "policy/v1beta1")  # older clients send the latter
+
+
 async def evict(backend: Backend, call: Call) -> Response:
     options = body_options(call, "CreateOptions")
-    eviction, _ = decode_body(
-        call,
-        options.validation,
-        message="policy.v1.Eviction",
-        kind="Eviction",
-        api_version="policy/v1",
-    )
+    eviction = _decode(call, options.validation)
     if eviction.get("metadata", {}).get("name") != call.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     attributes = AdmissionAttributes(
@@ -70,6 +68,18 @@ async def evict(backend: Backend, call: Call) -> Response:
     asked = checked_options(eviction.get("deleteOptions", {}), dry_run=options.dry_run)
     await _evict(backend, call, asked)
     return Response(201, encode(success(code=201)))
+
+
+def _decode(call: Call, validation: str) -> Doc:
+    """Raises: BadRequest, in the words for the newer version."""
+    newest, older = VERSIONS
+    message, kind = "policy.v1.Eviction", "Eviction"
+    try:
+        return decode_body(call, validation, message=message, kind=kind, api_version=newest)[0]
+    except BadRequest:
+        with suppress(BadRequest):
+            return decode_body(call, validation, message=message, kind=kind, api_version=older)[0]
+        raise
 
 
 async def _evict(backend: Backend, call: Call, asked: DeleteOptions) -> None:
