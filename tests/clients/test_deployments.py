@@ -70,7 +70,7 @@ async def test_a_deployment_lives(kubectl: Kubectl) -> None:
 
 async def test_deletions_cascade_as_they_are_told(kubectl: Kubectl) -> None:
     for cascade in ("foreground", "background"):
-        kubectl("create", "deployment", "web", "--image=x:1", "--replicas=1")
+        kubectl("create", "-f-", given=a_deployment(1))  # its pods need no time to end
         await until(lambda: kubectl("get", "pods", "-o", "name") != "")
         kubectl("delete", "deployment", "web", f"--cascade={cascade}", WITHIN)
         await until(lambda: kubectl("get", "all", "-o", "name") == "")
