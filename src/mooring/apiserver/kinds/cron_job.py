@@ -11,7 +11,7 @@ from mooring.apiserver.kinds.job_spec import default_job_spec, validate_job_spec
 from mooring.apiserver.kinds.metadata import validate_annotations, validate_labels
 from mooring.apiserver.kinds.pod.template import template_warnings
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
-from mooring.apiserver.kinds.workload import selector_cell
+from mooring.apiserver.kinds.workload import TEMPLATE_COLUMNS, selector_cell, template_cells
 from mooring.model import cron
 from mooring.model.age import age
 from mooring.model.document import Doc
@@ -113,7 +113,6 @@ def _warnings(doc: Doc) -> Iterable[str]:
 def _row(doc: Doc, now: str) -> list[Any]:
     spec, status = doc["spec"], doc.get("status", {})
     job = spec.get("jobTemplate", {}).get("spec", {})
-    containers = job.get("template", {}).get("spec", {}).get("containers", ())
     last = status.get("lastScheduleTime")
     return [
         name_of(doc),
@@ -123,8 +122,7 @@ def _row(doc: Doc, now: str) -> list[Any]:
         len(status.get("active") or ()),
         age(last, now) if last else NONE,
         age_of(doc, now),
-        ",".join(container.get("name", "") for container in containers),
-        ",".join(container.get("image", "") for container in containers),
+        *template_cells({"spec": job}),
         selector_cell(job.get("selector")),
     ]
 
@@ -147,9 +145,7 @@ CRON_JOB = Kind(
         Column("Active", type="integer"),
         Column("Last Schedule"),
         AGE,
-        Column("Containers", wide=True),
-        Column("Images", wide=True),
-        Column("Selector", wide=True),
+        *TEMPLATE_COLUMNS,
     ),
     row=_row,
     defaults=_defaults,

@@ -16,6 +16,7 @@ from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.apiserver.kinds.workload import (
     SELECTOR,
     TEMPLATE,
+    TEMPLATE_COLUMNS,
     not_negative,
     selector_cell,
     template_cells,
@@ -155,9 +156,7 @@ DAEMON_SET = Kind(
         Column("Available", type="integer"),
         Column("Node Selector"),
         AGE,
-        Column("Containers", wide=True),
-        Column("Images", wide=True),
-        Column("Selector", wide=True),
+        *TEMPLATE_COLUMNS,
     ),
     row=_row,
     defaults=_defaults,

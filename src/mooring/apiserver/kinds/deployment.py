@@ -16,6 +16,7 @@ from mooring.apiserver.kinds.separation import keep, keep_all_but_status, keep_s
 from mooring.apiserver.kinds.workload import (
     SCALE,
     SELECTOR,
+    TEMPLATE_COLUMNS,
     not_negative,
     selector_cell,
     template_cells,
@@ -156,9 +157,7 @@ DEPLOYMENT = Kind(
         Column("Up-to-date"),
         Column("Available"),
         AGE,
-        Column("Containers", wide=True),
-        Column("Images", wide=True),
-        Column("Selector", wide=True),
+        *TEMPLATE_COLUMNS,
     ),
     row=_row,
     defaults=_defaults,

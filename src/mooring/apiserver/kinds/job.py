@@ -11,7 +11,12 @@ from mooring.apiserver.kinds.job_spec import default_job_spec, validate_job_spec
 from mooring.apiserver.kinds.job_status import has_condition, validate_job_status
 from mooring.apiserver.kinds.label_selector import validate_label_selector
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
-from mooring.apiserver.kinds.workload import selector_cell, template_cells, workload_warnings
+from mooring.apiserver.kinds.workload import (
+    TEMPLATE_COLUMNS,
+    selector_cell,
+    template_cells,
+    workload_warnings,
+)
 from mooring.model.age import duration
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, required
@@ -193,9 +198,7 @@ JOB = Kind(
         Column("Completions"),
         Column("Duration"),
         AGE,
-        Column("Containers", wide=True),
-        Column("Images", wide=True),
-        Column("Selector", wide=True),
+        *TEMPLATE_COLUMNS,
     ),
     row=_row,
     defaults=_defaults,

@@ -10,6 +10,7 @@ from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.apiserver.kinds.workload import (
     SCALE,
     TEMPLATE,
+    TEMPLATE_COLUMNS,
     not_negative,
     selector_cell,
     template_cells,
@@ -101,9 +102,7 @@ REPLICATION_CONTROLLER = Kind(
         Column("Current", type="integer"),
         Column("Ready", type="integer"),
         AGE,
-        Column("Containers", wide=True),
-        Column("Images", wide=True),
-        Column("Selector", wide=True),
+        *TEMPLATE_COLUMNS,
     ),
     row=_row,
     defaults=_defaults,

@@ -17,7 +17,7 @@ from mooring.apiserver.kinds.stateful_set_rules import (
     validate_status,
     validate_update,
 )
-from mooring.apiserver.kinds.workload import SCALE, TEMPLATE, template_cells
+from mooring.apiserver.kinds.workload import SCALE, TEMPLATE, TEMPLATE_COLUMNS, template_cells
 from mooring.model.document import Doc
 from mooring.model.names import dns_label
 
@@ -92,8 +92,7 @@ STATEFUL_SET = Kind(
         NAME,
         Column("Ready"),
         AGE,
-        Column("Containers", wide=True),
-        Column("Images", wide=True),
+        *TEMPLATE_COLUMNS[:2],
     ),
     row=_row,
     defaults=_defaults,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from mooring.apiserver.kinds.cells import NONE
-from mooring.apiserver.kinds.contract import Subresource
+from mooring.apiserver.kinds.contract import Column, Subresource
 from mooring.apiserver.kinds.label_selector import validate_label_selector
 from mooring.apiserver.kinds.pod.template import template_warnings, validate_template
 from mooring.model.document import Doc
@@ -12,6 +12,9 @@ from mooring.model.names import dns_label
 from mooring.model.selector import NOTHING, LabelSelector, from_document
 
 SCALE = Subresource("scale", ("get", "patch", "update"), "Scale", "autoscaling", "v1")
+TEMPLATE_COLUMNS = tuple(Column(name, wide=True) for name in ("Containers", "Images", "Selector"))
+"""Of `template_cells` and `selector_cell`."""
+
 SELECTOR = "spec.selector"
 TEMPLATE = "spec.template"
 

@@ -1,7 +1,6 @@
 """The policies in force: which of them concern a write, with which parameters, and what follows."""
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 import msgspec
 
@@ -17,7 +16,7 @@ from mooring.apiserver.kinds.webhook_configuration import GROUP
 from mooring.apiserver.policies.judging import MOST_COST, Failure, Policy, judge
 from mooring.apiserver.policies.scope import Scope, read_binding_scope, read_scope
 from mooring.apiserver.policies.variables import Authorize, variables_of
-from mooring.apiserver.request.refusals import forbidden
+from mooring.apiserver.request.refusals import forbidden, refusal_of
 from mooring.apiserver.store.contract import Store
 from mooring.errors import ApiError
 from mooring.model.document import Doc
@@ -69,21 +68,18 @@ class Policies:
                 self._heed(bound, attributes, tuple(self._failures(bound, attributes, kind)))
 
     def _concerned(self, bound: Bound, attributes: AdmissionAttributes) -> Kind | None:
-        kind = bound.scope.kind_of(attributes, self._kinds, self._labels_of)
+        kind = bound.scope.kind_of(attributes, self._kinds, self._objects)
         if kind is None:
             return None
         own = bound.own_scope
-        if own is not None and own.kind_of(attributes, self._kinds, self._labels_of) is None:
+        if own is not None and own.kind_of(attributes, self._kinds, self._objects) is None:
             return None
         return kind
 
     def _failures(
         self, bound: Bound, attributes: AdmissionAttributes, kind: Kind
     ) -> Iterator[Failure]:
-        namespace = None
-        if attributes.namespace:
-            namespace = self._objects.find("namespaces", "", attributes.namespace)
-        values = variables_of(attributes, kind, namespace, self._authorize)
+        values = variables_of(attributes, kind, self._objects, self._authorize)
         chosen = self._parameters(bound, attributes)
         if isinstance(chosen, Failure):
             if bound.policy.fails_closed:
@@ -145,10 +141,6 @@ class Policies:
         if "Deny" in actions:
             raise _denied(attributes, f"{named} denied request: ", failures[0])
 
-    def _labels_of(self, namespace: str) -> dict[str, str] | None:
-        found = self._objects.find("namespaces", "", namespace)
-        return None if found is None else found["metadata"].get("labels") or {}
-
     def _forget(self) -> None:
         self._bound = None
 
@@ -181,9 +173,4 @@ def _denied(attributes: AdmissionAttributes, prefix: str, failure: Failure) -> A
     text = f"{prefix}{failure.message}"
     plain = forbidden(attributes.kind, attributes.name, text)
     details = {**plain.details, "causes": [{"message": text}]}
-    return _refusal(_CODES.get(reason, 422), reason)(plain.message, details=details)
-
-
-@lru_cache(maxsize=16)
-def _refusal(code: int, reason: str) -> type[ApiError]:
-    return type("DeniedByPolicy", (ApiError,), {"code": code, "reason": reason})
+    return refusal_of(_CODES.get(reason, 422), reason)(plain.message, details=details)

@@ -1,10 +1,10 @@
 """Which writes a webhook or a policy is about: rules, and labels of objects and namespaces."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
-from mooring.apiserver.admission.contract import AdmissionAttributes
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.model.document import Doc
@@ -51,10 +51,6 @@ def _covers(chosen: str, resource: str, part: str) -> bool:
     return wanted_part in (_ALL, part) if slash else not part
 
 
-NamespaceLabels = Callable[[str], dict[str, str] | None]
-"""The labels of a namespace; None when there is none of that name."""
-
-
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """The writes that a webhook or a policy is about."""
 
@@ -65,11 +61,11 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     objects: LabelSelector
 
     def kind_of(
-        self, attributes: AdmissionAttributes, kinds: Kinds, labels_of: NamespaceLabels
+        self, attributes: AdmissionAttributes, kinds: Kinds, objects: Objects
     ) -> Kind | None:
         """The version of the kind that it names, if it is about this write."""
         kind = self.named_kind(attributes, kinds)
-        return kind if kind is not None and self.selects(attributes, labels_of) else None
+        return kind if kind is not None and self.selects(attributes, objects) else None
 
     def named_kind(self, attributes: AdmissionAttributes, kinds: Kinds) -> Kind | None:
         """The version of the written kind that its rules name, the written one first."""
@@ -86,23 +82,21 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return next((kind for kind in same if _is_named(self.rules, kind, attributes)), None)
 
-    def selects(self, attributes: AdmissionAttributes, labels_of: NamespaceLabels) -> bool:
+    def selects(self, attributes: AdmissionAttributes, objects: Objects) -> bool:
         """Whether its selectors choose the object that is written."""
-        return self._selects_namespace(attributes, labels_of) and any(
+        return self._selects_namespace(attributes, objects) and any(
             self.objects.matches(labels) for labels in _object_labels(attributes)
         )
 
-    def _selects_namespace(
-        self, attributes: AdmissionAttributes, labels_of: NamespaceLabels
-    ) -> bool:
+    def _selects_namespace(self, attributes: AdmissionAttributes, objects: Objects) -> bool:
         if self.namespaces.empty:
             return True
         if attributes.kind.resource == "namespaces":
             return any(self.namespaces.matches(labels) for labels in _object_labels(attributes))
         if not attributes.namespace:
             return True
-        labels = labels_of(attributes.namespace)
-        return labels is not None and self.namespaces.matches(labels)
+        found = objects.find("namespaces", "", attributes.namespace)
+        return found is not None and self.namespaces.matches(found["metadata"].get("labels") or {})
 
 
 def _is_named(rules: Iterable[ScopeRule], kind: Kind, attributes: AdmissionAttributes) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mooring.apiserver.admission.contract import AdmissionAttributes
+from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
 from mooring.apiserver.auth.attributes import AccessAttributes, Verdict
 from mooring.apiserver.auth.user import (
     AUTHENTICATED,
@@ -47,7 +47,7 @@ Authorize = Callable[[User, AccessAttributes], Verdict]
 
 
 def variables_of(
-    attributes: AdmissionAttributes, kind: Kind, namespace: Doc | None, authorize: Authorize
+    attributes: AdmissionAttributes, kind: Kind, objects: Objects, authorize: Authorize
 ) -> Doc:
     """All but parameters, and the policy's own variables."""
 
@@ -55,6 +55,7 @@ def variables_of(
         verdict = authorize(_asked_for(question, attributes.user), _attributes(question))
         return DecisionValue(verdict.allowed, verdict.reason)
 
+    place = attributes.namespace
     written = Question(
         group=kind.group,
         resource=kind.plural,
@@ -66,7 +67,7 @@ def variables_of(
         "object": attributes.new,
         "oldObject": attributes.old,
         "request": request_of(attributes, kind),
-        "namespaceObject": namespace,
+        "namespaceObject": objects.find("namespaces", "", place) if place else None,
         "authorizer": AuthorizerValue(ask),
         "authorizer.requestResource": ResourceValue(ask, written),
     }

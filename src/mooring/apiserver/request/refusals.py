@@ -4,11 +4,20 @@ Those ending in `_as` take plain words, for what may not be served at all.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import chain
 
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.limits.budgets import MOST_ERROR_BYTES, MOST_ERRORS
-from mooring.errors import AlreadyExists, Conflict, Forbidden, Invalid, MethodNotAllowed, NotFound
+from mooring.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+)
 from mooring.model.field_error import FieldError, show
 
 MODIFIED = (
@@ -79,6 +88,12 @@ def name_space_exhausted(kind: Kind, name: str) -> AlreadyExists:
 
 def conflict(kind: Kind, name: str, why: str = MODIFIED) -> Conflict:
     return conflict_as(kind.group, kind.plural, name, why)
+
+
+@lru_cache(maxsize=256)
+def refusal_of(code: int, reason: str) -> type[ApiError]:
+    """A refusal with a code and reason that somebody else has chosen: a webhook, a policy."""
+    return type("Refusal", (ApiError,), {"code": code, "reason": reason})
 
 
 def forbidden(kind: Kind, name: str, why: str) -> Forbidden:

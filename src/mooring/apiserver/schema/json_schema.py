@@ -10,7 +10,7 @@ from enum import Enum
 from types import GenericAlias
 from typing import Any, NamedTuple, TypedDict
 
-from mooring.apiserver.schema.wrong_type import Trail, WrongType
+from mooring.apiserver.schema.wrong_type import Trail, WrongType, go_found
 from mooring.model.document import Doc
 
 
@@ -211,21 +211,7 @@ class _Walk:
     def _misfit(self, value: Any, form: Form) -> WrongType:
         names = [step for step in self.trail if isinstance(step, str)]
         text = (
-            f"json: cannot unmarshal {_found(value)} into Go struct field "
+            f"json: cannot unmarshal {go_found(value)} into Go struct field "
             f"JSONSchemaProps.{'.'.join(names)} of type {form.value}"
         )
-        return WrongType(text, path=".".join(names), found=_found(value), wanted=form.value)
-
-
-def _found(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+        return WrongType(text, path=".".join(names), found=go_found(value), wanted=form.value)

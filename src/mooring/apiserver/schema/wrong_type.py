@@ -56,13 +56,13 @@ def wrong_container(value: Any, field: Field, root: str, trail: Trail, path: str
         go_type, wanted = "v1.ResourceList", "object"
     else:
         go_type, wanted = f"map[string]{entry}", "object"
-    text = _cannot(_go_found(value), root, trail, go_type)
+    text = _cannot(go_found(value), root, trail, go_type)
     return WrongType(text, path=path, found=_openapi_found(value), wanted=wanted)
 
 
 def wrong_value(value: Any, field: Field, root: str, trail: Trail, path: str) -> WrongType:
     """For a single value, or an entry of a list or map."""
-    found = _go_found(value)
+    found = go_found(value)
     if found == "number" and field.type in _WHOLE_NUMBERS:
         found = f"number {json.dumps(value)}"
     text = _cannot(found, root, trail, _go_entry(field))
@@ -112,7 +112,8 @@ def _openapi_entry(field: Field) -> str:
     return "array" if list_form(field.type) else "object"
 
 
-def _go_found(value: Any) -> str:
+def go_found(value: Any) -> str:
+    """What a JSON value is called in the errors of Go."""
     match value:
         case bool():
             return "bool"

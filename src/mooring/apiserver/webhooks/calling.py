@@ -1,24 +1,22 @@
-"""One question to a webhook over HTTPS, within its time."""
+"""One question to a webhook over HTTPS, within its time.
+
+aiohttp takes a moment to import: nothing imports this module before a webhook is asked.
+"""
 
 import asyncio
 import base64
 import ssl
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from mooring.apiserver.webhooks.reach import Target
-from mooring.errors import MooringError
+import aiohttp
+import yarl
 
-if TYPE_CHECKING:
-    import aiohttp
+from mooring.apiserver.webhooks.reach import CallFailed, Target
+from mooring.host.blocking import in_thread
 
 MOST_ANSWER = 8 << 20  # bytes
 MOST_PER_HOST = 32  # questions at once; others wait, within their time
 SHOWN = 2048  # characters of an answer that refuses
-
-
-class CallFailed(MooringError):
-    """There is no answer; the text is as Go's HTTP client words it."""
+MOST_CONTEXTS = 64  # of TLS, one per caBundle
 
 
 class Caller:
@@ -27,6 +25,7 @@ class Caller:
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
+        self._contexts: dict[str, ssl.SSLContext] = {}
 
     async def close(self) -> None:
         if self._session is not None:
@@ -34,8 +33,6 @@ class Caller:
 
     async def post(self, target: Target, authorities: str, body: bytes, seconds: float) -> bytes:
         """What was answered with 200. `authorities` is a caBundle. Raises: CallFailed."""
-        import aiohttp
-
         url = f"{target.shown}?timeout={seconds:g}s"
         try:
             async with asyncio.timeout(seconds):
@@ -46,8 +43,6 @@ class Caller:
             raise CallFailed(f'Post "{url}": {_in_words(error, target)}') from error
 
     async def _post(self, target: Target, authorities: str, body: bytes, seconds: float) -> bytes:
-        import yarl
-
         host = f"[{target.host}]" if ":" in target.host else target.host
         url = yarl.URL(
             f"https://{host}:{target.port}{target.path}?timeout={seconds:g}s", encoded=True
@@ -62,7 +57,7 @@ class Caller:
             url,
             data=body,
             headers=headers,
-            ssl=_trusting(authorities),
+            ssl=await self._trusting(authorities),
             server_hostname=target.server_name,
             allow_redirects=False,
         ) as answer:
@@ -75,9 +70,17 @@ class Caller:
                 raise CallFailed(_refused(answer.status, content))
             return content
 
-    def _sessions(self) -> "aiohttp.ClientSession":
-        import aiohttp
+    async def _trusting(self, authorities: str) -> ssl.SSLContext:
+        """Certificates are read from disk, and parsed: not on the event loop."""
+        known = self._contexts.get(authorities)
+        if known is None:
+            known = await in_thread(_context, authorities)
+            if len(self._contexts) >= MOST_CONTEXTS:
+                self._contexts.clear()
+            self._contexts[authorities] = known
+        return known
 
+    def _sessions(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=0, limit_per_host=MOST_PER_HOST)
             self._session = aiohttp.ClientSession(
@@ -89,9 +92,8 @@ class Caller:
         return self._session
 
 
-@lru_cache(maxsize=64)
-def _trusting(authorities: str) -> ssl.SSLContext:
-    """Raises: ValueError when the bundle holds no certificate."""
+def _context(authorities: str) -> ssl.SSLContext:
+    """Those of the machine without a bundle. Raises: ValueError when it holds no certificate."""
     if not authorities:
         return ssl.create_default_context()
     try:
@@ -112,8 +114,6 @@ def _refused(status: int, content: bytes) -> str:
 
 
 def _in_words(error: Exception, target: Target) -> str:
-    import aiohttp
-
     cause: BaseException = error
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         cause = error.certificate_error

@@ -17,6 +17,10 @@ from mooring.model.document import Doc
 HTTPS = 443
 
 
+class CallFailed(MooringError):
+    """There is no answer; the text is as Go's HTTP client words it."""
+
+
 class Unreachable(MooringError):
     """There is nobody to connect to."""
 
@@ -69,10 +73,12 @@ def endpoints(reference: Doc, objects: Objects) -> Iterator[tuple[str, int]]:
         return
     if not ports:
         raise Unreachable(f'no service port {wanted} found for service "{name}"')
+    known = list(_listed(objects.find("endpoints", namespace, name), ports[0]))
     selector = spec.get("selector")
-    if not selector:
-        yield from _written_by_hand(objects.find("endpoints", namespace, name), ports[0])
+    if known or not selector:
+        yield from known
         return
+    # Nobody keeps its Endpoints, or its pods have addresses that may not stand there.
     for pod in objects.all("pods", namespace):
         labels = pod["metadata"].get("labels") or {}
         if selector.items() <= labels.items() and _is_ready(pod):
@@ -81,7 +87,7 @@ def endpoints(reference: Doc, objects: Objects) -> Iterator[tuple[str, int]]:
                 yield pod["status"]["podIP"], port
 
 
-def _written_by_hand(endpoints: Doc | None, port: Doc) -> Iterator[tuple[str, int]]:
+def _listed(endpoints: Doc | None, port: Doc) -> Iterator[tuple[str, int]]:
     for subset in (endpoints or {}).get("subsets") or ():
         for offered in subset.get("ports") or ():
             if offered.get("name", "") == port.get("name", ""):

@@ -9,8 +9,8 @@ everything can be taken away.
 import asyncio
 import random
 from collections.abc import Callable, Generator, Iterable, Sequence
-from functools import lru_cache
 from types import coroutine
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mooring import log
@@ -25,14 +25,17 @@ from mooring.apiserver.kinds.webhook_configuration import GROUP
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.policies.judging import MOST_COST, holds_for
 from mooring.apiserver.policies.variables import Authorize, variables_of
-from mooring.apiserver.request.refusals import forbidden
+from mooring.apiserver.request.refusals import forbidden, refusal_of
 from mooring.apiserver.store.contract import Store
-from mooring.apiserver.webhooks.calling import Caller, CallFailed
 from mooring.apiserver.webhooks.contract import Hook, read_hooks
-from mooring.apiserver.webhooks.reach import Unreachable, shown_url, target_of
+from mooring.apiserver.webhooks.reach import CallFailed, Unreachable, shown_url, target_of
 from mooring.apiserver.webhooks.review import BadAnswer, HookAnswer, question, read_answer
 from mooring.errors import ApiError, InternalError
+from mooring.host.blocking import in_thread
 from mooring.model.document import Doc
+
+if TYPE_CHECKING:
+    from mooring.apiserver.webhooks.calling import Caller
 
 _log = log.get("mooring.webhooks")
 
@@ -60,7 +63,7 @@ class Webhooks:
         self._objects = objects
         self._rng = rng
         self._authorize = authorize
-        self._caller = Caller()
+        self._caller: Caller | None = None  # made for the first question
         self._hooks: dict[str, tuple[Hook, ...]] = {}
         self._concerned: dict[tuple[str, Kind, str, str], Concerned] = {}
         self._generation = kinds.generation
@@ -74,7 +77,8 @@ class Webhooks:
         self._forget()
 
     async def close(self) -> None:
-        await self._caller.close()
+        if self._caller is not None:
+            await self._caller.close()
 
     def concern(self, stage: str, attributes: AdmissionAttributes) -> Concerned:
         """The webhooks of one stage whose rules name this write, in their order."""
@@ -181,9 +185,15 @@ class Webhooks:
         except Unreachable as error:
             url = f"{shown_url(hook.client)}?timeout={hook.seconds:g}s"
             raise CallFailed(f'Post "{url}": {error}') from error
-        return await self._caller.post(
-            target, hook.client.get("caBundle") or "", body, hook.seconds
-        )
+        caller = self._caller or await self._make_caller()
+        authorities = hook.client.get("caBundle") or ""
+        return await caller.post(target, authorities, body, hook.seconds)
+
+    async def _make_caller(self) -> "Caller":
+        made = await in_thread(_load)
+        if self._caller is None:  # nobody else was faster
+            self._caller = made()
+        return self._caller
 
     def _covering(self, stage: str, attributes: AdmissionAttributes) -> Iterable[tuple[Hook, Kind]]:
         if attributes.kind.group == GROUP:
@@ -195,14 +205,11 @@ class Webhooks:
 
     def _selects(self, hook: Hook, kind: Kind, attributes: AdmissionAttributes) -> bool:
         """Whether its selectors and conditions choose the object. Raises: Forbidden."""
-        if not hook.scope.selects(attributes, self._labels_of):
+        if not hook.scope.selects(attributes, self._objects):
             return False
         if not hook.conditions:
             return True
-        namespace = None
-        if attributes.namespace:
-            namespace = self._objects.find("namespaces", "", attributes.namespace)
-        values = variables_of(attributes, kind, namespace, self._authorize)
+        values = variables_of(attributes, kind, self._objects, self._authorize)
         try:
             return holds_for(hook.conditions, values, Budget(MOST_COST))
         except CelError as error:
@@ -210,10 +217,6 @@ class Webhooks:
                 told = f"failed to evaluate match conditions of webhook {hook.name}: {error}"
                 raise forbidden(attributes.kind, attributes.name, told) from error
             return False
-
-    def _labels_of(self, namespace: str) -> dict[str, str] | None:
-        found = self._objects.find("namespaces", "", namespace)
-        return None if found is None else found["metadata"].get("labels") or {}
 
     def _forget(self) -> None:
         self._hooks = {}
@@ -250,7 +253,7 @@ def _denied(name: str, status: Doc) -> ApiError:
     why = f": {told or reason}" if told or reason else " without explanation"
     code = status.get("code")
     code = code if isinstance(code, int) and _LEAST_REFUSAL <= code < 600 else _LEAST_REFUSAL
-    refusal = _refusal(code, reason if isinstance(reason, str) else "")
+    refusal = refusal_of(code, reason if isinstance(reason, str) else "")
     details = status.get("details")
     return refusal(
         f'admission webhook "{name}" denied the request{why}',
@@ -258,10 +261,11 @@ def _denied(name: str, status: Doc) -> ApiError:
     )
 
 
-@lru_cache(maxsize=256)
-def _refusal(code: int, reason: str) -> type[ApiError]:
-    """A refusal with a code and reason of the webhook's own choice."""
-    return type("Denied", (ApiError,), {"code": code, "reason": reason})
+def _load() -> "type[Caller]":
+    """In a thread, and not before a webhook is asked."""
+    from mooring.apiserver.webhooks.calling import Caller
+
+    return Caller
 
 
 @coroutine

@@ -3,8 +3,10 @@
 dnspython takes a moment to import: nothing imports this module before a DNS server runs.
 """
 
+import struct
 from collections.abc import Iterable
 
+import dns.exception
 import dns.flags
 import dns.message
 import dns.name
@@ -23,6 +25,7 @@ HEADER_BYTES = 12
 LEAST_DATAGRAM = 512  # that every client takes
 MOST_DATAGRAM = 1232  # that passes every network in one piece
 MOST_MESSAGE = 65535
+_UNREADABLE = (dns.exception.DNSException, ValueError, IndexError, struct.error)
 _IS_ANSWER = 0x80  # in the third byte
 
 
@@ -51,7 +54,7 @@ def read_question(data: bytes) -> Question | Refused | None:
         return None
     try:
         message = dns.message.from_wire(data)
-    except Exception:  # noqa: BLE001  whatever a parser says of bytes that anybody may send
+    except _UNREADABLE:
         return Refused(_bare_refusal(data, dns.rcode.FORMERR))
     if message.opcode() != dns.opcode.QUERY:
         return Refused(_bare_refusal(data, dns.rcode.NOTIMP))
@@ -103,7 +106,7 @@ def followed(question: Question, aliases: Iterable[Record], answer: bytes | None
     message.answer.extend(_sets(aliases))
     try:
         found = None if answer is None else dns.message.from_wire(answer)
-    except Exception:  # noqa: BLE001  as above
+    except _UNREADABLE:
         found = None
     if found is None:
         message.set_rcode(dns.rcode.SERVFAIL)

@@ -13,11 +13,19 @@ PlacesOf = Callable[[Pod, NodeView], Iterable[Place]]
 """The places in which a pod of a node counts."""
 
 
+def all_pods(node: NodeView) -> Iterable[Pod]:
+    return node.pods.values()
+
+
 class PlaceCounts:
     """How many pods count in each place; a node may be looked at as it would be without some."""
 
-    def __init__(self, picture: Picture, places_of: PlacesOf) -> None:
+    def __init__(
+        self, picture: Picture, places_of: PlacesOf, among: Callable[[NodeView], Iterable[Pod]]
+    ) -> None:
+        """`among` are the pods of a node that come into question."""
         self._places_of = places_of
+        self._among = among
         self._nodes = {node.name: node for node in picture.nodes}
         self._by_node = {node.name: self._count(node) for node in picture.nodes}
         self._all: Counter[Place] = Counter()
@@ -39,6 +47,6 @@ class PlaceCounts:
 
     def _count(self, node: NodeView) -> Counter[Place]:
         counts: Counter[Place] = Counter()
-        for pod in node.pods.values():
+        for pod in self._among(node):
             counts.update(self._places_of(pod, node))
         return counts

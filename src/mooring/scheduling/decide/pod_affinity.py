@@ -23,7 +23,7 @@ from mooring.model.pod_affinity import (
 )
 from mooring.model.selector import LabelSelector
 from mooring.scheduling.decide.contract import Change, Opinion, Refused, Rule, is_relabelled
-from mooring.scheduling.decide.places import Place, PlaceCounts
+from mooring.scheduling.decide.places import Place, PlaceCounts, all_pods
 from mooring.scheduling.view import NodeView, Picture, Storage
 
 WITHOUT_OTHERS = Refused(("node(s) didn't match pod affinity rules",))
@@ -94,13 +94,14 @@ def _unwanted(picture: Picture) -> PlaceCounts | None:
         return None
 
     def places(other: Pod, node: NodeView) -> Iterable[Place]:
-        if other.key not in node.distant:
-            return ()
         affinity = other.spec.affinity
         terms = terms_of(other, affinity.pod_anti_affinity if affinity is not None else None)
         return _places(node, (term for term in terms if term.chooses(pod, storage)))
 
-    counts = PlaceCounts(picture, places)
+    def distant(node: NodeView) -> Iterable[Pod]:
+        return (node.pods[key] for key in node.distant)
+
+    counts = PlaceCounts(picture, places, distant)
     return None if counts.is_empty else counts
 
 
@@ -130,8 +131,8 @@ class _Check:
         def avoided(other: Pod, node: NodeView) -> Iterable[Place]:
             return _places(node, (term for term in far if term.chooses(other, storage)))
 
-        self._company = PlaceCounts(picture, company) if near else None
-        self._avoided = PlaceCounts(picture, avoided) if far else None
+        self._company = PlaceCounts(picture, company, all_pods) if near else None
+        self._avoided = PlaceCounts(picture, avoided, all_pods) if far else None
 
     def __call__(self, node: NodeView) -> Refused | None:
         if self._company is not None and not self._has_company(self._company, node):

@@ -12,7 +12,7 @@ from mooring.model.selector import LabelSelector
 from mooring.model.taint import find_untolerated
 from mooring.scheduling.decide.affinity import wants
 from mooring.scheduling.decide.contract import Change, Opinion, Refused, Rule, is_relabelled
-from mooring.scheduling.decide.places import Place, PlaceCounts
+from mooring.scheduling.decide.places import Place, PlaceCounts, all_pods
 from mooring.scheduling.decide.pod_affinity import is_pod_moved
 from mooring.scheduling.view import NodeView, Picture
 
@@ -80,7 +80,7 @@ def _spread(
     return _Spread(
         constraint,
         chosen,
-        PlaceCounts(picture, places),
+        PlaceCounts(picture, places, all_pods),
         frozenset(
             (constraint.topology_key, node.labels[constraint.topology_key])
             for node in picture.nodes
