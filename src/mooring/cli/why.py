@@ -17,8 +17,8 @@ def why(
         str,
         typer.Argument(
             metavar="[KIND/NAME]",
-            help="What to explain: pvc/data, pod/web-0, pv/disk, node/n1, volumeattachment/csi-..., "
-            "volumesnapshot/nightly, storageclass/fast, csidriver/...",
+            help="What to explain: pvc/data, pod/web-0, pv/disk, node/n1, "
+            "volumeattachment/csi-..., volumesnapshot/nightly, storageclass/fast, csidriver/...",
             show_default=False,
         ),
     ] = "",

@@ -36,6 +36,7 @@ from mooring.why.found import (
 from mooring.why.world import World
 
 BINDER = "the PV controller"
+_BINDER_EVENTS = "persistentvolume-controller"
 _FAILED = frozenset({"ProvisioningFailed", "FailedBinding", "ProvisioningCleanupFailed"})
 _WAITS = frozenset({Reason.WAIT_FOR_FIRST_CONSUMER, Reason.WAIT_FOR_POD_SCHEDULED})
 
@@ -234,6 +235,8 @@ def _provisioning(world: World, view: ClaimView, ordered: Provision) -> Found:
     maker = ordered.plugin or ordered.provisioner
     who = f"the provisioner {maker}"
     said = newest_event(world, claim, _FAILED)
+    if said is not None and not ordered.plugin and reporter(said) == _BINDER_EVENTS:
+        said = None  # what it thinks now is decided here
     working = newest_event(world, claim, {"Provisioning", "ExternalProvisioning"})
     if view.registered is not None:
         words = "no volume fits, and nobody is registered who would make one"
