@@ -14,12 +14,28 @@ from tests.clients.why.stage import Stage
 from tests.clients.why.table import SITUATIONS
 from tests.conformance import obtain
 from tests.conformance.obtain import Say
-from tests.conformance.peers import UNLIMITED, Find, controller_manager, kubernetes
+from tests.conformance.peers import (
+    HOUSEKEEPING,
+    UNLIMITED,
+    VOLUME_CONTROLLERS,
+    Find,
+    controller_manager,
+    kubernetes,
+)
 from tests.fakes.real_server import RealServer
 
 pytestmark = pytest.mark.conformance
 
-CONTROLLERS = ("*",)
+CONTROLLERS = (
+    *VOLUME_CONTROLLERS,
+    *HOUSEKEEPING,
+    "persistentvolume-attach-detach-controller",
+    "node-lifecycle-controller",
+    "taint-eviction-controller",
+    "pod-garbage-collector-controller",
+    "namespace-controller",
+    "resourcequota-controller",
+)
 _numbers = count(1)
 
 

@@ -71,6 +71,11 @@ class Stage:
         """With a status, if it has one: that is written as whoever reports it would."""
         path = self.collection(doc["apiVersion"], doc["kind"])
         code, made = self.ask("POST", path, doc)
+        for _ in range(200):
+            if code != 403 or "serviceaccount" not in made["message"]:
+                break
+            self.pause()  # a controller makes the account of a new namespace
+            code, made = self.ask("POST", path, doc)
         assert code == 201, made
         name = made["metadata"]["name"]
         if doc["kind"] in CLUSTER:
