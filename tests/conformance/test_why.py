@@ -36,6 +36,7 @@ CONTROLLERS = (
     "namespace-controller",
     "resourcequota-controller",
 )
+FLAGS = (*UNLIMITED, "--enable-hostpath-provisioner")
 _numbers = count(1)
 
 
@@ -56,7 +57,7 @@ def cluster(
             return
         try:
             api = running.enter_context(kubernetes(directory, find))
-            running.enter_context(controller_manager(api, find, CONTROLLERS, UNLIMITED))
+            running.enter_context(controller_manager(api, find, CONTROLLERS, FLAGS))
         except obtain.Missing as reason:
             say(f"no Kubernetes to ask why: {reason}")
             pytest.skip(f"no Kubernetes to ask why: {reason}")

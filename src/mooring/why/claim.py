@@ -198,6 +198,8 @@ def _judge(world: World, view: ClaimView, plan: Plan) -> Found:
     born = claim.metadata.creation_timestamp
     if ordered is not None:
         return found.plus(_provisioning(world, view, ordered))
+    if view.volume is None and claim.spec.volume_name:
+        return found.plus(_missing_volume(world, view))
     if emitted is not None:
         state = State.WAITING if emitted.reason in _WAITS else State.BROKEN
         if plan.because == "nobody makes volumes of its class" and found.first_trouble:
@@ -211,8 +213,6 @@ def _judge(world: World, view: ClaimView, plan: Plan) -> Found:
     if any(isinstance(step, AssignClass) for step in plan.steps) and view.default_class:
         words = f"the default class {view.default_class.name} is about to be assigned"
         return found.plus(link(Step.CLASS, claim, State.WAITING, words, since=born, who=BINDER))
-    if view.volume is None and claim.spec.volume_name:
-        return found.plus(_missing_volume(world, view))
     words = f"{plan.because}; the binding is about to be written"
     return found.plus(link(Step.VOLUME, claim, State.WAITING, words, since=born, who=BINDER))
 

@@ -196,8 +196,25 @@ def until(stage: Stage, kind: str, name: str, ready: Callable[[Doc], bool]) -> D
     raise AssertionError(f"{kind} {name} is not as awaited: {found}")
 
 
-def bound(stage: Stage) -> None:
-    until(stage, "PersistentVolumeClaim", "data", lambda it: it["status"]["phase"] == "Bound")
+def bound_to(name: str) -> Play:
+    """Waits until the claim of this name has its volume."""
+
+    def play(stage: Stage) -> None:
+        until(stage, "PersistentVolumeClaim", name, lambda it: it["status"]["phase"] == "Bound")
+
+    return play
+
+
+bound = bound_to("data")
+
+
+def made(doc: Doc) -> Play:
+    """Only now: what is made earlier could be taken for another."""
+
+    def play(stage: Stage) -> None:
+        stage.create(named(doc, stage.namespace))
+
+    return play
 
 
 def deleted(kind: str, name: str) -> Play:

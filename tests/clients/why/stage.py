@@ -117,7 +117,10 @@ class Stage:
 
     def close(self) -> None:
         """What was made for the whole cluster goes; the rest goes with its namespace."""
-        for path in self._made:
+        _, volumes = self.ask("GET", "/api/v1/persistentvolumes")
+        names = (each["metadata"]["name"] for each in volumes["items"])
+        mine = [f"/api/v1/persistentvolumes/{name}" for name in names if self.namespace in name]
+        for path in {*self._made, *mine}:
             self.ask("PATCH", path, {"metadata": {"finalizers": None}})
             self.ask("DELETE", path)
         self.ask("DELETE", f"/api/v1/namespaces/{self.namespace}")

@@ -8,13 +8,14 @@ from tests.clients.why.situations import (
     after,
     attached,
     bound,
+    bound_to,
     claim,
     claim_status,
     csi_node,
     csi_volume,
     deleted,
     event,
-    named,
+    made,
     node,
     on_nodes,
     pod,
@@ -69,13 +70,8 @@ HERE = {"nodeName": "n1-$NS"}
 THERE = {"nodeName": "n2-$NS"}
 
 
-def _second(stage: Stage) -> None:
-    """A second pod wants the volume on another node."""
-    stage.create(named(pod("other", **THERE), stage.namespace))
-
-
 def _released(stage: Stage) -> None:
-    until(stage, CLAIM, "old", lambda it: it["status"]["phase"] == "Bound")
+    bound_to("old")(stage)
     deleted(CLAIM, "old")(stage)
     name = f"disk-{stage.namespace}"
     until(stage, "PersistentVolume", name, lambda it: it["status"]["phase"] == "Released")
@@ -158,7 +154,7 @@ NEWCOMERS = {
         "Multi-Attach error",
         "deletes the pod that uses the volume on n1-$NS",
         (*NODES, CSI_DRIVER, csi_volume(), claim(), pod(**HERE)),
-        begin=after(bound, attached({"attached": True}), _second),
+        begin=after(bound, attached({"attached": True}), made(pod("other", **THERE))),
     ),
     "snapshot not ready": Situation(
         "volumesnapshot/snap",
@@ -216,8 +212,9 @@ MORE = {
         (
             volume(claimRef={"namespace": "$NS", "name": "other"}),
             claim("other"),
-            claim(volumeName="disk-$NS"),
-            volume("spare-$NS"),
+        ),
+        begin=after(
+            bound_to("other"), made(volume("spare-$NS")), made(claim(volumeName="disk-$NS"))
         ),
         is_quick=False,
     ),
@@ -311,8 +308,8 @@ MORE = {
         "pvc/data",
         "the data is lost",
         "what was on the old one is lost",
-        (volume(claimRef=FOR_DATA), claim(), volume("spare-$NS")),
-        begin=after(bound, volume_forgotten),
+        (volume(claimRef=FOR_DATA), claim()),
+        begin=after(bound, made(volume("spare-$NS")), volume_forgotten),
         is_quick=False,
     ),
     "finalizer of a stranger": Situation(
