@@ -1,4 +1,4 @@
-"""`mooring why` names the cause of each situation, and a command that heals it; `kubectl why` too."""
+"""`mooring why` names the cause of each situation, and a command that heals it."""
 
 import os
 import subprocess
