@@ -40,9 +40,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     server.kill()
 
 
-def answered(server: RealServer, subject: str = "", **more: bool) -> tuple[int, str]:
+def answered(
+    server: RealServer, subject: str = "", *, is_json: bool = False, all_stuck: bool = False
+) -> tuple[int, str]:
     said: list[str] = []
-    question = Question(subject, kubeconfig=server.kubeconfig, **more)
+    question = Question(subject, kubeconfig=server.kubeconfig, is_json=is_json, all_stuck=all_stuck)
     code = ask(question, said.append)
     return code, "\n".join(said)
 

@@ -188,11 +188,12 @@ def event(kind: str, name: str, reason: str, message: str, component: str) -> Pl
 
 def until(stage: Stage, kind: str, name: str, ready: Callable[[Doc], bool]) -> Doc:
     """Waits until an object is so; some seconds at most."""
+    found = stage.find("v1", kind, name)
     for _ in range(400):
-        found = stage.find("v1", kind, name)
         if found is not None and ready(found):
             return found
         stage.pause()
+        found = stage.find("v1", kind, name)
     raise AssertionError(f"{kind} {name} is not as awaited: {found}")
 
 

@@ -119,7 +119,11 @@ class Stage:
         """What was made for the whole cluster goes; the rest goes with its namespace."""
         _, volumes = self.ask("GET", "/api/v1/persistentvolumes")
         names = (each["metadata"]["name"] for each in volumes["items"])
-        mine = [f"/api/v1/persistentvolumes/{name}" for name in names if self.namespace in name]
+        mine = [
+            f"/api/v1/persistentvolumes/{name}"
+            for name in names
+            if name.startswith(f"for-{self.namespace}-")  # as a fix calls it
+        ]
         for path in {*self._made, *mine}:
             self.ask("PATCH", path, {"metadata": {"finalizers": None}})
             self.ask("DELETE", path)

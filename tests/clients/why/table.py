@@ -26,13 +26,13 @@ from tests.clients.why.situations import (
     volume,
     volume_forgotten,
 )
-from tests.clients.why.stage import Stage
+from tests.clients.why.stage import Doc, Stage
 
 CLAIM, POD = "PersistentVolumeClaim", "Pod"
 WAITS = "WaitForFirstConsumer"
 HOSTNAME = "kubernetes.io/hostname"
 FOR_DATA = {"namespace": "$NS", "name": "data"}
-ASKS_5 = {"resources": {"requests": {"storage": "5Gi"}}}
+ASKS_5: Doc = {"resources": {"requests": {"storage": "5Gi"}}}
 SMALL = {"phase": "Bound", "capacity": {"storage": "1Gi"}}
 GROWS = storage_class(provisioner=DRIVER, allowVolumeExpansion=True)
 OF_GROWS = {"storageClassName": "fast-$NS"}
