@@ -79,7 +79,7 @@ def test_kubectl_finds_it_as_a_plugin(whole: RealServer, tmp_path: Path) -> None
         pytest.skip(f"no kubectl: {reason}")
     plugin = tmp_path / "kubectl-why"
     plugin.write_text(
-        f"#!{sys.executable}\nfrom mooring.cli.why import kubectl_why\n\nkubectl_why()\n"
+        f"#!{sys.executable}\nfrom mooring.why.command import kubectl_why\n\nkubectl_why()\n"
     )
     plugin.chmod(0o755)
     ran = subprocess.run(  # noqa: S603  the binary under test
