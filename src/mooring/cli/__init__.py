@@ -13,6 +13,7 @@ from mooring.cli import (
     backup,
     check,
     controllers,
+    csi,
     down,
     driver,
     image,
@@ -59,6 +60,7 @@ for _name, _command in _commands.items():
 app.command("install-service", context_settings=install_service.CONTEXT)(
     install_service.install_service
 )
+app.add_typer(csi.app, name="csi")
 app.add_typer(image.app, name="image")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(token.app, name="token")

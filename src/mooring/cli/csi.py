@@ -1,0 +1,13 @@
+"""`mooring csi`: tools for CSI drivers: run one, call one, see the calls."""
+
+import typer
+
+from mooring.cli import csi_trace
+from mooring.cli.config_file import configurable
+
+app = typer.Typer(
+    help="CSI drivers: run one, call it by hand, see every call.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("trace")(configurable(csi_trace.trace))
