@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -64,12 +63,13 @@ def test_every_method_about_a_volume_names_a_field_of_its_request() -> None:
 
 
 async def test_a_call_is_kept_with_its_cause_and_without_its_secrets(
-    driver: FakeCsiDriver, tmp_path: Path
+    driver: FakeCsiDriver,
 ) -> None:
     log = CallLog()
     claim = ObjectReference(kind="PersistentVolumeClaim", namespace="web", name="data", uid="u1")
     volume = CreateVolume(
         name="pvc-1",
+        capabilities=(),
         capacity=CapacityRange(1),
         parameters={"password": SECRET},
         secrets=Secrets.of_text({"password": SECRET}),
@@ -104,10 +104,9 @@ async def test_a_call_is_seen_while_it_hangs_and_its_end_when_it_is_cancelled(
     driver: FakeCsiDriver,
 ) -> None:
     log = CallLog()
-    driver.next("NodePublishVolume", Hangs())
+    driver.next("NodeUnpublishVolume", Hangs())
     async with Connection(str(driver.socket), calls=log) as connection:
         calling = asyncio.create_task(Node(connection).unpublish("vol-1", "/t", within=60))
-        driver.next("NodeUnpublishVolume", Hangs())
         seen = asyncio.Event()
         log.subscribe(seen.set)
         await asyncio.wait_for(seen.wait(), 20)
