@@ -2,7 +2,7 @@
 
 import typer
 
-from mooring.cli import csi_trace
+from mooring.cli import csi_call, csi_trace
 from mooring.cli.config_file import configurable
 
 app = typer.Typer(
@@ -11,3 +11,4 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("trace")(configurable(csi_trace.trace))
+app.command("call")(configurable(csi_call.call))
