@@ -2,7 +2,7 @@
 
 import typer
 
-from mooring.cli import csi_call, csi_trace
+from mooring.cli import csi_call, csi_run, csi_trace
 from mooring.cli.config_file import configurable
 
 app = typer.Typer(
@@ -12,3 +12,4 @@ app = typer.Typer(
 )
 app.command("trace")(configurable(csi_trace.trace))
 app.command("call")(configurable(csi_call.call))
+app.command("run", context_settings=csi_run.CONTEXT)(csi_run.run)
