@@ -25,6 +25,7 @@ from mooring.cli import (
     scheduler,
     sidecar,
     snapshot,
+    timeline,
     token,
     up,
     version,
@@ -54,6 +55,7 @@ _commands: dict[str, Callable[..., None]] = {
     "driver": driver.driver,
     "sidecar": sidecar.sidecar,
     "kubeconfig": kubeconfig.kubeconfig,
+    "timeline": timeline.timeline,
 }
 for _name, _command in _commands.items():
     app.command(_name)(configurable(_command))

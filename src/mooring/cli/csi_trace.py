@@ -10,8 +10,7 @@ import typer
 from mooring.cli.flags import Kubeconfig
 
 if TYPE_CHECKING:
-    from mooring.csi.call_log import Process
-    from mooring.csi.call_query import CsiCall, CsiCallEvent
+    from mooring.csi.call_record import CsiCall, CsiCallEvent, Process
 
 HEAD = ("STARTED", "DRIVER", "METHOD", "VOLUME", "TIME", "CODE", "ASKED BY", "BECAUSE OF", "HOST")
 IN_FLIGHT = "in flight"

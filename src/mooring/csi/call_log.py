@@ -13,8 +13,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
-import msgspec
-
+from mooring.csi.call_record import Process
 from mooring.csi.cause import cause
 
 MOST_CALLS = 4096  # finished ones that are kept
@@ -53,14 +52,6 @@ VOLUME_FIELDS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """By method, the field that says which volume or snapshot it is about."""
-
-
-class Process(msgspec.Struct, frozen=True):
-    """Whose calls they are; a node of `mooring up` and its API server are one process."""
-
-    id: str
-    host: str
-    pid: int
 
 
 class TracedCall:

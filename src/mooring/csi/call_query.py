@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from mooring.clock import Clock
-from mooring.csi.call_log import CallLog, Process, TracedCall
-from mooring.csi.cause import Ref
+from mooring.csi.call_log import CallLog, TracedCall
+from mooring.csi.call_record import CsiCall, CsiCallEvent, CsiCalls
 from mooring.errors import UsageError
 
 PATH = "/mooring/v1/csi-calls"
@@ -21,39 +21,6 @@ _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+
 _PARAMETERS = frozenset({"since", "slow", "driver", "method", "volume", "limit", "watch"})
 _YES = frozenset({"", "1", "true"})
 _NO = frozenset({"0", "false"})
-
-
-class CsiCall(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One call, as it is shown."""
-
-    id: int  # unique in its process
-    service: str
-    method: str
-    started: datetime
-    seconds: float  # until its end; in flight: until now
-    driver: str = ""
-    volume: str = ""
-    code: str = ""  # of gRPC; empty: in flight
-    in_flight: bool = False
-    asked_by: str = ""
-    because: Ref | None = None
-
-
-class CsiCalls(msgspec.Struct, frozen=True, rename="camel"):
-    """The calls of one process: those in flight first, then the finished, newest first."""
-
-    process: Process
-    calls: tuple[CsiCall, ...]
-    dropped: int = 0  # finished ones that are no longer kept
-
-
-class CsiCallEvent(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One line of a stream."""
-
-    type: str  # STARTED, FINISHED, LOST
-    process: Process
-    call: CsiCall | None = None
-    lost: int = 0  # of LOST: calls that ended and went before they could be sent
 
 
 class Question(msgspec.Struct, frozen=True):

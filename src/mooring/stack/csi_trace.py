@@ -13,8 +13,9 @@ from mooring.client.connect import connect_to
 from mooring.client.http import HttpClient
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import RealClock
-from mooring.csi.call_log import MOST_CALLS, Process
-from mooring.csi.call_query import PATH, CsiCall, CsiCallEvent, CsiCalls
+from mooring.csi.call_log import MOST_CALLS
+from mooring.csi.call_query import PATH
+from mooring.csi.call_record import CsiCall, CsiCallEvent, CsiCalls, Process
 from mooring.errors import ApiError, ConnectionLost, MooringError, NotFound, UsageError
 from mooring.model.node import Node
 from mooring.stack.process import stop_event
