@@ -1,4 +1,4 @@
-"""`mooring csi run`, `call` and `trace` beside a running `mooring up`."""
+"""`mooring csi run`, `call` and `trace`, and `mooring timeline`, beside a running `mooring up`."""
 
 import json
 import signal
@@ -23,6 +23,10 @@ DRIVER = "pd.csi.storage.gke.io"  # a name that the bundled driver can take
 CLASS = "of-my-driver"
 READY = "Ctrl-C undoes all of this"
 LONGEST = 60  # seconds
+STEPS = (
+    *("claim created", "provisioned", "bound", "scheduled", "attached", "staged", "published"),
+    *("container started", "ready"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +108,12 @@ async def test_a_driver_is_run_called_traced_and_undone(
             table = read_tables(done(*asked, "--method", "CreateVolume"))
             assert [row["CODE"] for row in table] == ["OK"], table
             assert table[0]["BECAUSE OF"].endswith("/data"), table
+
+            where = ("-n", kubectl.namespace, *flags)
+            shown = read_tables(done("timeline", "pod/web", *where).rpartition("pod/web:")[0])
+            steps = {row["STEP"]: row["STATE"] for row in shown}
+            assert steps == dict.fromkeys(STEPS, "done"), shown
+            assert done("timeline", "pvc/data", "-o", "svg", *where).startswith("<svg ")
 
             volume = kubectl.field(".spec.volumeName", "pvc", "data")
             kubectl("delete", "pod/web", "pvc/data", "--wait=true")

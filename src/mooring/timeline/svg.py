@@ -11,7 +11,7 @@ LABEL, BARS, NOTES = 330, 520, 130  # pixels of the three columns
 ROW, TOP, BOTTOM = 26, 56, 34
 LEAST = 3  # pixels of a bar, also of a moment
 TICKS = 5
-LONGEST_NAME = 34  # characters of an object's name
+LONGEST_NAME = 26  # characters of an object's name
 
 _STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1f2328; }
@@ -31,7 +31,7 @@ def waterfall(timeline: Timeline) -> str:
     width = LABEL + BARS + NOTES
     height = TOP + ROW * len(timeline.steps) + BOTTOM
     total = max(timeline.seconds, 1e-3)
-    title = f"{timeline.subject}: {seconds_text(timeline.seconds)}"
+    title = f"{_printable(timeline.subject)}: {seconds_text(timeline.seconds)}"
     if timeline.end is None:
         title += " so far"
     parts = [
