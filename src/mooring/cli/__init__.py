@@ -13,6 +13,7 @@ from mooring.cli import (
     backup,
     check,
     controllers,
+    csi,
     down,
     driver,
     image,
@@ -24,6 +25,7 @@ from mooring.cli import (
     scheduler,
     sidecar,
     snapshot,
+    timeline,
     token,
     up,
     version,
@@ -54,12 +56,14 @@ _commands: dict[str, Callable[..., None]] = {
     "driver": driver.driver,
     "sidecar": sidecar.sidecar,
     "kubeconfig": kubeconfig.kubeconfig,
+    "timeline": timeline.timeline,
 }
 for _name, _command in _commands.items():
     app.command(_name)(configurable(_command))
 app.command("install-service", context_settings=install_service.CONTEXT)(
     install_service.install_service
 )
+app.add_typer(csi.app, name="csi")
 app.add_typer(image.app, name="image")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(token.app, name="token")

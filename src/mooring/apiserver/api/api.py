@@ -107,6 +107,8 @@ class Api:
             route = parse(request.path)
             if isinstance(route, Plain):
                 answer: Answer = await self._page(request, user, route.path)
+                if isinstance(answer, Stream):
+                    release = self._streams.take(user.name, through_node=False)
             else:
                 word = _word(request, route)
                 kind = self._kind(route)
@@ -147,7 +149,7 @@ class Api:
 
         return closed
 
-    async def _page(self, request: Request, user: User, path: str) -> Response:
+    async def _page(self, request: Request, user: User, path: str) -> Answer:
         self._access.check(user, AccessAttributes(request.method.lower(), path=path))
         if path == JOIN_PATH and request.method == "POST":
             return await self._joining.join(request, user)
