@@ -1,0 +1,61 @@
+"""The API server's store on etcd, put together from the command line's settings."""
+
+from pathlib import Path
+
+from mooring.apiserver.documents.etcd_layout import DocumentLayout
+from mooring.apiserver.kinds.registry import Kinds
+from mooring.apiserver.store.etcd.cluster import Cluster
+from mooring.apiserver.store.etcd.member import GrpcMember, TlsFiles, read_credentials
+from mooring.apiserver.store.etcd.store import EtcdStore
+from mooring.clock import Clock
+from mooring.errors import UsageError
+from mooring.host.blocking import in_thread
+from mooring.host.directory_lock import DirectoryLock
+from mooring.host.private_file import make_private_directory
+from mooring.stack.config import EtcdSettings
+
+REVISION_FILE = "etcd-revision"  # in the data directory: how far etcd had come
+DATABASE = "mooring.db"
+
+
+def take_data_dir(directory: Path) -> DirectoryLock:
+    """For a server that keeps keys and tokens there, and no objects. Raises: UsageError."""
+    make_private_directory(directory)
+    lock = DirectoryLock.take(directory / f"{DATABASE}.lock")
+    if (directory / DATABASE).exists():
+        lock.release()
+        raise UsageError(
+            f"{directory / DATABASE} holds objects that etcd has not: bring them there with "
+            "`mooring migrate --from sqlite --to etcd`, or choose another --data-dir"
+        )
+    return lock
+
+
+async def connect(settings: EtcdSettings, clock: Clock) -> Cluster:
+    """Raises: UsageError."""
+    files = TlsFiles(settings.ca_file, settings.cert_file, settings.key_file)
+    credentials = await in_thread(read_credentials, settings.servers, files)
+    return Cluster([GrpcMember(url, credentials) for url in settings.servers], clock)
+
+
+def layout_of(kinds: Kinds, prefix: str) -> DocumentLayout:
+    """Custom kinds are asked for when something of them is written: they come and go."""
+
+    def type_of(table: str) -> tuple[str, str] | None:
+        kind = kinds.of_table(table)
+        return None if kind is None else (kind.kind, kind.api_version)
+
+    return DocumentLayout(prefix, tuple(kind.store_table for kind in kinds.stored()), type_of)
+
+
+async def open_etcd(
+    settings: EtcdSettings, data_dir: Path, kinds: Kinds, clock: Clock
+) -> EtcdStore:
+    """Raises: UsageError, EtcdError, UnreadableValue."""
+    return await EtcdStore.open(
+        await connect(settings, clock),
+        layout_of(kinds, settings.prefix),
+        clock,
+        data_dir / REVISION_FILE,
+        compaction_interval=settings.compaction_interval,
+    )
