@@ -2,18 +2,23 @@
 
 from pathlib import Path
 
+from mooring import log
 from mooring.apiserver.documents.etcd_layout import DocumentLayout
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.store.etcd.cluster import Cluster
 from mooring.apiserver.store.etcd.member import GrpcMember, TlsFiles, read_credentials
 from mooring.apiserver.store.etcd.store import EtcdStore
 from mooring.clock import Clock
-from mooring.errors import UsageError
+from mooring.errors import EtcdError, UsageError
 from mooring.host.blocking import in_thread
 from mooring.host.directory_lock import DirectoryLock
 from mooring.host.private_file import make_private_directory
 from mooring.stack.config import EtcdSettings
 
+_log = log.get("mooring.etcd")
+
+START_SECONDS = 20.0  # that etcd has to begin to answer
+AGAIN_SECONDS = 1.0
 REVISION_FILE = "etcd-revision"  # in the data directory: how far etcd had come
 DATABASE = "mooring.db"
 
@@ -51,11 +56,22 @@ def layout_of(kinds: Kinds, prefix: str) -> DocumentLayout:
 async def open_etcd(
     settings: EtcdSettings, data_dir: Path, kinds: Kinds, clock: Clock
 ) -> EtcdStore:
-    """Raises: UsageError, EtcdError, UnreadableValue."""
-    return await EtcdStore.open(
-        await connect(settings, clock),
-        layout_of(kinds, settings.prefix),
-        clock,
-        data_dir / REVISION_FILE,
-        compaction_interval=settings.compaction_interval,
-    )
+    """Waits a while for an etcd that starts just now. Raises: UsageError, UnreadableValue,
+    EtcdError."""
+    layout = layout_of(kinds, settings.prefix)
+    give_up = clock.monotonic() + START_SECONDS
+    while True:
+        cluster = await connect(settings, clock)
+        try:
+            return await EtcdStore.open(
+                cluster,
+                layout,
+                clock,
+                data_dir / REVISION_FILE,
+                compaction_interval=settings.compaction_interval,
+            )
+        except EtcdError as error:
+            if clock.monotonic() >= give_up:
+                raise
+            _log.warning("waits for etcd", because=error)
+        await clock.sleep(AGAIN_SECONDS)

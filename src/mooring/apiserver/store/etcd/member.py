@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 
 from mooring.apiserver.store.etcd.failure import Failed
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import WatchRequest, WatchResponse
-from mooring.apiserver.store.etcd.wire import WATCH_PATH, Method
+from mooring.apiserver.store.etcd.wire import TOO_LARGE, WATCH_PATH, Method
 from mooring.errors import UsageError
 
 Q = TypeVar("Q", bound=Message)
@@ -195,6 +195,8 @@ def _target(url: str) -> str:
 
 def _failed(error: grpc.aio.AioRpcError) -> Failed:
     text = (error.details() or error.code().name.lower())[:_LONGEST_TEXT]
+    if "received message larger than max" in text:  # refused before etcd itself looks at it
+        text = TOO_LARGE
     return Failed(error.code(), text)
 
 

@@ -48,6 +48,7 @@ from mooring.reconcile.worker import lasting
 
 _log = logs.get("mooring.etcd")
 
+HISTORY = 1000  # revisions that a new server knows: watches of one that died can go on here
 PROBE_SECONDS = 5.0  # between looks whether etcd answers
 PROGRESS_SECONDS = 0.1  # between questions how far the watch is, while somebody waits for it
 SILENT_SECONDS = 3.0  # then another member is watched
@@ -97,15 +98,20 @@ class EtcdStore(Timeline):
         compaction to others. Raises: EtcdError, UnreadableValue, UsageError.
         """
         try:
-            loaded = await load(cluster, layout)
+            loaded = await load(cluster, layout, HISTORY)
             witness = Witness.open(mark, loaded.header)
         except BaseException:
             await cluster.close()
             raise
         store = cls(cluster, layout, clock, witness, limits)
-        store.load(loaded.tables, loaded.header.revision)
+        store.load(loaded.tables, loaded.revision)
         store._start(compaction_interval)
-        _log.info("etcd read", revision=loaded.header.revision)
+        try:
+            await store._reach(loaded.header.revision)
+        except BaseException:
+            await store.close()
+            raise
+        _log.info("etcd read", revision=store.revision, history_from=store.oldest)
         return store
 
     @property
@@ -212,7 +218,7 @@ class EtcdStore(Timeline):
         for attempt in self._attempts.values():
             attempt.is_unwatched = True
         self._witness.begin(loaded.header)
-        self.restart(loaded.tables, loaded.header.revision)
+        self.restart(loaded.tables, loaded.revision)
 
     # Writing.
 
