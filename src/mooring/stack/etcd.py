@@ -1,6 +1,8 @@
 """The API server's store on etcd, put together from the command line's settings."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from mooring import log
 from mooring.apiserver.documents.etcd_layout import DocumentLayout
@@ -43,12 +45,17 @@ async def connect(settings: EtcdSettings, clock: Clock) -> Cluster:
     return Cluster([GrpcMember(url, credentials) for url in settings.servers], clock)
 
 
-def layout_of(kinds: Kinds, prefix: str) -> DocumentLayout:
-    """Custom kinds are asked for when something of them is written: they come and go."""
+def layout_of(
+    kinds: Kinds, prefix: str, defined: Mapping[str, tuple[str, str]] = MappingProxyType({})
+) -> DocumentLayout:
+    """Custom kinds are looked for when something of them is written: they come and go.
+
+    `defined` are the kind and apiVersion of tables that `kinds` does not know.
+    """
 
     def type_of(table: str) -> tuple[str, str] | None:
         kind = kinds.of_table(table)
-        return None if kind is None else (kind.kind, kind.api_version)
+        return defined.get(table) if kind is None else (kind.kind, kind.api_version)
 
     return DocumentLayout(prefix, tuple(kind.store_table for kind in kinds.stored()), type_of)
 

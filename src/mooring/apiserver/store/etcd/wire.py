@@ -79,6 +79,10 @@ def put_if_version(key: bytes, version: int, value: bytes) -> TxnRequest:
     return TxnRequest(compare=[compare], success=[put], failure=[_reading(key)])
 
 
+def put_anyway(key: bytes, value: bytes) -> TxnRequest:
+    return TxnRequest(success=[RequestOp(request_put=PutRequest(key=key, value=value))])
+
+
 def _guarded(key: bytes, guard: int, then: RequestOp) -> TxnRequest:
     compare = Compare(target=Compare.MOD, key=key, mod_revision=guard)
     return TxnRequest(compare=[compare], success=[then], failure=[_reading(key)])
