@@ -31,7 +31,7 @@ class EtcdMember:
         self.peer_url = f"http://{LOOPBACK}:{free_port()}"
         self.flags: tuple[str, ...] = ()
         self._program = program
-        self._directory = directory / name
+        self.directory = directory / name
         self._log = directory / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -39,7 +39,7 @@ class EtcdMember:
         command = [
             str(self._program),
             f"--name={self.name}",
-            f"--data-dir={self._directory}",
+            f"--data-dir={self.directory}",
             f"--listen-client-urls={self.client_url}",
             f"--advertise-client-urls={self.client_url}",
             f"--listen-peer-urls={self.peer_url}",

@@ -24,8 +24,8 @@ R = TypeVar("R", bound=Message)
 
 _log = logs.get("mooring.etcd")
 
-READ_SECONDS = 3.0  # for one member
-READ_SECONDS_IN_ALL = 12.0
+READ_SECONDS = 2.5  # for one member
+READ_SECONDS_IN_ALL = 7.0
 WRITE_SECONDS = 8.0  # etcd itself gives up after 7
 _PAUSE = 0.1  # seconds after a round without an answer
 

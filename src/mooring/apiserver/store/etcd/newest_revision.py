@@ -15,7 +15,8 @@ class NewestRevision:
     async def ask(self) -> int:
         """A revision no older than the newest when this was called.
 
-        A read that is under way may have been answered before, so it does not count.
+        A read that is under way may have been answered before, so it does not count; unless it
+        fails: then so does this. Raises: what `read` raises.
         """
         if self._next is None:
             self._next = asyncio.create_task(self._after(self._running))
@@ -27,7 +28,11 @@ class NewestRevision:
                 task.cancel()
 
     async def _after(self, running: "asyncio.Task[int] | None") -> int:
-        if running is not None:
+        failure: BaseException | None = None
+        if running is not None and not running.done():
             await asyncio.wait((running,))
+            failure = None if running.cancelled() else running.exception()
         self._running, self._next = self._next, None
+        if failure is not None:
+            raise failure
         return await self._read()
