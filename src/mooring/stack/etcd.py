@@ -16,13 +16,12 @@ from mooring.host.blocking import in_thread
 from mooring.host.directory_lock import DirectoryLock
 from mooring.host.private_file import make_private_directory
 from mooring.stack.config import EtcdSettings
+from mooring.upkeep.place import DATABASE, ETCD_REVISION
 
 _log = log.get("mooring.etcd")
 
 START_SECONDS = 20.0  # that etcd has to begin to answer
 AGAIN_SECONDS = 1.0
-REVISION_FILE = "etcd-revision"  # in the data directory: how far etcd had come
-DATABASE = "mooring.db"
 
 
 def take_data_dir(directory: Path) -> DirectoryLock:
@@ -74,7 +73,7 @@ async def open_etcd(
                 cluster,
                 layout,
                 clock,
-                data_dir / REVISION_FILE,
+                data_dir / ETCD_REVISION,
                 compaction_interval=settings.compaction_interval,
             )
         except EtcdError as error:

@@ -25,7 +25,8 @@ from mooring.apiserver.store.etcd.wire import put_anyway
 from mooring.clock import Clock
 from mooring.errors import Damaged, UsageError
 from mooring.stack.config import EtcdSettings
-from mooring.stack.etcd import DATABASE, REVISION_FILE, connect, layout_of, take_data_dir
+from mooring.stack.etcd import connect, layout_of, take_data_dir
+from mooring.upkeep.place import DATABASE, ETCD_REVISION
 
 AT_ONCE = 64  # writes under way
 RAISED_KEY = b"mooring_migrated"  # written until etcd has come as far as the database
@@ -93,7 +94,7 @@ async def to_sqlite(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Mig
     database, contents = open_database(path)
     database.close()
     _check_same(loaded.tables, contents.tables)
-    (data_dir / REVISION_FILE).unlink(missing_ok=True)
+    (data_dir / ETCD_REVISION).unlink(missing_ok=True)
     return Migrated(_count(loaded.tables), contents.revision)
 
 

@@ -71,6 +71,7 @@ def test_a_full_etcd_takes_deletions_only(etcd_program: Path, tmp_path: Path) ->
         api_servers(tmp_path / "api", members, 1) as servers,
     ):
         client = Client(servers, 0)
+        code, doc = 0, {"message": ""}
         for number in range(40):
             code, doc = client.ask("POST", MAPS, a_map(f"m{number}", "x" * 900_000))
             if code != 201:
