@@ -29,7 +29,7 @@ class FakeMember:
         self.data = data
         self.name = name
         self.is_down = False
-        self.loses_answers_of: set[type[Message]] = set()  # done, but nobody is told
+        self.loses_answers_of: set[type[Message]] = set()  # once: done, but nobody is told
         self.forgets: set[type[Message]] = set()  # once: not done, and nobody is told
         self.delays_progress = False
         self.calls: list[str] = []
@@ -52,6 +52,7 @@ class FakeMember:
         answer = self._answer(request)
         await settle(1)
         if type(request) in self.loses_answers_of:
+            self.loses_answers_of.remove(type(request))
             raise unavailable("etcdserver: request timed out")
         return cast("R", answer)
 

@@ -1,5 +1,6 @@
 """Connections to members: what is refused before anything is dialled, and real gRPC."""
 
+import asyncio
 from pathlib import Path
 
 import grpc
@@ -9,9 +10,10 @@ from mooring.apiserver.store.etcd.cluster import Cluster
 from mooring.apiserver.store.etcd.failure import Failed
 from mooring.apiserver.store.etcd.member import GrpcMember, TlsFiles, read_credentials
 from mooring.apiserver.store.etcd.store import EtcdStore
-from mooring.apiserver.store.etcd.wire import RANGE, TOO_LARGE, read_key
+from mooring.apiserver.store.etcd.wire import PROGRESS, RANGE, TOO_LARGE, follow, read_key
 from mooring.clock import RealClock
 from mooring.errors import EtcdError, UsageError
+from tests.fakes.clock import settle
 from tests.fakes.etcd.data import Data
 from tests.fakes.etcd.plain_layout import PlainLayout
 from tests.fakes.etcd.serve import serving_etcd
@@ -77,3 +79,37 @@ async def test_a_member_that_is_not_there_fails_as_one_that_may_come() -> None:
     assert failed.value.code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
     assert failed.value.is_passing
     await member.close()
+
+
+async def test_a_watch_that_is_closed_here_fails_as_one_that_broke() -> None:
+    async with serving_etcd(Data()) as url:
+        member = GrpcMember(url, None)
+        stream = member.watch()
+        await stream.send(follow(b"/registry/", 1))
+        created = await stream.receive()
+        assert created.created
+        receiving = asyncio.ensure_future(stream.receive())
+        await settle()
+        stream.close()
+        with pytest.raises(Failed):
+            await receiving
+        with pytest.raises(Failed):
+            await stream.receive()
+        with pytest.raises(Failed):
+            await stream.send(PROGRESS)
+        await member.close()
+
+
+async def test_a_cancelled_reader_of_a_watch_is_cancelled() -> None:
+    async with serving_etcd(Data()) as url:
+        member = GrpcMember(url, None)
+        stream = member.watch()
+        await stream.send(follow(b"/registry/", 1))
+        await stream.receive()
+        receiving = asyncio.ensure_future(stream.receive())
+        await settle()
+        receiving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await receiving
+        stream.close()
+        await member.close()
