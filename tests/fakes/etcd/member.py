@@ -31,7 +31,7 @@ class FakeMember:
         self.is_down = False
         self.loses_answers_of: set[type[Message]] = set()  # once: done, but nobody is told
         self.forgets: set[type[Message]] = set()  # once: not done, and nobody is told
-        self.delays_progress = False
+        self.holds_watches = False  # new ones say nothing
         self.calls: list[str] = []
         self.watches: list[FakeWatch] = []
         self.on_call: asyncio.Event | None = None  # calls wait for it
@@ -98,7 +98,7 @@ class FakeWatch:
         self._ended = False
         self._follows: tuple[bytes, bytes] | None = None
         self._data.on_change.append(self._ready.set)
-        self.is_held = False  # events wait in etcd
+        self.is_held = member.holds_watches  # events wait in etcd
 
     async def send(self, request: WatchRequest) -> None:
         if self._ended or self._member.is_down:
@@ -120,7 +120,7 @@ class FakeWatch:
                 self._answers.append(WatchResponse(header=header, created=True))
                 self._follows = create.key, create.range_end
                 self._sent = create.start_revision - 1
-        elif self._follows and not self._member.delays_progress:
+        elif self._follows:
             self._take_log()
             if not self.is_held:
                 self._answers.append(WatchResponse(header=self._data.header(), watch_id=-1))

@@ -124,19 +124,18 @@ class EtcdStore(Timeline):
         async with self._turns.turn((table, name)):
             seen = Seen(self.get(table, name), self.revision)
             while True:
+                refusal: Exception | None = None
+                change: Change = None
                 try:
                     change = decide(seen.entry)
-                except Exception:
-                    newest = await self._read((table, name))
-                    if newest.guard == seen.guard:
-                        await self._visible(newest.guard)
-                        raise
-                    seen = newest
-                    continue
+                except Exception as error:  # noqa: BLE001  raised below, if it is true
+                    refusal = error
                 if change is None or (seen.entry is None and isinstance(change, Remove)):
                     newest = await self._read((table, name))
                     if newest.guard == seen.guard:
                         await self._visible(newest.guard)
+                        if refusal is not None:
+                            raise refusal
                         return seen.entry
                     seen = newest
                     continue
@@ -380,12 +379,22 @@ class EtcdStore(Timeline):
     async def _reach(self, revision: int) -> None:
         """Wait for a revision that etcd has. Raises: EtcdError when the watch is stuck."""
         for seconds in (SILENT_SECONDS, BEHIND_SECONDS):
-            try:
-                async with asyncio.timeout(seconds):
-                    return await self.wait_for(revision)
-            except TimeoutError:
-                self._watching.begin_anew()
+            if self._revision >= revision or await self._comes_within(revision, seconds):
+                return
+            self._watching.begin_anew()
         raise EtcdError(f"the watch on etcd is behind: it has not reached revision {revision}")
+
+    async def _comes_within(self, revision: int, seconds: float) -> bool:
+        waiting = asyncio.ensure_future(self.wait_for(revision))
+        alarm = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait((waiting, alarm), return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                await waiting  # raises when the store was closed
+            return waiting.done()
+        finally:
+            waiting.cancel()
+            alarm.cancel()
 
 
 def _unknown(lost: str) -> EtcdError:

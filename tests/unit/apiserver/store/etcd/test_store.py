@@ -317,6 +317,30 @@ class TestFaults:
             await reading
             assert two.store.get(CLAIMS, "a/x") is not None
 
+    async def test_a_watch_that_stays_silent_is_begun_anew_on_another_member(self) -> None:
+        data = Data()
+        async with a_server(data) as one, a_server(data, members=2) as two:
+            two.members[0].watches[0].is_held = True
+            await stored(one.store, CLAIMS, "a/x", "v")
+            reading = asyncio.ensure_future(two.store.catch_up())
+            await two.clock.advance(2.9)
+            assert not reading.done()
+            await two.clock.advance(1)
+            await reading
+            assert two.store.get(CLAIMS, "a/x") is not None
+            assert two.members[1].watches
+
+    async def test_a_consistent_read_is_refused_rather_than_old(self) -> None:
+        data = Data()
+        async with a_server(data) as one, a_server(data) as two:
+            two.member.watches[0].is_held = True
+            two.member.holds_watches = True
+            await stored(one.store, CLAIMS, "a/x", "v")
+            reading = asyncio.ensure_future(two.store.catch_up())
+            await two.clock.advance(11)
+            with pytest.raises(EtcdError, match="the watch on etcd is behind"):
+                await reading
+
     async def test_many_consistent_reads_share_few_questions(self) -> None:
         async with a_server(Data()) as one:
             before = one.member.calls.count("Range")
