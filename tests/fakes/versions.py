@@ -5,6 +5,7 @@ versions is known, and what is left to check is that it agrees with the order in
 things happen. A write whose outcome nobody knows may have happened, once, or not.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -84,11 +85,12 @@ def _unwritten(operations: list[Operation], versions: list[Version]) -> Iterable
 
 def _lost_guards(operations: list[Operation], versions: list[Version]) -> Iterable[str]:
     """Between a write and the version that it replaced there is no other."""
+    revisions = [version.revision for version in versions]
     for operation in operations:
         if isinstance(operation, Write) and operation.revision:
-            for version in versions:
-                if operation.expected < version.revision < operation.revision:
-                    yield f"{operation} replaced {version} unseen"
+            first = bisect_right(revisions, operation.expected)
+            for version in versions[first : bisect_left(revisions, operation.revision)]:
+                yield f"{operation} replaced {version} unseen"
 
 
 def _out_of_time(operations: list[Operation]) -> Iterable[str]:

@@ -8,6 +8,7 @@ import os
 import random
 import select
 import signal
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
@@ -143,6 +144,10 @@ def last_read(servers: Sequence[ApiServer], history: list[Operation]) -> int:
     return newest
 
 
+def _counted(done: list[str]) -> str:
+    return ", ".join(f"{fault} {times} times" for fault, times in sorted(Counter(done).items()))
+
+
 @pytest.mark.timeout(SECONDS + 300)
 def test_nothing_is_lost_or_stale_while_members_and_servers_die(
     etcd_program: Path, tmp_path: Path, say: Say
@@ -156,7 +161,7 @@ def test_nothing_is_lost_or_stale_while_members_and_servers_die(
     unknown = sum(isinstance(o, Write) and not o.revision for o in history)
     say(
         f"{len(history)} operations, {len(written)} writes acknowledged, {unknown} unknown, "
-        f"{sum(worker.unanswered for worker in workers)} unanswered; {', '.join(done)}; "
+        f"{sum(worker.unanswered for worker in workers)} unanswered; {_counted(done)}; "
         f"watches resumed {[watcher.resumed for watcher in watchers]}, "
         f"events {[len(watcher.seen) for watcher in watchers]}"
     )
