@@ -3,7 +3,7 @@
 import asyncio
 import random
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -186,6 +186,10 @@ class Running(msgspec.Struct, frozen=True):
     parts: Parts
 
 
+OpenStore = Callable[[Kinds], Awaitable[Store]]
+"""Opens a store that several servers share, and that removes old events by itself."""
+
+
 @asynccontextmanager
 async def running(
     data_dir: Path,
@@ -193,13 +197,19 @@ async def running(
     clock: Clock,
     names: tuple[str, ...] = (),
     gates: FeatureGates | None = None,
+    open_shared: OpenStore | None = None,
 ) -> AsyncIterator[Running]:
     """Run an API server on `data_dir` for as long as the context is entered.
 
-    `names` are further names and addresses that clients reach it by. Raises UsageError when the
-    directory or the port cannot be had, Damaged when the database cannot be trusted.
+    `names` are further names and addresses that clients reach it by. Objects are kept in a
+    database of its own, or in what `open_shared` opens. Raises UsageError when the directory or
+    the port cannot be had, Damaged when the database cannot be trusted.
     """
-    store = SqliteStore.open(data_dir / "mooring.db", clock)
+    kinds = builtin(gates)
+    if open_shared is None:
+        store: Store = SqliteStore.open(data_dir / "mooring.db", clock)
+    else:
+        store = await open_shared(kinds)
     try:
 
         def certified() -> Pki:
@@ -214,7 +224,9 @@ async def running(
         tokens = open_role_tokens(data_dir / "tokens.json")
         rng = random.Random()  # noqa: S311  seeded by the system; names and uids are no secrets
         at = f"{address.host}:{address.port}"
-        parts = assemble(store, clock, rng, pki, tokens, at, builtin(gates))
+        parts = assemble(store, clock, rng, pki, tokens, at, kinds)
+        if open_shared is not None:
+            parts.health.add_check("etcd", lambda: store.trouble)
         server = Server(parts.api.handle, clock, server_context(pki), parts.access.find_caller)
         await server.listen(address.host, address.port)
         parts.nodes.start()
@@ -244,7 +256,7 @@ async def running(
                     parts.definitions,
                     parts.namespaces,
                     parts.garbage,
-                    parts.events,
+                    *((parts.events,) if open_shared is None else ()),
                     parts.roles,
                     parts.quotas,
                     Renewal(pki, certified, server.use, clock),

@@ -13,8 +13,8 @@ import uvloop
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.server import Address, Running, running
-from mooring.clock import RealClock
+from mooring.apiserver.server import Address, OpenStore, Running, running
+from mooring.clock import Clock, RealClock
 from mooring.csi.call_query import PATH as CALLS_PATH
 from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
@@ -212,11 +212,31 @@ async def serving(config: Config) -> AsyncIterator[Served]:
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     reach = find_reach(config.host, config.names, _addresses(config.host))
-    async with running(config.data_dir, address, RealClock(), reach.names, config.gates) as server:
+    clock = RealClock()
+    async with (
+        _shared_store(config, clock) as shared,
+        running(config.data_dir, address, clock, reach.names, config.gates, shared) as server,
+    ):
         write_kubeconfigs(config, server)
         served = Served(server, reach)
         keep_server_url(config.data_dir, served.url)
         yield served
+
+
+@asynccontextmanager
+async def _shared_store(config: Config, clock: Clock) -> AsyncIterator[OpenStore | None]:
+    """How to open the store that several servers share; None: the server has one of its own."""
+    if config.etcd is None:
+        yield None
+        return
+    from mooring.stack.etcd import open_etcd, take_data_dir
+
+    settings = config.etcd
+    lock = await in_thread(take_data_dir, config.data_dir)
+    try:
+        yield lambda kinds: open_etcd(settings, config.data_dir, kinds, clock)
+    finally:
+        lock.release()
 
 
 def _addresses(host: str) -> tuple[str, ...]:

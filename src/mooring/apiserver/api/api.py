@@ -101,6 +101,8 @@ class Api:
         target: Target | None = None
         release = _nothing
         try:
+            if request.method in MUTATING:  # decided on what other servers have acknowledged
+                await self._backend.store.catch_up()
             user = self._access.who(request)
             if request.crowded:
                 raise crowded()
@@ -112,6 +114,9 @@ class Api:
             else:
                 word = _word(request, route)
                 kind = self._kind(route)
+                if kind is None:  # perhaps another server has just heard of it
+                    await self._backend.store.catch_up()
+                    kind = self._kind(route)
                 target = self._target(word, kind, route)
                 is_through_node = self._is_through_node(kind, route)
                 if word == "watch" or is_through_node:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
@@ -47,7 +48,8 @@ class Namespaces:
         kind = self._kind("namespaces")
         for name in FIRST:
             if self._backend.store.get(kind.store_table, name) is None:
-                await self._writer.create(kind, "", {"metadata": {"name": name}})
+                with suppress(AlreadyExists):  # by another server that starts
+                    await self._writer.create(kind, "", {"metadata": {"name": name}})
             await self._create_defaults(name)
 
     def _see(self, kind: Kind, entry: Entry) -> None:
@@ -92,6 +94,7 @@ class Namespaces:
         if not self._backend.store.range(pods.store_table, f"{name}/", limit=1).entries:
             for kind in kinds:
                 troubles += await self._delete_all(kind, name)
+        await self._backend.store.catch_up()  # others may have written what is to be counted
         remaining: Counter[str] = Counter()
         held: Counter[str] = Counter()
         for kind in kinds:
