@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
+from mooring.apiserver.kinds.client_config import validate_client_config
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, forbidden, invalid, not_supported, required
 
 NONE, WEBHOOK = "None", "Webhook"
-_REVIEWS = ("v1", "v1beta1")
+REVIEWS = ("v1", "v1beta1")
 _MUST_REVIEW = "must include at least one of v1, v1beta1"
 
 
@@ -26,15 +27,8 @@ def validate_conversion(conversion: Doc) -> Iterable[FieldError]:
     config = (webhook or {}).get("clientConfig")
     if config is None:
         yield required(f"{path}.webhookClientConfig", "required when strategy is set to Webhook")
-    elif ("url" in config) == ("service" in config):
-        why = "exactly one of url or service is required"
-        yield required(f"{path}.webhookClientConfig", why)
+    else:
+        yield from validate_client_config(config, f"{path}.webhookClientConfig")
     reviews = (webhook or {}).get("conversionReviewVersions") or []
-    if not set(reviews) & set(_REVIEWS):
+    if not set(reviews) & set(REVIEWS):
         yield invalid(f"{path}.conversionReviewVersions", reviews, _MUST_REVIEW)
-    yield invalid(
-        f"{path}.strategy",
-        strategy,
-        "Mooring does not call conversion webhooks: use None, which changes the apiVersion only, "
-        "or a definition with one version",
-    )
