@@ -231,6 +231,70 @@ async def test_a_dry_run_converts_and_writes_nothing(
     assert (await api.get(f"{V1}/w")).doc["spec"] == {"size": 3}
 
 
+# owners of fields
+
+
+def owned(doc: Doc) -> dict[tuple[str, str], Any]:
+    return {
+        (entry["manager"], entry["apiVersion"].rpartition("/")[2]): entry["fieldsV1"].get("f:spec")
+        for entry in doc["metadata"]["managedFields"]
+    }
+
+
+async def test_a_field_that_is_owned_by_another_name_is_a_conflict(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await define(api, widgets(hook.by_url))
+    first = await api.apply(f"{V1}/w?fieldManager=a", a_widget("v1", size=3))
+    assert first.code == 201, first.text
+    same = await api.apply(f"{V2}/w?fieldManager=b", a_widget("v2", width=3))
+    assert same.code == 200, same.text
+    conflict = await api.apply(f"{V2}/w?fieldManager=b", a_widget("v2", width=4))
+    assert conflict.code == 409, conflict.text
+    assert conflict.doc["message"] == 'Apply failed with 1 conflict: conflict with "a": .spec.size'
+    forced = await api.apply(f"{V2}/w?fieldManager=b&force=true", a_widget("v2", width=4))
+    assert forced.code == 200, forced.text
+    assert forced.doc["spec"] == {"width": 4}
+    assert owned(forced.doc) == {("b", "v2"): {"f:width": {}}}
+
+
+async def test_what_a_manager_applied_in_another_version_is_removed_when_it_applies_it_no_more(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await define(api, widgets(hook.by_url))
+    await api.apply(f"{V1}/w?fieldManager=a", a_widget("v1", size=3, other="x", replicas=1))
+    await api.apply(f"{V1}/w?fieldManager=b", a_widget("v1", replicas=1))
+    applied = await api.apply(f"{V2}/w?fieldManager=a", a_widget("v2", other="x"))
+    assert applied.code == 200, applied.text
+    assert applied.doc["spec"] == {"other": "x", "replicas": 1}
+    assert owned(applied.doc) == {("a", "v2"): {"f:other": {}}, ("b", "v1"): {"f:replicas": {}}}
+    assert (await api.get(f"{V1}/w")).doc["spec"] == {"other": "x", "replicas": 1}
+
+
+async def test_applying_the_same_in_another_version_removes_nothing(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await define(api, widgets(hook.by_url))
+    await api.apply(f"{V1}/w?fieldManager=a", a_widget("v1", size=3))
+    applied = await api.apply(f"{V2}/w?fieldManager=a", a_widget("v2", width=3))
+    assert applied.doc["spec"] == {"width": 3}, applied.text
+    assert owned(applied.doc) == {("a", "v2"): {"f:width": {}}}
+    again = await api.apply(f"{V2}/w?fieldManager=a", a_widget("v2", width=3))
+    assert again.doc == applied.doc
+
+
+async def test_an_update_takes_the_fields_that_it_changes_from_their_owners_of_other_versions(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await define(api, widgets(hook.by_url))
+    await api.post(f"{V1}?fieldManager=a", a_widget("v1", size=3, other="x"))
+    patched = await api.patch(f"{V2}/w?fieldManager=b", {"spec": {"width": 5}})
+    assert owned(patched.doc) == {
+        ("a", "v1"): {".": {}, "f:other": {}},
+        ("b", "v2"): {"f:width": {}},
+    }, patched.text
+
+
 # watching
 
 
