@@ -228,3 +228,16 @@ async def test_one_bad_object_fails_lists_but_no_reads_of_others(
     hook.respond = respond
     listed, read = await asyncio.gather(api.get(V2), api.get(f"{V2}/good"))
     assert (listed.code, read.code) == (500, 200), (listed.text, read.text)
+
+
+async def test_an_answer_of_millions_of_values_is_not_read(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    await define(api, widgets(hook.by_url))
+    await created(api, V1, a_widget("v1", size=3))
+    hook.respond = lambda _: {"convertedObjects": [0] * 250_000, "result": {"status": "Success"}}
+    refused = await api.get(f"{V2}/w")
+    assert refused.doc["message"] == f"{NAMED} failed: the answer holds more than 200000 values"
+    text = "," * 250_000
+    hook.respond = lying(lambda doc: doc["spec"].update(other=text))
+    assert (await api.get(f"{V2}/w")).doc["spec"] == {"width": 3, "other": text}

@@ -82,6 +82,12 @@ def stored_version(stored: StoredAs, entry: Entry) -> str:
     return version.decode() if is_marked else stored.unmarked
 
 
+def are_stored_as(kind: Kind, entries: Sequence[Entry]) -> bool:
+    """Whether all of them say that they are stored in the version of `kind`."""
+    mark = _mark(kind)
+    return all([entry.value.endswith(mark) for entry in entries])
+
+
 def wire(kind: Kind, entry: Entry) -> bytes:
     """The whole object as JSON."""
     if kind.from_stored:

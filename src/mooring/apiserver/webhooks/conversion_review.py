@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from mooring.apiserver.kinds.metadata import validate_annotations, validate_labels
-from mooring.apiserver.limits.budgets import MOST_VALUES
-from mooring.apiserver.limits.json_size import check_values
+from mooring.apiserver.limits.budgets import MOST_CONVERTED_VALUES, MOST_VALUES
+from mooring.apiserver.limits.json_size import check_values, fits, is_dense
 from mooring.errors import ApiError
 from mooring.model.document import Doc
 
@@ -64,6 +64,19 @@ def question(review: str, uid: str, wanted: str, objects: Sequence[Doc]) -> byte
             "response": {"uid": "", "convertedObjects": None, "result": {"metadata": {}}},
         }
     )
+
+
+def check_size(body: bytes) -> None:
+    """Refuse an answer that would take too long to read. May take long itself: not for the event
+    loop. Raises: BadConversion."""
+    if not fits(body, MOST_CONVERTED_VALUES):
+        told = f"failed: the answer holds more than {MOST_CONVERTED_VALUES} values"
+        raise BadConversion(told)
+
+
+def is_large(body: bytes) -> bool:
+    """Whether `check_size` has to look at it."""
+    return is_dense(body, MOST_CONVERTED_VALUES)
 
 
 def read_answer(body: bytes, review: str, uid: str, count: int) -> list[msgspec.Raw]:

@@ -15,6 +15,7 @@ from contextlib import suppress
 import msgspec
 
 from mooring.apiserver.documents.document import (
+    are_stored_as,
     decode_as_stored,
     stored_version,
     to_put,
@@ -31,12 +32,15 @@ from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.webhooks.asking import Asking, out_of_time, suspended
 from mooring.apiserver.webhooks.conversion_review import (
     BadConversion,
+    check_size,
+    is_large,
     question,
     read_answer,
     read_object,
 )
 from mooring.apiserver.webhooks.reach import CallFailed
 from mooring.errors import ApiError, ServerError
+from mooring.host.blocking import in_thread
 from mooring.model.document import Doc
 
 SECONDS = 30.0  # for one question, as upstream has it
@@ -68,7 +72,7 @@ class Conversions:
     def known(self, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry] | None:
         """The entries as `kind` shows them, if nobody has to be asked for it."""
         stored = kind.stored_as
-        if stored is None or stored.webhook is None:
+        if stored is None or stored.webhook is None or are_stored_as(kind, entries):
             return entries
         out: list[Entry] = []
         for entry in entries:
@@ -229,6 +233,8 @@ class Conversions:
         try:
             body = question(webhook.review, uid, wanted, docs)
             answer = await self._post(kind, webhook, body)
+            if is_large(answer):
+                await in_thread(check_size, answer)
             raws = read_answer(answer, webhook.review, uid, len(docs))
             renew = _stored(kind).renews[wanted]
             working = self._turns.slice()
