@@ -8,7 +8,7 @@ Of custom objects the `apiVersion` that they are stored in stands at the end: th
 have several, and another one tomorrow.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -146,15 +146,16 @@ def joined_items(kind: Kind, entries: Sequence[Entry], head: bytes, tail: bytes)
     if not kind.custom or not entries:
         return Joined([entry.value for entry in entries], b",", head, tail)
     prefix, mark = _prefix(kind), _mark(kind)
-    return Joined(list(_bodies(entries, mark)), b"}," + prefix, head + prefix, b"}" + tail)
+    return Joined(_bodies(entries, mark), b"}," + prefix, head + prefix, b"}" + tail)
 
 
-def _bodies(entries: Sequence[Entry], mark: bytes) -> Iterator[memoryview]:
+def _bodies(entries: Sequence[Entry], mark: bytes) -> list[memoryview]:
     """What is between the braces of stored objects, but for their versions."""
     size = len(mark)
-    for entry in entries:
-        value = entry.value
-        yield memoryview(value)[1 : -size if value.endswith(mark) else -1]
+    return [
+        memoryview(value)[1:-size] if value.endswith(mark) else memoryview(value)[1:-1]
+        for value in [entry.value for entry in entries]
+    ]
 
 
 def encode_item(kind: Kind, entry: Entry) -> bytes:
