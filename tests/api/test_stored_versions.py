@@ -74,6 +74,34 @@ async def test_dependents_are_collected_without_their_webhook(api: ApiUnderTest)
     assert (await api.get(f"{V1}/w")).code == 404
 
 
+async def test_objects_are_counted_without_their_webhook(api: ApiUnderTest) -> None:
+    await define(api, widgets({"url": "https://127.0.0.1:1/convert"}))
+    await created(api, V1, a_widget("v1", "old", size=3))
+    await switch_storage(api, "v2")
+    quotas = "/api/v1/namespaces/default/resourcequotas"
+    hard = {"count/widgets.example.com": "2"}
+    await created(api, quotas, {"metadata": {"name": "q"}, "spec": {"hard": hard}})
+    await settle()
+    used = (await api.get(f"{quotas}/q")).doc["status"]["used"]
+    assert used == {"count/widgets.example.com": "1"}
+    await created(api, V2, a_widget("v2", "new", width=3))
+    refused = await api.post(V2, a_widget("v2", "third", width=3))
+    assert refused.code == 403, refused.text
+
+
+async def test_a_namespace_goes_with_its_objects_and_without_their_webhook(
+    api: ApiUnderTest,
+) -> None:
+    await define(api, widgets({"url": "https://127.0.0.1:1/convert"}))
+    await created(api, "/api/v1/namespaces", {"metadata": {"name": "away"}})
+    await created(api, V1.replace("default", "away"), a_widget("v1", size=3))
+    await switch_storage(api, "v2")
+    deleted = await api.delete("/api/v1/namespaces/away")
+    assert deleted.code == 200, deleted.text
+    await settle()
+    assert (await api.get("/api/v1/namespaces/away")).code == 404
+
+
 # stored versions
 
 

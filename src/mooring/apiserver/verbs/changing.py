@@ -120,7 +120,7 @@ def change_of(kind: Kind, doc: Doc, entry: Entry | None = None) -> Change:
 
 
 def last_state(kind: Kind, entry: Entry) -> Doc:
-    """What is stored, to be stored once more: in the version that it is in."""
+    """What is stored, in the version that it is stored in: nobody is asked to convert it."""
     return decode_as_stored(kind, entry) if kind.stored_as else decode(kind, entry)
 
 

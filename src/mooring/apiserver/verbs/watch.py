@@ -20,6 +20,7 @@ from mooring.apiserver.store.contract import Entry, Event, Page, Watch
 from mooring.apiserver.verbs.answering import WatchForm, watch_form
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.converted_watch import open_watch
+from mooring.apiserver.verbs.owning import is_converted
 from mooring.apiserver.verbs.reading import catch_up, version_flaw
 from mooring.apiserver.verbs.selecting import Selection, selection_in_turn
 from mooring.apiserver.verbs.watch_filter import event_type, watched_changes
@@ -81,7 +82,7 @@ class WatchSource:
         self._form: WatchForm = watch_form(backend, call)
         self._options = options
         self._is_plain = self._selection.is_all and self._form.is_shared
-        self._opening: Page | None = None  # what there was, if that had to be converted
+        self._opening: Page | None = None  # what there is, if a webhook converts it
         self._initial: Iterator[Entry] = iter(())
         self._initial_revision = 0
         self._is_listing = False
@@ -94,11 +95,10 @@ class WatchSource:
 
     async def convert_first(self) -> None:
         """Have what the watch begins with in the version that is watched. Raises: ServerError."""
-        if self._lists_first():
+        if self._lists_first() and is_converted(self._kind):
             page = self._backend.store.range(self._kind.store_table, self._prefix)
-            if self._backend.conversions.known(self._kind, page.entries) is None:
-                shown = await self._backend.conversions.readable(self._kind, page.entries)
-                self._opening = msgspec.structs.replace(page, entries=list(shown))
+            shown = await self._backend.conversions.readable(self._kind, page.entries)
+            self._opening = msgspec.structs.replace(page, entries=list(shown))
 
     # StreamSource
 
@@ -152,8 +152,7 @@ class WatchSource:
         if self._lists_first():
             page = self._opening or store.range(self._kind.store_table, self._prefix)
             self._opening = None
-            shown = self._backend.conversions.known(self._kind, page.entries)
-            self._initial = iter(page.entries if shown is None else shown)
+            self._initial = iter(page.entries)
             self._initial_revision = after = page.revision
             self._is_listing = True
         elif after == 0:
