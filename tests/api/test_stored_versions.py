@@ -199,3 +199,18 @@ async def test_objects_that_do_not_say_their_version_are_of_the_oldest_stored_on
     assert hook.asked[0]["objects"][0]["apiVersion"] == "example.com/v1"
     listed = (await api.get(V1)).doc["items"]
     assert listed[0]["apiVersion"] == "example.com/v1"
+
+
+async def test_without_a_webhook_an_object_keeps_the_fields_of_the_version_it_is_stored_in(
+    api: ApiUnderTest,
+) -> None:
+    definition = widgets({})
+    definition["spec"]["conversion"] = {"strategy": "None"}
+    await define(api, definition)
+    await created(api, V1, a_widget("v1", size=3, other="x"))
+    await switch_storage(api, "v2")
+    assert (await api.get(f"{V1}/w")).doc["spec"] == {"size": 3, "other": "x"}
+    assert (await api.get(f"{V2}/w")).doc["spec"] == {"other": "x"}
+    written = await api.patch(f"{V1}/w", {"spec": {"other": "y"}})
+    assert written.doc["spec"] == {"other": "y"}, written.text  # v2, as it is stored, has no size
+    assert (await api.get(f"{V1}/w")).doc["spec"] == {"other": "y"}
