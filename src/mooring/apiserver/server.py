@@ -57,6 +57,8 @@ from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
+from mooring.apiserver.webhooks.asking import Asking
+from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
 from mooring.errors import ApiError, StoreError
@@ -117,18 +119,22 @@ def assemble(
 
     roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
     authorizer = Authorizer(nodes, stored=roles)
+    asking, turns = Asking(objects, rng), Turns(clock)
+    conversions = Conversions(asking, turns)
+    policies = Policies(store, kinds, objects, authorizer.authorize)
     backend = Backend(
         store,
         kinds,
         schema,
         objects,
-        Chain(nodes, Policies(store, kinds, objects, authorizer.authorize).judge),
+        Chain(nodes, policies.judge, policies.concern),
         clock,
         rng,
         Frames(frame),
         count_events,
-        Turns(clock),
-        Webhooks(store, kinds, objects, rng, authorizer.authorize),
+        turns,
+        Webhooks(store, kinds, objects, authorizer.authorize, asking, conversions),
+        conversions,
         Charging(store),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)

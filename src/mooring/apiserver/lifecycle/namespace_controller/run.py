@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 
-from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.document import metadata_of
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.lifecycle.housekeeper import AGAIN
@@ -69,7 +69,7 @@ class Namespaces:
         entry = self._backend.store.get(kind.store_table, name)
         if entry is None:
             self._going.discard(name)
-        elif "deletionTimestamp" in decode(kind, entry)["metadata"]:
+        elif "deletionTimestamp" in metadata_of(entry):
             self._going.add(name)
             await self._empty(name)
         else:
@@ -100,7 +100,7 @@ class Namespaces:
         for kind in kinds:
             for entry in self._backend.store.range(kind.store_table, f"{name}/").entries:
                 remaining[f"{kind.plural}.{kind.group}"] += 1
-                held.update(decode(kind, entry)["metadata"].get("finalizers", ()))
+                held.update(metadata_of(entry).get("finalizers", ()))
         now = self._backend.now()
         namespaces = self._kind("namespaces")
         told = [str(trouble) for trouble in troubles[:MOST_TOLD]]
@@ -123,7 +123,7 @@ class Namespaces:
         return [end for end in ends if end is not None]
 
     async def _delete(self, kind: Kind, namespace: str, entry: Entry) -> None:
-        metadata = decode(kind, entry)["metadata"]
+        metadata = metadata_of(entry)
         if "deletionTimestamp" in metadata and metadata.get("finalizers"):
             return
         try:
