@@ -25,6 +25,7 @@ from mooring.cli import (
     sidecar,
     snapshot,
     token,
+    top,
     up,
     version,
 )
@@ -53,6 +54,7 @@ _commands: dict[str, Callable[..., None]] = {
     "driver": driver.driver,
     "sidecar": sidecar.sidecar,
     "kubeconfig": kubeconfig.kubeconfig,
+    "top": top.top,
 }
 for _name, _command in _commands.items():
     app.command(_name)(configurable(_command))

@@ -196,6 +196,13 @@ class HttpClient:
         path = _path(seen.resource, seen.namespace, seen.name)
         await self._ask(_Ask("DELETE", path, body=_encode(options)))
 
+    async def get_path(self, path: str) -> bytes:
+        """What is at a path that is no kind, such as one through a node's proxy.
+
+        `path` is percent-encoded. Raises: ApiError, ConnectionLost.
+        """
+        return await self._ask(_Ask("GET", path))
+
     # requests
 
     async def _ask(self, ask: _Ask) -> bytes:
