@@ -70,16 +70,15 @@ def _claims(summaries: Mapping[str, Summary], namespace: str) -> Iterable[Row]:
 
 
 def _pods(summaries: Mapping[str, Summary], namespace: str) -> Iterable[Row]:
-    """The sum of a pod's volumes that hold files of its own; those without figures do not count."""
+    """The sum of a pod's claims. Others (emptyDir, tokens) have the size of the node's own file
+    system or memory, which would make every sum look empty."""
     for node, summary in summaries.items():
         for pod in summary.pods or ():
             name = pod.pod
-            if (namespace and name.namespace != namespace) or not pod.volumes:
-                continue
-            total = _sum(pod.volumes)
-            yield msgspec.structs.replace(
-                _row(name.name, name.namespace, total, nodes=(node,)), volumes=len(pod.volumes)
-            )
+            claims = [volume for volume in pod.volumes or () if volume.claim is not None]
+            if claims and namespace in ("", name.namespace):
+                row = _row(name.name, name.namespace, _sum(claims), nodes=(node,))
+                yield msgspec.structs.replace(row, volumes=len(claims))
 
 
 def _nodes(summaries: Mapping[str, Summary], namespace: str) -> Iterable[Row]:

@@ -18,7 +18,7 @@ class Column(msgspec.Struct, frozen=True):
 
 COLUMNS: Mapping[Subject, tuple[Column, ...]] = {
     Subject.PVC: (Column("NAMESPACE"), Column("CLAIM")),
-    Subject.POD: (Column("NAMESPACE"), Column("POD"), Column("VOLUMES", is_number=True)),
+    Subject.POD: (Column("NAMESPACE"), Column("POD"), Column("CLAIMS", is_number=True)),
     Subject.NODE: (Column("NODE"), Column("CLAIMS", is_number=True)),
 }
 FIGURES = tuple(Column(title, is_number=True) for title in ("USED", "SIZE", "USE%", "INODES%"))

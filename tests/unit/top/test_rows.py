@@ -49,10 +49,10 @@ def test_a_claim_of_several_pods_is_one_row_and_the_fullest_comes_first() -> Non
     assert (rows[0].nodes, rows[0].pods) == (("n1", "n2"), ("team/web", "team/web2"))
 
 
-def test_a_pod_has_the_sum_of_its_volumes_and_one_without_volumes_no_row() -> None:
+def test_a_pod_has_the_sum_of_its_claims_and_one_without_claims_no_row() -> None:
     rows = {row.name: row for row in rows_of(Subject.POD, WORLD)}
     assert set(rows) == {"db", "web", "web2"}
-    assert (rows["db"].used_bytes, rows["db"].capacity_bytes, rows["db"].volumes) == (45, 200, 2)
+    assert (rows["db"].used_bytes, rows["db"].capacity_bytes, rows["db"].volumes) == (40, 100, 1)
     assert rows["web2"].used_bytes == 90  # what is not known is not taken for nothing
 
 
