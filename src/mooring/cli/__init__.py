@@ -13,6 +13,7 @@ from mooring.cli import (
     backup,
     check,
     controllers,
+    dashboard,
     down,
     driver,
     image,
@@ -54,6 +55,7 @@ _commands: dict[str, Callable[..., None]] = {
     "driver": driver.driver,
     "sidecar": sidecar.sidecar,
     "kubeconfig": kubeconfig.kubeconfig,
+    "dashboard": dashboard.dashboard,
     "top": top.top,
 }
 for _name, _command in _commands.items():

@@ -195,8 +195,11 @@ async def serving(config: Config) -> AsyncIterator[Served]:
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     reach = find_reach(config.host, config.names, _addresses(config.host))
+    from mooring.stack.dashboard import show_ui
+
     async with running(config.data_dir, address, RealClock(), reach.names, config.gates) as server:
         write_kubeconfigs(config, server)
+        show_ui(server)
         served = Served(server, reach)
         keep_server_url(config.data_dir, served.url)
         yield served
