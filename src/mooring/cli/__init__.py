@@ -29,6 +29,7 @@ from mooring.cli import (
     top,
     up,
     version,
+    why,
 )
 from mooring.cli.config_file import configurable
 from mooring.errors import MooringError
@@ -67,13 +68,20 @@ app.add_typer(image.app, name="image")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(token.app, name="token")
 app.command("version")(version.version)
+app.command("why")(why.why)
+app.command("explain", help="The same as `why`.")(why.why)
 
 
 def main() -> None:
+    """The `mooring` command."""
+    run(app)
+
+
+def run(command: typer.Typer) -> None:
     """Run a command; a `MooringError` becomes one line and exit code 1."""
     failed = False
     try:
-        app()
+        command()
     except* MooringError as errors:
         for error in _flat(errors):
             sys.stderr.write(f"mooring: {error}\n")
