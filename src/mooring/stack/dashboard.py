@@ -14,6 +14,7 @@ from mooring.dashboard.app import Dashboard, Parts
 from mooring.dashboard.doors import OneTimeDoor, TokenDoor
 from mooring.dashboard.message import DashboardRequest
 from mooring.dashboard.serve import LOOPBACK, serving
+from mooring.dashboard.why import Why
 from mooring.stack.listening import reachable
 from mooring.stack.process import stop_event
 from mooring.stack.pumped import Pumped
@@ -47,7 +48,7 @@ def _url(port: int, token: str) -> str:
 
 def parts() -> Parts:
     """What explains objects."""
-    return Parts()
+    return Parts(why=Why(RealClock()))
 
 
 def show_ui(server: Running) -> None:
