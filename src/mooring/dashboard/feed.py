@@ -29,6 +29,7 @@ BEAT = 15.0  # seconds
 MOST_QUEUED = 1024  # lines; a browser that does not read holds up its own watches only
 AGAIN = Backoff(first=0.5, cap=30.0)
 WITHOUT_RIGHT = 60.0  # seconds until a kind that may not be read is tried again
+SLICE = 500  # rows that are made at a time
 FIRST = "claims"  # listed before the rest, which the first view can do without
 
 _encode = msgspec.json.Encoder().encode
@@ -93,8 +94,12 @@ class Feed:
 
     async def _list(self, name: str, kind: type[ApiObject]) -> str:
         listing = await self._client.list(kind)
-        rows = [row for it in listing.readable if (row := row_of(it)) is not None]
-        await self._send({"k": name, "list": rows})
+        rows: list[bytes] = []
+        for start in range(0, len(listing.readable), SLICE):
+            some = listing.readable[start : start + SLICE]
+            rows += [_encode(row) for it in some if (row := row_of(it)) is not None]
+            await self._clock.sleep(0)  # in `up`, others are served by the same event loop
+        await self._lines.put(b'{"k":"%b","list":[%b]}\n' % (name.encode(), b",".join(rows)))
         unread = len(listing.unread)
         await self._send({"k": name, "trouble": f"{unread} cannot be read" if unread else ""})
         if name == FIRST:

@@ -85,7 +85,7 @@ function draw_graph(graph, columns, chosen, choose) {
     const shown = stations.slice(0, MOST).map((one) => h("button", {
       type: "button", class: `station${has_just_changed(one.kind, one.id) ? " changed" : ""}`, "data-state": one.state, "data-id": one.title ?? one.id, "data-from": one.from, "data-to": one.to,
       "aria-pressed": at < 5 && chosen[0] === one.kind && chosen[1] === one.id ? "true" : "false",
-      "aria-label": `${title} ${one.title ?? one.id}: ${one.says}`, onclick: () => choose(one.kind, one.id),
+      title: one.title ?? one.id, "aria-label": `${title} ${one.title ?? one.id}: ${one.says}`, onclick: () => choose(one.kind, one.id),
     }, h("b", {}, one.title ?? one.id), h("div", {}, one.says)));
     const rest = stations.length > MOST ? h("small", {}, `and ${stations.length - MOST} more`) : null;
     return h("div", { class: "column" }, h("small", {}, title), shown.length ? shown : h("div", { class: "station absent card" }, empty), rest);

@@ -1,6 +1,6 @@
 // Starts the page: logs in, follows the feed, shows the view that the address names.
 
-import { Refused, enter, follow, get_json, log_in_with, log_out, logged_in } from "./api.js";
+import { enter, follow, get_json, log_in_with, log_out, logged_in } from "./api.js";
 import { chain } from "./chain.js";
 import { claims } from "./claims.js";
 import { h, show } from "./dom.js";
@@ -62,21 +62,26 @@ function login(message) {
 }
 
 async function start() {
+  const following = keep_following(); // lists take longest, so they are asked for first
   try {
     const told = await get_json("info");
     parts = told.parts;
     document.getElementById("cluster").textContent = `${told.server} · ${told.version}`;
   } catch (error) {
-    if (error instanceof Refused && error.status === 401) {
-      log_out();
-      login(error.message);
-    } else show(main, h("p", { class: "bad", role: "alert" }, error.message));
+    if (error.status === 401) refuse(error);
+    else show(main, h("p", { class: "bad", role: "alert" }, error.message));
     return;
   }
   is_in = true;
   route();
   measure();
-  await keep_following();
+  await following;
+}
+
+function refuse(error) {
+  if (!logged_in()) return; // said already
+  log_out();
+  login(error.message);
 }
 
 async function measure() {
@@ -97,9 +102,8 @@ async function keep_following() {
         take(line);
       });
     } catch (error) {
-      if (error instanceof Refused && error.status === 401) {
-        log_out();
-        login(error.message);
+      if (error.status === 401) {
+        refuse(error);
         return;
       }
     }

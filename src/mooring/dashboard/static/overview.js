@@ -3,14 +3,15 @@
 import { get_json } from "./api.js";
 import { h, show, table } from "./dom.js";
 import { age, bytes, percent, share } from "./format.js";
-import { is_used, on_change, store } from "./store.js";
+import { is_used, on_change, store, tell } from "./store.js";
 import { stuck } from "./stuck.js";
 
 const MOST = 10; // lines of each table
 const MOST_WHY = 12; // answers that are asked for
-const WHY_LASTS = 15000; // ms until an answer is asked for again
+const WHY_LASTS = 30000; // ms until an answer is asked for again
 
-const answers = new Map(); // "kind id" -> {at, text, state}
+const answers = new Map(); // "kind id" -> {at, text}
+let asking = Promise.resolve(); // one after the other: each may read much of the cluster
 
 export function overview(main, { parts }) {
   const sections = ["stuck", "figures", "classes", "drivers", "nodes", "fullest", "unused", "released"];
@@ -72,14 +73,16 @@ function why_cell(one, parts) {
   const cell = h("span", {}, known?.text ?? "…");
   if (!known || Date.now() - known.at > WHY_LASTS) {
     answers.set(key, { at: Date.now(), text: known?.text ?? "…" });
-    get_json("why", { kind: one.kind, id: one.id })
-      .then((told) => told.summary, (error) => `not known: ${error.message}`)
-      .then((text) => {
-        answers.set(key, { at: Date.now(), text });
-        cell.textContent = text;
-      });
+    asking = asking.then(() => ask_why(one, key));
   }
   return cell;
+}
+
+async function ask_why(one, key) {
+  const ask = get_json("why", { kind: one.kind, id: one.id });
+  const text = await ask.then((told) => told.summary, (error) => `not known: ${error.message}`);
+  answers.set(key, { at: Date.now(), text });
+  tell();
 }
 
 function troubles() {

@@ -91,6 +91,7 @@ export const has_just_changed = (kind, id) => Date.now() - (store.changed_at.get
 export function take_usage(told) {
   store.usage = new Map(told.claims.map((row) => [`${row.namespace}/${row.name}`, row]));
   const unseen = Object.entries(told.unseen).map(([node, why]) => `node ${node}: ${why}`);
-  store.usage_trouble = unseen.join("; ");
+  const rest = unseen.length > 3 ? [`and ${unseen.length - 3} more`] : [];
+  store.usage_trouble = [...unseen.slice(0, 3), ...rest].join("; ");
   tell();
 }
