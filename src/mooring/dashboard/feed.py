@@ -11,7 +11,8 @@ line is a JSON object; `k` is the kind:
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+import types
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -98,7 +99,7 @@ class Feed:
         for start in range(0, len(listing.readable), SLICE):
             some = listing.readable[start : start + SLICE]
             rows += [_encode(row) for it in some if (row := row_of(it)) is not None]
-            await self._clock.sleep(0)  # in `up`, others are served by the same event loop
+            await _others_turn()  # in `up`, the same event loop serves everybody
         await self._lines.put(b'{"k":"%b","list":[%b]}\n' % (name.encode(), b",".join(rows)))
         unread = len(listing.unread)
         await self._send({"k": name, "trouble": f"{unread} cannot be read" if unread else ""})
@@ -117,6 +118,12 @@ class Feed:
 
     async def _send(self, line: dict[str, Any]) -> None:
         await self._lines.put(_encode(line) + b"\n")
+
+
+@types.coroutine
+def _others_turn() -> Generator[None, None, None]:
+    """Lets the event loop do what else is ready."""
+    yield
 
 
 def line_of(name: str, change: Change[ApiObject]) -> dict[str, Any] | None:
