@@ -93,6 +93,7 @@ class Parts(msgspec.Struct, frozen=True):
     access: Access
     metrics: Metrics
     health: Health
+    pages: Pages
 
 
 def assemble(
@@ -155,6 +156,7 @@ def assemble(
         access=access,
         metrics=metrics,
         health=health,
+        pages=pages,
     )
 
 

@@ -13,6 +13,7 @@ from mooring.cli import (
     backup,
     check,
     controllers,
+    csi,
     dashboard,
     down,
     driver,
@@ -25,6 +26,7 @@ from mooring.cli import (
     scheduler,
     sidecar,
     snapshot,
+    timeline,
     token,
     top,
     up,
@@ -56,6 +58,7 @@ _commands: dict[str, Callable[..., None]] = {
     "driver": driver.driver,
     "sidecar": sidecar.sidecar,
     "kubeconfig": kubeconfig.kubeconfig,
+    "timeline": timeline.timeline,
     "dashboard": dashboard.dashboard,
     "top": top.top,
 }
@@ -64,6 +67,7 @@ for _name, _command in _commands.items():
 app.command("install-service", context_settings=install_service.CONTEXT)(
     install_service.install_service
 )
+app.add_typer(csi.app, name="csi")
 app.add_typer(image.app, name="image")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(token.app, name="token")

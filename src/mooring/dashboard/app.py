@@ -119,11 +119,11 @@ class Dashboard:
             _log.info("a feed ended", because=str(error))
 
     async def _info(self, client: HttpClient, _: Mapping[str, str]) -> DashboardAnswer:
-        version = msgspec.json.decode(await client.get_path("/version"), type=dict[str, Any])
+        version = msgspec.json.decode(await client.read("/version", {}), type=dict[str, Any])
         parts = {name: getattr(self._parts, name) is not None for name in Parts.__struct_fields__}
         cluster = {"server": client.server, "version": str(version.get("gitVersion", ""))}
         # /version is public: whether the token is good shows in a question about oneself.
-        await client.get_path("/api")
+        await client.read("/api", {})
         return answer_json({"mooring": __version__, **cluster, "parts": parts})
 
     async def _usage(self, client: HttpClient, _: Mapping[str, str]) -> DashboardAnswer:

@@ -61,7 +61,7 @@ def _part(name: str) -> str:
 
 async def read_text(client: HttpClient, subject: Subject) -> str:
     """The object as YAML, without its managed fields. Raises: ApiError, ConnectionLost."""
-    document = _decode(await client.get_path(path_of(subject)))
+    document = _decode(await client.read(path_of(subject), {}))
     if isinstance(document.get("metadata"), dict):
         document["metadata"].pop("managedFields", None)
     return yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import uvloop
+from aiohttp import web
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.registry import Collector
 
@@ -23,6 +24,7 @@ from mooring.client.connect import connect
 from mooring.client.contract import Client
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import RealClock
+from mooring.csi.call_query import PATH as CALLS_PATH
 from mooring.errors import UsageError
 from mooring.host.blocking import bulkheads
 from mooring.host.bulkhead_metrics import BulkheadMetrics
@@ -35,8 +37,9 @@ from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
 from mooring.stack.config import default_data_dir, get_node_name
-from mooring.stack.metrics_page import AskAlive, Say, always_alive, metrics_served
+from mooring.stack.metrics_page import AskAlive, Handler, Say, always_alive, metrics_served
 from mooring.stack.process import gc_frozen, run_until, stop_event
+from mooring.stack.reviewed import Reviewed
 
 if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
@@ -79,6 +82,7 @@ class StandaloneRole(msgspec.Struct, frozen=True):
     greeting: str  # printed when it leads
     build: Build
     ask_alive: AskAlive = always_alive  # for /healthz
+    calls_drivers: bool = False  # and shows its CSI calls
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -166,7 +170,8 @@ def run_node(
             return role.build(loops, root, options, await role.read_machine(root))
 
         greeting = f"mooring node {options.name} is running"
-        run_standalone(StandaloneRole(role.NAME, greeting, build), wanted, say)
+        candidate = StandaloneRole(role.NAME, greeting, build, calls_drivers=True)
+        run_standalone(candidate, wanted, say)
         remedy = "mooring down" + (f" --root-dir {shlex.quote(str(root_dir))}" if root_dir else "")
         if line := tell_of_root(root.layout.root, remedy):
             say(line)
@@ -214,7 +219,8 @@ def run_sidecars(
 
     names = " and ".join(sorted(sidecars))
     alive = Liveness(endpoints)
-    candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build, alive.ask)
+    greeting = f"mooring sidecar {names} is running"
+    candidate = StandaloneRole(role.NAME, greeting, build, alive.ask, calls_drivers=True)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 
 
@@ -229,7 +235,8 @@ def run_snapshot_metadata(
         return run.SnapshotMetadataRole(loops, endpoint, place, options)
 
     greeting = f"mooring sidecar {run.NAME} is running"
-    candidate = StandaloneRole(run.NAME, greeting, build, Liveness([endpoint]).ask)
+    alive = Liveness([endpoint])
+    candidate = StandaloneRole(run.NAME, greeting, build, alive.ask, calls_drivers=True)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 
 
@@ -305,7 +312,10 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(wanted.kubeconfig, clock))
         if wanted.metrics_address:
-            page = metrics_served(wanted.metrics_address, registry, say, candidate.ask_alive)
+            others = {CALLS_PATH: _calls_page(client)} if candidate.calls_drivers else {}
+            page = metrics_served(
+                wanted.metrics_address, registry, say, candidate.ask_alive, others
+            )
             await stack.enter_async_context(page)
 
         async def lead(acting: Client = client) -> None:
@@ -325,6 +335,18 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
 
         with LoopWatch() as watch, _counted(registry, (watch, BulkheadMetrics(bulkheads()))):
             await run_until(stop, {candidate.name: stand if wanted.leader_elect else lead})
+
+
+def _calls_page(client: Client) -> Handler:
+    """The CSI calls of this process, for who may read them."""
+    from mooring.csi.serve_calls import ServedCalls
+
+    calls, reviewed = ServedCalls(RealClock()), Reviewed(client)
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        return await reviewed.refusal(request) or await calls.serve(request)
+
+    return serve
 
 
 def _leave(lease: Key) -> None:

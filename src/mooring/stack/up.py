@@ -14,6 +14,7 @@ from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.apiserver.server import Address, Running, running
 from mooring.clock import RealClock
+from mooring.csi.call_query import PATH as CALLS_PATH
 from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
@@ -23,6 +24,7 @@ from mooring.reconcile.role import Role
 from mooring.stack.build_roles import Built, build_roles, client_of
 from mooring.stack.config import Config
 from mooring.stack.credentials import keep_kubeconfig, keep_server_url
+from mooring.stack.csi_calls_page import CsiCallsPage
 from mooring.stack.data_directory import check_data_dir
 from mooring.stack.listening import Reach, find_reach, is_local, reachable
 from mooring.stack.node_name import settle_node_name
@@ -104,6 +106,7 @@ async def _everything(config: Config, say: Say) -> None:
             root = await in_thread(held.enter_context, node_root(config))
             driver = await in_thread(held.enter_context, bundled(config, root))
             built = await build_roles(config, server, root, driver)
+            server.parts.pages.add(CALLS_PATH, CsiCallsPage(RealClock()).answer)
             readiness.expect(built.roles)
             async with _telling(config, served, built, readiness, say):
                 await _run_roles(stop, server, built.roles)

@@ -21,7 +21,7 @@ class SummaryReader(Protocol):
 
     async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]: ...
 
-    async def get_path(self, path: str) -> bytes: ...
+    async def read(self, path: str, query: Mapping[str, str]) -> bytes: ...
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ async def _ask(reader: SummaryReader, node: str) -> Summary | str:
     path = f"/api/v1/nodes/{quote(node, safe='')}/proxy/stats/summary"
     try:
         async with asyncio.timeout(PATIENCE):
-            return decode(await reader.get_path(path))
+            return decode(await reader.read(path, {}))
     except Forbidden as error:
         return f"{error}; this needs the right to get nodes/proxy"
     except NotFound:

@@ -1,6 +1,6 @@
 """A dashboard over a cluster in memory."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import cast
 
@@ -25,7 +25,7 @@ class PathsClient(FakeClient):
         }
         self.asked: list[str] = []
 
-    async def get_path(self, path: str) -> bytes:
+    async def read(self, path: str, query: Mapping[str, str]) -> bytes:
         self.asked.append(path)
         answer = self.paths[path]
         if isinstance(answer, MooringError):

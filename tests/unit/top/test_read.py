@@ -1,5 +1,7 @@
 """Asking the nodes: one that fails hides no other, and says what is missing."""
 
+from collections.abc import Mapping
+
 from mooring.client.contract import EVERYTHING, Listing, Scope, T
 from mooring.errors import ConnectionLost, Forbidden, NotFound, Unavailable
 from mooring.model.meta import ObjectMeta
@@ -18,7 +20,7 @@ class Nodes:
         nodes = [Node(metadata=ObjectMeta(name=name)) for name in self.answers]
         return Listing([node for node in nodes if isinstance(node, kind)], "1")
 
-    async def get_path(self, path: str) -> bytes:
+    async def read(self, path: str, query: Mapping[str, str]) -> bytes:
         self.asked.append(path)
         answer = self.answers[path.split("/")[4].replace("%2F", "/")]
         if isinstance(answer, Exception):

@@ -114,6 +114,8 @@ class Api:
             route = parse(request.path)
             if isinstance(route, Plain):
                 answer: Answer = await self._page(request, user, route.path)
+                if isinstance(answer, Stream):
+                    release = self._streams.take(user.name, through_node=False)
             else:
                 word = _word(request, route)
                 kind = self._kind(route)

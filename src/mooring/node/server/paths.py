@@ -8,6 +8,8 @@ import msgspec
 from aiohttp import web
 
 from mooring.clock import Clock
+from mooring.csi.call_query import PATH as CALLS_PATH
+from mooring.csi.serve_calls import ServedCalls
 from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
@@ -56,6 +58,7 @@ class Paths:
         self._clock = clock
         self._log_sender = LogSender(Endings(containers))
         self._port_forwards = PortForwards(containers, find_pod, clock)
+        self._calls = ServedCalls(clock)
         self.summarize: Summarize | None = None  # who measures the volumes of the pods
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -66,6 +69,7 @@ class Paths:
             for verb, handler in (("exec", self.exec), ("attach", self.attach)):
                 yield web.get(f"/{verb}/{path}", handler, allow_head=False)
                 yield web.post(f"/{verb}/{path}", handler)
+        yield web.get(CALLS_PATH, self._calls.serve, allow_head=False)
         yield from self._port_forwards.routes()
 
     async def logs(self, request: web.Request) -> web.StreamResponse:
