@@ -1,7 +1,8 @@
 """The dashboard on a port of its own, for this machine's users alone."""
 
+import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -26,13 +27,15 @@ async def serving(dashboard: Dashboard, port: int) -> AsyncIterator[int]:
         ) from error
     port = listening.getsockname()[1]
     app = web.Application(client_max_size=MOST_BODY)
-    app.router.add_route("*", "/{path:.*}", _Carrier(dashboard, port).carry)
+    carrier = _Carrier(dashboard, port)
+    app.router.add_route("*", "/{path:.*}", carrier.carry)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=GRACE)
     await runner.setup()
     try:
         await web.SockSite(runner, listening).start()
         yield port
     finally:
+        carrier.end_streams()
         await runner.cleanup()
 
 
@@ -41,6 +44,11 @@ class _Carrier:
         self._dashboard = dashboard
         # Another name is a page elsewhere whose name was pointed at this machine (DNS rebinding).
         self._hosts = {f"{LOOPBACK}:{port}", f"localhost:{port}"}
+        self._streams: set[asyncio.Task[object]] = set()
+
+    def end_streams(self) -> None:
+        for task in self._streams:
+            task.cancel()
 
     async def carry(self, request: web.Request) -> web.StreamResponse:
         if request.host not in self._hosts:
@@ -50,16 +58,25 @@ class _Carrier:
         answer = await self._dashboard.handle(await _read(request))
         if isinstance(answer.body, bytes):
             return _whole(answer)
+        return await self._stream(request, answer, answer.body)
+
+    async def _stream(
+        self, request: web.Request, answer: DashboardAnswer, body: AsyncGenerator[bytes, None]
+    ) -> web.StreamResponse:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  a handler is run by one
+        self._streams.add(task)
         response = web.StreamResponse(status=answer.status, headers=dict(answer.headers))
         response.content_type = answer.content_type
-        await response.prepare(request)
         try:
-            async for chunk in answer.body:
+            await response.prepare(request)
+            async for chunk in body:
                 await response.write(chunk)
         except ConnectionError:
             pass  # the page was closed
         finally:
-            await answer.body.aclose()
+            self._streams.discard(task)
+            await body.aclose()
         return response
 
 

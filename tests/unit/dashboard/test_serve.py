@@ -57,11 +57,12 @@ async def test_a_feed_flows_and_ends_with_its_page() -> None:
 
 async def test_a_server_that_stops_ends_its_feeds() -> None:
     world = World()
-    async with asyncio.timeout(20):
-        async with serving(world.dashboard, 0) as port, aiohttp.ClientSession() as http:
+    async with asyncio.timeout(20), aiohttp.ClientSession() as http:
+        async with serving(world.dashboard, 0) as port:
             answer = await http.get(f"http://127.0.0.1:{port}/ui/feed", headers=LET_IN)
             await answer.content.readline()
-        await until(lambda: not world.client.streams)
+        assert world.client.streams == []
+        answer.close()
 
 
 async def test_a_port_that_is_taken_is_named() -> None:
