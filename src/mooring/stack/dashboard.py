@@ -10,11 +10,11 @@ from mooring.apiserver.request.options import parse_query
 from mooring.apiserver.server import Running
 from mooring.client.connect import connect
 from mooring.clock import RealClock
-from mooring.dashboard.app import Dashboard, Parts
+from mooring.dashboard.app import Dashboard
 from mooring.dashboard.doors import OneTimeDoor, TokenDoor
 from mooring.dashboard.message import DashboardRequest
 from mooring.dashboard.serve import LOOPBACK, serving
-from mooring.dashboard.why import Why
+from mooring.stack.dashboard_parts import parts
 from mooring.stack.listening import reachable
 from mooring.stack.process import stop_event
 from mooring.stack.pumped import Pumped
@@ -35,7 +35,7 @@ async def _dashboard(kubeconfig: Path | None, port: int, say: Say) -> None:
             say(f"opened; for another window: {_url(bound, token)}")
 
         door = OneTimeDoor(client, renewed)
-        async with serving(Dashboard(door, clock, parts()), port) as bound:
+        async with serving(Dashboard(door, clock, parts(clock)), port) as bound:
             say(f"dashboard of {client.server}: {_url(bound, door.token)}")
             say("read-only, for this machine alone; the URL works once. Ctrl-C ends it.")
             await stop.wait()
@@ -46,16 +46,11 @@ def _url(port: int, token: str) -> str:
     return f"http://{LOOPBACK}:{port}/ui/#token={token}"
 
 
-def parts() -> Parts:
-    """What explains objects."""
-    return Parts(why=Why(RealClock()))
-
-
 def show_ui(server: Running) -> None:
     """Serve the dashboard at `/ui` of this API server, to who has a token of it."""
     clock = RealClock()
     door = TokenDoor(reachable(server.address).url, server.pki.ca_certificate, clock)
-    server.parts.api.show_ui(Carrier(Dashboard(door, clock, parts())).carry)
+    server.parts.api.show_ui(Carrier(Dashboard(door, clock, parts(clock))).carry)
 
 
 class Carrier:

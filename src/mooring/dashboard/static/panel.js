@@ -1,7 +1,7 @@
 // One object from close up: its text, its events, and what explains it.
 
 import { get_json, get_text } from "./api.js";
-import { h, show, table } from "./dom.js";
+import { h, s, show, table } from "./dom.js";
 import { age } from "./format.js";
 
 const TABS = [["why", "Why"], ["object", "Object"], ["events", "Events"], ["timeline", "Timeline"], ["trace", "Trace"]];
@@ -95,12 +95,33 @@ function why_view(told) {
     part("Not seen", told.unseen.map((text) => h("li", { class: "warn" }, text))));
 }
 
+const unseen = (told) => (told.unseen ?? []).map((text) => h("p", { class: "warn" }, text));
+
 function timeline_view(told) {
-  const rows = (told.steps ?? []).map((step) => [step.name ?? step.step ?? "", step.start ?? "–", step.end ?? "–", step.seconds === null || step.seconds === undefined ? "–" : `${step.seconds.toFixed(3)} s`, step.source ?? ""]);
-  return table(["Step", "Began", "Ended", "#Took", "From"], rows, "Nothing is known of its steps.");
+  const start = Date.parse(told.start ?? "");
+  const whole = Math.max(0.001, told.seconds);
+  const rows = told.steps.map((step) => {
+    const moment = step.ended ?? step.began;
+    const since = moment ? `${moment.exact ? "" : "~"}${((Date.parse(moment.at) - start) / 1000).toFixed(moment.exact ? 3 : 0)} s` : "–";
+    const colour = { done: "good", "in flight": "warn", failing: "bad", waiting: "warn" }[step.state] ?? "dim";
+    return [step.step, step.object, h("span", { class: colour }, step.code ? `${step.state} (${step.code})` : step.state), since, span(step, start, whole), moment?.source ?? "–"];
+  });
+  return h("div", {}, h("p", { class: "dim" }, `${told.end ? "It took" : "Until now it takes"} ${told.seconds.toFixed(3)} s.`),
+    table(["Step", "Object", "State", "#Since the start", "Took", "Known from"], rows, "Nothing is known of its steps."), unseen(told));
+}
+
+// When a step began and ended, as a bar in the whole time; its figures are text beside it.
+function span(step, start, whole) {
+  if (!step.began || !step.ended) return "–";
+  const at = (moment) => (Date.parse(moment.at) - start) / 1000 / whole;
+  const svg = s("svg", { viewBox: "0 0 100 6", class: "span", preserveAspectRatio: "none", "aria-hidden": "true" });
+  const from = Math.min(99, Math.max(0, at(step.began) * 100));
+  svg.append(s("rect", { x: 0, y: 0, width: 100, height: 6, class: "track" }), s("rect", { x: from, y: 0, width: Math.max(1, at(step.ended) * 100 - from), height: 6 }));
+  const took = step.seconds === null ? "" : `${(step.seconds * 1000).toFixed(0)} ms`;
+  return h("span", { class: "bar" }, svg, h("span", {}, step.tries > 1 ? `${took}, ${step.tries} tries` : took));
 }
 
 function trace_view(told) {
-  const rows = (told.calls ?? []).map((call) => [call.method ?? "", call.driver ?? "", call.code || "in flight", call.seconds === null || call.seconds === undefined ? "–" : `${(call.seconds * 1000).toFixed(0)} ms`, call.started ?? ""]);
-  return table(["Call", "Driver", "Code", "#Took", "Began"], rows, "No call about it is remembered.");
+  const rows = told.calls.map((call) => [call.method, call.driver ?? "", call.inFlight ? h("span", { class: "warn" }, "in flight") : h("span", { class: call.code === "OK" ? "good" : "bad" }, call.code), `${(call.seconds * 1000).toFixed(0)} ms`, age(call.started), `${call.askedBy ?? ""}${call.because ? ` for ${name_of(call.because)}` : ""}`]);
+  return h("div", {}, table(["Call", "Driver", "Code", "#Took", "#Ago", "Asked by"], rows, "No CSI call about it is remembered."), unseen(told));
 }
