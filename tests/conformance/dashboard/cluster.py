@@ -10,6 +10,7 @@ CORE = "/api/v1"
 STORAGE = "/apis/storage.k8s.io/v1"
 MERGE = {"Content-Type": "application/merge-patch+json"}
 DRIVER = "disk.example.com"
+THREADS = 8
 
 
 class Cluster:
@@ -39,13 +40,8 @@ class Cluster:
         self.post(f"{CORE}/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}})
 
     def claim(self, name: str, storage_class: str = "fast", namespace: str = "team") -> None:
-        spec = {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
-            "storageClassName": storage_class,
-        }
         path = f"{CORE}/namespaces/{namespace}/persistentvolumeclaims"
-        self.post(path, {"metadata": {"name": name}, "spec": spec})
+        self.post(path, {"metadata": {"name": name}, "spec": claim_spec(storage_class)})
 
     def bind(self, name: str, namespace: str = "team") -> None:
         """A volume is made, and the claim bound to it."""
@@ -96,8 +92,34 @@ class Cluster:
         self.status(f"{CORE}/namespaces/team/pods/{pod}", status)
 
     def fill(self, count: int) -> None:
+        """So many claims in the namespace `many`."""
         self.namespace("many")
-        with ThreadPoolExecutor(16) as threads:
-            made = (threads.submit(self.claim, f"c-{i:05d}", "fast", "many") for i in range(count))
-            for each in list(made):
-                each.result()
+        with ThreadPoolExecutor(THREADS) as threads:
+            for made in [
+                threads.submit(self._fill, range(i, count, THREADS)) for i in range(THREADS)
+            ]:
+                made.result()
+
+    def _fill(self, numbers: range) -> None:
+        """On one connection."""
+        path = f"{CORE}/namespaces/many/persistentvolumeclaims"
+        headers = {
+            "Authorization": f"Bearer {self.server.token()}",
+            "Content-Type": "application/json",
+        }
+        connection = self.server.connect()
+        for number in numbers:
+            document = {"metadata": {"name": f"c-{number:05d}"}, "spec": claim_spec("fast")}
+            connection.request("POST", path, json.dumps(document).encode(), headers)
+            answer = connection.getresponse()
+            body = answer.read()
+            assert answer.status == 201, body
+        connection.close()
+
+
+def claim_spec(storage_class: str) -> Doc:
+    return {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": storage_class,
+    }

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -21,14 +21,16 @@ START_SECONDS = 60
 
 @pytest.fixture(scope="session")
 def browser(say: Say) -> "Iterator[Browser]":
-    reason = "" if CHROMIUM else "there is no Chromium: apt-get install chromium"
+    def without(reason: str) -> NoReturn:
+        say(f"the dashboard is not tested in a browser: {reason}")
+        pytest.skip(reason)
+
+    if not CHROMIUM:
+        without("there is no Chromium: apt-get install chromium")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        reason = "there is no Playwright: pip install --group browser"
-    if reason:
-        say(f"the dashboard is not tested in a browser: {reason}")
-        pytest.skip(reason)
+        without("there is no Playwright: pip install --group browser")
     with sync_playwright() as driver:
         # Without its sandbox, which root cannot have; every page here is ours.
         started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

@@ -149,7 +149,7 @@ async def test_a_part_that_is_missing_is_said_to_be() -> None:
 
 
 async def test_a_part_that_is_there_is_asked_about_the_object() -> None:
-    async def why(_: HttpClient, subject: Subject) -> object:
+    async def why(client: HttpClient, subject: Subject) -> object:
         return {"summary": f"{subject.kind.resource.kind} {subject.key}"}
 
     world = World(Parts(why=why))
