@@ -72,20 +72,15 @@ app.add_typer(image.app, name="image")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(token.app, name="token")
 app.command("version")(version.version)
-app.command("why")(why.why)
-app.command("explain", help="The same as `why`.")(why.why)
+app.command("why", context_settings=why.CONTEXT)(why.why)
+app.command("explain", context_settings=why.CONTEXT, help="The same as `why`.")(why.why)
 
 
 def main() -> None:
-    """The `mooring` command."""
-    run(app)
-
-
-def run(command: typer.Typer) -> None:
     """Run a command; a `MooringError` becomes one line and exit code 1."""
     failed = False
     try:
-        command()
+        app()
     except* MooringError as errors:
         for error in _flat(errors):
             sys.stderr.write(f"mooring: {error}\n")

@@ -36,6 +36,7 @@ from mooring.why.found import (
 from mooring.why.world import World
 
 BINDER = "the PV controller"
+_BINDER_EVENTS = "persistentvolume-controller"
 _FAILED = frozenset({"ProvisioningFailed", "FailedBinding", "ProvisioningCleanupFailed"})
 _WAITS = frozenset({Reason.WAIT_FOR_FIRST_CONSUMER, Reason.WAIT_FOR_POD_SCHEDULED})
 
@@ -197,6 +198,8 @@ def _judge(world: World, view: ClaimView, plan: Plan) -> Found:
     born = claim.metadata.creation_timestamp
     if ordered is not None:
         return found.plus(_provisioning(world, view, ordered))
+    if view.volume is None and claim.spec.volume_name:
+        return found.plus(_missing_volume(world, view))
     if emitted is not None:
         state = State.WAITING if emitted.reason in _WAITS else State.BROKEN
         if plan.because == "nobody makes volumes of its class" and found.first_trouble:
@@ -210,8 +213,6 @@ def _judge(world: World, view: ClaimView, plan: Plan) -> Found:
     if any(isinstance(step, AssignClass) for step in plan.steps) and view.default_class:
         words = f"the default class {view.default_class.name} is about to be assigned"
         return found.plus(link(Step.CLASS, claim, State.WAITING, words, since=born, who=BINDER))
-    if view.volume is None and claim.spec.volume_name:
-        return found.plus(_missing_volume(world, view))
     words = f"{plan.because}; the binding is about to be written"
     return found.plus(link(Step.VOLUME, claim, State.WAITING, words, since=born, who=BINDER))
 
@@ -234,6 +235,8 @@ def _provisioning(world: World, view: ClaimView, ordered: Provision) -> Found:
     maker = ordered.plugin or ordered.provisioner
     who = f"the provisioner {maker}"
     said = newest_event(world, claim, _FAILED)
+    if said is not None and not ordered.plugin and reporter(said) == _BINDER_EVENTS:
+        said = None  # what it thinks now is decided here
     working = newest_event(world, claim, {"Provisioning", "ExternalProvisioning"})
     if view.registered is not None:
         words = "no volume fits, and nobody is registered who would make one"

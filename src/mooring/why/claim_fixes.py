@@ -1,5 +1,6 @@
 """Commands that help a claim without a volume: the nearest first."""
 
+import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
@@ -7,19 +8,24 @@ from mooring.controllers.binding.decide.claim import find_mismatch
 from mooring.controllers.binding.decide.match import is_free, selector_of
 from mooring.controllers.binding.plan import Plan, Provision
 from mooring.controllers.binding.view import ClaimView
+from mooring.model import quantity
 from mooring.model.claim import Claim, ClaimPhase
 from mooring.model.pod import Pod
+from mooring.model.quantity import Quantity
+from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume, VolumePhase
+from mooring.model.wellknown import Annotation
 from mooring.why.answer import Fix, Ref
-from mooring.why.found import applied, kubectl, recreated, ref, sed_value
+from mooring.why.found import applied, kubectl, newest_event, recreated, ref, sed_value
 from mooring.why.world import World
 
+_NO_ROOM = re.compile(r"ResourceExhausted|OutOfRange|no space|not enough|too large", re.IGNORECASE)
 LIKE = 0.6  # how alike names are of which one may be meant
 
 
 def fix_unbound(world: World, view: ClaimView, plan: Plan) -> tuple[Fix, ...]:
-    return tuple(_fixes(world, view, plan))
+    return tuple(dict.fromkeys(_fixes(world, view, plan)))
 
 
 def _fixes(world: World, view: ClaimView, plan: Plan) -> Iterator[Fix]:
@@ -31,7 +37,7 @@ def _fixes(world: World, view: ClaimView, plan: Plan) -> Iterator[Fix]:
     elif view.storage_class is not None and view.registered is not None:
         yield from fix_mistyped(view.storage_class, view.registered)
     elif any(isinstance(step, Provision) for step in plan.steps):
-        return
+        yield from _provisioned(world, view)
     elif view.is_delayed:
         yield from _first_consumer(world, view)
     else:
@@ -95,6 +101,27 @@ def fix_mistyped(chosen: StorageClass, registered: frozenset[str]) -> Iterator[F
         yield Fix(recreated(ref(chosen), edit), told)
 
 
+def _provisioned(world: World, view: ClaimView) -> Iterator[Fix]:
+    """A provisioner was asked: where it says that there is no room, less may be had."""
+    claim = view.claim
+    said = newest_event(world, claim, {"ProvisioningFailed"})
+    if said is None or not _NO_ROOM.search(said.message):
+        return
+    size = max(_room(world, claim), default=quantity.ZERO)
+    if not quantity.ZERO < size < claim.requested:
+        size = quantity.from_bytes(claim.requested.bytes_ceil() // 2)
+    edit = sed_value("storage", str(claim.requested), str(size))
+    yield Fix(recreated(ref(claim), edit), f"makes the claim anew, for {size}")
+
+
+def _room(world: World, claim: Claim) -> Iterator[Quantity]:
+    """What the driver says that it could make, where it says so."""
+    for each in world.all(StorageCapacity):
+        largest = each.largest_volume
+        if each.storage_class_name == claim.storage_class and largest is not None:
+            yield largest
+
+
 def _first_consumer(world: World, view: ClaimView) -> Iterator[Fix]:
     if view.unscheduled_pods:
         return  # what they wait for is another link
@@ -133,7 +160,12 @@ def _by_hand(world: World, view: ClaimView) -> Iterator[Fix]:
                 yield Fix(command, f"gives volume {volume.name} the labels that the claim selects")
         else:
             yield from _mismatched(claim, volume)
-    if names and wanted not in names and not near:
+    if names and not claim.has_class:
+        about = Ref(StorageClass.resource.kind, names[0])
+        mark = f"{Annotation.DEFAULT_CLASS}=true"
+        told = f"makes {names[0]} the default class, which the claim then gets"
+        yield Fix(kubectl("annotate", about, mark, "--overwrite"), told)
+    elif names and wanted not in names and not near:
         chosen = next((each.name for each in classes if each.is_default), names[0])
         edit = (
             sed_value("storageClassName", wanted, chosen)

@@ -5,7 +5,7 @@ otherwise be spent on loading an HTTP client that can do all the rest.
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from urllib.parse import quote, urlencode, urlsplit
 
 import httptools
@@ -62,8 +62,11 @@ class _Connection:
             parser.feed_data(data)
         return parser.get_status_code(), bytes(answer.body), not answer.closes
 
-    def close(self) -> None:
-        self._writer.close()
+    async def close(self) -> None:
+        """At once: nothing is left to be sent."""
+        self._writer.transport.abort()
+        with suppress(OSError):
+            await self._writer.wait_closed()
 
 
 class PlainReads:
@@ -101,9 +104,9 @@ class PlainReads:
             unread += page.unread
         return Listing(items, version, unread)
 
-    def close(self) -> None:
-        for connection in self._idle:
-            connection.close()
+    async def close(self) -> None:
+        while self._idle:
+            await self._idle.pop().close()
 
     async def _ask(self, path: str) -> bytes:
         """Raises: ApiError, ConnectionLost, UsageError."""
@@ -131,7 +134,7 @@ class PlainReads:
             status, body, is_kept = await connection.ask(head)
         finally:
             if not is_kept:
-                connection.close()
+                await connection.close()
         if is_kept:
             self._idle.append(connection)
         return status, body
@@ -154,7 +157,7 @@ async def reads_from(endpoint: Endpoint) -> AsyncIterator[PlainReads]:
     try:
         yield reads
     finally:
-        reads.close()
+        await reads.close()
 
 
 def _path(resource: Resource, namespace: str = "", name: str = "") -> str:

@@ -9,7 +9,6 @@ from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod, PodPhase
 from mooring.why.answer import Fix, Ref, State, Step
-from mooring.why.attachment import explain_attaching
 from mooring.why.claim import explain_claim
 from mooring.why.deletion import explain_pod_deletion, out_of_service
 from mooring.why.found import (
@@ -22,8 +21,6 @@ from mooring.why.found import (
     ref,
     reporter,
 )
-from mooring.why.mounting import explain_mounting
-from mooring.why.scheduling import explain_scheduling
 from mooring.why.world import World
 
 _BROKEN = frozenset(
@@ -50,13 +47,18 @@ def explain_pod(world: World, pod: Pod, now: datetime) -> Found:
 
 
 def explain_rest(world: World, pod: Pod, now: datetime) -> Found:
-    """From scheduling on."""
+    """From scheduling on. What explains a step is imported when it is reached: it takes time."""
     if not pod.is_scheduled:
+        from mooring.why.scheduling import explain_scheduling
+
         return explain_scheduling(world, pod)
     where = f"it is on node {pod.spec.node_name}"
     found = link(Step.SCHEDULING, pod, State.DONE, where, since=_scheduled_at(pod))
     if is_running(pod):
         return found.plus(_running(pod))
+    from mooring.why.attachment import explain_attaching
+    from mooring.why.mounting import explain_mounting
+
     node = explain_node_of(world, pod)
     attaching = explain_attaching(world, pod, now)
     mounting = explain_mounting(world, pod)

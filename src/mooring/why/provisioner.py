@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from mooring.controllers.binding.decide.explained import unregistered
+from mooring.controllers.binding.view import Plugins
 from mooring.model.claim import Claim, ClaimPhase
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
@@ -31,6 +32,9 @@ def explain_class(world: World, chosen: StorageClass, now: datetime) -> Found:
         found = found.plus(Found(fixes=tuple(fix_mistyped(chosen, registered))))
     elif not chosen.provisions:
         found = link(Step.CLASS, chosen, State.DONE, "its volumes are made by hand")
+    elif chosen.provisioner in Plugins().provision:
+        words = f"its provisioner {chosen.provisioner} is built into Mooring's controllers"
+        found = link(Step.CLASS, chosen, State.DONE, words)
     else:
         words = f"its provisioner {chosen.provisioner} is registered"
         found = link(Step.CLASS, chosen, State.DONE, words)

@@ -143,7 +143,9 @@ async def _read_binding(reading: Reading, claim: Claim) -> None:
         volume = await reading.get(Volume, Key("", claim.spec.volume_name))
         if volume is not None and claim.is_bound:
             return
-    elif not await _is_provisioned(reading, claim):
+    elif await _is_provisioned(reading, claim):
+        await reading.list(StorageCapacity)
+    else:
         await reading.list(Volume)
     data = claim.spec.data_source or claim.spec.data_source_ref
     if data is not None:

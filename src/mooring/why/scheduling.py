@@ -193,6 +193,17 @@ def _half(has: str) -> str:
     return str(quantity.Quantity(found.nanos // 2, found.form).milli_ceil())
 
 
+def _users(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    """Another pod has the volume, and must go first."""
+    wanted = set(pod.claim_keys())
+    for other in world.all(Pod):
+        uses = wanted.intersection(other.claim_keys())
+        if uses and other.key != pod.key and other.is_scheduled and not other.is_finished:
+            told = f"deletes pod {other.name}, which uses claim {min(uses).name}"
+            yield Fix(kubectl("delete", ref(other)), told)
+            return
+
+
 Rule = Callable[[World, Pod, Node], Iterator[Fix]]
 _BY_RULE: dict[str, Rule] = {
     "NodeUnschedulable": _uncordon,
@@ -200,5 +211,6 @@ _BY_RULE: dict[str, Rule] = {
     "NodeAffinity": _label,
     "NodeResourcesFit": _smaller,
     "VolumeBinding": _reach,
+    "VolumeRestrictions": _users,
     "VolumeZone": _reach,
 }

@@ -10,7 +10,6 @@ from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
 from mooring.model.event import Event
-from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.namespace import Namespace
 from mooring.model.node import Node
@@ -73,11 +72,8 @@ def _is_well(claim: Claim) -> bool:
 
 
 def _is_kept(world: World, volume: Volume) -> bool:
+    """It is free, or bound to a claim that exists."""
     reference = volume.spec.claim_ref
-    if volume.is_deleting:
-        return False
-    if reference is None or (
-        volume.is_bound and world.find(Claim, Key(reference.namespace, reference.name)) is not None
-    ):
-        return True
-    return False
+    if volume.is_deleting or reference is None:
+        return not volume.is_deleting
+    return volume.is_bound and world.find(Claim, reference.key) is not None
