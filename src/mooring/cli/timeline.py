@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mooring.cli.csi_trace import printable
 from mooring.cli.flags import Kubeconfig
+from mooring.errors import UsageError
+
+if TYPE_CHECKING:
+    from mooring.timeline.steps import Timeline
 
 
 class Output(StrEnum):
@@ -25,10 +29,17 @@ Shown = Annotated[
 ]
 
 
+Otlp = Annotated[
+    bool,
+    typer.Option("--otlp", help="Also send it as spans to $OTEL_EXPORTER_OTLP_ENDPOINT."),
+]
+
+
 def timeline(
     subject: SubjectName,
     namespace: Namespace = "default",
     output: Shown = Output.TABLE,
+    otlp: Otlp = False,  # noqa: FBT002  a flag of the command line
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Show when each step of a pod's or a claim's start happened, and how long it took.
@@ -46,6 +57,8 @@ def timeline(
     from mooring.timeline.svg import waterfall
 
     found = run_timeline(kubeconfig, read_subject(subject, namespace))
+    if otlp:
+        _send(found)
     match output:
         case Output.JSON:
             typer.echo(json.dumps(document(found), indent=2))
@@ -58,6 +71,18 @@ def timeline(
     if output is not Output.JSON:
         for line in found.unseen:
             typer.echo(f"mooring: not seen: {printable(line)}", err=True)
+
+
+def _send(found: "Timeline") -> None:
+    """Raises: MooringError."""
+    import os
+
+    from mooring.stack.otlp import ENDPOINTS, is_configured, open_exporter
+    from mooring.timeline.spans import spans_of_timeline
+
+    if not is_configured(os.environ):
+        raise UsageError(f"--otlp: to whom? Set {ENDPOINTS[1]}")
+    open_exporter("mooring-timeline")(list(spans_of_timeline(found)))
 
 
 def _print_table(table: list[Sequence[str]]) -> None:

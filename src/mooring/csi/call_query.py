@@ -96,8 +96,8 @@ def calls_page(log: CallLog, question: Question, clock: Clock) -> bytes:
     now = clock.monotonic()
     found = list(_picked(log.in_flight(), question, now))
     found += _picked(reversed(log.done()), question, now)
-    shown = tuple(found[: question.limit or None])
-    return msgspec.json.encode(CsiCalls(log.process, shown, log.dropped))
+    kept = tuple(found[: question.limit or None])
+    return msgspec.json.encode(CsiCalls(log.process, kept, log.dropped))
 
 
 class CallWatch:
@@ -121,14 +121,14 @@ class CallWatch:
             self._finished = call.number
             self._started.discard(call.id)
             if self._question.picks(call, call.seconds):
-                lines.append(_line(CsiCallEvent("FINISHED", log.process, _shown(call, now))))
+                lines.append(_line(CsiCallEvent("FINISHED", log.process, shown(call, now))))
         if self._finished < log.finished:
             return lines or self.poll()
         in_flight = log.in_flight()
         for call in in_flight:
             if call.id not in self._started and self._question.picks(call, now - call.began):
                 self._started.add(call.id)
-                lines.append(_line(CsiCallEvent("STARTED", log.process, _shown(call, now))))
+                lines.append(_line(CsiCallEvent("STARTED", log.process, shown(call, now))))
         self._started &= {call.id for call in in_flight}
         return lines
 
@@ -138,10 +138,11 @@ def _picked(
 ) -> Iterator[CsiCall]:
     for call in calls:
         if question.picks(call, call.seconds if call.number else now - call.began):
-            yield _shown(call, now)
+            yield shown(call, now)
 
 
-def _shown(call: TracedCall, now: float) -> CsiCall:
+def shown(call: TracedCall, now: float) -> CsiCall:
+    """`now`, on the monotonic clock, for a call in flight."""
     service, _, name = call.method.rpartition("/")
     seconds = call.seconds if call.number else now - call.began
     return CsiCall(

@@ -97,7 +97,13 @@ async def _connected(wanted: Wanted) -> AsyncIterator[HttpClient]:
 async def read_calls(client: HttpClient, wanted: Wanted, limit: int | None = None) -> Traced:
     """Raises: MooringError when nothing at all could be read."""
     query = {**wanted.query, **({} if limit is None else {"limit": str(limit)})}
-    paths = (PATH,) if wanted.address else (PATH, *await _node_paths(client))
+    unseen: list[str] = []
+    paths = [PATH]
+    if not wanted.address:
+        try:
+            paths += await _node_paths(client)
+        except ApiError as error:
+            unseen.append(f"nodes cannot be listed, so theirs are not shown: {error}")
     gate = asyncio.Semaphore(_READING_NODES)
 
     async def read(path: str) -> CsiCalls | MooringError:
@@ -111,7 +117,6 @@ async def read_calls(client: HttpClient, wanted: Wanted, limit: int | None = Non
 
     answers = await asyncio.gather(*map(read, paths))
     pages: dict[str, tuple[str, CsiCalls]] = {}
-    unseen = []
     for path, answer in zip(paths, answers, strict=True):
         if isinstance(answer, CsiCalls):
             pages.setdefault(answer.process.id, (path, answer))
@@ -127,11 +132,8 @@ async def read_calls(client: HttpClient, wanted: Wanted, limit: int | None = Non
 
 
 async def _node_paths(client: HttpClient) -> list[str]:
-    """Where nodes may not be listed, the server's own page is all there is."""
-    try:
-        nodes = (await client.list(Node)).readable
-    except ApiError:
-        return []
+    """Of nodes that have a server. Raises: ApiError, ConnectionLost."""
+    nodes = (await client.list(Node)).readable
     return [
         f"/api/v1/nodes/{node.name}/proxy{PATH}"
         for node in nodes

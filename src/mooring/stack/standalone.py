@@ -7,7 +7,7 @@ import shlex
 import socket
 import tempfile
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import RealClock
 from mooring.csi.call_query import PATH as CALLS_PATH
 from mooring.errors import UsageError
-from mooring.host.blocking import bulkheads
+from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.model.keys import Key
@@ -38,6 +38,7 @@ from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
 from mooring.stack.config import default_data_dir, get_node_name
 from mooring.stack.metrics_page import AskAlive, Handler, Say, always_alive, metrics_served
+from mooring.stack.otlp import is_configured
 from mooring.stack.process import gc_frozen, run_until, stop_event
 from mooring.stack.reviewed import Reviewed
 
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from mooring.sidecars.role import Leases
     from mooring.sidecars.snapshot_metadata.run import MetadataOptions, Place
     from mooring.stack.join import JoinWish
+    from mooring.stack.span_export import Run
 
 Build = Callable[[Loops], Awaitable[Role]]
 
@@ -334,7 +336,9 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
             await election.run(lambda: lead(FencedClient(client, election.leadership)))
 
         with LoopWatch() as watch, _counted(registry, (watch, BulkheadMetrics(bulkheads()))):
-            await run_until(stop, {candidate.name: stand if wanted.leader_elect else lead})
+            beside = await in_thread(_span_exports, candidate)
+            run = stand if wanted.leader_elect else lead
+            await run_until(stop, {candidate.name: run, **beside})
 
 
 def _calls_page(client: Client) -> Handler:
@@ -347,6 +351,14 @@ def _calls_page(client: Client) -> Handler:
         return await reviewed.refusal(request) or await calls.serve(request)
 
     return serve
+
+
+def _span_exports(candidate: StandaloneRole) -> Mapping[str, "Run"]:
+    if not candidate.calls_drivers or not is_configured(os.environ):
+        return {}
+    from mooring.stack.span_export import exports_of
+
+    return exports_of(f"mooring-{candidate.name}")
 
 
 def _leave(lease: Key) -> None:

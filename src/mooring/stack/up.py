@@ -1,8 +1,9 @@
 """`mooring apiserver` and `mooring up`: the API server, alone or with all other roles."""
 
 import asyncio
+import os
 import resource
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from mooring.stack.csi_calls_page import CsiCallsPage
 from mooring.stack.data_directory import check_data_dir
 from mooring.stack.listening import Reach, find_reach, is_local, reachable
 from mooring.stack.node_name import settle_node_name
+from mooring.stack.otlp import is_configured
 from mooring.stack.process import gc_frozen, run_until, stop_event
 from mooring.stack.readiness import (
     Block,
@@ -42,6 +44,7 @@ from mooring.stack.sd_notify import READY, STOPPING, sd_notify, status
 if TYPE_CHECKING:
     from mooring.driver.role import Bundled, NoDriver
     from mooring.node.root import NodeRoot
+    from mooring.stack.span_export import Run
 
 Say = Callable[[str], None]
 
@@ -109,15 +112,26 @@ async def _everything(config: Config, say: Say) -> None:
             server.parts.pages.add(CALLS_PATH, CsiCallsPage(RealClock()).answer)
             readiness.expect(built.roles)
             async with _telling(config, served, built, readiness, say):
-                await _run_roles(stop, server, built.roles)
+                beside = await in_thread(_span_exports, config)
+                await _run_roles(stop, server, built.roles, beside)
 
 
-async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
+def _span_exports(config: Config) -> Mapping[str, "Run"]:
+    if not is_configured(os.environ):
+        return {}
+    from mooring.stack.span_export import exports_of
+
+    return exports_of("mooring-up", config.own_kubeconfig)
+
+
+async def _run_roles(
+    stop: asyncio.Event, server: Running, roles: Sequence[Role], beside: Mapping[str, "Run"]
+) -> None:
     counted = [collector for role in roles for collector in role.collectors()]
     with LoopWatch() as watch:
         server.parts.metrics.add(MergedMetrics([*counted, BulkheadMetrics(bulkheads()), watch]))
         async with gc_frozen(roles):
-            await run_until(stop, {role.name: role.run for role in roles})
+            await run_until(stop, {**{role.name: role.run for role in roles}, **beside})
 
 
 @asynccontextmanager

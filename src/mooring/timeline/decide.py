@@ -19,10 +19,13 @@ def decide_timeline(picture: Picture) -> Timeline:
         steps += _volume_steps(picture, bound)
     if pod is not None:
         steps += _container_steps(picture, pod, steps)
-    subject = f"pod/{pod.metadata.name}" if pod is not None else ""
-    if not subject and picture.claims:
-        subject = f"pvc/{picture.claims[0].claim.metadata.name}"
-    return Timeline(subject, tuple(_in_order(steps)), picture.now, picture.unseen)
+    subject, uid = "", ""
+    if pod is not None:
+        subject, uid = f"pod/{pod.metadata.name}", pod.metadata.uid
+    elif picture.claims:
+        meta = picture.claims[0].claim.metadata
+        subject, uid = f"pvc/{meta.name}", meta.uid
+    return Timeline(subject, tuple(_in_order(steps)), picture.now, picture.unseen, uid)
 
 
 def _in_order(steps: Iterable[Step]) -> list[Step]:

@@ -27,6 +27,7 @@ def document(timeline: Timeline) -> dict[str, Any]:
     """A stable schema: docs/timeline.md describes it."""
     return {
         "object": timeline.subject,
+        "uid": timeline.uid,
         "start": _time(timeline.start),
         "end": _time(timeline.end),
         "seconds": round(timeline.seconds, 6),

@@ -60,6 +60,7 @@ class Timeline(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     now: datetime
     unseen: tuple[str, ...] = ()
+    uid: str = ""  # of the subject
 
     @property
     def start(self) -> datetime | None:

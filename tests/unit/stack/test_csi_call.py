@@ -37,7 +37,7 @@ async def test_a_reply_is_the_json_of_its_message(driver: FakeCsiDriver) -> None
 async def test_fields_are_spelt_either_way(driver: FakeCsiDriver, spelling: str) -> None:
     asked = Asked(f"unix://{driver.socket}", "Controller.ListVolumes", {spelling: 3})
     assert await replies(asked) == [{}]
-    assert driver.calls[-1].request.max_entries == 3
+    assert getattr(driver.calls[-1].request, "max_entries") == 3  # noqa: B009  of any message
 
 
 async def test_a_failure_is_one_line_with_its_code_and_without_the_secret(

@@ -158,7 +158,7 @@ ALL_CALLS = (
 
 def a_picture(**fields: Any) -> Picture:
     """All is done; with other fields, not."""
-    usual = {
+    usual: dict[str, Any] = {
         "now": at(60),
         "claims": (Bound(a_claim(), a_volume(), an_attachment()),),
         "pod": a_pod(),
