@@ -134,7 +134,7 @@ def test_the_browser_itself_refuses_html_out_of_texts(
 
 
 def test_everything_works_by_keyboard(cluster: Cluster, page: "Page", url: str) -> None:
-    for name in ("key-a", "key-b"):
+    for name in ("key-a", "key-b", "another"):
         cluster.claim(name)
     enter(page, url)
     page.keyboard.press("/")
