@@ -78,7 +78,7 @@ export function claims(main, { open, state }) {
   const move = (by) => {
     if (!shown.length) return;
     const now = shown.findIndex((row) => row.id === selected);
-    const next = Math.min(shown.length - 1, Math.max(0, now < 0 ? 0 : now + by));
+    const next = Math.min(shown.length - 1, Math.max(0, now + by));
     selected = state.selected = shown[next].id;
     const top = next * HEIGHT;
     const room = list.clientHeight - HEIGHT; // the head stays
