@@ -7,7 +7,6 @@ import uvloop
 
 from mooring.apiserver.request.message import Answer, Request, Response, Stream
 from mooring.apiserver.request.options import parse_query
-from mooring.apiserver.server import Running
 from mooring.client.connect import connect
 from mooring.clock import RealClock
 from mooring.dashboard.app import Dashboard
@@ -15,7 +14,6 @@ from mooring.dashboard.doors import OneTimeDoor, TokenDoor
 from mooring.dashboard.message import DashboardRequest
 from mooring.dashboard.serve import LOOPBACK, serving
 from mooring.stack.dashboard_parts import parts
-from mooring.stack.listening import reachable
 from mooring.stack.process import stop_event
 from mooring.stack.pumped import Pumped
 
@@ -46,11 +44,10 @@ def _url(port: int, token: str) -> str:
     return f"http://{LOOPBACK}:{port}/ui/#token={token}"
 
 
-def show_ui(server: Running) -> None:
-    """Serve the dashboard at `/ui` of this API server, to who has a token of it."""
+def build_ui(url: str, authority: bytes) -> "Carrier":
+    """The dashboard for `/ui` of the API server at `url`, for who has a token of it."""
     clock = RealClock()
-    door = TokenDoor(reachable(server.address).url, server.pki.ca_certificate, clock)
-    server.parts.api.show_ui(Carrier(Dashboard(door, clock, parts(clock))).carry)
+    return Carrier(Dashboard(TokenDoor(url, authority, clock), clock, parts(clock)))
 
 
 class Carrier:

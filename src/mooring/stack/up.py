@@ -40,6 +40,7 @@ from mooring.stack.readiness import (
     warning_line,
 )
 from mooring.stack.sd_notify import READY, STOPPING, sd_notify, status
+from mooring.stack.ui import show_ui
 
 if TYPE_CHECKING:
     from mooring.driver.role import Bundled, NoDriver
@@ -212,8 +213,6 @@ async def serving(config: Config) -> AsyncIterator[Served]:
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     reach = find_reach(config.host, config.names, _addresses(config.host))
-    from mooring.stack.dashboard import show_ui
-
     async with running(config.data_dir, address, RealClock(), reach.names, config.gates) as server:
         write_kubeconfigs(config, server)
         show_ui(server)
