@@ -121,7 +121,8 @@ async def read_calls(client: HttpClient, wanted: Wanted, limit: int | None = Non
         if isinstance(answer, CsiCalls):
             pages.setdefault(answer.process.id, (path, answer))
         elif isinstance(answer, NotFound):
-            unseen.append(f"{_who(path)} shows no CSI calls: it is none of Mooring's, or older")
+            remedy = "; ask a role itself with --address" if path == PATH else ""
+            unseen.append(f"{_who(path)} shows no CSI calls: it makes none, or is older{remedy}")
         else:
             unseen.append(f"the CSI calls of {_who(path)} cannot be read: {answer}")
     if not pages:

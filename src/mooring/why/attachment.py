@@ -4,6 +4,7 @@ from collections import defaultdict
 from datetime import datetime
 
 from mooring.controllers.attachment.actual import BLANK, Memory, VolumeOnNode
+from mooring.controllers.attachment.force_detach import Held, decide_gate
 from mooring.controllers.attachment.multi_attach import find_holders, find_wait, refusal
 from mooring.controllers.attachment.resolve import (
     AttachableVolume,
@@ -69,11 +70,26 @@ def _explain_one(
     holder = holders[0]
     users = [each for one in holders for each in one.pods]
     words = refusal(view.label, pod, users)
-    if wait := find_wait(view, holder):
-        words = f"{words}. {wait.words}"
+    if wait := _wait(view, holder):
+        words = f"{words}. {wait}"
     source = pod if holder.attachment is None else holder.attachment
     found = link(Step.ATTACHMENT, volume, State.BROKEN, words, source=ref(source), who=CONTROLLER)
     return found.plus(Found(fixes=_free(holder, users)))
+
+
+def _wait(view: VolumeView, holder: VolumeOnNodeView) -> str:
+    """What keeps it there. Since when no pod wants it is in the controller's memory alone, and so
+    is the moment when it is taken by force: that is not guessed."""
+    gate = decide_gate(holder, view.policy, view.now)
+    if not holder.pods and isinstance(gate, Held) and gate.until is not None:
+        minutes = int(view.policy.max_wait // 60)
+        node = holder.where.node
+        return (
+            f"Node {node} is not ready, or gone, and may still use it: it is taken away by force "
+            f"{minutes} minutes after its last pod there is gone, unless that is disabled"
+        )
+    wait = find_wait(view, holder)
+    return "" if wait is None else wait.words
 
 
 def _free(holder: VolumeOnNodeView, users: list[Pod]) -> tuple[Fix, ...]:

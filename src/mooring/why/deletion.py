@@ -1,6 +1,5 @@
 """An object that is being deleted: which finalizer holds it, who removes that, and when."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from mooring.controllers.protection.decide import decide_claim, decide_volume, is_used_by
@@ -17,8 +16,6 @@ from mooring.model.wellknown import Finalizer, TaintKey
 from mooring.why.answer import Fix, Ref, State, Step
 from mooring.why.found import NOTHING, Found, kubectl, link, newest_event, ref, reporter
 from mooring.why.world import World
-
-Explain = Callable[[World, ApiObject], Found]
 
 
 def explain_deletion(world: World, it: ApiObject, now: datetime) -> Found:

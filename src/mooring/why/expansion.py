@@ -16,7 +16,7 @@ from mooring.why.answer import Fix, State, Step
 from mooring.why.found import NOTHING, Found, kubectl, link, newest_event, ref, reporter
 from mooring.why.world import World
 
-_EVENTS = frozenset({"VolumeResizeFailed", "ExternalExpanding", "FileSystemResizeFailed"})
+_FAILED = frozenset({"VolumeResizeFailed", "FileSystemResizeFailed"})
 _SLACK = 1 << 20  # bytes above the capacity: a request must stay above it
 _INFEASIBLE = frozenset({ResizeStatus.CONTROLLER_INFEASIBLE, ResizeStatus.NODE_INFEASIBLE})
 
@@ -41,7 +41,7 @@ def explain_expansion(world: World, claim: Claim, now: datetime) -> Found:
         return link(Step.EXPANSION, claim, State.BROKEN, words, since=moment, who=who).plus(
             Found(fixes=(_give_up(claim),))
         )
-    failed = newest_event(world, claim, {"VolumeResizeFailed", "FileSystemResizeFailed"})
+    failed = newest_event(world, claim, _FAILED)
     if failed is not None:
         words = f"{asked}; {reporter(failed)} says: {failed.message}"
         return link(Step.EXPANSION, claim, State.BROKEN, words, source=ref(failed), who=who).plus(

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 
 import msgspec
 
@@ -119,11 +118,3 @@ def sed_value(key: str, old: str, new: str) -> str:
 
 def applied(yaml: str) -> str:
     return f"kubectl apply -f - <<'EOF'\n{yaml.strip()}\nEOF"
-
-
-def since(moment: str | None, now: datetime) -> str:
-    """How long ago, as kubectl shows it."""
-    from mooring.model.age import age
-    from mooring.model.timestamp import to_seconds
-
-    return age(moment or "", to_seconds(now))

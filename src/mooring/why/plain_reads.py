@@ -16,7 +16,7 @@ from mooring.client.decoding import reader_of
 from mooring.client.endpoint import Endpoint
 from mooring.client.refusals import refusal
 from mooring.client.tls import Tls
-from mooring.errors import ConnectionLost, ServerError
+from mooring.errors import ConnectionLost, Expired, ServerError
 from mooring.model.keys import Key
 from mooring.model.meta import Resource
 
@@ -99,7 +99,12 @@ class PlainReads:
             if token == last:
                 raise ServerError("the pages of a list have no end: one leads to itself")
             last = token
-            page = read(await self._ask(f"{path}?{urlencode(query | {'continue': token})}"))
+            try:
+                page = read(await self._ask(f"{path}?{urlencode(query | {'continue': token})}"))
+            except Expired:  # it took too long: list without pages
+                del query["limit"]
+                page = read(await self._ask(f"{path}?{urlencode(query)}"))
+                items, unread, version = [], [], page.metadata.resource_version
             items += page.items or ()
             unread += page.unread
         return Listing(items, version, unread)
@@ -128,7 +133,13 @@ class PlainReads:
         return body
 
     async def _send(self, head: bytes, proof: Proof) -> tuple[int, bytes]:
-        connection = self._idle.pop() if self._idle else await self._connect(proof)
+        """A connection that was kept may have been closed meanwhile: then a new one is asked."""
+        while self._idle:
+            with suppress(*_FAILURES):
+                return await self._send_on(self._idle.pop(), head)
+        return await self._send_on(await self._connect(proof), head)
+
+    async def _send_on(self, connection: _Connection, head: bytes) -> tuple[int, bytes]:
         is_kept = False
         try:
             status, body, is_kept = await connection.ask(head)

@@ -5,6 +5,7 @@ does not have, is recorded in the world instead.
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -48,6 +49,8 @@ class Reading:
         self._whole: set[type[ApiObject]] = set()
         self._unseen: dict[type[ApiObject], str] = {}
         self._listed: set[tuple[type[ApiObject], Scope]] = set()
+        self._turns: defaultdict[tuple[type[ApiObject], Scope], asyncio.Lock]
+        self._turns = defaultdict(asyncio.Lock)
 
     async def get(self, kind: type[T], key: Key) -> T | None:
         found = self._objects.get((kind, key))
@@ -67,9 +70,14 @@ class Reading:
         return read
 
     async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Sequence[T]:
-        if (kind, scope) in self._listed:
-            return [each for each in self._objects.values() if isinstance(each, kind)]
-        self._listed.add((kind, scope))
+        """Who asks for the same list meanwhile waits for it."""
+        async with self._turns[kind, scope]:
+            if (kind, scope) in self._listed:
+                return [each for each in self._objects.values() if isinstance(each, kind)]
+            self._listed.add((kind, scope))
+            return await self._list(kind, scope)
+
+    async def _list(self, kind: type[T], scope: Scope) -> Sequence[T]:
         try:
             listing = await self._source.list(kind, scope)
         except NotFound:

@@ -88,22 +88,15 @@ def _fixes(world: World, pod: Pod, placement: Placement) -> Iterator[Fix]:
         return
     seen: set[str] = set()
     for name in sorted(placement.refused):
-        rule, reasons = placement.refused[name]
+        rule, _ = placement.refused[name]
         node = world.find(Node, Key("", name))
-        if rule in seen or node is None:
+        fix = _BY_RULE.get(rule)
+        if rule in seen or node is None or fix is None:
             continue
-        made = list(_fix_rule(world, pod, node, rule, reasons))
+        made = list(fix(world, pod, node))
         if made:
             seen.add(rule)
             yield from made
-
-
-def _fix_rule(
-    world: World, pod: Pod, node: Node, rule: str, reasons: tuple[str, ...]
-) -> Iterator[Fix]:
-    fix = _BY_RULE.get(rule)
-    if fix is not None:
-        yield from fix(world, pod, node)
 
 
 def _uncordon(world: World, pod: Pod, node: Node) -> Iterator[Fix]:

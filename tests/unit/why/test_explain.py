@@ -257,3 +257,31 @@ def test_the_chain_goes_from_the_claim_to_the_container() -> None:
 def test_an_answer_is_the_same_after_json() -> None:
     answer = explain(whole_world(claim(), volume("other", storageClassName="slow")), DATA, NOW)
     assert msgspec.json.decode(msgspec.json.encode(answer), type=Answer) == answer
+
+
+def test_the_time_of_a_forced_detach_is_not_guessed() -> None:
+    """Since when the volume is unwanted is known to the controller alone."""
+    source = {"driver": "disk.example", "volumeHandle": "h"}
+    attachment = doc(
+        "VolumeAttachment",
+        "link",
+        spec={
+            "attacher": "disk.example",
+            "nodeName": "n2",
+            "source": {"persistentVolumeName": "disk"},
+        },
+        status={"attached": True},
+        metadata={"managedFields": [{"manager": "mooring", "fieldsV1": {"f:spec": {}}}]},
+    )
+    lost = ready_node("n2", status="Unknown")
+    lost["status"]["volumesInUse"] = ["kubernetes.io/csi/disk.example^h"]
+    managed = "volumes.kubernetes.io/controller-managed-attach-detach"
+    here = ready_node()
+    here["metadata"]["annotations"] = {managed: "true"}
+    disk = bound_volume(csi=source)
+    world = whole_world(bound_claim(), disk, here, lost, attachment, pod(nodeName="n1"))
+    answer = explain(world, WEB, NOW)
+    assert answer.verdict is Verdict.BROKEN, answer
+    assert "6 minutes after its last pod there is gone" in answer.summary
+    assert "2026" not in answer.summary
+    assert "out-of-service" in answer.fixes[0].command

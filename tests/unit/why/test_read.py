@@ -1,5 +1,6 @@
 """What is read for a subject, and what becomes of refusals."""
 
+import asyncio
 from typing import cast
 
 import pytest
@@ -15,8 +16,9 @@ from mooring.model.volume import Volume
 from mooring.why.answer import Ref
 from mooring.why.explain import explain
 from mooring.why.kinds import parse_subject
-from mooring.why.read import read_world
+from mooring.why.read import Reading, read_world
 from mooring.why.stuck import find_stuck, read_everything
+from tests.fakes.clock import settle
 from tests.unit.why.worlds import NOW, bound_claim, bound_volume, claim, typed, volume
 
 DATA = Ref("PersistentVolumeClaim", "data", "shop")
@@ -44,6 +46,7 @@ class FakeSource:
 
     async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
         self._check(kind, f"list {kind.resource.plural}")
+        await settle(1)
         items = [
             cast("T", it)
             for (of, key), it in self._objects.items()
@@ -72,6 +75,13 @@ async def test_of_a_claim_that_looks_for_a_volume_all_volumes_are_read() -> None
     source = FakeSource(typed(claim()), typed(volume("other", storageClassName="slow")))
     world = await read_world(source, DATA)
     assert Volume in world.whole
+
+
+async def test_who_asks_for_a_list_that_is_on_its_way_waits_for_it() -> None:
+    source = FakeSource(typed(volume()))
+    reading = Reading(source)
+    found = await asyncio.gather(reading.list(Volume), reading.list(Volume))
+    assert [[it.name for it in each] for each in found] == [["disk"], ["disk"]]
 
 
 async def test_a_refusal_is_part_of_the_answer() -> None:
