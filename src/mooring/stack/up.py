@@ -40,6 +40,7 @@ from mooring.stack.readiness import (
     warning_line,
 )
 from mooring.stack.sd_notify import READY, STOPPING, sd_notify, status
+from mooring.stack.ui import show_ui
 
 if TYPE_CHECKING:
     from mooring.driver.role import Bundled, NoDriver
@@ -218,6 +219,7 @@ async def serving(config: Config) -> AsyncIterator[Served]:
         running(config.data_dir, address, clock, reach.names, config.gates, shared) as server,
     ):
         write_kubeconfigs(config, server)
+        show_ui(server)
         served = Served(server, reach)
         keep_server_url(config.data_dir, served.url)
         yield served
