@@ -142,6 +142,15 @@ proto: $(DEV_STAMP) ## compile csi/proto/*.proto (the results are committed)
 plugins-doc: $(DEV_STAMP) ## write docs/plugins.md from the registry of volume plugins
 	$(BIN)/python -m tests.unit.plugins.plugins_doc
 
+docs: $(DOCS_STAMP) ## the site, into .cache/site; a broken link is an error (20 s)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+docs-serve: $(DOCS_STAMP) ## the site on http://127.0.0.1:8000, built anew after each change
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
+
+docs-generated: $(STAMP) ## write docs/reference (commands, flags, kinds, fields) from the sources
+	$(BIN)/python -m release.pages
+
 release: $(RELEASE_STAMP) ## dist/: wheel, sdist, Helm chart, images as an OCI archive, SBOM, SHA256SUMS (3 min)
 	$(BIN)/python -m release
 

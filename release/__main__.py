@@ -12,6 +12,7 @@ from mooring import __version__
 from release import chart, checksums, distributions, sbom
 from release.debian import SUITE, Archive
 from release.image import Image, write_archive
+from release.pages import changelog
 from release.root import ARCHITECTURES, Root, assemble
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +29,7 @@ def main() -> None:
     chosen.dist.mkdir(parents=True)
     wheel = distributions.build(ROOT, chosen.dist, epoch)
     chart.write(ROOT / "deploy/helm/mooring", chosen.dist, __version__, epoch)
+    (chosen.dist / "CHANGELOG.md").write_text(changelog.text(__version__), encoding="utf-8")
     if not chosen.no_image:
         _build_images(wheel, chosen.dist, epoch)
     checksums.write(chosen.dist)

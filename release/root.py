@@ -153,7 +153,7 @@ def _bare(requirement: str) -> str:
 
 
 def _license(found: Distribution) -> str:
-    return found.metadata.get("License-Expression") or ""
+    return str(found.metadata["License-Expression"] or "")
 
 
 def digest(content: bytes) -> str:

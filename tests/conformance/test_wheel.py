@@ -89,8 +89,9 @@ def test_every_dependency_has_a_wheel_for_the_machine(
         pytest.skip(f"there is no Python {version} here: uv python install {version}")
     ran([python, "-m", "venv", tmp_path / "venv"])
     platforms = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (34, 28, 17)]
-    pip = [tmp_path / "venv/bin/pip", "download", "--quiet", "--only-binary=:all:"]
-    ran([*pip, *platforms, f"--dest={tmp_path / 'wheels'}", wheel])
+    pip = str(tmp_path / "venv/bin/pip")
+    wanted = ("download", "--quiet", "--only-binary=:all:", f"--dest={tmp_path / 'wheels'}")
+    ran([pip, *wanted, *platforms, wheel])
 
 
 def test_the_wheel_is_the_same_when_it_is_built_again(wheel: Path, tmp_path: Path) -> None:
