@@ -12,8 +12,8 @@ _HEAD = f"""# Supported kinds
 
 {_WRITTEN}
 What is not here is answered with 404, as on a cluster that does not know it; custom resources add
-to it ([custom resources](../custom-resources.md)). A field that is not listed is refused, or dropped
-with a warning, as `fieldValidation` says. What a node makes of the fields of a pod:
+to it ([custom resources](../custom-resources.md)). A field that is not listed is refused, or
+dropped with a warning, as `fieldValidation` says. What a node makes of the fields of a pod:
 [fields of pods](../pod-fields.md).
 
 | kind | API | name in paths | short | scope | subresources | verbs |

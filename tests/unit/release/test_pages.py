@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,11 @@ def slug(title: str) -> str:
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
 
 
-def anchors(text: str) -> set[str]:
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    text = page.read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    return {slug(title) for title in HEADING.findall(prose)} | set(IDENTIFIER.findall(text))
+    return frozenset({*map(slug, HEADING.findall(prose)), *IDENTIFIER.findall(text)})
 
 
 def broken(page: Path, text: str) -> Iterator[str]:
@@ -49,7 +52,7 @@ def broken(page: Path, text: str) -> Iterator[str]:
 
 
 def leads(page: Path, anchor: str) -> bool:
-    return not anchor or page.suffix != ".md" or anchor in anchors(page.read_text())
+    return not anchor or page.suffix != ".md" or anchor in anchors(page)
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
