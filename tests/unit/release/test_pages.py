@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -71,16 +72,12 @@ def test_every_page_of_the_navigation_is_there() -> None:
     assert set(missing) == BY_THE_BUILD
 
 
-def _leaves(nav: object) -> Iterator[str]:
-    match nav:
-        case str():
-            yield nav
-        case list():
-            for one in nav:
-                yield from _leaves(one)
-        case dict():
-            for one in nav.values():
-                yield from _leaves(one)
+def _leaves(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for one in nav.values() if isinstance(nav, dict) else nav:
+            yield from _leaves(one)
 
 
 def test_notes_become_a_changelog_by_kind(tmp_path: Path) -> None:
