@@ -44,7 +44,7 @@ def document(root: Root, version: str, epoch: int) -> str:
         bom.register_dependency(components[name], _found(wheel.needs, components))
     named = ",".join(sorted(str(component.bom_ref) for component in bom.components))
     bom.serial_number = uuid5(NAMESPACE_URL, f"mooring@{version},{named}")
-    return JsonV1Dot6(bom).output_as_string(indent=2)
+    return str(JsonV1Dot6(bom).output_as_string(indent=2))
 
 
 def _found(names: tuple[str, ...], components: dict[str, Component]) -> Iterator[Component]:
