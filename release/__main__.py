@@ -25,8 +25,7 @@ def main() -> None:
     parser.add_argument("--dist", type=Path, default=DIST, help="where all of it goes")
     chosen = parser.parse_args()
     epoch = _epoch()
-    shutil.rmtree(chosen.dist, ignore_errors=True)
-    chosen.dist.mkdir(parents=True)
+    _clear(chosen.dist)
     wheel = distributions.build(ROOT, chosen.dist, epoch)
     chart.write(ROOT / "deploy/helm/mooring", chosen.dist, __version__, epoch)
     (chosen.dist / "CHANGELOG.md").write_text(changelog.text(__version__), encoding="utf-8")
@@ -35,6 +34,15 @@ def main() -> None:
     checksums.write(chosen.dist)
     for file in sorted(chosen.dist.iterdir()):
         sys.stdout.write(f"{file.stat().st_size:>12,}  {file.name}\n")
+
+
+def _clear(dist: Path) -> None:
+    """Only `dist/` of this tree is emptied; any other directory has to be empty."""
+    if dist == DIST:
+        shutil.rmtree(dist, ignore_errors=True)
+    dist.mkdir(parents=True, exist_ok=True)
+    if any(dist.iterdir()):
+        sys.exit(f"release: {dist} is not empty: give --dist an empty directory")
 
 
 def _build_images(wheel: Path, dist: Path, epoch: int) -> None:
