@@ -126,7 +126,7 @@ def _plain(kind: Any) -> tuple[Any, bool]:
 def _word(kind: Any) -> str:
     if issubclass(kind, Enum):
         return "|".join(str(one.value) for one in kind)
-    return _TYPES.get(kind, kind.__name__.upper())
+    return str(_TYPES.get(kind, kind.__name__.upper()))
 
 
 def _default(info: OptionInfo | ArgumentInfo, default: Any) -> str:
