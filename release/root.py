@@ -24,7 +24,7 @@ _LEFT_OUT = (
 )
 _MERGED = ("bin", "lib", "lib64", "sbin")  # what Debian links into /usr when it is installed
 _CERTIFICATES = "usr/share/ca-certificates/mozilla/"
-_START = f"#!/usr/bin/python{PYTHON}\nfrom mooring.cli import main\n\nmain()\n"
+_START = f"#!/usr/bin/python{PYTHON}\nfrom mooring.__main__ import main\n\nmain()\n"
 _PASSWD = (
     "root:x:0:0:root:/root:/usr/sbin/nologin\n"
     f"mooring:x:{USER}:{USER}:Mooring:/tmp:/usr/sbin/nologin\n"
