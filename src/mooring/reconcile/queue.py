@@ -19,6 +19,7 @@ from mooring.clock import Clock
 from mooring.model.backoff import Backoff
 from mooring.reconcile.deadline import within
 from mooring.reconcile.metrics import QueueCounts
+from mooring.reconcile.ready import Ready
 
 K = TypeVar("K", bound=Hashable)
 
@@ -30,13 +31,15 @@ RESPITE_SECONDS = 1.0  # but only to this
 
 
 class KeyedQueue(Generic[K]):
-    def __init__(self, clock: Clock, backoff: Backoff = RETRY) -> None:
+    def __init__(
+        self, clock: Clock, backoff: Backoff = RETRY, ready: Ready[K] | None = None
+    ) -> None:
         self.counts = QueueCounts()
         self._clock = clock
         self._backoff = backoff
         self._wanted: dict[K, float] = {}  # keys that want a worker, and since when
         self._running: dict[K, float] = {}  # keys that have one, and since when
-        self._ready: deque[K] = deque()  # wanted and not running, in order
+        self._ready: Ready[K] = deque() if ready is None else ready  # wanted and not running
         self._failures: dict[K, int] = {}
         self._poisoned: set[K] = set()
         self._due: dict[K, float] = {}  # keys put off, and until when
