@@ -9,7 +9,7 @@ keys that were put off.
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import AsyncIterator, Generator, Hashable
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from math import inf
@@ -20,6 +20,7 @@ from mooring.model.backoff import Backoff
 from mooring.reconcile.deadline import within
 from mooring.reconcile.metrics import QueueCounts
 from mooring.reconcile.ready import Ready
+from mooring.reconcile.turn import Turn
 
 K = TypeVar("K", bound=Hashable)
 
@@ -127,7 +128,7 @@ class KeyedQueue(Generic[K]):
                 self._wake()
 
     async def _take(self) -> K:
-        await _Turn()  # a long queue of quick keys must not hold up the watches that feed it
+        await Turn()  # a long queue of quick keys must not hold up the watches that feed it
         while True:
             now = self._clock.monotonic()
             self._end_waits(now)
@@ -202,10 +203,3 @@ class KeyedQueue(Generic[K]):
             self._wake()
         elif not self._watchman.done():
             self._watchman.set_result(None)
-
-
-class _Turn:
-    """Awaited, lets the event loop see to everything else once."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
