@@ -29,6 +29,7 @@ from mooring.reconcile.loops import Loops
 from mooring.reconcile.role import Role
 from mooring.reconcile.shared_informer import SharedInformers
 from mooring.scheduling import role as scheduling
+from mooring.stack.process import gc_frozen
 
 Row = tuple[str, str, str]
 
@@ -70,8 +71,10 @@ class Cluster:
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(role.run()) for role in built]
             try:
-                await informers.synced()
-                yield
+                async with gc_frozen(built):
+                    for role in built:
+                        await role.synced()
+                    yield
             finally:
                 for task in running:
                     task.cancel()
