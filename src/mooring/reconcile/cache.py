@@ -6,8 +6,9 @@ what is news. Whatever the order of arrival, an object never goes back to an old
 handlers are called once for every change.
 
 Everything here is synchronous: between two awaits the picture stands still. Of very many objects
-handlers may be told in slices (`fill`, `on_change_in_slices`, then `tell_some`), so that others
-run in between; a change of an object that a handler does not know yet is told as a new object.
+handlers may be told in slices (`fill`, then `tell_fresh`; `on_change_in_slices`, then
+`tell_some`), so that others run in between; a change of an object that a handler does not know yet
+is told as a new object.
 
 What cannot be read is set aside: what was known of it before stays, and if that is nothing, asking
 for it raises. So no loop takes it for gone, and all other objects of its kind are served. A handler
@@ -36,6 +37,7 @@ class Cache(Generic[T]):
         self._indexes: dict[Hashable, _Index[T]] = {}
         self._listeners: tuple[Listener[T], ...] = ()  # replaced whole: a role may go meanwhile
         self.is_catching_up = False  # handlers get a list: what it lacks may have changed unseen
+        self._fresh: dict[Key, None] = {}  # objects of the first list that nobody was told of yet
         self._unread: dict[Key, str] = {}  # what cannot be read, and why
         self._seen = 0  # every change up to this version has arrived
 
@@ -86,15 +88,16 @@ class Cache(Generic[T]):
         It is called when cache and indexes show the change, must be quick, must not raise, and
         must not call `fold`. If it does raise, it misses that change.
         """
-        listener = Listener(handler)
+        listener: Listener[T] = Listener(handler)
         self._listeners = (*self._listeners, listener)
-        for held in list(self._objects.values()):
-            listener.hear(None, held)
+        for key, held in list(self._objects.items()):
+            if key not in self._fresh:
+                listener.hear(None, held)
 
     def on_change_in_slices(self, handler: Handler[T]) -> "Listener[T]":
         """The same, but what is in the cache is told by `tell_some`, some at a time."""
-        listener = Listener(handler)
-        listener.untold = dict.fromkeys(self._objects)
+        listener: Listener[T] = Listener(handler)
+        listener.untold = dict.fromkeys(key for key in self._objects if key not in self._fresh)
         self._listeners = (*self._listeners, listener)
         return listener
 
@@ -115,6 +118,16 @@ class Cache(Generic[T]):
         finally:
             self.is_catching_up = False
         return bool(listener.untold)
+
+    def tell_fresh(self, most: int) -> bool:
+        """Tell all handlers of some objects of the first list; whether there are more."""
+        self.is_catching_up = True
+        try:
+            for key in list(islice(self._fresh, most)):
+                self._tell(((None, self._objects[key]),))
+        finally:
+            self.is_catching_up = False
+        return bool(self._fresh)
 
     # news
 
@@ -190,7 +203,7 @@ class Cache(Generic[T]):
     def fill(self, listing: Listing[T], most: int) -> Iterator[None]:
         """Take in the first full list, some objects at a time: for an empty cache.
 
-        When all are in, `tell_some` tells handlers, which may look at any of them.
+        When all are in, `tell_fresh` tells handlers, which may look at any of them.
         """
         self._seen = int(listing.version)
         for one in listing.unread:
@@ -199,17 +212,12 @@ class Cache(Generic[T]):
             held = self._objects.get(listed.key)
             if held is None:
                 self._store(listed.key, None, listed)
-                for listener in self._listeners:
-                    listener.untold[listed.key] = None
+                self._fresh[listed.key] = None
             elif version_of(held) < version_of(listed):  # an own write, and another after it
                 self._tell(self._store(listed.key, held, listed))
             if number % most == 0:
                 yield
         yield
-
-    @property
-    def listeners(self) -> "Sequence[Listener[T]]":
-        return self._listeners
 
     def count_missing(self, versions: Mapping[Key, int], at: int, excused: Collection[Key]) -> int:
         """How much of a list has not arrived here: `versions` of objects, taken at version `at`.
@@ -257,9 +265,20 @@ class Cache(Generic[T]):
         return ((old, new),)
 
     def _tell(self, changes: Iterable[tuple[T | None, T | None]]) -> None:
-        for old, new in changes:
+        for change in changes:
+            old, new = self._as_known(*change) if self._fresh else change
+            if old is None and new is None:
+                continue
             for listener in self._listeners:
                 listener.hear(old, new)
+
+    def _as_known(self, old: T | None, new: T | None) -> tuple[T | None, T | None]:
+        """What a change is to handlers that may not have been told of the object yet."""
+        key = _key_of(old, new)
+        if key is None or key not in self._fresh:
+            return old, new
+        del self._fresh[key]
+        return None, new
 
 
 class Listener(Generic[T]):

@@ -138,8 +138,8 @@ class Reflector(Cache[T]):
         else:
             for _ in self.fill(listing, AT_ONCE):
                 await Turn()
-        for listener in self.listeners:
-            await self.seed(listener)
+        while self.tell_fresh(AT_ONCE):
+            await Turn()
         self._told = number
         self._list_told.set()
         self.synced.set()

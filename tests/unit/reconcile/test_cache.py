@@ -491,16 +491,18 @@ def test_what_changes_before_a_listener_knows_it_is_told_as_new_or_not_at_all() 
 
 def test_a_first_list_may_be_taken_in_in_slices() -> None:
     cache: Cache[Volume] = Cache()
-    told, listener = told_to(cache)
+    told, _ = told_to(cache)
     slices = cache.fill(a_list(3, a_volume("a", 1), a_volume("b", 2), a_volume("c", 3)), 2)
     next(slices)
     assert (len(cache), told) == (2, [])
     cache.fold(a_volume("a", 4))
     assert [*slices] == [None]
     assert told == [(None, "a@4")], "an own write meanwhile"
-    while cache.tell_some(listener, 1):
+    late, _ = told_to(cache)
+    while cache.tell_fresh(1):
         pass
     assert told == [(None, "a@4"), (None, "b@2"), (None, "c@3")]
+    assert late == told[1:], "of the first, `tell_some` tells it"
 
 
 def test_a_listener_that_is_gone_is_told_no_more() -> None:
