@@ -3,7 +3,9 @@
 from hypothesis import given
 
 from mooring.model.keys import Key
+from mooring.scheduling.decide import schedule
 from mooring.scheduling.decide.schedule import decide
+from mooring.scheduling.decide.score import best_of, merits_of
 from mooring.scheduling.plan import Assignment, Unschedulable
 from mooring.scheduling.waiting import WaitingPods
 from tests.unit.scheduling.drawn import PODS, World, changes, clusters
@@ -66,3 +68,20 @@ def test_what_is_remembered_changes_no_verdict(
         for pod in PODS:
             assert world.decide(pod) == decide(world.picture(pod))
         list(world.change(name, place))
+
+
+@given(drawn=clusters)
+def test_the_node_is_the_best_of_all_that_every_rule_accepts(drawn: dict[str, int]) -> None:
+    world = World(drawn)
+    for pod in PODS:
+        picture = world.picture(pod)
+        verdict = world.decide(pod)
+        opinions = schedule._gather(picture)
+        feasible = [
+            (node, merits_of(pod, node))
+            for node in picture.nodes
+            if isinstance(opinions, schedule._Opinions) and not schedule._judge(opinions, node)
+        ]
+        assert isinstance(verdict, Assignment) == bool(feasible)
+        if isinstance(verdict, Assignment):
+            assert verdict.node == best_of(feasible).name

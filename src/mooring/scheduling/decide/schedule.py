@@ -41,7 +41,7 @@ from mooring.scheduling.decide import (
 from mooring.scheduling.decide.contract import Among, Change, Check, Refused, Rule, is_new_node
 from mooring.scheduling.decide.memory import Memory, PodShape, pod_shape
 from mooring.scheduling.decide.preemption import Waiting, preempt
-from mooring.scheduling.decide.score import Merits, best_of, merits_of
+from mooring.scheduling.decide.score import Merits, best_of, by_merit, is_each_by_itself, merits_of
 from mooring.scheduling.decide.without_claims import WithoutClaims
 from mooring.scheduling.plan import (
     Assignment,
@@ -106,42 +106,49 @@ def decide(picture: Picture, memory: Memory[Answer] | None = None) -> Verdict:
             return _fits_nowhere(picture, ", ".join(reasons), {}, frozenset({rule}))
         case _Opinions():
             pass
-    refusals: dict[str, Refused] = {}
-    culprits: set[str] = set()
-    feasible: list[tuple[NodeView, Merits]] = []
-    for node, answer in _answers(picture, opinions, memory or Memory()):
+    first, others = _split(opinions)
+    refusals: dict[str, tuple[str, Refused]] = {}
+    passing: list[tuple[NodeView, Merits]] = []
+    for node, answer in _answers(picture, first, memory or Memory()):
         if isinstance(answer, Merits):
-            feasible.append((node, answer))
+            passing.append((node, answer))
         else:
-            culprit, refusals[node.name] = answer
-            culprits.add(culprit)
+            refusals[node.name] = answer
+    feasible: list[tuple[NodeView, Merits]] = []
+    by_itself = is_each_by_itself(passing)
+    for node, merits in sorted(passing, key=by_merit) if by_itself else passing:
+        refused = _judge(_Opinions(others), node)
+        if refused is not None:
+            refusals[node.name] = refused
+        else:
+            feasible.append((node, merits))
+            if by_itself:
+                break  # it is the best of all: nobody needs to ask about the others
     if not feasible:
-        counts = Counter(reason for refused in refusals.values() for reason in refused.reasons)
-        why = ", ".join(_counted(counts))
-        return _fits_nowhere(picture, why, refusals, frozenset(culprits))
+        return _refused(picture, refusals)
     return _placed(opinions, best_of(feasible))
+
+
+def _refused(picture: Picture, refusals: Mapping[str, tuple[str, Refused]]) -> Unschedulable:
+    by_node = {node: refused for node, (_, refused) in refusals.items()}
+    counts = Counter(reason for refused in by_node.values() for reason in refused.reasons)
+    culprits = frozenset(rule for rule, _ in refusals.values())
+    return _fits_nowhere(picture, ", ".join(_counted(counts)), by_node, culprits)
 
 
 def _answers(
     picture: Picture, opinions: _Opinions, memory: Memory[Answer]
 ) -> Iterator[tuple[NodeView, Answer]]:
-    """Of every node."""
+    """Of every node, by the rules that can be remembered."""
     pod = picture.pod
     known = memory.answers(pod_shape(pod), len(picture.nodes))
-    first, others = _split(opinions)
     for node in picture.nodes:
         remembered = known.get(node.name)
         if remembered is not None and remembered[0] is node:
-            answer = remembered[1]
-        else:
-            answer = _judge(first, node) or merits_of(pod, node)
-            known[node.name] = node, answer
-        if isinstance(answer, Merits):
-            for name, check in others:
-                refused = check(node)
-                if refused is not None:
-                    answer = name, refused
-                    break
+            yield node, remembered[1]
+            continue
+        answer = _judge(opinions, node) or merits_of(pod, node)
+        known[node.name] = node, answer
         yield node, answer
 
 

@@ -31,6 +31,16 @@ def merits_of(pod: Pod, node: NodeView) -> Merits:
     return Merits(count_disliked(pod, node), preference(pod, node), room)
 
 
+def is_each_by_itself(nodes: Sequence[tuple[NodeView, Merits]]) -> bool:
+    """Whether the order of `by_merit` is theirs: likes and dislikes go by those of the others."""
+    return all(merits.disliked == 0 == merits.liked for _, merits in nodes)
+
+
+def by_merit(node: tuple[NodeView, Merits]) -> tuple[int, int, str]:
+    """The best first, where nobody likes or dislikes anything."""
+    return -node[1].room, len(node[0].pods), node[0].name
+
+
 def best_of(nodes: Sequence[tuple[NodeView, Merits]]) -> NodeView:
     """`nodes` holds at least one."""
     disliked = _scaled([merits.disliked for _, merits in nodes])
