@@ -27,6 +27,7 @@ from mooring.cli import (
     token,
     up,
     version,
+    why,
 )
 from mooring.cli.config_file import configurable
 from mooring.errors import MooringError
@@ -63,6 +64,8 @@ app.add_typer(image.app, name="image")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(token.app, name="token")
 app.command("version")(version.version)
+app.command("why", context_settings=why.CONTEXT)(why.why)
+app.command("explain", context_settings=why.CONTEXT, help="The same as `why`.")(why.why)
 
 
 def main() -> None:
