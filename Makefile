@@ -9,7 +9,7 @@ TESTS ?= tests
 PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto plugins-doc disk-tools gluster-tools registry-tools runtime-tools vm-tools clean
+.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto plugins-doc browser-tools disk-tools gluster-tools registry-tools runtime-tools vm-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -53,6 +53,14 @@ registry-tools:
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	       && { apt-get install -qq -y --no-install-recommends docker-registry || { apt-get update -qq && apt-get install -qq -y --no-install-recommends docker-registry; }; } >/dev/null 2>&1; } \
 	  || echo "tests that pull from a real registry will be skipped: install docker-registry to run them"
+
+# A real browser for the tests of the dashboard; without it they are skipped.
+browser-tools: $(DEV_STAMP)
+	@command -v chromium >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && { apt-get install -qq -y --no-install-recommends chromium || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; }; } >/dev/null 2>&1; } \
+	  || echo "the dashboard will not be tested in a browser: install chromium"
+	@$(PIP_INSTALL) --group browser || echo "the dashboard will not be tested in a browser: playwright cannot be installed"
 
 # What boots a machine with Debian's kernel, and the servers that run in it.
 VM_TOOLS := qemu-system-x86 cpio busybox-static kmod udev nfs-common nfs-kernel-server rpcbind tgt open-iscsi lvm2 thin-provisioning-tools multipath-tools
@@ -121,13 +129,13 @@ layers: $(DEV_STAMP)
 bench: $(DEV_STAMP) runtime-tools ## measure, and print a table (BENCH=name for one of them)
 	$(BIN)/python -m bench $(BENCH)
 
-conformance: $(DEV_STAMP) disk-tools runtime-tools ## against heavy peers, fetched once into .cache; then properties at length
+conformance: $(DEV_STAMP) disk-tools runtime-tools browser-tools ## against heavy peers, fetched once into .cache; then properties at length
 	MOORING_CONFORMANCE=1 $(BIN)/python -m pytest -n 0 --timeout=1800 tests/conformance -m conformance
 	MOORING_CONFORMANCE=1 $(PYTEST) -q -m hypothesis tests/unit tests/scenarios
 	MOORING_CONFORMANCE=1 $(PYTEST) -q --dist=worksteal tests/host/test_driver_crash.py
 
-proto: $(DEV_STAMP) ## compile csi/proto/*.proto (the results are committed)
-	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/mooring/csi/proto/*.proto
+proto: $(DEV_STAMP) ## compile every proto/*.proto (the results are committed)
+	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/mooring/csi/proto/*.proto src/mooring/apiserver/store/etcd/proto/*.proto
 
 plugins-doc: $(DEV_STAMP) ## write docs/plugins.md from the registry of volume plugins
 	$(BIN)/python -m tests.unit.plugins.plugins_doc

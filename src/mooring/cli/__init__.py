@@ -13,18 +13,23 @@ from mooring.cli import (
     backup,
     check,
     controllers,
+    csi,
+    dashboard,
     down,
     driver,
     image,
     install_service,
     kubeconfig,
+    migrate,
     node,
     reset,
     restore,
     scheduler,
     sidecar,
     snapshot,
+    timeline,
     token,
+    top,
     up,
     version,
     why,
@@ -46,6 +51,7 @@ _commands: dict[str, Callable[..., None]] = {
     "reset": reset.reset,
     "backup": backup.backup,
     "restore": restore.restore,
+    "migrate": migrate.migrate,
     "check": check.check,
     "apiserver": apiserver.apiserver,
     "controllers": controllers.controllers,
@@ -54,12 +60,16 @@ _commands: dict[str, Callable[..., None]] = {
     "driver": driver.driver,
     "sidecar": sidecar.sidecar,
     "kubeconfig": kubeconfig.kubeconfig,
+    "timeline": timeline.timeline,
+    "dashboard": dashboard.dashboard,
+    "top": top.top,
 }
 for _name, _command in _commands.items():
     app.command(_name)(configurable(_command))
 app.command("install-service", context_settings=install_service.CONTEXT)(
     install_service.install_service
 )
+app.add_typer(csi.app, name="csi")
 app.add_typer(image.app, name="image")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(token.app, name="token")

@@ -98,6 +98,11 @@ class HttpClient:
         self._tls = Tls(endpoint.trust) if endpoint.server.startswith("https:") else None
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
 
+    @property
+    def server(self) -> str:
+        """The URL of the API server."""
+        return self._endpoint.server
+
     async def check(self) -> None:
         """Check that there are credentials. Raises: UsageError."""
         self._context(await self._endpoint.source.proof())
@@ -195,6 +200,31 @@ class HttpClient:
             options["propagationPolicy"] = "Background"
         path = _path(seen.resource, seen.namespace, seen.name)
         await self._ask(_Ask("DELETE", path, body=_encode(options)))
+
+    # pages
+
+    async def read(self, path: str, query: Mapping[str, str]) -> bytes:
+        """A page that is no resource. Raises: ApiError, ConnectionLost."""
+        return await self._ask(_Ask("GET", path, query))
+
+    @asynccontextmanager
+    async def follow(
+        self, path: str, query: Mapping[str, str]
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The lines of a page without an end, as they come. Raises: ApiError, ConnectionLost."""
+        patience = aiohttp.ClientTimeout(total=None, sock_connect=10)
+        response = await self._answer(_Ask("GET", path, query, patience=patience))
+        try:
+            yield self._lines(response)
+        finally:
+            close_watch(response)
+
+    async def _lines(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        try:
+            async for line in response.content:
+                yield line
+        except FAILURES as error:
+            raise lost(self._endpoint.server, error) from error
 
     # requests
 

@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from mooring import log
 from mooring.client.contract import Client
+from mooring.csi.cause import asked_by
 from mooring.csi.channel import Connection
 from mooring.csi.metrics import OF_SIDECAR, calls_histogram, observing
 from mooring.model.keys import Key
@@ -168,14 +169,19 @@ class SidecarsRole:
             self._begin(self._tasks, key)
 
     def _begin(self, tasks: asyncio.TaskGroup, key: str) -> None:
-        serve = partial(self._serve, self._names[key], self._endpoints[key])
+        serve = partial(self._serve_as, self._names[key], self._endpoints[key])
         served = lasting(NAME, self._loops.clock, serve, key)
         self._serving[key] = tasks.create_task(served)
+
+    async def _serve_as(self, name: str, endpoint: str) -> None:
+        with asked_by(NAME):
+            await self._serve(name, endpoint)
 
     async def _serve(self, name: str, endpoint: str) -> None:
         clock = self._loops.clock
         observer = observing(self._calls, name) if name else observing(self._calls)
-        async with Connection(endpoint, observer=observer, clock=clock) as connection:
+        calling = Connection(endpoint, driver=name, observer=observer, clock=clock)
+        async with calling as connection:
             there = DriverConnection(connection, clock)
             driver = await there.wait_ready()
             while True:
@@ -189,8 +195,8 @@ class SidecarsRole:
         _log.info("serving a driver", driver=driver.name)
         async with asyncio.TaskGroup() as tasks:
             parts = [
-                tasks.create_task(self._stand(sidecar, driver))
-                for sidecar in self._sidecars.values()
+                tasks.create_task(self._stand(name, sidecar, driver))
+                for name, sidecar in self._sidecars.items()
                 if sidecar.is_needed(driver.abilities)
             ]
             changed = await there.changed(driver)
@@ -198,7 +204,11 @@ class SidecarsRole:
                 part.cancel()
         return changed
 
-    async def _stand(self, sidecar: Sidecar, driver: Driver) -> None:
+    async def _stand(self, name: str, sidecar: Sidecar, driver: Driver) -> None:
+        with asked_by(name):
+            await self._stand_for(sidecar, driver)
+
+    async def _stand_for(self, sidecar: Sidecar, driver: Driver) -> None:
         """Run it while this process leads, by a lease of upstream's name."""
         leases = self._leases
         if not leases.namespace:
