@@ -184,6 +184,15 @@ class Running(msgspec.Struct, frozen=True):
     parts: Parts
 
 
+OpenStore = Callable[[Path, Clock], Store]
+"""Opens the store of a data directory."""
+
+
+def open_database(data_dir: Path, clock: Clock) -> Store:
+    """Raises: UsageError, Damaged."""
+    return SqliteStore.open(data_dir / "mooring.db", clock)
+
+
 @asynccontextmanager
 async def running(
     data_dir: Path,
@@ -191,13 +200,14 @@ async def running(
     clock: Clock,
     names: tuple[str, ...] = (),
     gates: FeatureGates | None = None,
+    open_store: OpenStore = open_database,
 ) -> AsyncIterator[Running]:
     """Run an API server on `data_dir` for as long as the context is entered.
 
     `names` are further names and addresses that clients reach it by. Raises UsageError when the
     directory or the port cannot be had, Damaged when the database cannot be trusted.
     """
-    store = SqliteStore.open(data_dir / "mooring.db", clock)
+    store = open_store(data_dir, clock)
     try:
 
         def certified() -> Pki:

@@ -17,7 +17,8 @@ from prometheus_client.registry import Collector
 
 from mooring import log
 from mooring.client.contract import Client
-from mooring.csi.channel import Connection
+from mooring.clock import Clock
+from mooring.csi.channel import Connection, Observer
 from mooring.csi.metrics import OF_SIDECAR, calls_histogram, observing
 from mooring.model.keys import Key
 from mooring.reconcile.leadership import FencedClient
@@ -88,6 +89,13 @@ class Leases(msgspec.Struct, frozen=True):
     alone_for: frozenset[str] = frozenset()  # drivers without sidecars of their own: no yielding
 
 
+Connect = Callable[[str, Observer, Clock], Connection]
+
+
+def dial(endpoint: str, observer: Observer, clock: Clock) -> Connection:
+    return Connection(endpoint, observer=observer, clock=clock)
+
+
 NO_LEASES: Final = Leases()
 NO_OPTIONS: Final[Mapping[str, SidecarOptions]] = {}
 
@@ -104,12 +112,14 @@ class SidecarsRole:
         leases: Leases = NO_LEASES,
         sidecars: Iterable[str] = SIDECARS,
         by_driver: Mapping[str, SidecarOptions] = NO_OPTIONS,
+        connect: Connect = dial,
     ) -> None:
         process = f"{socket.gethostname()}_{uuid.UUID(int=loops.rng.getrandbits(128))}"
         self._loops = loops
         self._options = msgspec.structs.replace(options, identity=options.identity or process)
         self._leases = msgspec.structs.replace(leases, identity=leases.identity or process)
         self._by_driver = by_driver
+        self._connect = connect
         self._sidecars = {name: SIDECARS[name] for name in sorted(sidecars)}
         self._others = LeaseHolders(loops, leases.namespace) if leases.yields else None
         self._calls = calls_histogram(OF_SIDECAR)
@@ -175,7 +185,7 @@ class SidecarsRole:
     async def _serve(self, name: str, endpoint: str) -> None:
         clock = self._loops.clock
         observer = observing(self._calls, name) if name else observing(self._calls)
-        async with Connection(endpoint, observer=observer, clock=clock) as connection:
+        async with self._connect(endpoint, observer, clock) as connection:
             there = DriverConnection(connection, clock)
             driver = await there.wait_ready()
             while True:

@@ -12,8 +12,8 @@ import uvloop
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.server import Address, Running, running
-from mooring.clock import RealClock
+from mooring.apiserver.server import Address, OpenStore, Running, open_database, running
+from mooring.clock import Clock, RealClock
 from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from mooring.node.root import NodeRoot
 
 Say = Callable[[str], None]
+
+REAL = RealClock()
 
 MOST_OPEN_FILES = 1 << 16  # if the system sets no limit
 
@@ -190,12 +192,15 @@ class Served(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def serving(config: Config) -> AsyncIterator[Served]:
+async def serving(
+    config: Config, clock: Clock = REAL, open_store: OpenStore = open_database
+) -> AsyncIterator[Served]:
     """A running API server, whose kubeconfig is written."""
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     reach = find_reach(config.host, config.names, _addresses(config.host))
-    async with running(config.data_dir, address, RealClock(), reach.names, config.gates) as server:
+    starting = running(config.data_dir, address, clock, reach.names, config.gates, open_store)
+    async with starting as server:
         write_kubeconfigs(config, server)
         served = Served(server, reach)
         keep_server_url(config.data_dir, served.url)
