@@ -52,8 +52,8 @@ class ThreadControl:
         self._thread = threading.Thread(
             target=self._run, args=(data_dir, settings), name="mooring-cluster", daemon=True
         )
-        self._thread.start()
         try:
+            self._thread.start()
             self._world = self._ready.result(START_SECONDS)
         except BaseException as error:  # interrupted, too: nothing of it may stay
             self._ready.add_done_callback(_stop)
