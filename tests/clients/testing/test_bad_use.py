@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvloop
@@ -248,9 +249,9 @@ def test_threads_use_one_cluster_and_start_their_own(cluster: Cluster) -> None:
 
 def test_a_child_that_died_is_told() -> None:
     c = Cluster(controllers=False, process="child").start()
-    control = c._running.control  # type: ignore[union-attr]
-    os.kill(control._process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
-    control._process.wait()  # type: ignore[attr-defined]
+    control: Any = c._running.control if c._running else None
+    control._process.kill()
+    control._process.wait()
     with pytest.raises(ClusterError, match="the cluster's process has ended"):
         c.get("namespace/default")
     c.stop()
