@@ -82,26 +82,26 @@ down: setup ## end what a stopped `make up` left running and mounted (objects an
 reset: setup ## make down, then remove ./data with all objects and volumes; asks before
 	$(BIN)/mooring reset --data-dir data $(FLAGS)
 
-test: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ## every test: the five suites below (9 min)
-	$(PYTEST) --dist=worksteal --durations=10 $(TESTS)
+test: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ## every test: the five suites below (20 min)
+	$(BIN)/python -m tests.run -n $(JOBS) --dist=worksteal --durations=40 $(TESTS)
 
 # Times are roughly those of two idle cores; a busy machine takes far longer.
-test-unit: $(DEV_STAMP) ## tests/unit: one module at a time, nothing real (75 s)
-	$(PYTEST) -q tests/unit
+test-unit: $(DEV_STAMP) ## tests/unit: one module at a time, nothing real (2 min)
+	$(BIN)/python -m tests.run -n $(JOBS) -q tests/unit
 
-test-api: $(DEV_STAMP) ## tests/api: a server and its API (95 s)
+test-api: $(DEV_STAMP) ## tests/api: a server and its API (5 min)
 	$(PYTEST) -q --dist=worksteal tests/api
 
-test-scenarios: $(DEV_STAMP) ## tests/scenarios: whole roles on a played clock and API server (60 s)
+test-scenarios: $(DEV_STAMP) ## tests/scenarios: whole roles on a played clock and API server (1 min)
 	$(PYTEST) -q --dist=worksteal tests/scenarios
 
-test-host: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ## tests/host: real mounts, disks and containers, as root (90 s)
+test-host: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ## tests/host: real mounts, disks and containers, as root (4 min)
 	$(PYTEST) -q --dist=worksteal tests/host
 
-test-clients: $(DEV_STAMP) disk-tools registry-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (4 min)
+test-clients: $(DEV_STAMP) disk-tools registry-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (8 min)
 	$(PYTEST) -q --dist=worksteal tests/clients
 
-test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Debian's kernel in QEMU; not part of `test` (iSCSI and LVM 20 min; NFS and the second machine come on top)
+test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Debian's kernel in QEMU; not part of `test` (27 min)
 	$(BIN)/python -m tests.vm.run
 
 check: $(DEV_STAMP) format lint types layers test-unit ## format, ruff, mypy strict, import layers, unit tests

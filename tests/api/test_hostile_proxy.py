@@ -8,7 +8,7 @@ import pytest
 
 from mooring.apiserver.limits.budgets import MOST_NODE_STREAMS
 from tests.api.test_node_proxy import a_pod_on, create
-from tests.fakes.node_server import Script, saying
+from tests.fakes.node_server import Script, flooding, saying
 from tests.fakes.probe import measured
 from tests.fakes.raw_http import Got, RawHttp
 from tests.fakes.real_server import RealServer
@@ -193,13 +193,7 @@ async def test_clients_that_never_read_what_pods_say_cost_little(
     """Those that wait longest are let go, and others are served."""
     server = own_api_server
 
-    async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if part != "log":
-            writer.write(TUNNEL)
-        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        while True:
-            writer.write(bytes(1 << 16))
-            await writer.drain()
+    head = b"HTTP/1.1 200 OK\r\n\r\n" if part == "log" else TUNNEL + b"HTTP/1.1 200 OK\r\n\r\n"
 
     async def never_read(path: str) -> RawHttp:
         client = await RawHttp.connect(server, receive_buffer=4096)
@@ -207,7 +201,7 @@ async def test_clients_that_never_read_what_pods_say_cost_little(
         await client.send(raw(server, path, "Host: a"))
         return client
 
-    async with a_pod_on(server, tmp_path, flood) as pod:
+    async with a_pod_on(server, tmp_path, flooding(head)) as pod:
         idle = server.memory()
         clients = [await never_read(pod.path(part)) for _ in range(SILENT)]
         try:

@@ -20,6 +20,7 @@ from tests.fakes.node_server import (
     FakeNode,
     Script,
     echo,
+    flooding,
     running_node,
     saying,
 )
@@ -312,16 +313,12 @@ async def test_a_node_that_floods_a_client_that_does_not_read_has_to_wait(
 ) -> None:
     sent = 0
 
-    async def script(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def count(length: int) -> None:
         nonlocal sent
-        writer.write(SWITCHED)
-        while sent < 64 * TEN_MIB:
-            writer.write(bytes(1 << 16))
-            await writer.drain()
-            sent += 1 << 16
+        sent += length
 
     async with (
-        a_pod_on(real_server, tmp_path, script) as pod,
+        a_pod_on(real_server, tmp_path, flooding(SWITCHED, count)) as pod,
         await RawHttp.connect(real_server, receive_buffer=4096) as client,
     ):
         before = real_server.memory()

@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from tests.fakes.clock import settle
+
 Doc = dict[str, Any]
 
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
@@ -117,6 +119,23 @@ def saying(answer: bytes) -> Script:
     async def script(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(answer)
         await writer.drain()
+
+    return script
+
+
+def flooding(head: bytes, sent: Callable[[int], object] = lambda _: None) -> Script:
+    """The node says `head` and then zeros, as fast as they are taken, until the caller is gone."""
+    zeros = bytes(1 << 16)
+
+    async def script(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        while True:
+            writer.write(zeros)
+            await writer.drain()
+            sent(len(zeros))
+            # Of a connection that broke TLS hears in the next round of the loop, and until then
+            # neither `write` nor `drain` says so, or waits.
+            await settle(1)
 
     return script
 

@@ -107,6 +107,10 @@ class Nodes:
         except (ValueError, OverflowError) as error:  # a host or port that there cannot be
             raise NotConnected(f"dial tcp: lookup {node.host!a}: no such host") from error
         transport.set_write_buffer_limits(high=HIGH_WATER)
+        # TLS reads all that is there and keeps buffers of that size as long as it lives: 64 KiB at
+        # once instead of megabytes, which is faster, too.
+        plain = transport.get_extra_info("socket")
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, HIGH_WATER)
         limited = cast(_ReadLimited, transport)
         limited.set_read_buffer_limits(high=HIGH_WATER)  # what nobody takes waits in the kernel
         shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True) or b""
