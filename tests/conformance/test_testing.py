@@ -1,0 +1,58 @@
+"""Test clusters with clients that `make test` does not install: an old one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mooring.testing import Cluster
+
+OLD_CLIENT = "kubernetes==12.0.1"  # of 2020, for Kubernetes 1.16
+INSTALL_SECONDS = 1500.0
+RUN_SECONDS = 120.0
+
+OLD_TEST = """
+import sys
+from kubernetes import client, config, watch
+
+config.load_kube_config(sys.argv[1])
+core = client.CoreV1Api()
+spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+claim = {"metadata": {"name": "data"}, "spec": spec}
+core.create_namespaced_persistent_volume_claim("default", claim)
+following = watch.Watch()
+claims = core.list_namespaced_persistent_volume_claim
+for event in following.stream(claims, "default", timeout_seconds=60):
+    if event["object"].status.phase == "Bound":
+        following.stop()
+        print("Bound")
+marked = {"metadata": {"labels": {"a": "b"}}}
+core.patch_namespaced_persistent_volume_claim("data", "default", marked)
+assert claims("default", label_selector="a=b").items
+core.delete_namespaced_persistent_volume_claim("data", "default")
+"""
+
+
+def _run(command: list[str], seconds: float, **more: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(  # noqa: S603  programs of the test
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+        env=os.environ | more,
+    )
+
+
+def test_an_old_client_of_kubernetes_works(tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--target", str(tmp_path), OLD_CLIENT]
+    installed = _run(pip, INSTALL_SECONDS)
+    if installed.returncode:
+        pytest.skip(f"{OLD_CLIENT} cannot be installed: {installed.stderr[-500:]}")
+    with Cluster() as c:
+        asked = [sys.executable, "-c", OLD_TEST, str(c.kubeconfig)]
+        ran = _run(asked, RUN_SECONDS, PYTHONPATH=str(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == "Bound\n"
