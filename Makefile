@@ -126,8 +126,8 @@ conformance: $(DEV_STAMP) disk-tools runtime-tools ## against heavy peers, fetch
 	MOORING_CONFORMANCE=1 $(PYTEST) -q -m hypothesis tests/unit tests/scenarios
 	MOORING_CONFORMANCE=1 $(PYTEST) -q --dist=worksteal tests/host/test_driver_crash.py
 
-proto: $(DEV_STAMP) ## compile csi/proto/*.proto (the results are committed)
-	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/mooring/csi/proto/*.proto
+proto: $(DEV_STAMP) ## compile every proto/*.proto (the results are committed)
+	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/mooring/csi/proto/*.proto src/mooring/apiserver/store/etcd/proto/*.proto
 
 plugins-doc: $(DEV_STAMP) ## write docs/plugins.md from the registry of volume plugins
 	$(BIN)/python -m tests.unit.plugins.plugins_doc

@@ -27,7 +27,8 @@ MooringError
 │   ├── FutureRevision    that revision has not happened yet
 │   ├── DiskFull          there is no room for a write; reads go on
 │   ├── Removed           its files were deleted while it was in use
-│   └── Damaged           the database cannot be trusted; nothing was changed
+│   ├── Damaged           the database cannot be trusted; nothing was changed
+│   └── EtcdError    500  etcd refused or does not answer, in its own words; a ServerError too
 └── HostError             the operating system refused, and no call is still running
     ├── StillRunning      a call was given up and may still take effect: the outcome is uncertain
     ├── KernelRefused     a system call was refused; carries the errno
@@ -233,6 +234,10 @@ class Removed(StoreError):
 
 class Damaged(StoreError):
     """The database cannot be trusted; it was left as it is."""
+
+
+class EtcdError(StoreError, ServerError):
+    """etcd refused, or did not answer: then a write may have happened. Clients see the text."""
 
 
 class HostError(MooringError):

@@ -139,16 +139,6 @@ async def test_users_of_a_deprecated_version_are_warned(api: ApiUnderTest) -> No
     assert (await api.get(WIDGETS)).warnings == []
 
 
-async def test_a_conversion_webhook_is_refused_with_a_reason(api: ApiUnderTest) -> None:
-    definition = a_definition()
-    config = {"url": "https://example.com/convert"}
-    webhook = {"clientConfig": config, "conversionReviewVersions": ["v1"]}
-    definition["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
-    refused = await api.post(DEFINITIONS, definition)
-    assert refused.code == 422, refused.text
-    assert "Mooring does not call conversion webhooks" in refused.doc["message"]
-
-
 # watches
 
 

@@ -90,10 +90,18 @@ def kubernetes(
     pki = open_pki(directory / "pki", now=RealClock().now(), host_name=LOOPBACK)
     with ExitStack() as parts:
         store = parts.enter_context(_etcd(etcd, etcd_flags, directory))
-        cluster = _cluster(pki, directory)
-        process = parts.enter_context(
-            running([str(apiserver), *_flags(pki, store, cluster)], directory / "kube")
-        )
+        yield parts.enter_context(kube_apiserver(apiserver, pki, store, directory))
+
+
+@contextmanager
+def kube_apiserver(
+    program: Path, pki: Pki, store: str, directory: Path, flags: Sequence[str] = ()
+) -> Iterator[Kubernetes]:
+    """The API server alone, on the etcd at the address `store`. Raises Missing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    cluster = _cluster(pki, directory)
+    command = [str(program), *_flags(pki, store, cluster), *flags]
+    with running(command, directory / "kube") as process:
         wait_until(cluster.client(), process, _is_ready, directory / "kube.log")
         yield cluster
 

@@ -65,7 +65,7 @@ def patched(*operations: Doc) -> Doc:
 @asynccontextmanager
 async def webhook_server(directory: Path) -> AsyncIterator[WebhookServer]:
     """Served at a free port until the end."""
-    certificate = _certified(directory)
+    certificate = certified(directory)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(directory / "hook.crt", directory / "hook.key")
     server = WebhookServer(0, certificate)
@@ -82,7 +82,7 @@ async def webhook_server(directory: Path) -> AsyncIterator[WebhookServer]:
         await runner.cleanup()
 
 
-def _certified(directory: Path) -> bytes:
+def certified(directory: Path) -> bytes:
     """Its certificate, which signed itself; beside it, its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hook")])

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -57,6 +57,8 @@ from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
+from mooring.apiserver.webhooks.asking import Asking
+from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
 from mooring.errors import ApiError, StoreError
@@ -93,6 +95,7 @@ class Parts(msgspec.Struct, frozen=True):
     access: Access
     metrics: Metrics
     health: Health
+    pages: Pages
 
 
 def assemble(
@@ -116,18 +119,22 @@ def assemble(
 
     roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
     authorizer = Authorizer(nodes, stored=roles)
+    asking, turns = Asking(objects, rng), Turns(clock)
+    conversions = Conversions(asking, turns)
+    policies = Policies(store, kinds, objects, authorizer.authorize)
     backend = Backend(
         store,
         kinds,
         schema,
         objects,
-        Chain(nodes, Policies(store, kinds, objects, authorizer.authorize).judge),
+        Chain(nodes, policies.judge, policies.concern),
         clock,
         rng,
         Frames(frame),
         count_events,
-        Turns(clock),
-        Webhooks(store, kinds, objects, rng, authorizer.authorize),
+        turns,
+        Webhooks(store, kinds, objects, authorizer.authorize, asking, conversions),
+        conversions,
         Charging(store),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
@@ -155,6 +162,7 @@ def assemble(
         access=access,
         metrics=metrics,
         health=health,
+        pages=pages,
     )
 
 
@@ -184,8 +192,11 @@ class Running(msgspec.Struct, frozen=True):
     parts: Parts
 
 
-OpenStore = Callable[[Path, Clock], Store]
-"""Opens the store of a data directory."""
+OpenStore = Callable[[Kinds], Awaitable[Store]]
+"""Opens a store that several servers share, and that removes old events by itself."""
+
+OpenOwn = Callable[[Path, Clock], Store]
+"""Opens the store of one server, by its data directory."""
 
 
 def open_database(data_dir: Path, clock: Clock) -> Store:
@@ -200,14 +211,17 @@ async def running(
     clock: Clock,
     names: tuple[str, ...] = (),
     gates: FeatureGates | None = None,
-    open_store: OpenStore = open_database,
+    open_shared: OpenStore | None = None,
+    open_own: OpenOwn = open_database,
 ) -> AsyncIterator[Running]:
     """Run an API server on `data_dir` for as long as the context is entered.
 
-    `names` are further names and addresses that clients reach it by. Raises UsageError when the
+    `names` are further names and addresses that clients reach it by. Objects are kept in what
+    `open_own` opens, a database, or in what `open_shared` opens. Raises UsageError when the
     directory or the port cannot be had, Damaged when the database cannot be trusted.
     """
-    store = open_store(data_dir, clock)
+    kinds = builtin(gates)
+    store = open_own(data_dir, clock) if open_shared is None else await open_shared(kinds)
     try:
 
         def certified() -> Pki:
@@ -222,7 +236,9 @@ async def running(
         tokens = open_role_tokens(data_dir / "tokens.json")
         rng = random.Random()  # noqa: S311  seeded by the system; names and uids are no secrets
         at = f"{address.host}:{address.port}"
-        parts = assemble(store, clock, rng, pki, tokens, at, builtin(gates))
+        parts = assemble(store, clock, rng, pki, tokens, at, kinds)
+        if open_shared is not None:
+            parts.health.add_check("etcd", lambda: store.trouble)
         server = Server(parts.api.handle, clock, server_context(pki), parts.access.find_caller)
         await server.listen(address.host, address.port)
         parts.nodes.start()
@@ -252,7 +268,7 @@ async def running(
                     parts.definitions,
                     parts.namespaces,
                     parts.garbage,
-                    parts.events,
+                    *((parts.events,) if open_shared is None else ()),
                     parts.roles,
                     parts.quotas,
                     Renewal(pki, certified, server.use, clock),

@@ -13,20 +13,24 @@ from mooring.cli import (
     backup,
     check,
     controllers,
+    csi,
     down,
     driver,
     image,
     install_service,
     kubeconfig,
+    migrate,
     node,
     reset,
     restore,
     scheduler,
     sidecar,
     snapshot,
+    timeline,
     token,
     up,
     version,
+    why,
 )
 from mooring.cli.config_file import configurable
 from mooring.errors import MooringError
@@ -45,6 +49,7 @@ _commands: dict[str, Callable[..., None]] = {
     "reset": reset.reset,
     "backup": backup.backup,
     "restore": restore.restore,
+    "migrate": migrate.migrate,
     "check": check.check,
     "apiserver": apiserver.apiserver,
     "controllers": controllers.controllers,
@@ -53,16 +58,20 @@ _commands: dict[str, Callable[..., None]] = {
     "driver": driver.driver,
     "sidecar": sidecar.sidecar,
     "kubeconfig": kubeconfig.kubeconfig,
+    "timeline": timeline.timeline,
 }
 for _name, _command in _commands.items():
     app.command(_name)(configurable(_command))
 app.command("install-service", context_settings=install_service.CONTEXT)(
     install_service.install_service
 )
+app.add_typer(csi.app, name="csi")
 app.add_typer(image.app, name="image")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(token.app, name="token")
 app.command("version")(version.version)
+app.command("why", context_settings=why.CONTEXT)(why.why)
+app.command("explain", context_settings=why.CONTEXT, help="The same as `why`.")(why.why)
 
 
 def main() -> None:

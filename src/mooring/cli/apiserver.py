@@ -5,6 +5,16 @@ from typing import Annotated
 
 import typer
 
+from mooring.cli.etcd_flags import (
+    PREFIX,
+    EtcdCaFile,
+    EtcdCertFile,
+    EtcdCompactionInterval,
+    EtcdKeyFile,
+    EtcdPrefix,
+    EtcdServers,
+    find_etcd,
+)
 from mooring.cli.flags import (
     HOST,
     PORT,
@@ -30,11 +40,18 @@ def apiserver(  # noqa: PLR0913, PLR0917  one argument per flag
         Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
     ] = None,
     feature_gates: Gates = "",
+    etcd_servers: EtcdServers = "",
+    etcd_cafile: EtcdCaFile = None,
+    etcd_certfile: EtcdCertFile = None,
+    etcd_keyfile: EtcdKeyFile = None,
+    etcd_prefix: EtcdPrefix = PREFIX,
+    etcd_compaction_interval: EtcdCompactionInterval = 300.0,
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
 ) -> None:
-    """Run the Kubernetes-compatible API server on its embedded SQLite database.
+    """Run the Kubernetes-compatible API server on its embedded SQLite database, or on etcd.
 
+    With --etcd-servers several of them run on one etcd: see docs/etcd.md.
     Other roles reach it with a kubeconfig of their own: see `mooring kubeconfig --help`.
     """
     from mooring.stack.garbage import collect_garbage_seldom
@@ -46,5 +63,20 @@ def apiserver(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.stack.up import run_apiserver
 
     log.to_stderr(log_level, log_format)
-    gates = parse_gates(feature_gates)
-    run_apiserver(Config(data_dir, host, port, tuple(name), kubeconfig, gates=gates), say)
+    config = Config(
+        data_dir,
+        host,
+        port,
+        tuple(name),
+        kubeconfig,
+        etcd=find_etcd(
+            etcd_servers,
+            etcd_cafile,
+            etcd_certfile,
+            etcd_keyfile,
+            etcd_prefix,
+            etcd_compaction_interval,
+        ),
+        gates=parse_gates(feature_gates),
+    )
+    run_apiserver(config, say)

@@ -196,6 +196,31 @@ class HttpClient:
         path = _path(seen.resource, seen.namespace, seen.name)
         await self._ask(_Ask("DELETE", path, body=_encode(options)))
 
+    # pages
+
+    async def read(self, path: str, query: Mapping[str, str]) -> bytes:
+        """A page that is no resource. Raises: ApiError, ConnectionLost."""
+        return await self._ask(_Ask("GET", path, query))
+
+    @asynccontextmanager
+    async def follow(
+        self, path: str, query: Mapping[str, str]
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The lines of a page without an end, as they come. Raises: ApiError, ConnectionLost."""
+        patience = aiohttp.ClientTimeout(total=None, sock_connect=10)
+        response = await self._answer(_Ask("GET", path, query, patience=patience))
+        try:
+            yield self._lines(response)
+        finally:
+            close_watch(response)
+
+    async def _lines(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        try:
+            async for line in response.content:
+                yield line
+        except FAILURES as error:
+            raise lost(self._endpoint.server, error) from error
+
     # requests
 
     async def _ask(self, ask: _Ask) -> bytes:

@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError, Message
 
 from mooring import log as logs
 from mooring.clock import Clock, RealClock
+from mooring.csi.call_log import CALLS, VOLUME_FIELDS, CallLog, TracedCall
 from mooring.csi.outcome import TABLES, Code, Done, Outcome, Refused, Table, Uncertain, judge
 from mooring.csi.secrets import NO_SECRETS, Secrets, Unsendable
 from mooring.csi.stripped import Stripped
@@ -99,9 +100,17 @@ class Connection:
     """To one socket. Made without a running loop; `close` it when done."""
 
     def __init__(
-        self, endpoint: str, *, observer: Observer | None = None, clock: Clock | None = None
+        self,
+        endpoint: str,
+        *,
+        driver: str = "",
+        observer: Observer | None = None,
+        clock: Clock | None = None,
+        calls: CallLog = CALLS,
     ) -> None:
         self.endpoint = endpoint
+        self.driver = driver  # its name, in the log of calls; empty: not known yet
+        self._log = calls
         self._observer = observer
         self._clock = clock or RealClock()
         self._channel: grpc.aio.Channel | None = None
@@ -131,11 +140,16 @@ class Connection:
         BadReply; the outcome is then uncertain.
         Raises: only CancelledError.
         """
-        started = self._clock.monotonic()
-        outcome = await self._attempt(method, build, read, within, secrets)
+        traced = self._begin(method)
+        label = Code.CANCELLED.label
+        try:
+            outcome = await self._attempt(method, build, read, within, secrets, traced)
+            label = _label(outcome)
+        finally:
+            seconds = self._clock.monotonic() - traced.began
+            self._log.end(traced, label, seconds)
         if self._observer is not None:
-            seconds = self._clock.monotonic() - started
-            self._observer(Observation(method.path, _label(outcome), seconds))
+            self._observer(Observation(method.path, label, seconds))
         return outcome
 
     async def stream(
@@ -151,15 +165,16 @@ class Connection:
 
         Close the iterator (`aclosing`) to stop early. Raises: only CancelledError.
         """
-        started = self._clock.monotonic()
+        traced = self._begin(method)
         label = Code.CANCELLED.label
         try:
-            async for outcome in self._stream(method, build, read, within, secrets):
+            async for outcome in self._stream(method, build, read, within, secrets, traced):
                 label = _label(outcome)
                 yield outcome
         finally:
+            seconds = self._clock.monotonic() - traced.began
+            self._log.end(traced, label, seconds)
             if self._observer is not None:
-                seconds = self._clock.monotonic() - started
                 self._observer(Observation(method.path, label, seconds))
 
     async def wait_ready(self) -> None:
@@ -186,6 +201,10 @@ class Connection:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def _begin(self, method: Method[Q, R]) -> TracedCall:
+        clock = self._clock
+        return self._log.begin(self.driver, method.path, clock.now(), clock.monotonic())
+
     async def _attempt(
         self,
         method: Method[Q, R],
@@ -193,8 +212,9 @@ class Connection:
         read: Callable[[R], T],
         within: float,
         secrets: Secrets,
+        traced: TracedCall,
     ) -> Outcome[T]:
-        request = self._request(method, build, within, secrets)
+        request = self._request(method, build, within, secrets, traced)
         if not isinstance(request, Done):
             return request
         sent = await self._send(method, request.value, within, secrets)
@@ -204,7 +224,12 @@ class Connection:
         return _decoded(method, read, sent.value, secrets)
 
     def _request(
-        self, method: Method[Q, R], build: Callable[[], Q], within: float, secrets: Secrets
+        self,
+        method: Method[Q, R],
+        build: Callable[[], Q],
+        within: float,
+        secrets: Secrets,
+        traced: TracedCall,
     ) -> Outcome[bytes]:
         try:
             request = build()
@@ -213,6 +238,8 @@ class Connection:
         except ValueError:  # its text shows the value, which may be a secret
             what = f"a field of {method.name} cannot be encoded"
             return Refused(Code.INTERNAL, f"grpc: error while marshaling: {what}")
+        field = VOLUME_FIELDS.get(method.name)
+        self._log.named(traced, "" if field is None else getattr(request, field))
         if self._closed:
             return _CLOSED
         if within <= 0:  # a deadline shared with earlier calls, which used it up
@@ -228,8 +255,9 @@ class Connection:
         read: Callable[[R], T],
         within: float,
         secrets: Secrets,
+        traced: TracedCall,
     ) -> AsyncGenerator[Outcome[T], None]:
-        request = self._request(method, build, within, secrets)
+        request = self._request(method, build, within, secrets, traced)
         if not isinstance(request, Done):
             yield request
             return

@@ -67,7 +67,7 @@ class NodeCsi:
     def _connect(self, endpoint: str, driver: str) -> Connection:
         """Calls of registration itself, which is no part of CSI, are not measured."""
         observer = observing(self._calls, driver) if driver else None
-        return Connection(endpoint, observer=observer, clock=self._clock)
+        return Connection(endpoint, driver=driver, observer=observer, clock=self._clock)
 
 
 def volumes_of(context: NodeContext, driver: str) -> tuple[str, ...]:

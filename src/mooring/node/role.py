@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from prometheus_client.registry import Collector
 
+from mooring.csi.cause import asked_by
 from mooring.host.blocking import bulkheads, in_thread
 from mooring.model.condition import is_condition_true
 from mooring.model.node import Node
@@ -149,7 +150,8 @@ class NodeRole:
         self._own_node.informer.on_change(self._node_changed)
 
     async def run(self) -> None:
-        await self._loops.run()
+        with asked_by(NAME):
+            await self._loops.run()
 
     async def synced(self) -> None:
         await self._own_node.informer.synced.wait()

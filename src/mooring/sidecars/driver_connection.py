@@ -83,6 +83,7 @@ class DriverConnection:
         info = await self._identity.get_info(within=ASKING_SECONDS)
         if not isinstance(info, Done):
             return info.text
+        self._connection.driver = info.value.name
         told = await self._identity.capabilities(within=ASKING_SECONDS)
         if not isinstance(told, Done):
             return told.text

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from mooring.csi.cause import asked_by
 from mooring.csi.channel import Connection
 from mooring.csi.identity import Identity
 from mooring.csi.outcome import Done
@@ -62,7 +63,13 @@ class Liveness:
             return self._found
 
     async def _ask(self, endpoint: str) -> Alive:
-        async with Connection(endpoint) as connection:
+        calling = Connection(endpoint, driver=self._names.get(endpoint, ""))
+        with asked_by("liveness"):
+            return await self._ask_by(calling)
+
+    async def _ask_by(self, calling: Connection) -> Alive:
+        endpoint = calling.endpoint
+        async with calling as connection:
             identity = Identity(connection)
             ready = await identity.probe(within=PROBE_SECONDS)
             if isinstance(ready, Done):

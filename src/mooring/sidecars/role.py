@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock
+from mooring.csi.cause import asked_by
 from mooring.csi.channel import Connection, Observer
 from mooring.csi.metrics import OF_SIDECAR, calls_histogram, observing
 from mooring.model.keys import Key
@@ -89,11 +90,12 @@ class Leases(msgspec.Struct, frozen=True):
     alone_for: frozenset[str] = frozenset()  # drivers without sidecars of their own: no yielding
 
 
-Connect = Callable[[str, Observer, Clock], Connection]
+Connect = Callable[[str, str, Observer, Clock], Connection]
+"""To a socket, and the name of its driver as far as it is known."""
 
 
-def dial(endpoint: str, observer: Observer, clock: Clock) -> Connection:
-    return Connection(endpoint, observer=observer, clock=clock)
+def dial(endpoint: str, driver: str, observer: Observer, clock: Clock) -> Connection:
+    return Connection(endpoint, driver=driver, observer=observer, clock=clock)
 
 
 NO_LEASES: Final = Leases()
@@ -178,14 +180,18 @@ class SidecarsRole:
             self._begin(self._tasks, key)
 
     def _begin(self, tasks: asyncio.TaskGroup, key: str) -> None:
-        serve = partial(self._serve, self._names[key], self._endpoints[key])
+        serve = partial(self._serve_as, self._names[key], self._endpoints[key])
         served = lasting(NAME, self._loops.clock, serve, key)
         self._serving[key] = tasks.create_task(served)
+
+    async def _serve_as(self, name: str, endpoint: str) -> None:
+        with asked_by(NAME):
+            await self._serve(name, endpoint)
 
     async def _serve(self, name: str, endpoint: str) -> None:
         clock = self._loops.clock
         observer = observing(self._calls, name) if name else observing(self._calls)
-        async with self._connect(endpoint, observer, clock) as connection:
+        async with self._connect(endpoint, name, observer, clock) as connection:
             there = DriverConnection(connection, clock)
             driver = await there.wait_ready()
             while True:
@@ -199,8 +205,8 @@ class SidecarsRole:
         _log.info("serving a driver", driver=driver.name)
         async with asyncio.TaskGroup() as tasks:
             parts = [
-                tasks.create_task(self._stand(sidecar, driver))
-                for sidecar in self._sidecars.values()
+                tasks.create_task(self._stand(name, sidecar, driver))
+                for name, sidecar in self._sidecars.items()
                 if sidecar.is_needed(driver.abilities)
             ]
             changed = await there.changed(driver)
@@ -208,7 +214,11 @@ class SidecarsRole:
                 part.cancel()
         return changed
 
-    async def _stand(self, sidecar: Sidecar, driver: Driver) -> None:
+    async def _stand(self, name: str, sidecar: Sidecar, driver: Driver) -> None:
+        with asked_by(name):
+            await self._stand_for(sidecar, driver)
+
+    async def _stand_for(self, sidecar: Sidecar, driver: Driver) -> None:
         """Run it while this process leads, by a lease of upstream's name."""
         leases = self._leases
         if not leases.namespace:

@@ -15,6 +15,17 @@ DEFAULT_PORT = 6443
 LOOPBACK = "127.0.0.1"
 
 
+class EtcdSettings(msgspec.Struct, frozen=True):
+    """Where an etcd is, and how it is reached."""
+
+    servers: tuple[str, ...]  # http:// or https:// addresses
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+    prefix: str = "/registry"
+    compaction_interval: float = 300.0  # seconds; 0: it is left to others
+
+
 class Config(msgspec.Struct, frozen=True):
     data_dir: Path
     host: str = LOOPBACK
@@ -35,6 +46,7 @@ class Config(msgspec.Struct, frozen=True):
     volume_stats_period: float = 60.0  # seconds between looks at the health of volumes
     node_monitor_grace: float = 40.0  # seconds of silence after which a node counts as lost
 
+    etcd: EtcdSettings | None = None  # instead of the database in the data directory
     gates: FeatureGates = FeatureGates()
     no_sidecars_for: frozenset[str] = frozenset()  # drivers that bring their own
     sidecar_flags: tuple[str, ...] = ()  # DRIVER:FLAG=VALUE

@@ -1,11 +1,12 @@
 """/metrics and /healthz of a standalone role, on an address of its own.
 
 Plain HTTP without authentication, as Prometheus expects: every client that reaches the address may
-read. The API server serves both pages itself.
+read. The API server serves both pages itself. Pages that not everybody may read check that.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Final
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
@@ -16,6 +17,8 @@ from mooring.errors import UsageError
 Say = Callable[[str], None]
 AskAlive = Callable[[str], Awaitable[tuple[bool, str]]]
 """Whether what has this name is alive, and what to say; an empty name: all of it."""
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+NO_OTHERS: Final[Mapping[str, Handler]] = {}
 
 
 async def always_alive(_: str) -> tuple[bool, str]:
@@ -24,9 +27,15 @@ async def always_alive(_: str) -> tuple[bool, str]:
 
 @asynccontextmanager
 async def metrics_served(
-    address: str, registry: CollectorRegistry, say: Say, ask_alive: AskAlive = always_alive
+    address: str,
+    registry: CollectorRegistry,
+    say: Say,
+    ask_alive: AskAlive = always_alive,
+    others: Mapping[str, Handler] = NO_OTHERS,
 ) -> AsyncIterator[None]:
     """Serve them at `host:port` while the context is entered; `say` prints the URL.
+
+    `others` are further pages, by path.
 
     Raises: UsageError when there is no such address, or it is taken.
     """
@@ -47,6 +56,7 @@ async def metrics_served(
             web.get("/metrics", metrics),
             web.get("/healthz", health),
             web.get("/healthz/{name}", health),
+            *(web.get(path, handler, allow_head=False) for path, handler in others.items()),
         ]
     )
     runner = web.AppRunner(app, access_log=None)

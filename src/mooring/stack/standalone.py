@@ -7,7 +7,7 @@ import shlex
 import socket
 import tempfile
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import uvloop
+from aiohttp import web
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.registry import Collector
 
@@ -23,8 +24,9 @@ from mooring.client.connect import connect
 from mooring.client.contract import Client
 from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import RealClock
+from mooring.csi.call_query import PATH as CALLS_PATH
 from mooring.errors import UsageError
-from mooring.host.blocking import bulkheads
+from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.model.keys import Key
@@ -35,8 +37,10 @@ from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
 from mooring.stack.config import default_data_dir, get_node_name
-from mooring.stack.metrics_page import AskAlive, Say, always_alive, metrics_served
+from mooring.stack.metrics_page import AskAlive, Handler, Say, always_alive, metrics_served
+from mooring.stack.otlp import is_configured
 from mooring.stack.process import gc_frozen, run_until, stop_event
+from mooring.stack.reviewed import Reviewed
 
 if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from mooring.sidecars.role import Leases
     from mooring.sidecars.snapshot_metadata.run import MetadataOptions, Place
     from mooring.stack.join import JoinWish
+    from mooring.stack.span_export import Run
 
 Build = Callable[[Loops], Awaitable[Role]]
 
@@ -79,6 +84,7 @@ class StandaloneRole(msgspec.Struct, frozen=True):
     greeting: str  # printed when it leads
     build: Build
     ask_alive: AskAlive = always_alive  # for /healthz
+    calls_drivers: bool = False  # and shows its CSI calls
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -166,7 +172,8 @@ def run_node(
             return role.build(loops, root, options, await role.read_machine(root))
 
         greeting = f"mooring node {options.name} is running"
-        run_standalone(StandaloneRole(role.NAME, greeting, build), wanted, say)
+        candidate = StandaloneRole(role.NAME, greeting, build, calls_drivers=True)
+        run_standalone(candidate, wanted, say)
         remedy = "mooring down" + (f" --root-dir {shlex.quote(str(root_dir))}" if root_dir else "")
         if line := tell_of_root(root.layout.root, remedy):
             say(line)
@@ -214,7 +221,8 @@ def run_sidecars(
 
     names = " and ".join(sorted(sidecars))
     alive = Liveness(endpoints)
-    candidate = StandaloneRole(role.NAME, f"mooring sidecar {names} is running", build, alive.ask)
+    greeting = f"mooring sidecar {names} is running"
+    candidate = StandaloneRole(role.NAME, greeting, build, alive.ask, calls_drivers=True)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 
 
@@ -229,7 +237,8 @@ def run_snapshot_metadata(
         return run.SnapshotMetadataRole(loops, endpoint, place, options)
 
     greeting = f"mooring sidecar {run.NAME} is running"
-    candidate = StandaloneRole(run.NAME, greeting, build, Liveness([endpoint]).ask)
+    alive = Liveness([endpoint])
+    candidate = StandaloneRole(run.NAME, greeting, build, alive.ask, calls_drivers=True)
     run_standalone(candidate, msgspec.structs.replace(wanted, leader_elect=False), say)
 
 
@@ -305,7 +314,10 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(wanted.kubeconfig, clock))
         if wanted.metrics_address:
-            page = metrics_served(wanted.metrics_address, registry, say, candidate.ask_alive)
+            others = {CALLS_PATH: _calls_page(client)} if candidate.calls_drivers else {}
+            page = metrics_served(
+                wanted.metrics_address, registry, say, candidate.ask_alive, others
+            )
             await stack.enter_async_context(page)
 
         async def lead(acting: Client = client) -> None:
@@ -324,7 +336,29 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
             await election.run(lambda: lead(FencedClient(client, election.leadership)))
 
         with LoopWatch() as watch, _counted(registry, (watch, BulkheadMetrics(bulkheads()))):
-            await run_until(stop, {candidate.name: stand if wanted.leader_elect else lead})
+            beside = await in_thread(_span_exports, candidate)
+            run = stand if wanted.leader_elect else lead
+            await run_until(stop, {candidate.name: run, **beside})
+
+
+def _calls_page(client: Client) -> Handler:
+    """The CSI calls of this process, for who may read them."""
+    from mooring.csi.serve_calls import ServedCalls
+
+    calls, reviewed = ServedCalls(RealClock()), Reviewed(client)
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        return await reviewed.refusal(request) or await calls.serve(request)
+
+    return serve
+
+
+def _span_exports(candidate: StandaloneRole) -> Mapping[str, "Run"]:
+    if not candidate.calls_drivers or not is_configured(os.environ):
+        return {}
+    from mooring.stack.span_export import exports_of
+
+    return exports_of(f"mooring-{candidate.name}")
 
 
 def _leave(lease: Key) -> None:

@@ -1,8 +1,9 @@
 """`mooring apiserver` and `mooring up`: the API server, alone or with all other roles."""
 
 import asyncio
+import os
 import resource
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,16 @@ import uvloop
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.server import Address, OpenStore, Running, open_database, running
+from mooring.apiserver.server import (
+    Address,
+    OpenOwn,
+    OpenStore,
+    Running,
+    open_database,
+    running,
+)
 from mooring.clock import Clock, RealClock
+from mooring.csi.call_query import PATH as CALLS_PATH
 from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
@@ -23,9 +32,11 @@ from mooring.reconcile.role import Role
 from mooring.stack.build_roles import Built, build_roles, client_of
 from mooring.stack.config import Config
 from mooring.stack.credentials import keep_kubeconfig, keep_server_url
+from mooring.stack.csi_calls_page import CsiCallsPage
 from mooring.stack.data_directory import check_data_dir
 from mooring.stack.listening import Reach, find_reach, is_local, reachable
 from mooring.stack.node_name import settle_node_name
+from mooring.stack.otlp import is_configured
 from mooring.stack.process import gc_frozen, run_until, stop_event
 from mooring.stack.readiness import (
     Block,
@@ -40,6 +51,7 @@ from mooring.stack.sd_notify import READY, STOPPING, sd_notify, status
 if TYPE_CHECKING:
     from mooring.driver.role import Bundled, NoDriver
     from mooring.node.root import NodeRoot
+    from mooring.stack.span_export import Run
 
 Say = Callable[[str], None]
 
@@ -106,17 +118,29 @@ async def _everything(config: Config, say: Say) -> None:
             root = await in_thread(held.enter_context, node_root(config))
             driver = await in_thread(held.enter_context, bundled(config, root))
             built = await build_roles(config, server, root, driver)
+            server.parts.pages.add(CALLS_PATH, CsiCallsPage(RealClock()).answer)
             readiness.expect(built.roles)
             async with _telling(config, served, built, readiness, say):
-                await _run_roles(stop, server, built.roles)
+                beside = await in_thread(_span_exports, config)
+                await _run_roles(stop, server, built.roles, beside)
 
 
-async def _run_roles(stop: asyncio.Event, server: Running, roles: Sequence[Role]) -> None:
+def _span_exports(config: Config) -> Mapping[str, "Run"]:
+    if not is_configured(os.environ):
+        return {}
+    from mooring.stack.span_export import exports_of
+
+    return exports_of("mooring-up", config.own_kubeconfig)
+
+
+async def _run_roles(
+    stop: asyncio.Event, server: Running, roles: Sequence[Role], beside: Mapping[str, "Run"]
+) -> None:
     counted = [collector for role in roles for collector in role.collectors()]
     with LoopWatch() as watch:
         server.parts.metrics.add(MergedMetrics([*counted, BulkheadMetrics(bulkheads()), watch]))
         async with gc_frozen(roles):
-            await run_until(stop, {role.name: role.run for role in roles})
+            await run_until(stop, {**{role.name: role.run for role in roles}, **beside})
 
 
 @asynccontextmanager
@@ -193,18 +217,37 @@ class Served(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def serving(
-    config: Config, clock: Clock = REAL, open_store: OpenStore = open_database
+    config: Config, clock: Clock = REAL, open_own: OpenOwn = open_database
 ) -> AsyncIterator[Served]:
     """A running API server, whose kubeconfig is written."""
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     reach = find_reach(config.host, config.names, _addresses(config.host))
-    starting = running(config.data_dir, address, clock, reach.names, config.gates, open_store)
-    async with starting as server:
+    where, gates = config.data_dir, config.gates
+    async with (
+        _shared_store(config, clock) as shared,
+        running(where, address, clock, reach.names, gates, shared, open_own) as server,
+    ):
         write_kubeconfigs(config, server)
         served = Served(server, reach)
         keep_server_url(config.data_dir, served.url)
         yield served
+
+
+@asynccontextmanager
+async def _shared_store(config: Config, clock: Clock) -> AsyncIterator[OpenStore | None]:
+    """How to open the store that several servers share; None: the server has one of its own."""
+    if config.etcd is None:
+        yield None
+        return
+    from mooring.stack.etcd import open_etcd, take_data_dir
+
+    settings = config.etcd
+    lock = await in_thread(take_data_dir, config.data_dir)
+    try:
+        yield lambda kinds: open_etcd(settings, config.data_dir, kinds, clock)
+    finally:
+        lock.release()
 
 
 def _addresses(host: str) -> tuple[str, ...]:

@@ -74,5 +74,7 @@ class FakeDrivers:
         except AlreadyExists:
             raise ClusterError(f"there is a class {name!r} already: choose another") from None
 
-    def _connect(self, endpoint: str, _observer: Observer, _clock: Clock) -> Connection:
+    def _connect(
+        self, endpoint: str, _driver: str, _observer: Observer, _clock: Clock
+    ) -> Connection:
         return self.get(endpoint).connect()

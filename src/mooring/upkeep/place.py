@@ -16,6 +16,7 @@ from mooring.node.root_lock import LOCK as ROOT_LOCK
 
 DATABASE = "mooring.db"
 DATABASE_LOCK = f"{DATABASE}.lock"
+ETCD_REVISION = "etcd-revision"  # of a server that keeps its objects in etcd
 DRIVER = "driver"
 VOLUMES = "volumes"
 _PROGRAMS = Path("/proc")
@@ -54,6 +55,8 @@ def find_place(data_dir: Path) -> Place:
     if not is_there and root is None:
         if not data.is_dir():
             raise UsageError(f"there is no {data}: give the directory of `mooring up --data-dir`")
+        if (data / ETCD_REVISION).is_file():
+            raise UsageError(f"the objects of {data} are in etcd, not in it: see docs/etcd.md")
         raise UsageError(
             f"{data} is no data directory of mooring (it has no {DATABASE}): give the one of "
             "`mooring up --data-dir`"

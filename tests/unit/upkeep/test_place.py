@@ -25,6 +25,12 @@ def test_a_directory_of_other_things_is_refused(tmp_path: Path) -> None:
         find_place(tmp_path)
 
 
+def test_of_a_server_on_etcd_it_is_said_where_its_objects_are(tmp_path: Path) -> None:
+    (tmp_path / "etcd-revision").touch()
+    with pytest.raises(UsageError, match="are in etcd, not in it"):
+        find_place(tmp_path)
+
+
 def test_one_at_a_time(tmp_path: Path) -> None:
     (tmp_path / "mooring.db").touch()
     place = find_place(tmp_path)

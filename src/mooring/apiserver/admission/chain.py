@@ -1,6 +1,6 @@
 """Which rules look at which writes, in order. Most writes are looked at by very few."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -76,9 +76,15 @@ def _no_policies(_attributes: AdmissionAttributes, _objects: Objects) -> None:
 class Chain:
     """Runs the rules that concern a write."""
 
-    def __init__(self, nodes: NodeObjects, policies: Rule = _no_policies) -> None:
+    def __init__(
+        self,
+        nodes: NodeObjects,
+        policies: Rule = _no_policies,
+        has_policies: Callable[[AdmissionAttributes], bool] = lambda _: False,
+    ) -> None:
         self._nodes = nodes
         self._policies = policies
+        self.has_policies = has_policies  # whether any is about this write
         self._placed: dict[tuple[str, Operation, str], tuple[Rule, ...]] = {}
 
     def mutate(self, attributes: AdmissionAttributes, objects: Objects) -> None:

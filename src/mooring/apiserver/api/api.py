@@ -101,15 +101,22 @@ class Api:
         target: Target | None = None
         release = _nothing
         try:
+            if request.method in MUTATING:  # decided on what other servers have acknowledged
+                await self._backend.store.catch_up()
             user = self._access.who(request)
             if request.crowded:
                 raise crowded()
             route = parse(request.path)
             if isinstance(route, Plain):
                 answer: Answer = await self._page(request, user, route.path)
+                if isinstance(answer, Stream):
+                    release = self._streams.take(user.name, through_node=False)
             else:
                 word = _word(request, route)
                 kind = self._kind(route)
+                if kind is None:  # perhaps another server has just heard of it
+                    await self._backend.store.catch_up()
+                    kind = self._kind(route)
                 target = self._target(word, kind, route)
                 is_through_node = self._is_through_node(kind, route)
                 if word == "watch" or is_through_node:
@@ -147,7 +154,7 @@ class Api:
 
         return closed
 
-    async def _page(self, request: Request, user: User, path: str) -> Response:
+    async def _page(self, request: Request, user: User, path: str) -> Answer:
         self._access.check(user, AccessAttributes(request.method.lower(), path=path))
         if path == JOIN_PATH and request.method == "POST":
             return await self._joining.join(request, user)

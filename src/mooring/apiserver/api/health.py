@@ -42,6 +42,10 @@ class Health:
         """Add a role in the same process; `told` does not affect the server's readiness."""
         self._roles[name] = _Role(told, is_ready)
 
+    def add_check(self, name: str, check: Check) -> None:
+        """Add one more to what a ready server passes."""
+        self._endpoints["readyz"][name] = check
+
     def answer(self, path: str, query: Mapping[str, Sequence[str]]) -> tuple[int, str]:
         """The code and text for `/readyz`, `/readyz/<check>` and the like."""
         endpoint, _, name = path.strip("/").partition("/")

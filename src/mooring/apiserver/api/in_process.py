@@ -21,6 +21,7 @@ from mooring.apiserver.request.refusals import not_found, unknown_resource
 from mooring.apiserver.store.contract import Entry, Watch
 from mooring.apiserver.verbs.backend import Backend, SubresourceVerbs, Verb
 from mooring.apiserver.verbs.bind import bind
+from mooring.apiserver.verbs.converted_watch import open_watch
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.decoding import decode_body
 from mooring.apiserver.verbs.delete import DeleteOptions
@@ -105,7 +106,7 @@ class InProcessApi:
         entry = self._backend.store.get(kind.store_table, place)
         if entry is None:
             raise not_found(kind, key.name)
-        return _shown(kind, entry)
+        return _shown(kind, await self._backend.conversions.readable_one(kind, entry))
 
     async def list(self, resource: Resource, scope: Scope) -> tuple[Sequence[bytes], str]:
         """The objects, and the version they are all from."""
@@ -123,13 +124,15 @@ class InProcessApi:
         kind = self._kind(resource)
         self._ask("watch", kind, scope.namespace, fields=scope.fields)
         after = parse_version(version)
-        chosen = selection(kind, _options(scope))
+        chosen, prefix = selection(kind, _options(scope)), store_prefix(kind, scope.namespace)
         await catch_up(self._backend, "")
         try:
-            watch = self._backend.store.watch(kind.store_table, after, on_change)
+            watch = open_watch(
+                self._backend, kind, prefix, after, on_change, with_previous=not chosen.is_all
+            )
         except Compacted as error:
             raise Expired(str(error)) from error
-        return Cursor(watch, kind, store_prefix(kind, scope.namespace), chosen)
+        return Cursor(watch, kind, prefix, chosen)
 
     @writing
     async def create(self, resource: Resource, doc: Doc) -> bytes:
@@ -161,7 +164,7 @@ class InProcessApi:
         for part, _ in changes:
             _check_part(kind, part)
         entry = await self._writer.merge(kind, key.namespace, key.name, version, changes)
-        return _shown(kind, entry)
+        return _shown(kind, await self._backend.conversions.readable_one(kind, entry))
 
     @writing
     async def post(self, resource: Resource, key: Key, part: str, doc: Doc) -> bytes:

@@ -1,6 +1,7 @@
 """Paths that are no resources: version, health, metrics, discovery, OpenAPI."""
 
 import platform
+from collections.abc import Callable
 
 from mooring import __version__
 from mooring.apiserver.api.discovery import Discovery
@@ -9,7 +10,7 @@ from mooring.apiserver.api.metrics import Metrics
 from mooring.apiserver.documents.document import encode
 from mooring.apiserver.documents.published import Published
 from mooring.apiserver.openapi.serving import OpenApi
-from mooring.apiserver.request.message import TEXT, Request, Response
+from mooring.apiserver.request.message import TEXT, Answer, Request, Response
 from mooring.apiserver.request.negotiation import DiscoveryForm, discovery_form, swagger_form
 from mooring.apiserver.request.options import check_timeout, first, parse_query
 
@@ -19,6 +20,8 @@ KUBERNETES = ("1", "35")  # the version whose behaviour is followed
 REVALIDATE = "no-cache, private"
 KEEP = "public"
 KEEP_FOR_GOOD = "public, immutable"  # what is found by its hash never changes
+
+Page = Callable[[Request], Answer]
 
 
 class Pages:
@@ -36,10 +39,17 @@ class Pages:
         self._metrics = metrics
         self._authority = authority
         self._version = encode(version())
+        self._others: dict[str, Page] = {}
 
-    def find(self, path: str, request: Request) -> Response | None:
+    def add(self, path: str, page: Page) -> None:
+        """A page of another role in this process; who may read it is decided by its path."""
+        self._others[path] = page
+
+    def find(self, path: str, request: Request) -> Answer | None:
         """The page at `path` (no trailing slash); None: there is none."""
         check_timeout(parse_query(request.query))
+        if path in self._others:
+            return self._others[path](request)
         match path[1:].split("/"):
             case ["version"]:
                 return Response(200, self._version)

@@ -6,11 +6,11 @@ from functools import partial
 import msgspec
 
 from mooring.apiserver.custom.columns import columns_of
-from mooring.apiserver.custom.conversion import conversion
+from mooring.apiserver.custom.conversion import renewing, stored_as
 from mooring.apiserver.custom.finalizers import finalizer_warnings
 from mooring.apiserver.custom.paths import names_of, text_at
 from mooring.apiserver.custom.structure import VersionStructure
-from mooring.apiserver.kinds.contract import Kind, ScalePaths, Subresource
+from mooring.apiserver.kinds.contract import Kind, ScalePaths, StoredAs, Subresource
 from mooring.apiserver.kinds.custom_rules import drop_status
 from mooring.apiserver.kinds.registry import is_higher
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
@@ -40,8 +40,10 @@ def kinds_of(definition: Doc, raw: bytes, digest: str = "") -> DefinedKinds:
         for index, version in enumerate(versions)
     ]
     at = next(index for index, version in enumerate(versions) if version["storage"])
+    renews = {v["name"]: s.renew for v, s in zip(versions, structures, strict=True)}
+    stored = stored_as(definition, renews)
     kinds = [
-        _kind(definition, version, structure, structures[at])
+        _kind(definition, version, structure, stored)
         for version, structure in zip(versions, structures, strict=True)
     ]
     served = tuple(k for k, version in zip(kinds, versions, strict=True) if version["served"])
@@ -53,9 +55,7 @@ def _schema(raw: bytes, index: int) -> Doc:
     return schema
 
 
-def _kind(
-    definition: Doc, version: Doc, structure: VersionStructure, stored: VersionStructure
-) -> Kind:
+def _kind(definition: Doc, version: Doc, structure: VersionStructure, stored: StoredAs) -> Kind:
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
     group, scale = spec["group"], _scale(version)
     has_status = "status" in (version.get("subresources") or {})
@@ -95,7 +95,8 @@ def _kind(
         judges_update_whole=True,
         structure=structure,
         scale=scale,
-        renew=conversion(stored, structure),
+        renew=renewing(stored, f"{group}/{version['name']}"),
+        stored_as=stored,
         deprecation=_deprecation(definition, version),
         terminating="deletionTimestamp" in definition["metadata"],
     )

@@ -3,6 +3,9 @@
 Stored bytes are the JSON of a document without `kind` and `apiVersion`, metadata first and in it
 the resourceVersion first. So a list is a join, a watch event a prefix, and the revision can be put
 in when it is known, all without encoding anything twice.
+
+Of custom objects the `apiVersion` that they are stored in stands at the end: their definition may
+have several, and another one tomorrow.
 """
 
 from collections.abc import Sequence
@@ -11,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.contract import Kind, StoredAs
 from mooring.apiserver.request.message import Joined
 from mooring.apiserver.store.contract import Entry, Put
 from mooring.model.document import Doc
@@ -20,13 +23,18 @@ HEAD = b'{"metadata":{"resourceVersion":"'
 
 _KIND_NAMES = ("kind", "apiVersion")
 _CURRENT = "current:"
+_MARK, _MARK_END = b',"apiVersion":"', b'"}'
+_LONGEST_MARK = 400  # bytes: group and version have at most 253 and 63
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def to_put(doc: Doc) -> Put:
-    """The document for the store; its resourceVersion is left for the store to fill in."""
+def to_put(doc: Doc, *, is_marked: bool = False) -> Put:
+    """The document for the store; its resourceVersion is left for the store to fill in.
+
+    A marked one says the version that it is stored in.
+    """
     metadata = doc["metadata"]
     if "resourceVersion" in metadata:
         metadata = {**metadata}
@@ -34,7 +42,9 @@ def to_put(doc: Doc) -> Put:
     stored = {"metadata": metadata, **doc}
     stored["metadata"] = metadata
     stored.pop("kind", None)
-    stored.pop("apiVersion", None)
+    version = stored.pop("apiVersion", None)
+    if is_marked:
+        stored["apiVersion"] = version
     body = _encode(stored)  # {"metadata":{...
     rest = body[len(b'{"metadata":{') :]
     return Put(HEAD, (b'",' if metadata else b'"') + rest)
@@ -42,19 +52,59 @@ def to_put(doc: Doc) -> Put:
 
 def decode(kind: Kind, entry: Entry) -> Doc:
     """A fresh document, as clients of `kind` see it; the caller may change it."""
-    doc: Doc = {"kind": kind.kind, "apiVersion": kind.api_version, **_decode(entry.value)}
     if kind.renew is not None and not _is_known_current(kind, entry):
+        doc = decode_as_stored(kind, entry)
         kind.renew(doc)
+    else:
+        doc = {"kind": kind.kind, "apiVersion": kind.api_version, **_decode(entry.value)}
     return kind.from_stored(doc) if kind.from_stored else doc
+
+
+def decode_as_stored(kind: Kind, entry: Entry) -> Doc:
+    """A fresh document in the version that it is stored in, whichever of `kind`'s that is."""
+    version = kind.stored_as.unmarked if kind.stored_as else kind.api_version
+    return {"kind": kind.kind, "apiVersion": version, **_decode(entry.value)}
+
+
+def metadata_of(entry: Entry) -> Doc:
+    """What the server itself goes by; of a custom object in the version that it is stored in."""
+    metadata: Doc = _decode(entry.value)["metadata"]
+    return metadata
+
+
+def stored_version(stored: StoredAs, entry: Entry) -> str:
+    """The apiVersion that an object is stored in."""
+    value = entry.value
+    at = value.rfind(_MARK, -_LONGEST_MARK)
+    version = value[at + len(_MARK) : -len(_MARK_END)]
+    # Inside a string its quotes were escaped; in an object below, more braces would follow.
+    is_marked = at >= 0 and value.endswith(_MARK_END) and b'"' not in version
+    return version.decode() if is_marked else stored.unmarked
+
+
+def are_stored_as(kind: Kind, entries: Sequence[Entry]) -> bool:
+    """Whether all of them say that they are stored in the version of `kind`."""
+    mark = _mark(kind)
+    return all([entry.value.endswith(mark) for entry in entries])
 
 
 def wire(kind: Kind, entry: Entry) -> bytes:
     """The whole object as JSON."""
     if kind.from_stored:
         return _encode(decode(kind, entry))
-    if kind.renew is not None and not _is_known_current(kind, entry):
+    if kind.renew is None:
+        return _prefix(kind) + entry.value[1:]
+    if not _is_known_current(kind, entry):
         return _renewed(kind, entry)
-    return _prefix(kind) + entry.value[1:]
+    return _unmarked(kind, entry)
+
+
+def _unmarked(kind: Kind, entry: Entry) -> bytes:
+    """The bytes of an object that is stored in the version of `kind`, as clients see it."""
+    value, mark = entry.value, _mark(kind)
+    if value.endswith(mark):
+        return b"".join((_prefix(kind), memoryview(value)[1 : -len(mark)], b"}"))
+    return _prefix(kind) + value[1:]
 
 
 def is_as_stored(kind: Kind, entries: Sequence[Entry]) -> bool:
@@ -68,7 +118,7 @@ def _renewed(kind: Kind, entry: Entry) -> bytes:
     """The object by today's schema; remembers when that leaves the stored bytes as they are."""
     doc = decode(kind, entry)
     body = _encode(doc)
-    if body == _prefix(kind) + entry.value[1:]:
+    if body == _unmarked(kind, entry):
         _memo(entry)[_CURRENT + kind.version] = kind
     return body
 
@@ -95,10 +145,17 @@ def joined_items(kind: Kind, entries: Sequence[Entry], head: bytes, tail: bytes)
     """The objects as items of a list, not copied; not for kinds that are views of others."""
     if not kind.custom or not entries:
         return Joined([entry.value for entry in entries], b",", head, tail)
-    prefix = _prefix(kind)
-    return Joined(
-        [memoryview(entry.value)[1:] for entry in entries], b"," + prefix, head + prefix, tail
-    )
+    prefix, mark = _prefix(kind), _mark(kind)
+    return Joined(_bodies(entries, mark), b"}," + prefix, head + prefix, b"}" + tail)
+
+
+def _bodies(entries: Sequence[Entry], mark: bytes) -> list[memoryview]:
+    """What is between the braces of stored objects, but for their versions."""
+    size = len(mark)
+    return [
+        memoryview(value)[1:-size] if value.endswith(mark) else memoryview(value)[1:-1]
+        for value in [entry.value for entry in entries]
+    ]
 
 
 def encode_item(kind: Kind, entry: Entry) -> bytes:
@@ -109,6 +166,12 @@ def encode_item(kind: Kind, entry: Entry) -> bytes:
 
 def encode(value: Any) -> bytes:
     return _encode(value)
+
+
+@lru_cache(maxsize=256)
+def _mark(kind: Kind) -> bytes:
+    """How the stored objects of this version end."""
+    return _MARK + kind.api_version.encode() + _MARK_END
 
 
 @lru_cache(maxsize=256)

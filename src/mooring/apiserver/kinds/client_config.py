@@ -1,5 +1,7 @@
 """How a webhook is reached: the rules that admission and conversion webhooks share."""
 
+import base64
+import ssl
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -25,6 +27,18 @@ def validate_client_config(config: Doc, path: str) -> Iterable[FieldError]:
         yield from _validate_url(url, f"{path}.url")
     elif service is not None:
         yield from _validate_service(service, f"{path}.service")
+
+
+def is_usable_bundle(bundle: str) -> bool:
+    """Whether a caBundle, as JSON has it, holds certificates; an empty one says nothing."""
+    if not bundle:
+        return True
+    try:
+        text = base64.b64decode(bundle, validate=True).decode()
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except (ssl.SSLError, ValueError):
+        return False
+    return True
 
 
 def _validate_url(url: str, path: str) -> Iterable[FieldError]:

@@ -85,6 +85,26 @@ class ScalePaths(msgspec.Struct, frozen=True):
     selector: tuple[str, ...] = ()
 
 
+class ConversionWebhook(msgspec.Struct, frozen=True):
+    """Who brings objects from one version to another."""
+
+    client: Doc  # clientConfig
+    review: str  # the version of ConversionReview that it is sent
+
+
+class StoredAs(msgspec.Struct, frozen=True):
+    """The versions that the objects of a definition are stored in, each by its apiVersion.
+
+    A stored object says which one it is of. Those that do not say it were written when the
+    definition had one version only, or by a Mooring that did not record it: `unmarked`.
+    """
+
+    storage: str  # of what is written now
+    unmarked: str
+    renews: Mapping[str, Callable[[Doc], None]]  # bring a document up to the schema of a version
+    webhook: ConversionWebhook | None = None  # None: only apiVersion and schemas differ
+
+
 NAME = Column("Name", format="name")
 AGE = Column("Age")
 
@@ -168,6 +188,7 @@ class Kind:
     structure: Structure | None = None  # instead of a message in `apiserver.schema`
     scale: ScalePaths | None = None
     renew: Callable[[Doc], None] | None = None  # bring a stored document up to today's schema
+    stored_as: StoredAs | None = None
     deprecation: str = ""  # the warning that every request of this version is answered with
     terminating: bool = False  # the definition is being deleted: nothing is created any more
 

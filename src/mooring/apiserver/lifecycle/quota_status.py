@@ -13,7 +13,7 @@ from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
 from mooring.apiserver.lifecycle.housekeeper import AGAIN
 from mooring.apiserver.store.contract import Change, Entry, Event
 from mooring.apiserver.verbs.backend import Backend
-from mooring.apiserver.verbs.changing import change_of
+from mooring.apiserver.verbs.changing import change_of, last_state
 from mooring.model.document import Doc
 from mooring.model.quantity import ZERO
 from mooring.reconcile.queue import KeyedQueue
@@ -118,7 +118,7 @@ class _Counter:
         place = (entry.table, entry.name)
         known = self._known.get(place)
         if known is None or known[0] != entry.revision:
-            known = self._known[place] = entry.revision, usage_of(kind, decode(kind, entry))
+            known = self._known[place] = entry.revision, usage_of(kind, last_state(kind, entry))
         return known[1]
 
 

@@ -16,3 +16,7 @@ MOST_NODE_STREAMS = 500  # of these through to nodes: each has two connections, 
 MOST_WATCH_BYTES = 131_072  # prepared for a watcher at a time; one event may be larger
 HELD_BEHIND = 1 << 20  # bytes in the buffers of the connection to a node whose client does not read
 HIGH_WATER = 64 * 1024  # unsent bytes at which a sender has to wait
+MOST_CONVERSIONS = 8  # questions at a time to the conversion webhook of one definition
+MOST_CONVERTED_AT_ONCE = 1 << 20  # bytes of stored objects in one such question, if not one is more
+MOST_CONVERTED_VALUES = 200_000  # in one answer to it
+MOST_CONVERTED_BYTES = 32 << 20  # of converted objects that are kept for the next reader

@@ -28,6 +28,11 @@ def fits(body: bytes, most: int = MOST_VALUES) -> bool:
     return count + _count(body, behind, len(body)) <= most
 
 
+def is_dense(body: bytes, most: int) -> bool:
+    """Whether it may have more values than that: quickly known, texts not told from the rest."""
+    return len(body) > most and _count(body, 0, len(body)) > most
+
+
 def check_values(body: bytes, most: int = MOST_VALUES) -> None:
     """Refuse JSON that does not fit. Raises: TooLarge; ValueError when depth is what is wrong."""
     if not fits(body, most):

@@ -22,10 +22,12 @@ from mooring.apiserver.patching.managed_fields import (
     Owner,
     decoded,
     encoded,
+    existing,
     moved,
 )
 from mooring.apiserver.patching.overlay import overlaid, removed, settled
 from mooring.apiserver.patching.shape import Shape
+from mooring.apiserver.patching.versions import Versions, changes_elsewhere
 from mooring.model.document import Doc
 from mooring.model.field_error import required
 
@@ -83,12 +85,15 @@ def apply(  # noqa: PLR0913 -- each is a fact of the request, and said by name
     subresource: str,
     force: bool,
     shape: Shape,
+    versions: Versions | None = None,
 ) -> Doc:
     """The document to store, its managedFields included. Neither argument is changed or shared.
 
+    `versions` are given when fields have other names in other versions.
+
     Before: `check_applied` and `check_declared` have passed.
     Repeated: the same call on its result changes nothing, not even the time.
-    Raises: Conflict.
+    Raises: Conflict, Unconverted.
     """
     run = _Run(
         live=_without_managed_fields(live),
@@ -97,6 +102,7 @@ def apply(  # noqa: PLR0913 -- each is a fact of the request, and said by name
         api_version=api_version,
         now=now,
         shape=shape,
+        versions=versions,
     )
     run.start(((live or {}).get("metadata") or {}).get("managedFields") or [])
     conflicts = {} if force else run.conflicts()
@@ -121,6 +127,7 @@ class _Run:
         api_version: str,
         now: str,
         shape: Shape,
+        versions: Versions | None,
     ) -> None:
         self.live = live
         self._applied = applied
@@ -133,11 +140,13 @@ class _Run:
         self._own: FieldSet = {}
         self._result: Doc = {}
         self._changes = Changes({}, {})
+        self._versions = versions
+        self._elsewhere: dict[str, Changes] = {}
 
     def start(self, managed: list[Doc]) -> None:
         """Work out the new document, and how it differs from the live one."""
         subresource = self._owner.subresource
-        self._others = _decoded(managed)
+        self._others = existing(_decoded(managed), self._versions)
         if not self._others:
             fields = created(self.live, self._shape, subresource)
             if fields:
@@ -149,19 +158,24 @@ class _Run:
         merged = overlaid(self.live, self._applied, self._shape)
         self._result = settled(self._pruned(merged), self._shape)
         self._changes = compare(self.live, self._result, self._shape, subresource)
+        written_in = (entry.api_version for entry in self._others.values())
+        self._elsewhere = changes_elsewhere(
+            self._versions, written_in, self.live, self._result, subresource
+        )
 
     def conflicts(self) -> _Conflicts:
         """What others own of what would change."""
         out: _Conflicts = {}
         for owner, entry in self._others.items():
-            fields = field_set.intersection(entry.fields, self._changes.written)
+            changes = self._elsewhere.get(entry.api_version, self._changes)
+            fields = field_set.intersection(entry.fields, changes.written)
             if fields:
                 out[owner] = (entry, fields)
         return out
 
     def finish(self) -> Doc:
         """The new document, with the new managedFields."""
-        entries = moved(self._others, self._changes)
+        entries = moved(self._others, self._changes, self._elsewhere)
         own = field_set.ordered(field_set.stripped(self._own))
         if own:
             entries[self._owner] = Entry(self._owner, self._api_version, self._time(), own)
@@ -179,11 +193,14 @@ class _Run:
         """`merged` without fields that only the client owned and no longer applies."""
         if self._last is None:
             return merged
+        if self._versions is not None and self._last.api_version != self._api_version:
+            return self._pruned_elsewhere(merged, self._last, self._versions)
         shape = self._shape
         last = field_set.with_named_fields(self._last.fields, shape)
         owned = self._own
         for entry in self._others.values():
-            owned = field_set.union(owned, entry.fields)
+            if self._versions is None or entry.api_version == self._api_version:
+                owned = field_set.union(owned, entry.fields)
         owned = field_set.with_named_fields(owned, shape)
         everything = _fields(merged, shape)
         kept = field_set.union(_fields(removed(merged, last, shape), shape), owned)
@@ -191,6 +208,32 @@ class _Run:
         dropped = field_set.intersection(field_set.difference(everything, kept), last)
         out: Doc = removed(merged, dropped, shape)
         return out
+
+    def _pruned_elsewhere(self, merged: Doc, last: Entry, versions: Versions) -> Doc:
+        """The same, when the client applied another version before: what it owned then is removed
+        in that version, unless it is owned, by whatever name, in any."""
+        shape = versions.shape(last.api_version)
+        if shape is None:
+            return merged
+        owned = {self._api_version: self._own}
+        for entry in self._others.values():
+            known = owned.get(entry.api_version, {})
+            owned[entry.api_version] = field_set.union(known, entry.fields)
+        was = versions.seen(merged, last.api_version)
+        fields = field_set.with_named_fields(last.fields, shape)
+        pruned: Doc = removed(was, fields, shape)
+        for version, theirs in owned.items():
+            by = versions.shape(version)
+            if by is not None:
+                whole = versions.seen(merged, version)
+                kept = _fields(versions.seen(pruned, version), by)
+                kept = field_set.union(kept, field_set.with_named_fields(theirs, by))
+                pruned = removed(whole, field_set.difference(_fields(whole, by), kept), by)
+        kept = _fields(versions.seen(pruned, last.api_version), shape)
+        dropped = field_set.intersection(field_set.difference(_fields(was, shape), kept), fields)
+        if not dropped:
+            return merged
+        return versions.seen(removed(was, dropped, shape), self._api_version)
 
 
 def _fields(value: Any, shape: Shape) -> FieldSet:

@@ -5,7 +5,7 @@ server-side apply, its API version. Lists made here may share entries with the o
 from; entries are never changed in place.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -20,6 +20,7 @@ from mooring.apiserver.patching.field_set import (
     union,
 )
 from mooring.apiserver.patching.shape import Shape
+from mooring.apiserver.patching.versions import Versions, changes_elsewhere
 from mooring.model.document import Doc
 
 APPLY = "Apply"
@@ -90,7 +91,7 @@ def manager_name(field_manager: str, user_agent: str) -> str:
     return name or "unknown"
 
 
-def after_update(
+def after_update(  # noqa: PLR0913 -- each is a fact of the request, and said by name
     old: Doc | None,
     new: Doc,
     *,
@@ -99,11 +100,13 @@ def after_update(
     now: str,
     subresource: str,
     shape: Shape,
+    versions: Versions | None = None,
 ) -> list[Doc]:
     """The managedFields of `new`, which a create (no `old`), update or patch is about to store.
 
     The fields that the write changed belong to the writer alone; removed ones have no owner; the
-    rest is unchanged. Documents without managedFields stay so, until they are applied.
+    rest is unchanged. Documents without managedFields stay so, until they are applied. `versions`
+    are given when fields have other names in other versions. Raises: Unconverted.
     """
     given = new["metadata"].get("managedFields")
     if old is None and not given:
@@ -112,7 +115,7 @@ def after_update(
         return [Entry(owner, api_version, now, fields).doc()] if fields else []
 
     stored = (old or {}).get("metadata", {}).get("managedFields") or []
-    entries = _known_entries(stored, given, subresource)
+    entries = existing(_known_entries(stored, given, subresource), versions)
     if not entries and old is not None:
         return []
     changes = compare(old or {}, new, shape, subresource)
@@ -120,7 +123,9 @@ def after_update(
         return encoded(entries.values()) if given and given != stored else stored
     owner = Owner(manager, UPDATE, api_version, subresource)
     after: Entries = {}
-    for each, fields in _shares_after(entries, changes, owner).items():
+    written_in = (entry.api_version for entry in entries.values())
+    elsewhere = changes_elsewhere(versions, written_in, old or {}, new, subresource)
+    for each, fields in _shares_after(entries, changes, owner, elsewhere).items():
         if each == owner and changes.written:
             after[owner] = Entry(owner, api_version, now, fields)
         else:
@@ -129,34 +134,49 @@ def after_update(
     return encoded(_folded(after).values())
 
 
-def _shares_after(entries: Entries, changes: Changes, owner: Owner) -> Shares:
+def existing(entries: Entries, versions: Versions | None) -> Entries:
+    """Without those of versions that are no more: nobody knows what their fields are."""
+    if versions is None:
+        return entries
+    return {o: entry for o, entry in entries.items() if versions.exists(entry.api_version)}
+
+
+def _shares_after(
+    entries: Entries, changes: Changes, owner: Owner, elsewhere: Mapping[str, Changes]
+) -> Shares:
     """What each manager owns after `owner` wrote and removed these fields.
 
     Cached: the same writers change the same fields of object after object.
     """
     before = [(entry.owner, entry.fields) for entry in entries.values()]
     key = _encode((owner, changes.written, changes.removed, before))
-    known = _SHARES.get(key)
+    known = None if elsewhere else _SHARES.get(key)
     if known is not None:
         return known
-    shares = {each: entry.fields for each, entry in moved(entries, changes).items()}
+    shares = {each: entry.fields for each, entry in moved(entries, changes, elsewhere).items()}
     if changes.written:
         fields = ordered(changes.written)
         shares[owner] = union(shares[owner], fields) if owner in shares else fields
-    if len(key) <= _LONGEST_KEY:
+    if len(key) <= _LONGEST_KEY and not elsewhere:
         if len(_SHARES) >= _MOST_SHARES:
             _SHARES.clear()
         _SHARES[key] = shares
     return shares
 
 
-def moved(entries: Entries, changes: Changes) -> Entries:
-    """The entries of the other managers after a writer wrote and removed these fields."""
+def moved(
+    entries: Entries, changes: Changes, elsewhere: Mapping[str, Changes] | None = None
+) -> Entries:
+    """The entries of the other managers after a writer wrote and removed these fields.
+
+    `elsewhere` says which fields these are in other versions, where they have other names.
+    """
     out: Entries = {}
     for owner, entry in entries.items():
-        lost = intersection(entry.fields, changes.written)
+        written, removed = (elsewhere or {}).get(entry.api_version, changes)
+        lost = intersection(entry.fields, written)
         fields = difference(entry.fields, lost) if lost else entry.fields
-        fields = difference(fields, changes.removed) if changes.removed else fields
+        fields = difference(fields, removed) if removed else fields
         if fields:
             out[owner] = Entry(owner, entry.api_version, entry.time, fields)
     return out

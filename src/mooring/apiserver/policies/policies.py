@@ -56,16 +56,24 @@ class Policies:
             lambda kind: kind.group == GROUP and kind.plural in (POLICIES, BINDINGS),
         ).start()
 
+    def concern(self, attributes: AdmissionAttributes) -> bool:
+        """Whether the rules of any policy name this write."""
+        return any(
+            bound.scope.named_kind(attributes, self._kinds) is not None
+            for bound in self._in_force(attributes)
+        )
+
     def judge(self, attributes: AdmissionAttributes, _: Objects) -> None:
         """Raises: ApiError when a policy that denies is not kept."""
-        if self._bound is None:
-            self._bound = tuple(self._read())
-        if not self._bound or attributes.kind.group == GROUP:
-            return
-        for bound in self._bound:
+        for bound in self._in_force(attributes):
             kind = self._concerned(bound, attributes)
             if kind is not None:
                 self._heed(bound, attributes, tuple(self._failures(bound, attributes, kind)))
+
+    def _in_force(self, attributes: AdmissionAttributes) -> tuple[Bound, ...]:
+        if self._bound is None:
+            self._bound = tuple(self._read())
+        return () if attributes.kind.group == GROUP else self._bound
 
     def _concerned(self, bound: Bound, attributes: AdmissionAttributes) -> Kind | None:
         kind = bound.scope.kind_of(attributes, self._kinds, self._objects)

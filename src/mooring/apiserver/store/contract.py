@@ -39,7 +39,11 @@ class Put(msgspec.Struct, frozen=True, gc=False):
 
 
 class Remove(msgspec.Struct, frozen=True):
-    """Delete the object; watchers see `last`, stamped with the deletion's revision."""
+    """Delete the object; watchers see `last`, stamped with the deletion's revision.
+
+    On an engine that several servers share they see the version that was removed instead: it keeps
+    no other.
+    """
 
     last: Put
 

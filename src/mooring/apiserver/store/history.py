@@ -46,6 +46,11 @@ class Changes:
         """Every known change behind `revision`."""
         return self._events[bisect_right(self._events, revision, key=_REVISION) :]
 
+    def interrupt(self) -> None:
+        """Drop all of them, and let no position of before count as up to date."""
+        self.first += len(self._events) + 1
+        self._events.clear()
+
     def forget(self, revision: int) -> None:
         """Drop the changes up to and with `revision`."""
         count = bisect_right(self._events, revision, key=_REVISION)

@@ -1,4 +1,4 @@
-"""The state in memory that both engines serve reads and watches from.
+"""The state in memory that all engines serve reads and watches from.
 
 Per table: the newest version of every object in name order, and its recent changes. A read at an
 older revision takes the newest state and undoes the changes since. A watch is a position in the
@@ -117,6 +117,37 @@ class Timeline:
         for table in touched.values():
             table.notify()
 
+    def advance(self, revision: int) -> None:
+        """Nothing has changed up to `revision`: somebody else's keys took the revisions between."""
+        if revision > self._revision:
+            self._revision = revision
+            self._wake()
+
+    def restart(self, tables: Mapping[str, Mapping[str, Entry]], revision: int) -> None:
+        """Go on with this state; how it came about is unknown, so all history is forgotten.
+
+        Watches that poll when they are called back see the differences, without the states in
+        between; all others are told that they fell behind.
+        """
+        for name in {*self._tables, *tables}:
+            table = self._table(name)
+            for event in _differences(table.entries, tables.get(name, {}), revision):
+                table.changes.append(event)
+                if event.deleted:
+                    table.entries.remove(event.entry.name)
+                else:
+                    table.entries.put(event.entry)
+        self._revision = revision
+        for table in self._tables.values():
+            table.notify()
+        self._retention.forget(revision)
+        self._oldest = revision
+        for table in self._tables.values():
+            table.changes.interrupt()
+        self._wake()
+        for table in self._tables.values():
+            table.notify()
+
     @property
     def revision(self) -> int:
         return self._revision
@@ -217,6 +248,23 @@ class Timeline:
         for future, revision in self._waiting.items():
             if revision <= self._revision and not future.done():
                 future.set_result(None)
+
+
+def _differences(
+    before: Mapping[str, Entry], after: Mapping[str, Entry], revision: int
+) -> list[Event]:
+    """What leads from one state of a table to another: deletions first, then by revision."""
+    gone = [
+        Event(revision, entry, entry, deleted=True)
+        for name, entry in before.items()
+        if name not in after
+    ]
+    changed = [
+        Event(entry.revision, entry, before.get(name))
+        for name, entry in after.items()
+        if name not in before or before[name].revision != entry.revision
+    ]
+    return gone + sorted(changed, key=lambda event: event.revision)
 
 
 class _Past:

@@ -20,6 +20,7 @@ from mooring.apiserver.request.routes import Route
 from mooring.apiserver.schema.contract import Schema
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.verbs.charging import Charging
+from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
 
@@ -41,6 +42,7 @@ class Backend:
     watch_events: Callable[[Kind, int], None]  # counts events sent, for /metrics
     turns: Turns
     webhooks: Webhooks
+    conversions: Conversions
     charging: Charging
 
     def now(self) -> str:

@@ -17,11 +17,12 @@ from mooring.apiserver.kinds.metadata import (
     validate_metadata,
     validate_metadata_update,
 )
-from mooring.apiserver.patching.managed_fields import after_update, manager_name
+from mooring.apiserver.patching.managed_fields import manager_name
 from mooring.apiserver.request.refusals import check, conflict, invalid_as
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.backend import Backend, Call
-from mooring.apiserver.verbs.document_schema import conform_to_kind, shape_for
+from mooring.apiserver.verbs.document_schema import conform_to_kind
+from mooring.apiserver.verbs.owning import in_versions, is_converted, owners_after
 from mooring.errors import BadRequest, ServerError
 from mooring.model.document import Doc
 from mooring.model.field_error import invalid
@@ -136,24 +137,6 @@ def _refill(kind: Kind, doc: Doc) -> None:
     _complete(kind, doc)
 
 
-def owners_after(
-    backend: Backend, call: Call, old: Doc | None, new: Doc, *, manager: str, now: str
-) -> list[Doc]:
-    """The managedFields after this write: of what the client said, and what its silence means.
-
-    What the server itself decides about an object, when it is prepared and admitted, has no owner.
-    """
-    return after_update(
-        old,
-        new,
-        manager=manager,
-        api_version=call.kind.api_version,
-        now=now,
-        subresource=call.route.subresource,
-        shape=shape_for(backend, call.kind),
-    )
-
-
 def _complete(kind: Kind, doc: Doc) -> None:
     """Say what the client left unsaid."""
     kind.defaults(doc)
@@ -218,7 +201,11 @@ async def prepare_change(
     if subresource == "status":
         _keep_to_part(kind, subresource, new, old, context)
     if managed is None:
-        managed = owners_after(backend, call, old, new, manager=manager, now=context.now)
+        owners = partial(owners_after, backend, call, old, new, manager=manager, now=context.now)
+        if is_converted(kind):
+            managed = await in_versions(backend, kind, lambda known: owners(versions=known))
+        else:
+            managed = owners()
     _set_or_drop(new["metadata"], "managedFields", managed)
     if subresource != "status":
         _keep_to_part(kind, subresource, new, old, context)

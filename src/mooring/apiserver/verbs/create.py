@@ -2,7 +2,7 @@
 
 from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.admission.namespace_lifecycle import check_creation
-from mooring.apiserver.documents.document import decode, to_put, written_by
+from mooring.apiserver.documents.document import metadata_of, written_by
 from mooring.apiserver.documents.objects import store_name
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Response
@@ -22,6 +22,7 @@ from mooring.apiserver.verbs.before_write import (
     prepare_new,
     single_owners,
 )
+from mooring.apiserver.verbs.changing import stored_form
 from mooring.apiserver.verbs.decoding import body_options, decode_body
 from mooring.apiserver.verbs.stored_size import check_stored
 from mooring.errors import AlreadyExists, ApiError
@@ -80,7 +81,9 @@ async def create_document(
 
 async def store_new(backend: Backend, call: Call, doc: Doc) -> Entry:
     kind = call.kind
-    stored = to_put(kind.to_stored(doc) if kind.to_stored else doc)
+    converted = await backend.conversions.to_storage(kind, doc)
+    shown = await backend.conversions.as_shown(kind, converted)
+    stored = stored_form(kind, converted)
     check_stored(stored)
     name = store_name(kind, call.namespace, doc["metadata"]["name"])
 
@@ -93,7 +96,8 @@ async def store_new(backend: Backend, call: Call, doc: Doc) -> Entry:
     assert entry is not None  # noqa: S101  a Put always leaves an entry
     if backend.kinds.of_table(kind.store_table) is kind:
         written_by(kind, entry)
-    return entry
+    backend.conversions.written(kind, entry, shown)
+    return await backend.conversions.readable_one(kind, entry)
 
 
 def _refuse_late(backend: Backend, call: Call, doc: Doc) -> None:
@@ -114,5 +118,5 @@ def _refuse_late(backend: Backend, call: Call, doc: Doc) -> None:
 
 def refuse_existing(kind: Kind, entry: Entry | None) -> None:
     if entry is not None:
-        metadata = decode(kind, entry)["metadata"]
+        metadata = metadata_of(entry)
         raise already_exists(kind, metadata["name"], terminating="deletionTimestamp" in metadata)

@@ -7,7 +7,7 @@ import msgspec
 
 from mooring.apiserver.admission.contract import AdmissionAttributes, Operation
 from mooring.apiserver.codec.body import decode_options
-from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.document import decode, metadata_of
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import Response
 from mooring.apiserver.request.options import first, flag, integer, parse_query, write_options
@@ -16,8 +16,9 @@ from mooring.apiserver.store.contract import Change, Entry, Put, Remove
 from mooring.apiserver.verbs.answering import answer_entry, answer_status
 from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
-from mooring.apiserver.verbs.changing import change_of, is_held, stored_form
+from mooring.apiserver.verbs.changing import change_of, is_held, last_state, stored_form
 from mooring.apiserver.verbs.decoding import check_size
+from mooring.errors import ServerError
 from mooring.model.document import Doc
 from mooring.model.field_error import invalid, not_supported
 from mooring.model.timestamp import to_seconds
@@ -43,8 +44,11 @@ async def delete(backend: Backend, call: Call) -> Response:
     is_silent = not options.policy and options.orphan_dependents is None
     warnings = [call.kind.deletion_warning] if is_silent and call.kind.deletion_warning else []
     if is_removed and call.kind.deleted_as_status:
-        metadata = decode(call.kind, entry)["metadata"]
-        return answer_status(call.kind, call.name, metadata["uid"], warnings)
+        return answer_status(call.kind, call.name, metadata_of(entry)["uid"], warnings)
+    try:
+        entry = await backend.conversions.readable_one(call.kind, entry)
+    except ServerError:  # of its webhook: it is being deleted all the same
+        return answer_status(call.kind, call.name, metadata_of(entry)["uid"], warnings)
     waits = options.orphan_dependents is False and not is_removed
     return answer_entry(backend, call, 202 if waits else 200, entry, warnings)
 
@@ -57,7 +61,7 @@ async def delete_object(backend: Backend, call: Call, options: DeleteOptions) ->
         nonlocal is_removed
         if entry is None:
             raise not_found(call.kind, call.name)
-        change = await _decide(backend, call, options, decode(call.kind, entry))
+        change = await _decide(backend, call, options, entry)
         is_removed = isinstance(change, Remove)
         return change
 
@@ -79,8 +83,11 @@ def _as_if(entry: Entry, change: Change) -> Entry:
     return Entry(entry.table, entry.name, change.stamp(entry.revision), entry.revision)
 
 
-async def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc) -> Change:
+async def _decide(backend: Backend, call: Call, options: DeleteOptions, entry: Entry) -> Change:
+    """Of a custom object only the metadata changes: it stays in the version it is stored in, and
+    no conversion webhook can keep it."""
     kind = call.kind
+    doc = last_state(kind, entry)
     _check_preconditions(kind, doc, options)
     attributes = AdmissionAttributes(
         Operation.DELETE,
@@ -91,6 +98,9 @@ async def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc
         old=doc,
         dry_run=options.dry_run,
     )
+    if kind.stored_as is not None and _is_judged(backend, attributes):
+        shown = decode(kind, await backend.conversions.readable_one(kind, entry))
+        attributes = msgspec.structs.replace(attributes, old=shown)
     backend.admission.judge(attributes, backend.objects)
     if not call.route.subresource:  # an eviction is asked about as such
         await backend.webhooks.mutate(attributes, _nothing)
@@ -108,6 +118,11 @@ async def _decide(backend: Backend, call: Call, options: DeleteOptions, doc: Doc
         return Remove(last)
     _mark(kind, doc, now, grace)  # also what goes at once, where a grace could have been given
     return change_of(kind, doc)
+
+
+def _is_judged(backend: Backend, attributes: AdmissionAttributes) -> bool:
+    """Whether anybody looks at more than the metadata of what is deleted."""
+    return backend.webhooks.is_asked(attributes) or backend.admission.has_policies(attributes)
 
 
 def _nothing(_: Doc) -> None:

@@ -17,4 +17,5 @@ async def get(backend: Backend, call: Call) -> Response:
     entry = backend.store.get(call.kind.store_table, call.store_name)
     if entry is None:
         raise not_found(call.kind, call.name)
-    return answer_entry(backend, call, 200, entry, [])
+    shown = await backend.conversions.readable_one(call.kind, entry)
+    return answer_entry(backend, call, 200, shown, [])

@@ -20,7 +20,7 @@ from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call
 from mooring.apiserver.verbs.before_write import prepare_change, single_owners
-from mooring.apiserver.verbs.changing import change_of
+from mooring.apiserver.verbs.changing import change_of, last_state
 from mooring.apiserver.verbs.create import create_document
 from mooring.apiserver.verbs.delete import DeleteOptions, delete_object
 from mooring.apiserver.verbs.merging import merged
@@ -77,7 +77,8 @@ class InProcessWriter:
                 raise not_found(kind, name)
             if version != str(entry.revision):
                 raise conflict(kind, name)
-            old, changed = decode(kind, entry), None
+            seen = await self._backend.conversions.readable_one(kind, entry)
+            old, changed = decode(kind, seen), None
             for call, change in steps:
                 new = merged(call, old, change)
                 single_owners(new)
@@ -86,7 +87,10 @@ class InProcessWriter:
                 )
                 changed = prepared or changed
                 old = changed or old
-            return None if changed is None else change_of(kind, changed, entry)
+            if changed is None:
+                return None
+            stored = await self._backend.conversions.to_storage(kind, changed)
+            return change_of(kind, stored, entry)
 
         entry = await write_decided(
             self._backend.store, kind.store_table, store_name(kind, namespace, name), decide
@@ -103,13 +107,14 @@ class InProcessWriter:
     ) -> None:
         """Replace the document by what `edit` makes of it; nothing happens when it is gone.
 
-        For metadata and status the server owns: not validated as a client's write would be.
+        For metadata and status the server owns: not validated as a client's write would be, and in
+        the version that the object is stored in.
         """
 
         def decide(entry: Entry | None) -> Change:
             if entry is None:
                 return None
-            new = edit(decode(kind, entry))
-            return None if new == decode(kind, entry) else change_of(kind, new, entry)
+            new = edit(last_state(kind, entry))
+            return None if new == last_state(kind, entry) else change_of(kind, new, entry)
 
         await self._backend.store.write(kind.store_table, store_name(kind, namespace, name), decide)

@@ -1,6 +1,7 @@
 """GET of a collection: selectors, pages, consistent snapshots."""
 
 import base64
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -43,7 +44,7 @@ class Continue(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    entries: list[Entry]
+    entries: Sequence[Entry]
     revision: int
     next: str = ""  # the token of the next page
     remaining: int = 0  # behind this page; 0 when a selector makes it unknown
@@ -63,7 +64,9 @@ async def list_objects(backend: Backend, call: Call) -> Answer:
     return Response(200, list_body(backend, call.kind, found.entries, metadata))
 
 
-def list_body(backend: Backend, kind: Kind, entries: list[Entry], metadata: dict[str, Any]) -> Body:
+def list_body(
+    backend: Backend, kind: Kind, entries: Sequence[Entry], metadata: dict[str, Any]
+) -> Body:
     """The list as JSON: built-in kinds leave out `kind` and `apiVersion` of its items."""
     head = list_head(kind, metadata)
     if not is_as_stored(kind, entries):
@@ -110,7 +113,8 @@ async def _page(
     if chosen.is_all:
         page = backend.store.range(table, prefix, after=after, limit=limit, revision=revision)
         token = Continue(page.entries[-1].name, page.revision).token() if page.more else ""
-        return Found(page.entries, page.revision, token, page.remaining)
+        shown = await backend.conversions.readable(call.kind, page.entries)
+        return Found(shown, page.revision, token, page.remaining)
     entries: list[Entry] = []
     working = backend.turns.slice()
     while True:
@@ -118,7 +122,9 @@ async def _page(
             table, prefix, after=after, limit=PAGE if limit else 0, revision=revision
         )
         revision = page.revision
-        for entry in page.entries:  # of one version, whatever happens during a pause
+        for entry in await backend.conversions.readable(
+            call.kind, page.entries
+        ):  # of one version, whatever happens during a pause
             if working.is_over:
                 await working.pause()
             if chosen.picks(facts(call.kind, entry)):
@@ -130,7 +136,7 @@ async def _page(
         after = page.entries[-1].name
 
 
-async def matching(backend: Backend, call: Call, options: ListOptions) -> list[Entry]:
+async def matching(backend: Backend, call: Call, options: ListOptions) -> Sequence[Entry]:
     """Everything in the collection that the selectors pick, now."""
     chosen = await selection_in_turn(backend, call.kind, options)
     page = await _page(backend, call, chosen, "", options.limit, 0)

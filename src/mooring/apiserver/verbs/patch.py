@@ -39,6 +39,7 @@ from mooring.apiserver.verbs.document_schema import (
     conform_to_kind,
     shape_for,
 )
+from mooring.apiserver.verbs.owning import in_versions
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import AlreadyExists, BadRequest, NotFound, ServerError, UnsupportedMedia
 from mooring.model.document import Doc
@@ -231,7 +232,7 @@ async def _apply_to_existing(
         asked = applied["metadata"].get("resourceVersion")
         if asked and asked != old["metadata"]["resourceVersion"]:
             raise conflict(call.kind, call.name)
-        new = _applied_to(backend, call, options, old, applied)
+        new = await _applied_to(backend, call, options, old, applied)
         managed = new["metadata"].get("managedFields", [])
         check_version(call.kind, old, new, is_put=False)
         warnings[:] = [*doubled, *single_owners(new)]
@@ -261,24 +262,29 @@ async def _apply_as_new(
             "uid mismatch: the provided object specified uid "
             f"{applied['metadata']['uid']}, and no existing object was found",
         )
-    new = _applied_to(backend, call, options, None, applied)
+    new = await _applied_to(backend, call, options, None, applied)
     new["metadata"].pop("resourceVersion", None)  # of no object that is there to compare it with
     managed = new["metadata"].pop("managedFields", [])
     return await create_document(backend, call, new, options, doubled, managed=managed)
 
 
-def _applied_to(
+async def _applied_to(
     backend: Backend, call: Call, options: WriteOptions, live: Doc | None, applied: Doc
 ) -> Doc:
-    new = apply(
-        live,
-        applied,
-        manager=options.manager,
-        api_version=call.kind.api_version,
-        now=backend.now(),
-        subresource=call.route.subresource,
-        force=bool(options.force),
-        shape=shape_for(backend, call.kind),
+    new = await in_versions(
+        backend,
+        call.kind,
+        lambda versions: apply(
+            live,
+            applied,
+            manager=options.manager,
+            api_version=call.kind.api_version,
+            now=backend.now(),
+            subresource=call.route.subresource,
+            force=bool(options.force),
+            shape=shape_for(backend, call.kind),
+            versions=versions,
+        ),
     )
     conform_to_kind(new, call.kind)
     return new

@@ -13,11 +13,9 @@ from mooring.apiserver.request.options import check_patch, write_options
 from mooring.apiserver.request.refusals import invalid_as, not_found
 from mooring.apiserver.schema.json_text import read_json
 from mooring.apiserver.schema.reader import conform_whole
-from mooring.apiserver.store.contract import Change, Entry
-from mooring.apiserver.verbs.at_once import write_decided
 from mooring.apiserver.verbs.backend import Backend, Call, Verb
 from mooring.apiserver.verbs.before_write import manager_of, prepare_change
-from mooring.apiserver.verbs.changing import change_of
+from mooring.apiserver.verbs.changing import write_change
 from mooring.apiserver.verbs.decoding import body_options, check_size, decode_body
 from mooring.apiserver.verbs.update import check_name
 from mooring.errors import BadRequest, UnsupportedMedia
@@ -61,7 +59,7 @@ def scale_verbs(by: Scaled) -> Mapping[str, Verb]:
     """By method."""
 
     async def get(backend: Backend, call: Call) -> Response:
-        return Response(200, encode(by.scale_of(call.kind, _stored(backend, call))))
+        return Response(200, encode(by.scale_of(call.kind, await _stored(backend, call))))
 
     async def update(backend: Backend, call: Call) -> Response:
         options = body_options(call, "UpdateOptions")
@@ -149,22 +147,16 @@ async def _write(
         await backend.webhooks.judge(attributes)
         return await prepare_change(backend, call, old, new, manager=manager, warnings=[])
 
-    async def decide(entry: Entry | None) -> Change:
-        if entry is None:
-            raise not_found(kind, call.name)
-        new = await prepare(decode(kind, entry))
-        return None if new is None else change_of(kind, new, entry)
-
     if dry_run:
-        old = _stored(backend, call)
+        old = await _stored(backend, call)
         return Response(200, encode(by.scale_of(kind, await prepare(old) or old)))
-    entry = await write_decided(backend.store, kind.store_table, call.store_name, decide)
-    assert entry is not None  # noqa: S101  decide refuses what is absent
-    return Response(200, encode(by.scale_of(kind, decode(kind, entry))))
+    changed = await write_change(backend, call, prepare)
+    doc = decode(kind, changed.entry) if changed.gone is None else changed.gone
+    return Response(200, encode(by.scale_of(kind, doc)))
 
 
-def _stored(backend: Backend, call: Call) -> Doc:
+async def _stored(backend: Backend, call: Call) -> Doc:
     entry = backend.store.get(call.kind.store_table, call.store_name)
     if entry is None:
         raise not_found(call.kind, call.name)
-    return decode(call.kind, entry)
+    return decode(call.kind, await backend.conversions.readable_one(call.kind, entry))

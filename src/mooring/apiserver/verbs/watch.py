@@ -16,9 +16,11 @@ from mooring.apiserver.limits.budgets import MOST_WATCH_BYTES
 from mooring.apiserver.limits.turns import FIRST, SLICE
 from mooring.apiserver.request.message import Answer, Stream, Writer
 from mooring.apiserver.request.options import ListOptions, list_options
-from mooring.apiserver.store.contract import Entry, Event, Watch
+from mooring.apiserver.store.contract import Entry, Event, Page, Watch
 from mooring.apiserver.verbs.answering import WatchForm, watch_form
 from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.converted_watch import open_watch
+from mooring.apiserver.verbs.owning import is_converted
 from mooring.apiserver.verbs.reading import catch_up, version_flaw
 from mooring.apiserver.verbs.selecting import Selection, selection_in_turn
 from mooring.apiserver.verbs.watch_filter import event_type, watched_changes
@@ -46,6 +48,7 @@ async def watch(backend: Backend, call: Call) -> Answer:
         await catch_up(backend, options.version if options.initial_events else "")
     except ServerTimeout as error:
         return Stream(RefusedSource(error))
+    await source.convert_first()
     return Stream(source)
 
 
@@ -79,6 +82,7 @@ class WatchSource:
         self._form: WatchForm = watch_form(backend, call)
         self._options = options
         self._is_plain = self._selection.is_all and self._form.is_shared
+        self._opening: Page | None = None  # what there is, if a webhook converts it
         self._initial: Iterator[Entry] = iter(())
         self._initial_revision = 0
         self._is_listing = False
@@ -88,6 +92,13 @@ class WatchSource:
         self._has_turn = False  # it waits in line, to go on then
         self._is_ending = False  # its kind is served otherwise by now: clients watch anew
         self._forget = _nothing
+
+    async def convert_first(self) -> None:
+        """Have what the watch begins with in the version that is watched. Raises: ServerError."""
+        if self._lists_first() and is_converted(self._kind):
+            page = self._backend.store.range(self._kind.store_table, self._prefix)
+            shown = await self._backend.conversions.readable(self._kind, page.entries)
+            self._opening = msgspec.structs.replace(page, entries=list(shown))
 
     # StreamSource
 
@@ -122,6 +133,8 @@ class WatchSource:
                 self._send_changes(writer, seconds)
         except Compacted as error:
             self._fail(Expired(str(error)))
+        except ApiError as error:  # an object cannot be converted
+            self._fail(error)
 
     def on_closed(self) -> None:
         self._writer = None
@@ -134,16 +147,28 @@ class WatchSource:
     # starting
 
     def _open(self) -> None:
-        store, options = self._backend.store, self._options
-        after = int(options.version or 0)
-        if options.initial_events or (after == 0 and options.initial_events is None):
-            page = store.range(self._kind.store_table, self._prefix)
+        store = self._backend.store
+        after = int(self._options.version or 0)
+        if self._lists_first():
+            page = self._opening or store.range(self._kind.store_table, self._prefix)
+            self._opening = None
             self._initial = iter(page.entries)
             self._initial_revision = after = page.revision
             self._is_listing = True
         elif after == 0:
             after = store.revision
-        self._watch = store.watch(self._kind.store_table, after, self.on_ready)
+        self._watch = open_watch(
+            self._backend,
+            self._kind,
+            self._prefix,
+            after,
+            self.on_ready,
+            with_previous=not self._selection.is_all,
+        )
+
+    def _lists_first(self) -> bool:
+        asked = self._options.initial_events
+        return bool(asked or (asked is None and not int(self._options.version or 0)))
 
     def _set_timers(self) -> None:
         loop = asyncio.get_running_loop()

@@ -35,7 +35,7 @@ class HookAnswer(msgspec.Struct, frozen=True):
 
 
 def question(hook: Hook, attributes: AdmissionAttributes, kind: Kind, uid: str) -> bytes:
-    """The body of the request. `kind` is the version of the object that its rules name."""
+    """The body of the request. `kind` is the version that its rules name, and of the objects."""
     asked = attributes.kind
     request: Doc = {
         "uid": uid,
@@ -47,8 +47,8 @@ def question(hook: Hook, attributes: AdmissionAttributes, kind: Kind, uid: str) 
         "namespace": attributes.namespace,
         "operation": attributes.operation.value,
         "userInfo": to_document(attributes.user),
-        "object": _in_version(attributes.new, attributes.kind, kind),
-        "oldObject": _in_version(attributes.old, attributes.kind, kind),
+        "object": attributes.new,
+        "oldObject": attributes.old,
         "dryRun": attributes.dry_run,
         "options": _options(attributes),
     }
@@ -82,12 +82,6 @@ def _kind(kind: Kind, attributes: AdmissionAttributes) -> Doc:
 
 def _resource(kind: Kind) -> Doc:
     return {"group": kind.group, "version": kind.version, "resource": kind.plural}
-
-
-def _in_version(doc: Doc | None, written: Kind, wanted: Kind) -> Doc | None:
-    if doc is None or written is wanted:
-        return doc
-    return {**doc, "apiVersion": wanted.api_version}
 
 
 def read_answer(body: bytes, hook: Hook, uid: str, *, may_patch: bool) -> HookAnswer:

@@ -7,11 +7,9 @@ everything can be taken away.
 """
 
 import asyncio
-import random
-from collections.abc import Callable, Generator, Iterable, Sequence
-from types import coroutine
-from typing import TYPE_CHECKING
-from uuid import UUID
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
 
 from mooring import log
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
@@ -27,15 +25,13 @@ from mooring.apiserver.policies.judging import MOST_COST, holds_for
 from mooring.apiserver.policies.variables import Authorize, variables_of
 from mooring.apiserver.request.refusals import forbidden, refusal_of
 from mooring.apiserver.store.contract import Store
+from mooring.apiserver.webhooks.asking import Asking, suspended
 from mooring.apiserver.webhooks.contract import Hook, read_hooks
-from mooring.apiserver.webhooks.reach import CallFailed, Unreachable, shown_url, target_of
+from mooring.apiserver.webhooks.conversions import Conversions
+from mooring.apiserver.webhooks.reach import CallFailed
 from mooring.apiserver.webhooks.review import BadAnswer, HookAnswer, question, read_answer
 from mooring.errors import ApiError, InternalError
-from mooring.host.blocking import in_thread
 from mooring.model.document import Doc
-
-if TYPE_CHECKING:
-    from mooring.apiserver.webhooks.calling import Caller
 
 _log = log.get("mooring.webhooks")
 
@@ -55,15 +51,16 @@ class Webhooks:
         store: Store,
         kinds: Kinds,
         objects: Objects,
-        rng: random.Random,
         authorize: Authorize,
+        asking: Asking,
+        conversions: Conversions,
     ) -> None:
         self._store = store
         self._kinds = kinds
         self._objects = objects
-        self._rng = rng
         self._authorize = authorize
-        self._caller: Caller | None = None  # made for the first question
+        self._asking = asking
+        self._conversions = conversions
         self._hooks: dict[str, tuple[Hook, ...]] = {}
         self._concerned: dict[tuple[str, Kind, str, str], Concerned] = {}
         self._generation = kinds.generation
@@ -77,8 +74,8 @@ class Webhooks:
         self._forget()
 
     async def close(self) -> None:
-        if self._caller is not None:
-            await self._caller.close()
+        await self._conversions.close()
+        await self._asking.close()
 
     def concern(self, stage: str, attributes: AdmissionAttributes) -> Concerned:
         """The webhooks of one stage whose rules name this write, in their order."""
@@ -95,6 +92,10 @@ class Webhooks:
         if found is None:
             found = self._concerned[key] = tuple(self._covering(stage, attributes))
         return found
+
+    def is_asked(self, attributes: AdmissionAttributes) -> bool:
+        """Whether the rules of any webhook name this write."""
+        return any(self.concern(stage, attributes) for stage in (MUTATING, VALIDATING))
 
     async def mutate(self, attributes: AdmissionAttributes, refill: Refill) -> bool:
         """Let them change `attributes.new`, in place; have they? Raises: ApiError when one
@@ -146,9 +147,11 @@ class Webhooks:
         doc = attributes.new
         if not answer.patch or doc is None:
             return False
+        shown = (await self._shown(attributes, kind)).new
         try:
-            new = json_patch({**doc, "apiVersion": kind.api_version}, answer.patch)
-            new["apiVersion"] = attributes.kind.api_version
+            new = json_patch(dict(shown or {}), answer.patch)
+            new["apiVersion"] = kind.api_version
+            new = await self._in_version(new, kind, attributes.kind) or new
             new.setdefault("metadata", {})
             refill(new)
         except (ApiError, ValueError) as error:
@@ -165,9 +168,9 @@ class Webhooks:
     ) -> HookAnswer | None:
         """None: it could not be asked, and does not mind. Raises: InternalError when it does."""
         try:
-            uid = str(UUID(int=self._rng.getrandbits(128), version=4))
-            body = question(hook, attributes, kind, uid)
-            content = await self._post(hook, body)
+            uid = self._asking.new_uid()
+            body = question(hook, await self._shown(attributes, kind), kind, uid)
+            content = await self._asking.post(hook.client, body, hook.seconds)
             return read_answer(content, hook, uid, may_patch=may_patch)
         except BadAnswer as error:
             failure = f"received invalid webhook response: {error}"
@@ -179,21 +182,21 @@ class Webhooks:
         _log.warning("a webhook failed, and is passed over", webhook=hook.name, because=failure)
         return None
 
-    async def _post(self, hook: Hook, body: bytes) -> bytes:
-        try:
-            target = target_of(hook.client, self._objects, self._rng)
-        except Unreachable as error:
-            url = f"{shown_url(hook.client)}?timeout={hook.seconds:g}s"
-            raise CallFailed(f'Post "{url}": {error}') from error
-        caller = self._caller or await self._make_caller()
-        authorities = hook.client.get("caBundle") or ""
-        return await caller.post(target, authorities, body, hook.seconds)
+    async def _shown(self, attributes: AdmissionAttributes, kind: Kind) -> AdmissionAttributes:
+        """With its objects in the version that the rules of a webhook name. Raises: ServerError."""
+        if kind is attributes.kind:
+            return attributes
+        return msgspec.structs.replace(
+            attributes,
+            new=await self._in_version(attributes.new, attributes.kind, kind),
+            old=await self._in_version(attributes.old, attributes.kind, kind),
+        )
 
-    async def _make_caller(self) -> "Caller":
-        made = await in_thread(_load)
-        if self._caller is None:  # nobody else was faster
-            self._caller = made()
-        return self._caller
+    async def _in_version(self, doc: Doc | None, written: Kind, wanted: Kind) -> Doc | None:
+        """What is no object of the kind, but a part of one, has no other version."""
+        if doc is None or doc.get("apiVersion") != written.api_version:
+            return doc
+        return (await self._conversions.between((doc,), wanted))[0]
 
     def _covering(self, stage: str, attributes: AdmissionAttributes) -> Iterable[tuple[Hook, Kind]]:
         if attributes.kind.group == GROUP:
@@ -259,16 +262,3 @@ def _denied(name: str, status: Doc) -> ApiError:
         f'admission webhook "{name}" denied the request{why}',
         details=details if isinstance(details, dict) else None,
     )
-
-
-def _load() -> "type[Caller]":
-    """In a thread, and not before a webhook is asked."""
-    from mooring.apiserver.webhooks.calling import Caller
-
-    return Caller
-
-
-@coroutine
-def suspended() -> Generator[None, None, None]:
-    """Give the turn away once: from here on the answer does not come at once."""
-    yield

@@ -2,7 +2,9 @@
 
 from typing import assert_never
 
+from mooring.csi.cause import because_of
 from mooring.host.blocking import within_volume
+from mooring.model.reference import ObjectReference
 from mooring.node.actual import ActualVolume
 from mooring.node.context import NodeContext
 from mooring.node.desired import WantedVolume
@@ -46,7 +48,7 @@ class Effects:
             return
         began = self._context.clock.monotonic()
         try:
-            with within_volume(operation.volume):
+            with within_volume(operation.volume), because_of(_cause(operation, wanted, here)):
                 await self._do(operation, wanted, here)
         except Exception:
             self._measure(operation, subject, began, ok=False)
@@ -123,3 +125,18 @@ class Effects:
                 self._context.actual.gone(here.name)
             case _:
                 assert_never(operation)
+
+
+def _cause(
+    operation: Operation, wanted: WantedVolume | None, here: ActualVolume | None
+) -> ObjectReference | None:
+    """The pod that the operation is for, else the persistent volume."""
+    by = None if wanted is None else wanted.pods.get(operation.pod_uid)
+    if by is not None:
+        return ObjectReference.to(by.pod)
+    there = None if here is None else here.pods.get(operation.pod_uid)
+    if there is not None and there.regarding is not None:
+        return there.regarding
+    subject = here or wanted
+    volume = None if subject is None else subject.use.volume
+    return None if volume is None else ObjectReference.to(volume)

@@ -7,6 +7,8 @@ from typing import Protocol
 from aiohttp import web
 
 from mooring.clock import Clock
+from mooring.csi.call_query import PATH as CALLS_PATH
+from mooring.csi.serve_calls import ServedCalls
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.server.attach import Attached
@@ -47,6 +49,7 @@ class Paths:
         self._clock = clock
         self._log_sender = LogSender(Endings(containers))
         self._port_forwards = PortForwards(containers, find_pod, clock)
+        self._calls = ServedCalls(clock)
 
     def routes(self) -> Iterable[web.RouteDef]:
         yield web.get("/healthz", _health, allow_head=False)
@@ -55,6 +58,7 @@ class Paths:
             for verb, handler in (("exec", self.exec), ("attach", self.attach)):
                 yield web.get(f"/{verb}/{path}", handler, allow_head=False)
                 yield web.post(f"/{verb}/{path}", handler)
+        yield web.get(CALLS_PATH, self._calls.serve, allow_head=False)
         yield from self._port_forwards.routes()
 
     async def logs(self, request: web.Request) -> web.StreamResponse:

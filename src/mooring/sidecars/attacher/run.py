@@ -5,6 +5,7 @@ from typing import Final
 
 from mooring import log
 from mooring.csi.capability import ControllerCapability
+from mooring.csi.cause import because_of
 from mooring.csi.outcome import Done
 from mooring.model.attachment import Attachment
 from mooring.model.backoff import Backoff
@@ -100,7 +101,8 @@ class Attacher:
             default_fs_type=self._default_fs_type,
         )
         performed = self._effects.perform(decide_attachment(view))
-        verdict = await self._outruns.look_again(key, performed)
+        with because_of(attachment):
+            verdict = await self._outruns.look_again(key, performed)
         if view.is_doubted and verdict == Settled():
             self._doubted.discard(key)  # not before: it may have to wait for its node
         return verdict

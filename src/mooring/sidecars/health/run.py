@@ -11,6 +11,7 @@ from typing import Final
 
 from mooring import log
 from mooring.csi.capability import ControllerCapability
+from mooring.csi.cause import because_of
 from mooring.csi.outcome import Done
 from mooring.csi.volume import Condition
 from mooring.model.backoff import Backoff
@@ -183,7 +184,8 @@ class HealthMonitor:
         if volume is None or claim is None or volume.spec.csi is None or calls is None:
             return Settled()
         handle = volume.spec.csi.volume_handle
-        return await self._outruns.look_again(key, self._look(claim, handle, calls))
+        with because_of(claim):
+            return await self._outruns.look_again(key, self._look(claim, handle, calls))
 
     async def _look(self, claim: Claim, handle: str, calls: HealthCalls) -> Verdict:
         match self.mode:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from mooring.csi.cause import because_of
 from mooring.model.attachment import Attachment
 from mooring.model.backoff import Backoff
 from mooring.model.claim import Claim
@@ -134,7 +135,8 @@ class Provisioner:
             self._memory.forget(uid)
             return Settled()
         plan = decide_claim(self._look(claim, known))
-        return await self._outruns.look_again(uid, self._claim_effects.perform(plan))
+        with because_of(claim or known):
+            return await self._outruns.look_again(uid, self._claim_effects.perform(plan))
 
     async def reconcile_volume(self, key: Key) -> Verdict:
         volume = self._caches.volumes.get(key)
@@ -150,7 +152,8 @@ class Provisioner:
             is_deleted_behind=volume.uid in self._volume_effects.deleted_behind,
         )
         performed = self._volume_effects.perform(decide_volume(view))
-        return await self._outruns.look_again(key, performed)
+        with because_of(volume):
+            return await self._outruns.look_again(key, performed)
 
     def _look(self, found: Claim | None, known: Claim | None) -> ClaimView:
         claim = found or known

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from mooring.csi.cause import because_of
 from mooring.model import modification
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.backoff import Backoff
@@ -106,7 +107,8 @@ class Resizer:
         claim = self._caches.claims.get(key)
         if claim is None:
             return Settled()
-        return await self._outruns.look_again((key, act), act(claim))
+        with because_of(claim):
+            return await self._outruns.look_again((key, act), act(claim))
 
     async def _resize(self, claim: Claim) -> Verdict:
         return await self._resizes.perform(decide_resize(self._look(claim)))

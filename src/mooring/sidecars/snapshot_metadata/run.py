@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 
 from mooring import log
 from mooring.csi.capability import PluginService
+from mooring.csi.cause import asked_by
 from mooring.csi.channel import Connection
 from mooring.csi.metrics import OF_SIDECAR, calls_histogram, observing
 from mooring.csi.proto import health_pb2, snapshotmetadata_pb2
@@ -87,7 +88,8 @@ class SnapshotMetadataRole:
         loops.add(self._serve)
 
     async def run(self) -> None:
-        await self._loops.run()
+        with asked_by(NAME):
+            await self._loops.run()
 
     async def synced(self) -> None:
         await self._loops.synced()

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Final
 
+from mooring.csi.cause import because_of
 from mooring.model.backoff import Backoff
 from mooring.model.group_snapshot import GroupSnapshotClass, GroupSnapshotContent
 from mooring.model.keys import Key
@@ -81,7 +82,8 @@ class Snapshotter:
             is_unlisted=content.uid in self._effects.unlisted,
         )
         performed = self._effects.perform(content, decide_content(view))
-        return await self._outruns.look_again(key, performed)
+        with because_of(content):
+            return await self._outruns.look_again(key, performed)
 
     def _on_content(self, before: SnapshotContent | None, after: SnapshotContent | None) -> None:
         if after is None:
@@ -132,7 +134,8 @@ class GroupSnapshotter:
             group_class=self._caches.classes.get(Key("", named)) if named else None,
         )
         performed = self._effects.perform(content, decide_group_content(view))
-        return await self._outruns.look_again(key, performed)
+        with because_of(content):
+            return await self._outruns.look_again(key, performed)
 
     def _on_content(
         self, before: GroupSnapshotContent | None, after: GroupSnapshotContent | None

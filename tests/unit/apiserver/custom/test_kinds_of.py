@@ -57,6 +57,7 @@ def test_a_schema_is_read_when_it_is_asked_for() -> None:
 def test_an_old_document_is_brought_up_to_the_schema_of_the_version_that_is_read() -> None:
     found = defined(a_definition())
     assert found.stored.renew is not None
-    doc: Doc = {"metadata": {}, "spec": {"size": 1, "gone": 2, "word": None}}
+    spec = {"size": 1, "gone": 2, "word": None}
+    doc: Doc = {"apiVersion": "example.com/v1", "metadata": {}, "spec": spec}
     found.stored.renew(doc)
     assert doc["spec"] == {"size": 1, "color": "red"}

@@ -40,7 +40,7 @@ def _applied(
 
 
 def _updated(old: Doc | None, new: Doc, manager: str = "u", **more: str) -> Doc:
-    said = {"api_version": "test/v1", "now": NOW, "subresource": "", **more}
+    said: dict[str, Any] = {"api_version": "test/v1", "now": NOW, "subresource": "", **more}
     entries = after_update(old, new, manager=manager, shape=shape_of(THING, SCHEMA), **said)
     return {**new, "metadata": {**new["metadata"], "managedFields": entries}}
 

@@ -12,6 +12,6 @@ from tests.unit.apiserver.store.engines import ENGINES
 
 @pytest.fixture(params=list(ENGINES))
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    opened = ENGINES[request.param](tmp_path, VirtualClock())
+    opened = await ENGINES[request.param](tmp_path, VirtualClock())
     yield opened
     await opened.close()

@@ -1,17 +1,37 @@
 """The engines that must keep the store's contract, and the words the tests of stores share."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from mooring.apiserver.store.contract import Change, Decide, Entry, Event, Put, Remove, Store
+from mooring.apiserver.store.etcd.cluster import Cluster
+from mooring.apiserver.store.etcd.store import EtcdStore
 from mooring.apiserver.store.memory import MemoryStore
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.clock import Clock
+from tests.fakes.etcd.data import Data
+from tests.fakes.etcd.member import FakeMember
+from tests.fakes.etcd.plain_layout import PlainLayout
 
-ENGINES: dict[str, Callable[[Path, Clock], Store]] = {
-    "memory": lambda _, clock: MemoryStore(clock),
-    "sqlite": lambda path, clock: SqliteStore.open(path / "mooring.db", clock),
+
+async def _memory(_: Path, clock: Clock) -> MemoryStore:
+    return MemoryStore(clock)
+
+
+async def _sqlite(directory: Path, clock: Clock) -> SqliteStore:
+    return SqliteStore.open(directory / "mooring.db", clock)
+
+
+async def _etcd(_: Path, clock: Clock) -> EtcdStore:
+    cluster = Cluster([FakeMember(Data())], clock)
+    return await EtcdStore.open(cluster, PlainLayout(), clock, compaction_interval=0)
+
+
+ENGINES: dict[str, Callable[[Path, Clock], Awaitable[Store]]] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "etcd": _etcd,
 }
 
 CLAIMS = "persistentvolumeclaims"

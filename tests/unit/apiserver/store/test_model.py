@@ -35,10 +35,16 @@ class StoreMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.directory = Path(tempfile.mkdtemp())
         self.clock = VirtualClock()
-        self.store = ENGINES[self.engine](self.directory, self.clock)
+        self.store = self.opened()
         self.states: dict[int, State] = {self.store.revision: {table: {} for table in TABLES}}
         self.oldest = self.store.revision
         self.watches: list[tuple[str, Watch, dict[str, bytes]]] = []
+
+    def opened(self) -> Store:
+        async def opening() -> Store:
+            return await ENGINES[self.engine](self.directory, self.clock)
+
+        return self.loop.run_until_complete(opening())
 
     def run(self, coroutine: Coroutine[Any, Any, Entry | None]) -> Entry | None:
         return self.loop.run_until_complete(coroutine)
@@ -77,9 +83,13 @@ class StoreMachine(RuleBasedStateMachine):
     def write_together(self, table: str, writes: list[tuple[str, Decide]]) -> None:
         async def together() -> None:
             entries = await asyncio.gather(*(self.store.write(table, n, d) for n, d in writes))
-            for (name, decide), entry in zip(writes, entries, strict=True):
-                if decide is not keep and entry is not None and entry.revision > max(self.states):
-                    self.record(table, name, entry, deleted=entry.value.startswith(b"gone"))
+            changed = [
+                (name, entry)
+                for (name, decide), entry in zip(writes, entries, strict=True)
+                if decide is not keep and entry is not None
+            ]
+            for name, entry in sorted(changed, key=lambda change: change[1].revision):
+                self.record(table, name, entry, deleted=entry.value.startswith(b"gone"))
 
         self.loop.run_until_complete(together())
 
@@ -186,10 +196,14 @@ class SqliteMachine(StoreMachine):
     @rule()
     def restart(self) -> None:
         self.loop.run_until_complete(self.store.close())
-        self.store = ENGINES[self.engine](self.directory, self.clock)
+        self.store = self.opened()
         self.watches.clear()
         self.oldest = max(self.states)
         assert self.store.oldest == self.oldest
+
+
+class EtcdMachine(StoreMachine):
+    engine = "etcd"
 
 
 TestMemory = MemoryMachine.TestCase
@@ -197,6 +211,13 @@ TestMemory.settings = settings(max_examples=60, stateful_step_count=40, deadline
 TestSqlite = SqliteMachine.TestCase
 TestSqlite.settings = settings(
     max_examples=25,
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+TestEtcd = EtcdMachine.TestCase
+TestEtcd.settings = settings(
+    max_examples=12,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -472,3 +472,11 @@ class TestOnARealDisk:
         assert store.revision == after.revision
         assert [(e.name, e.value) for e in store.range(CLAIMS, "a/").entries] == shown
         await store.close()
+
+    async def test_revisions_are_taken_in_the_order_of_the_calls(self, tmp_path: Path) -> None:
+        store = SqliteStore.open(tmp_path / "mooring.db", VirtualClock())
+        entries = await asyncio.gather(*(stored(store, CLAIMS, str(i), "v") for i in range(100)))
+        revisions = [entry.revision for entry in entries]
+        assert revisions == sorted(set(revisions))
+        assert store.revision == revisions[-1]
+        await store.close()

@@ -15,7 +15,7 @@ from mooring.apiserver.kinds.definition.conditions import (
     is_true,
     with_conditions,
 )
-from mooring.apiserver.kinds.definition.conversion import NONE, validate_conversion
+from mooring.apiserver.kinds.definition.conversion import NONE, validate_bundle, validate_conversion
 from mooring.apiserver.kinds.definition.names import (
     validate_group,
     validate_names,
@@ -101,7 +101,10 @@ def _validate_update(new: Doc, old: Doc) -> Iterable[FieldError]:
     if _selectable(spec) != _selectable(before):
         yield from validate_selectable_fields(spec)
     yield from validate_schemas(spec, before)
-    yield from validate_kept(spec, before, is_established=is_true(old, ESTABLISHED))
+    is_established = is_true(old, ESTABLISHED)
+    yield from validate_kept(spec, before, is_established=is_established)
+    if is_established:
+        yield from validate_bundle(spec["conversion"], before.get("conversion") or {})
     yield from validate_stored_versions(new)
     yield from validate_approval(new, old)
 

@@ -6,6 +6,7 @@ and short names for one set, kind and list kind for another. What was accepted o
 
 from collections.abc import Iterable, Sequence
 
+from mooring.apiserver.kinds.client_config import is_usable_bundle
 from mooring.apiserver.kinds.definition.approval import Approval, approval, is_protected
 from mooring.apiserver.kinds.definition.conditions import (
     APPROVAL,
@@ -17,6 +18,7 @@ from mooring.apiserver.kinds.definition.conditions import (
     is_true,
     with_conditions,
 )
+from mooring.apiserver.kinds.definition.conversion import ca_bundle
 from mooring.apiserver.kinds.definition.definition import FINALIZER
 from mooring.model.document import Doc
 
@@ -31,7 +33,12 @@ def decide_status(definition: Doc, others: Sequence[Doc], now: str) -> Doc:
     status = dict(definition.get("status") or {})
     names, accepted = _decide_names(definition, others)
     wanted = [accepted]
-    if is_true(definition, ESTABLISHED) or accepted["status"] == "True":
+    bundle = ca_bundle(definition["spec"].get("conversion") or {})
+    is_established = is_true(definition, ESTABLISHED)
+    if not is_established and accepted["status"] == "True" and not is_usable_bundle(bundle):
+        told = "The conversion webhook CABundle is invalid"
+        established = condition(ESTABLISHED, "False", "InvalidCABundle", told)
+    elif is_established or accepted["status"] == "True":
         established = condition(ESTABLISHED, "True", "InitialNamesAccepted", _ACCEPTED)
     else:
         established = condition(ESTABLISHED, "False", "NotAccepted", "not all names are accepted")

@@ -9,12 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 
 from mooring import log
 from mooring.apiserver.custom.kinds_of import kinds_of
-from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.document import decode, metadata_of
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.definition.conditions import ESTABLISHED, is_true
@@ -48,6 +49,14 @@ _OVERLAPPING = (
 )
 
 
+class _Served(NamedTuple):
+    """What the kinds of a definition follow from."""
+
+    digest: str
+    is_going: bool
+    oldest: tuple[str, ...]  # the version of objects that do not say in which they are stored
+
+
 class Definitions:
     """`start` before the first request: it serves what is defined already."""
 
@@ -56,7 +65,7 @@ class Definitions:
         self._writer = writer
         self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
         self._names: defaultdict[str, dict[str, Doc]] = defaultdict(dict)  # accepted ones, by group
-        self._served: dict[str, tuple[str, bool]] = {}  # by definition: its digest, is it going
+        self._served: dict[str, _Served] = {}  # by definition
         self._emptied: dict[str, Watch] = {}  # by definition that is being deleted: its objects
         self._follower = Follower(
             backend.store, backend.kinds, self._see, self._change, lambda kind: kind is DEFINITION
@@ -100,7 +109,8 @@ class Definitions:
         if not is_true(definition, ESTABLISHED) or self._overlaps(definition):
             return
         digest = _digest(definition)
-        served = (digest, "deletionTimestamp" in definition["metadata"])
+        stored = tuple(definition["status"].get("storedVersions") or ())
+        served = _Served(digest, "deletionTimestamp" in definition["metadata"], stored[:1])
         if self._served.get(entry.name) == served:
             return
         defined = kinds_of(definition, entry.value, digest)
@@ -185,7 +195,7 @@ class Definitions:
         await self._writer.replace(DEFINITION, "", name, held)
 
     async def _delete_object(self, kind: Kind, entry: Entry) -> None:
-        metadata = decode(kind, entry)["metadata"]
+        metadata = metadata_of(entry)
         if "deletionTimestamp" in metadata:
             return
         options = DeleteOptions(uid=metadata["uid"], policy="Background")

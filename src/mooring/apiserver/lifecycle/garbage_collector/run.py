@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mooring import log
-from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.document import metadata_of
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.documents.objects import store_name
 from mooring.apiserver.kinds.contract import Kind
@@ -61,12 +61,12 @@ class GarbageCollector:
 
     # what has been seen
 
-    def _see(self, kind: Kind, entry: Entry) -> None:
+    def _see(self, _: Kind, entry: Entry) -> None:
         value = entry.value
         key = StoreKey(entry.table, entry.name)
         is_owned = value.find(OWNED) >= 0  # `in` would try whether it is a number first
         if is_owned or key in self._owners:
-            owners = frozenset(self._owner_uids(kind, entry)) if is_owned else frozenset()
+            owners = frozenset(_owner_uids(entry)) if is_owned else frozenset()
             self._index(key, owners)
             self.queue.add(key)
         elif value.find(HELD_AS_OWNER[0]) >= 0 or value.find(HELD_AS_OWNER[1]) >= 0:
@@ -75,14 +75,14 @@ class GarbageCollector:
     def _change(self, kind: Kind, event: Event) -> None:
         if event.deleted:
             self._index(StoreKey(event.entry.table, event.entry.name), frozenset())
-            if self._dependents and (uid := _uid(kind, event.entry)) in self._dependents:
+            if self._dependents and (uid := metadata_of(event.entry)["uid"]) in self._dependents:
                 self._gone.add(uid)
                 for dependent in self._dependents[uid]:
                     self.queue.add(dependent)
         else:
             self._see(kind, event.entry)
         if event.previous is not None and OWNED in event.previous.value:
-            self._wake_owners(kind, event.previous)
+            self._wake_owners(event.previous)
 
     def _index(self, key: StoreKey, owners: frozenset[str]) -> None:
         for uid in self._owners.pop(key, frozenset()) - owners:
@@ -95,11 +95,11 @@ class GarbageCollector:
             for uid in owners:
                 self._dependents[uid].add(key)
 
-    def _wake_owners(self, kind: Kind, entry: Entry) -> None:
+    def _wake_owners(self, entry: Entry) -> None:
         """It was perhaps what the deletion of an owner waited for, and is no more."""
-        doc = decode(kind, entry)
-        for reference in doc["metadata"].get("ownerReferences", ()):
-            key = self._owner_key(doc, reference)
+        metadata = metadata_of(entry)
+        for reference in metadata.get("ownerReferences", ()):
+            key = self._owner_key(metadata, reference)
             owner = self._backend.store.get(key.table, key.name) if key else None
             if key and owner and DELETING in owner.value:
                 self.queue.add(key)
@@ -111,9 +111,8 @@ class GarbageCollector:
         entry = self._backend.store.get(key.table, key.name)
         if entry is None or kind is None:
             return Settled()
-        doc = decode(kind, entry)
-        metadata = doc["metadata"]
-        steps: tuple[Step, ...] = decide_dependent(self._dependent(key, doc))
+        metadata = metadata_of(entry)
+        steps: tuple[Step, ...] = decide_dependent(self._dependent(key, metadata))
         if "deletionTimestamp" in metadata:
             dependents = list(self._dependents_of(metadata["uid"]))
             steps += decide_owner(key, metadata["uid"], metadata.get("finalizers", ()), dependents)
@@ -154,27 +153,28 @@ class GarbageCollector:
             kind = self._backend.kinds.of_table(key.table)
             entry = self._backend.store.get(key.table, key.name)
             if entry is not None and kind is not None:
-                yield self._dependent(key, decode(kind, entry))
+                yield self._dependent(key, metadata_of(entry))
 
-    def _dependent(self, key: StoreKey, doc: Doc) -> Dependent:
-        metadata = doc["metadata"]
+    def _dependent(self, key: StoreKey, metadata: Doc) -> Dependent:
         return Dependent(
             key,
             metadata["uid"],
             deleting="deletionTimestamp" in metadata,
-            references=tuple(self._reference(doc, r) for r in metadata.get("ownerReferences", ())),
+            references=tuple(
+                self._reference(metadata, r) for r in metadata.get("ownerReferences", ())
+            ),
             foreground=_goes_after_dependents(metadata),
         )
 
-    def _reference(self, doc: Doc, reference: Doc) -> Reference:
+    def _reference(self, metadata: Doc, reference: Doc) -> Reference:
         uid, blocks = reference["uid"], bool(reference.get("blockOwnerDeletion"))
-        kind, key = self._owner_kind(reference), self._owner_key(doc, reference)
+        kind, key = self._owner_kind(reference), self._owner_key(metadata, reference)
         if kind is None:
             return Reference(uid, exists=uid not in self._gone)
         if key is None:
             return Reference(uid, exists=True)
         entry = self._backend.store.get(key.table, key.name)
-        owner = decode(kind, entry)["metadata"] if entry is not None else {}
+        owner = metadata_of(entry) if entry is not None else {}
         if owner.get("uid") != uid:
             return Reference(uid, exists=False, blocks=blocks)
         return Reference(uid, exists=True, blocks=blocks, foreground=_goes_after_dependents(owner))
@@ -183,23 +183,20 @@ class GarbageCollector:
         group, _, version = reference["apiVersion"].rpartition("/")
         return self._backend.kinds.by_kind(group, version, reference["kind"])
 
-    def _owner_key(self, doc: Doc, reference: Doc) -> StoreKey | None:
+    def _owner_key(self, metadata: Doc, reference: Doc) -> StoreKey | None:
         """None when it cannot be looked up: its kind is not served, or it is a namespaced owner of
         a cluster-wide object."""
         kind = self._owner_kind(reference)
-        namespace = doc["metadata"].get("namespace", "")
+        namespace = metadata.get("namespace", "")
         if kind is None or (kind.namespaced and not namespace):
             return None
         return StoreKey(kind.store_table, store_name(kind, namespace, reference["name"]))
 
-    def _owner_uids(self, kind: Kind, entry: Entry) -> Iterator[str]:
-        for reference in decode(kind, entry)["metadata"].get("ownerReferences", ()):
-            yield reference["uid"]
+
+def _owner_uids(entry: Entry) -> Iterator[str]:
+    for reference in metadata_of(entry).get("ownerReferences", ()):
+        yield reference["uid"]
 
 
 def _goes_after_dependents(metadata: Doc) -> bool:
     return "deletionTimestamp" in metadata and FOREGROUND in metadata.get("finalizers", ())
-
-
-def _uid(kind: Kind, entry: Entry) -> str:
-    return str(decode(kind, entry)["metadata"]["uid"])

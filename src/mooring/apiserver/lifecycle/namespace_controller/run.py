@@ -2,8 +2,9 @@
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 
-from mooring.apiserver.documents.document import decode
+from mooring.apiserver.documents.document import metadata_of
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.lifecycle.housekeeper import AGAIN
@@ -47,7 +48,8 @@ class Namespaces:
         kind = self._kind("namespaces")
         for name in FIRST:
             if self._backend.store.get(kind.store_table, name) is None:
-                await self._writer.create(kind, "", {"metadata": {"name": name}})
+                with suppress(AlreadyExists):  # by another server that starts
+                    await self._writer.create(kind, "", {"metadata": {"name": name}})
             await self._create_defaults(name)
 
     def _see(self, kind: Kind, entry: Entry) -> None:
@@ -67,7 +69,7 @@ class Namespaces:
         entry = self._backend.store.get(kind.store_table, name)
         if entry is None:
             self._going.discard(name)
-        elif "deletionTimestamp" in decode(kind, entry)["metadata"]:
+        elif "deletionTimestamp" in metadata_of(entry):
             self._going.add(name)
             await self._empty(name)
         else:
@@ -92,12 +94,13 @@ class Namespaces:
         if not self._backend.store.range(pods.store_table, f"{name}/", limit=1).entries:
             for kind in kinds:
                 troubles += await self._delete_all(kind, name)
+        await self._backend.store.catch_up()  # others may have written what is to be counted
         remaining: Counter[str] = Counter()
         held: Counter[str] = Counter()
         for kind in kinds:
             for entry in self._backend.store.range(kind.store_table, f"{name}/").entries:
                 remaining[f"{kind.plural}.{kind.group}"] += 1
-                held.update(decode(kind, entry)["metadata"].get("finalizers", ()))
+                held.update(metadata_of(entry).get("finalizers", ()))
         now = self._backend.now()
         namespaces = self._kind("namespaces")
         told = [str(trouble) for trouble in troubles[:MOST_TOLD]]
@@ -120,7 +123,7 @@ class Namespaces:
         return [end for end in ends if end is not None]
 
     async def _delete(self, kind: Kind, namespace: str, entry: Entry) -> None:
-        metadata = decode(kind, entry)["metadata"]
+        metadata = metadata_of(entry)
         if "deletionTimestamp" in metadata and metadata.get("finalizers"):
             return
         try:

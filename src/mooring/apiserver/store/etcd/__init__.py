@@ -1,0 +1,1 @@
+"""The third engine: etcd, shared by several API servers."""

@@ -1,0 +1,56 @@
+"""Everything under the prefix, read page by page as of one revision."""
+
+import msgspec
+
+from mooring.apiserver.store.contract import Entry
+from mooring.apiserver.store.etcd.cluster import Cluster
+from mooring.apiserver.store.etcd.failure import Failed
+from mooring.apiserver.store.etcd.layout import Layout
+from mooring.apiserver.store.etcd.proto.etcd_pb2 import RangeResponse, ResponseHeader
+from mooring.apiserver.store.etcd.wire import COMPACTED, RANGE, read_key, read_page
+from mooring.errors import EtcdError
+
+PAGE = 1000  # keys
+_ATTEMPTS = 5
+
+
+class Loaded(msgspec.Struct):
+    tables: dict[str, dict[str, Entry]]
+    revision: int  # that they are the state of
+    header: ResponseHeader  # of etcd as it was then: its revision is the newest
+
+
+async def load(cluster: Cluster, layout: Layout, back: int = 0) -> Loaded:
+    """The newest state; or, where etcd still knows it, that of up to `back` revisions earlier, so
+    that the changes since can be followed.
+
+    Raises: EtcdError, UnreadableValue.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            return await _load(cluster, layout, back)
+        except Failed as failed:
+            if failed.text != COMPACTED:
+                raise failed.as_error() from None
+            back = 0
+    raise EtcdError("etcd is compacted faster than it can be read: see its --auto-compaction flags")
+
+
+async def _load(cluster: Cluster, layout: Layout, back: int) -> Loaded:
+    newest = (await cluster.read(RANGE, read_key(layout.prefix))).header
+    loaded = Loaded({}, max(newest.revision - back, 1), newest)
+    after, more = b"", True
+    while more:
+        page = await cluster.read(RANGE, read_page(layout.prefix, after, PAGE, loaded.revision))
+        _take(page, layout, loaded.tables)
+        more = page.more
+        after = page.kvs[-1].key if page.kvs else after
+    return loaded
+
+
+def _take(page: RangeResponse, layout: Layout, tables: dict[str, dict[str, Entry]]) -> None:
+    for kv in page.kvs:
+        if place := layout.find_place(kv.key):
+            table, name = place
+            entry = layout.entry(table, name, kv.value, kv.mod_revision)
+            tables.setdefault(table, {})[name] = entry

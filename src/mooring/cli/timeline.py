@@ -1,0 +1,93 @@
+"""`mooring timeline`: when each step from claim to container happened."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mooring.cli.csi_trace import printable
+from mooring.cli.flags import Kubeconfig
+from mooring.errors import UsageError
+
+if TYPE_CHECKING:
+    from mooring.timeline.steps import Timeline
+
+
+class Output(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    SVG = "svg"
+
+
+SubjectName = Annotated[
+    str, typer.Argument(metavar="pod/NAME|pvc/NAME", help="Whose.", show_default=False)
+]
+Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Of the pod or claim.")]
+Shown = Annotated[
+    Output, typer.Option("--output", "-o", help="A table, JSON, or a picture to save in a file.")
+]
+
+
+Otlp = Annotated[
+    bool,
+    typer.Option("--otlp", help="Also send it as spans to $OTEL_EXPORTER_OTLP_ENDPOINT."),
+]
+
+
+def timeline(
+    subject: SubjectName,
+    namespace: Namespace = "default",
+    output: Shown = Output.TABLE,
+    otlp: Otlp = False,  # noqa: FBT002  a flag of the command line
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Show when each step of a pod's or a claim's start happened, and how long it took.
+
+    Claim created, provisioned, bound; pod scheduled; volume attached, staged, published; container
+    started. Taken from the objects, their managed fields, events, and the CSI calls that are still
+    kept (see `mooring csi trace`). A time with a tilde is known to the second only.
+
+    Example: mooring timeline pod/web -o svg > web.svg
+    """
+    import json
+
+    from mooring.stack.timeline import read_subject, run_timeline
+    from mooring.timeline.show import document, rows, seconds_text
+    from mooring.timeline.svg import waterfall
+
+    found = run_timeline(kubeconfig, read_subject(subject, namespace))
+    if otlp:
+        _send(found)
+    match output:
+        case Output.JSON:
+            typer.echo(json.dumps(document(found), indent=2))
+        case Output.SVG:
+            typer.echo(waterfall(found), nl=False)
+        case Output.TABLE:
+            _print_table(rows(found))
+            so_far = "" if found.end is not None else " so far"
+            typer.echo(f"{printable(found.subject)}: {seconds_text(found.seconds)}{so_far}")
+    if output is not Output.JSON:
+        for line in found.unseen:
+            typer.echo(f"mooring: not seen: {printable(line)}", err=True)
+
+
+def _send(found: "Timeline") -> None:
+    """Raises: MooringError."""
+    import os
+
+    from mooring.stack.otlp import ENDPOINTS, is_configured, open_exporter
+    from mooring.timeline.spans import spans_of_timeline
+
+    if not is_configured(os.environ):
+        raise UsageError(f"--otlp: to whom? Set {ENDPOINTS[1]}")
+    open_exporter("mooring-timeline")(list(spans_of_timeline(found)))
+
+
+def _print_table(table: list[Sequence[str]]) -> None:
+    shown = [[printable(cell) for cell in cells] for cells in table]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for cells in shown:
+        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        typer.echo("  ".join(padded).rstrip())

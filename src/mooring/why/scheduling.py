@@ -1,0 +1,209 @@
+"""A pod without a node: what the scheduler's rules say of every node, and what would help."""
+
+from collections.abc import Callable, Iterator
+
+from mooring.model.condition import find_condition
+from mooring.model.keys import Key
+from mooring.model.node import Node
+from mooring.model.node_selector import NodeOperator
+from mooring.model.pod import Pod
+from mooring.model.taint import find_untolerated
+from mooring.model.volume import Volume
+from mooring.model.wellknown import Label, TaintKey
+from mooring.scheduling.decide.claims import UNBOUND_IMMEDIATE
+from mooring.why.answer import Fix, State, Step
+from mooring.why.found import Found, grouped, kubectl, link, recreated, ref
+from mooring.why.scheduled import Placement, picture_of, place
+from mooring.why.world import World
+
+DEFAULT = "default-scheduler"
+_PRESSURE = frozenset(
+    {
+        TaintKey.NOT_READY,
+        TaintKey.UNREACHABLE,
+        TaintKey.MEMORY_PRESSURE,
+        TaintKey.DISK_PRESSURE,
+        TaintKey.PID_PRESSURE,
+        TaintKey.NETWORK_UNAVAILABLE,
+        TaintKey.UNSCHEDULABLE,
+    }
+)
+"""Taints that say how a node is: removing one helps nobody, it comes back."""
+
+
+def explain_scheduling(world: World, pod: Pod) -> Found:
+    said = find_condition(pod.status.conditions, "PodScheduled")
+    moment = pod.metadata.creation_timestamp if said is None else said.last_transition_time
+    if gates := [gate.name for gate in pod.spec.scheduling_gates]:
+        return _gated(pod, gates, moment)
+    if Node in world.unseen or Pod in world.unseen:
+        words = "which node it fits could not be seen"
+        if said is not None and said.message:
+            words = f"the scheduler says: {said.message}"
+        return link(Step.SCHEDULING, pod, State.WAITING, words, since=moment, who="the scheduler")
+    placement = place(picture_of(world, pod))
+    found = _judged(world, pod, placement, moment)
+    groups = grouped(Node.resource.kind, placement.by_reason())
+    return found.plus(Found(fixes=tuple(_fixes(world, pod, placement)), candidates=groups))
+
+
+def _judged(world: World, pod: Pod, placement: Placement, moment: str | None) -> Found:
+    scheduler = pod.spec.scheduler_name or DEFAULT
+    if placement.fits:
+        some = ", ".join(placement.fits[:3])
+        words = f"it fits on {some}; the scheduler {scheduler} has not put it there"
+        who = f"the scheduler {scheduler}"
+        return link(Step.SCHEDULING, pod, State.WAITING, words, since=moment, who=who)
+    if placement.everywhere == UNBOUND_IMMEDIATE.reasons:
+        words = "it waits for its claims to be bound"
+        return link(Step.SCHEDULING, pod, State.WAITING, words, since=moment, who="the binder")
+    if placement.everywhere or placement.trouble:
+        words = f"it fits on no node: {', '.join(placement.everywhere) or placement.trouble}"
+        return link(Step.SCHEDULING, pod, State.BROKEN, words, since=moment, who="the scheduler")
+    total = len(placement.refused)
+    if not total:
+        words = "there is no node in the cluster"
+        return link(Step.SCHEDULING, pod, State.BROKEN, words, since=moment, who="an administrator")
+    groups = grouped(Node.resource.kind, placement.by_reason())
+    counted = "; ".join(f"{group.count}: {group.reason}" for group in groups[:3])
+    words = f"none of {total} node{'s' if total > 1 else ''} fits: {counted}"
+    return link(Step.SCHEDULING, pod, State.BROKEN, words, since=moment, who="an administrator")
+
+
+def _gated(pod: Pod, gates: list[str], moment: str | None) -> Found:
+    words = f"its scheduling gates {', '.join(gates)} keep it from being scheduled"
+    found = link(
+        Step.SCHEDULING, pod, State.BROKEN, words, since=moment, who="whoever set the gates"
+    )
+    patch = '[{"op":"remove","path":"/spec/schedulingGates"}]'
+    command = kubectl("patch", ref(pod), "--type=json", "-p", patch)
+    return found.plus(Found(fixes=(Fix(command, "removes the gates of the pod"),)))
+
+
+# what would help: one command per rule that refuses some node
+
+
+def _fixes(world: World, pod: Pod, placement: Placement) -> Iterator[Fix]:
+    if placement.fits:
+        return
+    seen: set[str] = set()
+    for name in sorted(placement.refused):
+        rule, _ = placement.refused[name]
+        node = world.find(Node, Key("", name))
+        fix = _BY_RULE.get(rule)
+        if rule in seen or node is None or fix is None:
+            continue
+        made = list(fix(world, pod, node))
+        if made:
+            seen.add(rule)
+            yield from made
+
+
+def _uncordon(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    command = f"kubectl uncordon {node.name}"
+    yield Fix(command, f"lets pods be scheduled on node {node.name} again")
+
+
+def _untaint(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    taint = find_untolerated(node.spec.taints, pod.spec.tolerations)
+    if taint is None or taint.key in _PRESSURE:
+        return
+    command = kubectl("taint", ref(node), f"{taint.key}:{taint.effect}-")
+    yield Fix(command, f"removes the taint {taint.key} from node {node.name}, for all pods")
+
+
+def _label(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    labels = node.metadata.labels
+    pairs = [
+        f"{key}={value}"
+        for key, value in pod.spec.node_selector.items()
+        if labels.get(key) != value and key != Label.HOSTNAME
+    ]
+    if pairs:
+        command = kubectl("label", ref(node), *pairs, "--overwrite")
+        yield Fix(command, f"gives node {node.name} the labels that the pod selects")
+    wanted = pod.spec.node_selector.get(Label.HOSTNAME)
+    if wanted is not None:
+        edit = f"/{Label.HOSTNAME.replace('/', chr(92) + '/')}: {wanted}$/d"
+        told = f"makes the pod anew, without asking for node {wanted}"
+        yield Fix(recreated(ref(pod), edit, "s|nodeSelector:$|nodeSelector: {}|"), told)
+
+
+def _reach(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    """A volume is elsewhere: the label it asks for, or the node it is on, when it is cordoned."""
+    for claim in pod.claim_keys():
+        volume = _volume_of(world, claim)
+        affinity = None if volume is None else volume.spec.node_affinity
+        if volume is None or affinity is None or affinity.required is None:
+            continue
+        for term in affinity.required.node_selector_terms[:1]:
+            pairs = [
+                f"{wanted.key}={wanted.values[0]}"
+                for wanted in term.match_expressions
+                if wanted.operator is NodeOperator.IN
+                and wanted.values
+                and wanted.key != Label.HOSTNAME
+                and node.metadata.labels.get(wanted.key) not in wanted.values
+            ]
+            if pairs:
+                told = f"says that node {node.name} reaches volume {volume.name}: only if it does"
+                yield Fix(kubectl("label", ref(node), *pairs, "--overwrite"), told)
+
+
+def _volume_of(world: World, claim: Key) -> Volume | None:
+    from mooring.model.claim import Claim
+
+    found = world.find(Claim, claim)
+    return None if found is None else world.find(Volume, Key("", found.spec.volume_name))
+
+
+def _smaller(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    """Too much is asked for: the requests that no node has, lowered."""
+    edits: list[str] = []
+    for container in pod.spec.containers:
+        for what, asked in container.resources.requests.items():
+            has = node.status.allocatable.get(what)
+            if has is not None and _is_more(asked, has):
+                edits.append(f's|{what}: "\\{{0,1\\}}{asked}"\\{{0,1\\}}$|{what}: "{_half(has)}"|')
+    if edits:
+        told = f"makes the pod anew, asking for no more than half of what node {node.name} has"
+        yield Fix(recreated(ref(pod), *edits), told)
+
+
+def _is_more(asked: str, has: str) -> bool:
+    from mooring.model import quantity
+
+    try:
+        return quantity.parse(asked) > quantity.parse(has)
+    except ValueError:
+        return False
+
+
+def _half(has: str) -> str:
+    from mooring.model import quantity
+
+    found = quantity.parse(has)
+    return str(quantity.Quantity(found.nanos // 2, found.form).milli_ceil())
+
+
+def _users(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    """Another pod has the volume, and must go first."""
+    wanted = set(pod.claim_keys())
+    for other in world.all(Pod):
+        uses = wanted.intersection(other.claim_keys())
+        if uses and other.key != pod.key and other.is_scheduled and not other.is_finished:
+            told = f"deletes pod {other.name}, which uses claim {min(uses).name}"
+            yield Fix(kubectl("delete", ref(other)), told)
+            return
+
+
+Rule = Callable[[World, Pod, Node], Iterator[Fix]]
+_BY_RULE: dict[str, Rule] = {
+    "NodeUnschedulable": _uncordon,
+    "TaintToleration": _untaint,
+    "NodeAffinity": _label,
+    "NodeResourcesFit": _smaller,
+    "VolumeBinding": _reach,
+    "VolumeRestrictions": _users,
+    "VolumeZone": _reach,
+}

@@ -1,0 +1,71 @@
+"""The store's contract, asked of a real etcd: the tests are those that every engine passes."""
+
+from collections.abc import AsyncIterator
+from itertools import count
+
+import pytest
+
+from mooring.apiserver.store.contract import Store
+from mooring.apiserver.store.etcd.cluster import Cluster
+from mooring.apiserver.store.etcd.member import GrpcMember
+from mooring.apiserver.store.etcd.store import EtcdStore
+from mooring.clock import RealClock
+from mooring.errors import EtcdError
+from tests.conformance.etcd.members import EtcdMember
+from tests.fakes.etcd.plain_layout import PlainLayout
+from tests.unit.apiserver.store.engines import CLAIMS, a_put, stored
+from tests.unit.apiserver.store.etcd.servers import increment
+from tests.unit.apiserver.store.test_contract import (  # noqa: F401  pytest runs them
+    TestCompaction,
+    TestRange,
+    TestWaiting,
+    TestWatch,
+    TestWrite,
+)
+
+_numbers = count()
+
+
+async def opened(member: EtcdMember, prefix: bytes) -> EtcdStore:
+    clock = RealClock()
+    layout = PlainLayout()
+    layout.prefix = prefix
+    cluster = Cluster([GrpcMember(member.client_url, None)], clock)
+    return await EtcdStore.open(cluster, layout, clock, compaction_interval=0)
+
+
+@pytest.fixture
+def prefix() -> bytes:
+    return b"/test-%d/" % next(_numbers)
+
+
+@pytest.fixture
+async def store(one_member: EtcdMember, prefix: bytes) -> AsyncIterator[Store]:
+    store = await opened(one_member, prefix)
+    yield store
+    await store.close()
+
+
+async def test_what_one_store_wrote_another_reads_at_once(
+    one_member: EtcdMember, prefix: bytes
+) -> None:
+    one, two = await opened(one_member, prefix), await opened(one_member, prefix)
+    for number in range(500):
+        entry = await stored(one, CLAIMS, "a/x", str(number))
+        await two.catch_up()
+        found = two.get(CLAIMS, "a/x")
+        assert found is not None
+        assert found.revision == entry.revision
+        await two.write(CLAIMS, "counter", increment)
+        await one.write(CLAIMS, "counter", increment)
+    await one.catch_up()
+    counter = one.get(CLAIMS, "counter")
+    assert counter is not None
+    assert counter.value.startswith(b"1000 at ")
+    await one.close()
+    await two.close()
+
+
+async def test_what_is_too_large_is_refused_in_the_words_of_etcd(store: Store) -> None:
+    with pytest.raises(EtcdError, match=r"^etcdserver: request is too large$"):
+        await store.write(CLAIMS, "a/x", lambda _: a_put("x" * (2 << 20)))

@@ -1,0 +1,162 @@
+"""What an API server does when its etcd has no quorum, is full, went back, or is not the one."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from mooring.apiserver.auth.pki import open_pki
+from mooring.clock import RealClock
+from tests.clients.mooring_command import mooring, refused
+from tests.conformance.etcd.members import EtcdMember, etcd_cluster
+from tests.conformance.etcd.servers import Client, NoAnswer, api_servers
+from tests.conformance.etcd.test_random_kills import pause
+from tests.conformance.peers import FORGETFUL, LOOPBACK, free_port, running
+from tests.fakes.real_server import ApiServer
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+SOON = 60.0  # seconds
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    give_up = monotonic() + SOON
+    while not condition():
+        assert monotonic() < give_up, what
+        pause(0.2)
+
+
+def a_map(name: str, text: str = "x") -> dict[str, object]:
+    return {"metadata": {"name": name}, "data": {"text": text}}
+
+
+def code_of(client: Client, path: str) -> int:
+    try:
+        return client.ask("GET", path)[0]
+    except (NoAnswer, ValueError):
+        return 0
+
+
+def test_without_a_quorum_nothing_is_acknowledged_and_caches_are_read(
+    etcd_program: Path, tmp_path: Path
+) -> None:
+    with (
+        etcd_cluster(etcd_program, tmp_path / "etcd", 3, FORGETFUL) as members,
+        api_servers(tmp_path / "api", members, 1) as servers,
+    ):
+        client = Client(servers, 0)
+        assert client.ask("POST", MAPS, a_map("before"))[0] == 201
+        for member in members[:2]:
+            member.kill()
+        code, doc = client.ask("POST", MAPS, a_map("during"))
+        assert code == 500, doc
+        code, doc = client.ask("GET", f"{MAPS}/before")
+        assert code == 500, doc
+        code, doc = client.ask("GET", f"{MAPS}?resourceVersion=0")
+        assert code == 200, doc
+        until(lambda: servers[0].ask("GET", "/readyz/etcd").code == 500, "it says it is ready")
+        for member in members[:2]:
+            member.start()
+        until(lambda: code_of(client, f"{MAPS}/before") == 200, "it does not recover")
+        until(lambda: servers[0].ask("GET", "/readyz/etcd").code == 200, "it is not ready")
+        assert client.ask("POST", MAPS, a_map("after"))[0] == 201
+        client.close()
+
+
+def test_a_full_etcd_takes_deletions_only(etcd_program: Path, tmp_path: Path) -> None:
+    flags = (*FORGETFUL, f"--quota-backend-bytes={8 << 20}")
+    with (
+        etcd_cluster(etcd_program, tmp_path / "etcd", 1, flags) as members,
+        api_servers(tmp_path / "api", members, 1) as servers,
+    ):
+        client = Client(servers, 0)
+        code, doc = 0, {"message": ""}
+        for number in range(40):
+            code, doc = client.ask("POST", MAPS, a_map(f"m{number}", "x" * 900_000))
+            if code != 201:
+                break
+        assert (code, doc["message"]) == (500, "etcdserver: mvcc: database space exceeded"), doc
+        code, doc = client.ask("DELETE", f"{MAPS}/m0")
+        assert code == 200, doc
+        client.close()
+
+
+def go_back(member: EtcdMember, saved: Path) -> None:
+    """As if a backup had been put in its place."""
+    member.stop()
+    shutil.rmtree(member.directory)
+    shutil.copytree(saved, member.directory)
+    member.start()
+    member.wait_until_it_answers()
+
+
+def test_an_etcd_that_went_back_is_refused_with_the_way_out(
+    etcd_program: Path, tmp_path: Path
+) -> None:
+    with (
+        etcd_cluster(etcd_program, tmp_path / "etcd", 1) as members,
+        api_servers(tmp_path / "api", members, 1) as servers,
+    ):
+        (member,), (server,) = members, servers
+        client = Client(servers, 0)
+        assert client.ask("POST", MAPS, a_map("kept"))[0] == 201
+        member.stop()
+        saved = tmp_path / "saved"
+        shutil.copytree(member.directory, saved)
+        member.start()
+        member.wait_until_it_answers()
+        until(lambda: code_of(client, f"{MAPS}/kept") == 200, "it does not recover")
+        for number in range(5):
+            assert client.ask("POST", MAPS, a_map(f"lost-{number}"))[0] == 201
+        go_back(member, saved)
+
+        def is_refused() -> bool:
+            code, doc = client.ask("POST", MAPS, a_map("other"))
+            assert code == 500, doc
+            return "restored from an older backup" in doc["message"]
+
+        until(is_refused, "it does not notice")
+        client.close()
+        server.stop()
+        flags = ("--data-dir", server.data_dir, "--etcd-servers", member.client_url)
+        told = refused("apiserver", "--port", "0", *flags)
+        assert "--bump-revision" in told, told
+        (server.data_dir / "etcd-revision").unlink()
+        server.start()
+        assert server.ask("GET", f"{MAPS}/kept").code == 200
+
+
+@pytest.mark.timeout(120)
+def test_etcd_over_tls_is_reached_by_those_who_know_its_authority(
+    etcd_program: Path, tmp_path: Path
+) -> None:
+    now = RealClock().now()
+    pki = open_pki(tmp_path / "pki", now=now, host_name=LOOPBACK)
+    other = open_pki(tmp_path / "other", now=now, host_name=LOOPBACK)
+    url, peer = (f"{scheme}://{LOOPBACK}:{free_port()}" for scheme in ("https", "http"))
+    command = [
+        str(etcd_program),
+        f"--data-dir={tmp_path / 'etcd'}",
+        f"--listen-client-urls={url}",
+        f"--advertise-client-urls={url}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        f"--cert-file={pki.server_file}",
+        f"--key-file={pki.server_file}",
+    ]
+    with running(command, tmp_path / "etcd-process"):
+        known = ApiServer(
+            tmp_path / "known", "--etcd-servers", url, "--etcd-cafile", str(pki.ca_file)
+        )
+        try:
+            known.start()
+            assert known.ask("POST", MAPS, a_map("mine")).code == 201
+        finally:
+            known.kill()
+        flags = ("--etcd-servers", url, "--etcd-cafile", str(other.ca_file))
+        ended = mooring("apiserver", "--data-dir", tmp_path / "unknown", "--port", "0", *flags)
+        told = ended.stderr.splitlines()[-1]
+        assert "etcd does not answer" in told, ended
+        assert "certificate" in told.lower(), ended

@@ -1,0 +1,37 @@
+"""The command line: what is refused, and with which exit code."""
+
+from pathlib import Path
+
+import pytest
+
+from mooring.why.command import main
+
+REFUSED = {
+    "nothing is named": ([], "name what to explain, or --all-stuck"),
+    "both are named": (["pvc/a", "--all-stuck"], "name what to explain, or --all-stuck"),
+    "all are watched": (["--all-stuck", "--watch"], "--watch is for one object"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "told"), REFUSED.values(), ids=REFUSED)
+def test_a_refusal_is_a_line_and_never_exit_code_1(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert said.err.startswith(f"mooring: {told}")
+
+
+def test_a_kubeconfig_that_is_missing_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pvc/data", "--kubeconfig", str(tmp_path / "none")]) == 2
+    assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    assert "0 when it is fine, 1 while it waits, 2 when it is broken" in capsys.readouterr().out
