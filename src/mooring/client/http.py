@@ -98,6 +98,11 @@ class HttpClient:
         self._tls = Tls(endpoint.trust) if endpoint.server.startswith("https:") else None
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
 
+    @property
+    def server(self) -> str:
+        """The URL of the API server."""
+        return self._endpoint.server
+
     async def check(self) -> None:
         """Check that there are credentials. Raises: UsageError."""
         self._context(await self._endpoint.source.proof())

@@ -47,6 +47,7 @@ from mooring.stack.readiness import (
     warning_line,
 )
 from mooring.stack.sd_notify import READY, STOPPING, sd_notify, status
+from mooring.stack.ui import show_ui
 
 if TYPE_CHECKING:
     from mooring.driver.role import Bundled, NoDriver
@@ -229,6 +230,7 @@ async def serving(
         running(where, address, clock, reach.names, gates, shared, open_own) as server,
     ):
         write_kubeconfigs(config, server)
+        show_ui(server)
         served = Served(server, reach)
         keep_server_url(config.data_dir, served.url)
         yield served
