@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mooring.apiserver.kinds.stateful_set import STATEFUL_SET
+from mooring.apiserver.schema.parse import load
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
@@ -70,6 +71,20 @@ def test_what_a_stateful_set_leaves_unsaid() -> None:
     (claim,) = spec["volumeClaimTemplates"]
     assert (claim["spec"]["volumeMode"], claim["status"]) == ("Filesystem", {"phase": "Pending"})
     assert stored["status"] == {"replicas": 0, "availableReplicas": 0}
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("StatefulSetSpec", "serviceName"),
+        ("StatefulSetOrdinals", "start"),
+        ("StatefulSetStatus", "availableReplicas"),
+    ],
+)
+def test_a_field_that_is_always_answered_but_need_not_be_sent(message: str, name: str) -> None:
+    field = load().message(f"apps.v1.{message}").fields[name]
+    assert field.is_always_there
+    assert not field.required
 
 
 def test_a_strategy_that_is_given_by_its_type_alone_stays_alone() -> None:
