@@ -54,5 +54,6 @@ def test_every_path_is_there(guide: str) -> None:
 
 
 def test_a_path_that_is_gone_is_found() -> None:
-    text = "## A\n`dist/`, `node/role.py`, `root.py`, `kubernetes.io/csi`\n## B\n`root.py` `stack/alone.py`"
+    named = "`dist/`, `node/role.py`, `root.py`, `kubernetes.io/csi`"
+    text = f"## A\n{named}\n## B\n`root.py` `stack/alone.py`"
     assert list(missing(text)) == ["root.py", "stack/alone.py"]
