@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None, name: str = "kubectl why") -> i
     from mooring.why.ask import Question, ask
 
     question = Question(
-        subject=given.subject,
+        subject="/".join(given.subject),
         namespace=given.namespace,
         kubeconfig=given.kubeconfig,
         is_json=given.output == "json",
@@ -65,10 +65,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "subject",
-        nargs="?",
-        default="",
+        nargs="*",
         metavar="KIND/NAME",
-        help="pvc/data, pod/web-0, pv/disk, node/n1, volumeattachment/csi-..., "
+        help="or KIND NAME: pvc/data, pod/web-0, pv/disk, node/n1, volumeattachment/csi-..., "
         "volumesnapshot/nightly, storageclass/fast, csidriver/...",
     )
     parser.add_argument(
