@@ -26,7 +26,7 @@ from mooring.clock import Clock
 from mooring.errors import Damaged, UsageError
 from mooring.stack.config import EtcdSettings
 from mooring.stack.etcd import connect, layout_of, take_data_dir
-from mooring.upkeep.place import DATABASE, ETCD_REVISION
+from mooring.upkeep.place import DATABASE, ETCD_REVISION, MIGRATED
 
 AT_ONCE = 64  # writes under way
 RAISED_KEY = b"mooring_migrated"  # written until etcd has come as far as the database
@@ -49,7 +49,7 @@ async def to_etcd(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Migra
     path = data_dir / DATABASE
     if not path.exists():
         raise UsageError(f"{path} is missing: there is nothing to migrate")
-    kept = path.with_name(f"{DATABASE}.migrated")
+    kept = path.with_name(MIGRATED)
     if kept.exists():
         raise UsageError(f"{kept} is there, of an earlier migration: move it away first")
     database, contents = open_database(path)
@@ -72,9 +72,11 @@ async def to_etcd(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Migra
 
 async def to_sqlite(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Migrated:
     """Objects keep their resourceVersions. Raises: UsageError, Damaged, EtcdError."""
-    take_data_dir(data_dir).release()  # refuses one that has a database
-    layout = layout_of(builtin(), settings.prefix)
     path = data_dir / DATABASE
+    if path.exists():
+        raise UsageError(f"{path} is there: choose a --data-dir without one, or move it away first")
+    take_data_dir(data_dir).release()
+    layout = layout_of(builtin(), settings.prefix)
     async with _connected(settings, clock) as cluster:
         loaded = await load(cluster, layout)
         if not loaded.tables:

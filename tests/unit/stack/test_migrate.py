@@ -143,7 +143,9 @@ async def test_other_objects_in_etcd_are_not_mixed_with_ours(tmp_path: Path) -> 
 async def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     await filled(tmp_path)
     async with serving_etcd(Data()) as url:
-        with pytest.raises(UsageError, match=r"mooring.db holds objects"):
+        with pytest.raises(
+            UsageError, match=r"mooring.db is there: choose a --data-dir without one"
+        ):
             await to_sqlite(tmp_path, EtcdSettings((url,)), CLOCK)
         with pytest.raises(UsageError, match="etcd holds nothing under /registry"):
             await to_sqlite(tmp_path / "new", EtcdSettings((url,)), CLOCK)
