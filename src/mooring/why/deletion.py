@@ -157,7 +157,7 @@ def explain_pod_deletion(world: World, pod: Pod, now: datetime) -> Found:
         words = "it is being deleted, and has no node"
         return link(Step.DELETION, pod, State.WAITING, words, since=due)
     node = world.find(Node, Key("", name))
-    more = {"until": due, "who": f"the kubelet of {name}"}
+    more: dict[str, object] = {"until": due, "who": f"the kubelet of {name}"}
     if node is not None and node.is_ready:
         said = newest_event(world, pod, {"FailedUnmount"})
         if said is not None:
