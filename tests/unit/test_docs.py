@@ -57,3 +57,23 @@ def test_a_path_that_is_gone_is_found() -> None:
     named = "`dist/`, `node/role.py`, `root.py`, `kubernetes.io/csi`"
     text = f"## A\n{named}\n## B\n`root.py` `stack/alone.py`"
     assert list(missing(text)) == ["root.py", "stack/alone.py"]
+
+
+BY_NAME = re.compile(
+    r"pipx? install (?:-\S+ )*['\"]?mooring(?![\w-])"
+)  # on indexes: another program
+
+
+def test_nobody_is_told_to_install_mooring_by_its_name() -> None:
+    places = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *SOURCES.rglob("*.py"))
+    examples = (ROOT / "examples").rglob("*.py")
+    told = [place for place in (*places, *examples) if BY_NAME.search(place.read_text("utf-8"))]
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "line", ["pip install mooring", "pip install --upgrade mooring", "pipx install 'mooring[otel]'"]
+)
+def test_an_installation_by_name_is_found(line: str) -> None:
+    assert BY_NAME.search(line)
+    assert not BY_NAME.search("pip install ./mooring-0.1.0-py3-none-any.whl")
