@@ -6,14 +6,18 @@ from pathlib import Path
 import pytest
 
 from mooring.apiserver.store.contract import Change, Entry
+from mooring.apiserver.store.etcd.loading import next_limit
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import (
     CompactionRequest,
+    PutRequest,
     RangeRequest,
+    RequestOp,
     TxnRequest,
 )
 from mooring.errors import Compacted, EtcdError, UsageError
 from tests.fakes.clock import settle
 from tests.fakes.etcd.data import Data
+from tests.fakes.etcd.plain_layout import PlainLayout
 from tests.unit.apiserver.store.engines import (
     CLAIMS,
     Follower,
@@ -398,3 +402,42 @@ class TestRestored:
             assert [entry.name for entry in one.store.range(CLAIMS).entries] == ["a/y"]
             with pytest.raises(Compacted):
                 watch.poll()
+
+
+class TestLargeAnswers:
+    async def test_a_server_that_was_behind_takes_changes_in_pieces(self) -> None:
+        data = Data()
+        async with a_server(data) as one, a_server(data) as two:
+            watch = two.member.watches[0]
+            watch.is_held = True
+            for number in range(20):
+                await stored(one.store, CLAIMS, "a/x", str(number))
+            watch.release()
+            await two.store.catch_up()
+            found = two.store.get(CLAIMS, "a/x")
+            assert found is not None
+            assert found.revision == one.store.revision
+            assert watch.most_at_once == 1
+
+    async def test_what_one_revision_changed_is_whole_though_it_comes_in_pieces(self) -> None:
+        data = Data()
+        async with a_server(data) as server:
+            key = PlainLayout(None).key
+            puts = [
+                RequestOp(request_put=PutRequest(key=key(CLAIMS, name), value=b"new\0\0"))
+                for name in ("a/x", "a/y", "a/z")
+            ]
+            data.transact(TxnRequest(success=puts))
+            await server.store.catch_up()
+            assert [entry.name for entry in server.store.range(CLAIMS).entries] == [
+                *("a/x", "a/y", "a/z")
+            ]
+
+    @pytest.mark.parametrize(
+        ("limit", "size", "following"),
+        [(50, 1, 200), (200, 0, 800), (1000, 100_000, 1000), (50, 50 << 20, 4), (1, 9 << 20, 1)],
+    )
+    def test_large_objects_are_read_a_few_at_a_time(
+        self, limit: int, size: int, following: int
+    ) -> None:
+        assert next_limit(limit, size) == following
