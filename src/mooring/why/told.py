@@ -20,7 +20,7 @@ _NEWLINES = str.maketrans("\n\r\t", "   ")
 
 def told(answer: Answer, now: datetime, *, names_all: bool = False) -> Iterator[str]:
     """The verdict, the chain, who could be chosen, what helps, what could not be seen."""
-    yield f"{answer.subject}: {answer.verdict.upper()}"
+    yield f"{_clean(str(answer.subject))}: {answer.verdict.upper()}"
     yield f"  {_clean(answer.summary)}"
     if answer.links:
         yield ""
@@ -37,7 +37,7 @@ def told(answer: Answer, now: datetime, *, names_all: bool = False) -> Iterator[
         for fix in answer.fixes:
             yield f"  # {_clean(fix.what_it_does)}"
             yield from (
-                f"  {line}" if "EOF" not in fix.command else line
+                _clean(f"  {line}" if "EOF" not in fix.command else line)
                 for line in fix.command.split("\n")
             )
     for line in answer.unseen:
@@ -45,7 +45,7 @@ def told(answer: Answer, now: datetime, *, names_all: bool = False) -> Iterator[
 
 
 def _link(link: Link, width: int, now: datetime) -> Iterator[str]:
-    yield f"  {MARKS[link.state]} {link.step:<{width}}  {link.object}: {_clean(link.says)}"
+    yield f"  {MARKS[link.state]} {link.step:<{width}}  {_clean(f'{link.object}: {link.says}')}"
     if link.state not in {State.WAITING, State.BROKEN}:
         return
     more = [f"for {_age(link.since, now)}"] if link.since else []
@@ -56,7 +56,7 @@ def _link(link: Link, width: int, now: datetime) -> Iterator[str]:
     if link.source != link.object:
         more.append(f"says {link.source}")
     if more:
-        yield f"    {'':<{width}}  ({'; '.join(more)})"
+        yield f"    {'':<{width}}  ({_clean('; '.join(more))})"
 
 
 def _age(moment: str, now: datetime) -> str:
@@ -71,7 +71,7 @@ def _group(group: CandidateGroup, *, names_all: bool) -> Iterator[str]:
     more = group.count - len(shown)
     rest = f" and {more} more" if more > 0 else ""
     noun = group.kind if group.count == 1 else f"{group.kind}s"
-    yield f"  {group.count} {noun}: {_clean(group.reason)} ({', '.join(shown)}{rest})"
+    yield _clean(f"  {group.count} {noun}: {group.reason} ({', '.join(shown)}{rest})")
 
 
 def _clean(text: str) -> str:
