@@ -6,6 +6,7 @@ the database under another name, so that no server takes it for the newest.
 """
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ from mooring.stack.config import EtcdSettings
 from mooring.stack.etcd import connect, layout_of, take_data_dir
 from mooring.upkeep.place import DATABASE, ETCD_REVISION
 
+UNFINISHED = "migrating"  # a directory for a database that is not complete
 AT_ONCE = 64  # writes under way
 RAISED_KEY = b"mooring_migrated"  # written until etcd has come as far as the database
 DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"
@@ -71,10 +73,26 @@ async def to_etcd(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Migra
 
 
 async def to_sqlite(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Migrated:
-    """Objects keep their resourceVersions. Raises: UsageError, Damaged, EtcdError."""
-    take_data_dir(data_dir).release()  # refuses one that has a database
+    """Objects keep their resourceVersions. Raises: UsageError, Damaged, EtcdError.
+
+    The database gets its name when it is complete: a server would begin with what is there.
+    """
+    lock = take_data_dir(data_dir)  # refuses one that has a database
+    unfinished = data_dir / UNFINISHED
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
+        made = await _fill(unfinished / DATABASE, settings, clock)
+        (unfinished / DATABASE).rename(data_dir / DATABASE)
+        (data_dir / ETCD_REVISION).unlink(missing_ok=True)
+        return made
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        lock.release()
+
+
+async def _fill(path: Path, settings: EtcdSettings, clock: Clock) -> Migrated:
+    """A new database with all that is in etcd. Raises: UsageError, Damaged, EtcdError."""
     layout = layout_of(builtin(), settings.prefix)
-    path = data_dir / DATABASE
     async with _connected(settings, clock) as cluster:
         loaded = await load(cluster, layout)
         if not loaded.tables:
@@ -83,18 +101,14 @@ async def to_sqlite(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Mig
         try:
             database.stage(_rows(loaded.tables), (), loaded.revision)
             database.commit()
-            again = await load(cluster, layout)
-            if again.revision != loaded.revision:
-                raise UsageError("etcd is written to: stop every API server on it, then try again")
-        except BaseException:
+        finally:
             database.close()
-            path.unlink()
-            raise
-        database.close()
+        again = await load(cluster, layout)
+        if again.revision != loaded.revision:
+            raise UsageError("etcd is written to: stop every API server on it, then try again")
     database, contents = open_database(path)
     database.close()
     _check_same(loaded.tables, contents.tables)
-    (data_dir / ETCD_REVISION).unlink(missing_ok=True)
     return Migrated(_count(loaded.tables), contents.revision)
 
 
