@@ -269,8 +269,11 @@ class EtcdStore(Timeline):
                 return response.header.revision
             if not attempt.lost:
                 return self._seen(key, found_instead(response), response.header.revision)
-        newest = await self._read(key)
-        await self._reach(newest.revision)
+        try:
+            newest = await self._read(key)
+            await self._reach(newest.revision)
+        except EtcdError as error:
+            raise _unknown(str(error)) from error
         if attempt.revision:
             return attempt.revision
         if attempt.is_unwatched:

@@ -13,6 +13,7 @@ from mooring.apiserver.store.etcd.proto.etcd_pb2 import (
     RangeRequest,
     RequestOp,
     TxnRequest,
+    TxnResponse,
 )
 from mooring.errors import Compacted, EtcdError, UsageError
 from tests.fakes.clock import settle
@@ -186,6 +187,25 @@ class TestLostAnswers:
             with pytest.raises(EtcdError, match="whether the write has happened is not known"):
                 await one.store.write(CLAIMS, "a/x", create("mine"))
             assert await one.store.write(CLAIMS, "a/x", create("mine")) is not None
+
+    async def test_a_write_that_cannot_be_asked_for_is_not_called_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        data = Data()
+        async with a_server(data) as one:
+            await stored(one.store, CLAIMS, "a/x", "v")
+            transact = data.transact
+
+            def transact_and_die(request: TxnRequest) -> TxnResponse:
+                one.member.go_down()
+                return transact(request)
+
+            monkeypatch.setattr(data, "transact", transact_and_die)
+            one.member.loses_answers_of.add(TxnRequest)
+            writing = asyncio.ensure_future(stored(one.store, CLAIMS, "a/x", "w"))
+            await one.clock.advance(30)
+            with pytest.raises(EtcdError, match="whether the write has happened is not known"):
+                await writing
 
     async def test_an_unanswered_write_that_another_overtook_is_decided_again(self) -> None:
         data = Data()
