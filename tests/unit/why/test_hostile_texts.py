@@ -39,7 +39,7 @@ def _worlds(text: str) -> dict[str, tuple[Ref, list[dict[str, Any]]]]:
     no_key = f"references non-existent secret key: {text}"
     named = 'secret "s" not found'
     quota = f"exceeded quota: {text}, requested: pods=1, used: pods=2, limited: pods=2"
-    ephemeral = {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+    ephemeral: dict[str, Any] = {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
     return {
         "claimName": (WEB, [_with({"persistentVolumeClaim": {"claimName": text}})]),
         "volumeName": (DATA, [claim(volumeName=text)]),
