@@ -9,6 +9,7 @@ from mooring.apiserver.store.contract import Change, Entry
 from mooring.apiserver.store.etcd.loading import next_limit
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import (
     CompactionRequest,
+    DeleteRangeRequest,
     PutRequest,
     RangeRequest,
     RequestOp,
@@ -461,3 +462,22 @@ class TestLargeAnswers:
         self, limit: int, size: int, following: int
     ) -> None:
         assert next_limit(limit, size) == following
+
+
+class TestValuesOfOthers:
+    @pytest.mark.parametrize("is_removed", [True, False], ids=["removed", "mended"])
+    async def test_trouble_with_a_value_ends_with_the_value(self, *, is_removed: bool) -> None:
+        data = Data()
+        async with a_server(data) as one:
+            key = PlainLayout(None).key(CLAIMS, "a/x")
+            data.put(key, b"garbled")
+            await one.store.catch_up()
+            assert one.store.trouble == "persistentvolumeclaims/a/x is garbled"
+            await stored(one.store, CLAIMS, "a/y", "v")  # others go on
+            if is_removed:
+                remove_key = RequestOp(request_delete_range=DeleteRangeRequest(key=key))
+                data.transact(TxnRequest(success=[remove_key]))
+            else:
+                data.put(key, b"head\0\0")
+            await one.store.catch_up()
+            assert one.store.trouble is None
