@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
+RELEASE_STAMP := $(VENV)/.installed-release
+DOCS_STAMP := $(VENV)/.installed-docs
 JOBS ?= auto
 TESTS ?= tests
 PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto plugins-doc disk-tools gluster-tools registry-tools runtime-tools vm-tools clean
+.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto plugins-doc docs docs-generated docs-serve release chart-rights browser-tools disk-tools gluster-tools registry-tools runtime-tools vm-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -30,6 +32,14 @@ $(STAMP): pyproject.toml | $(BIN)/python
 $(DEV_STAMP): $(STAMP)
 	@echo "installing what the tests need into $(VENV)"
 	@$(ALONE) "[ $@ -nt $< ] || { $(PIP_INSTALL) --group dev --group peers && touch $@; }"
+
+$(RELEASE_STAMP): $(STAMP)
+	@echo "installing what a release needs into $(VENV)"
+	@$(ALONE) "[ $@ -nt $< ] || { $(PIP_INSTALL) --group release && touch $@; }"
+
+$(DOCS_STAMP): $(STAMP)
+	@echo "installing what the site needs into $(VENV)"
+	@$(ALONE) "[ $@ -nt $< ] || { $(PIP_INSTALL) --editable '.[docs]' && touch $@; }"
 
 # What tests of real volumes and images use beyond what every Debian has; without it they are skipped.
 TEST_TOOLS := xfsprogs btrfs-progs busybox-static
@@ -53,6 +63,14 @@ registry-tools:
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	       && { apt-get install -qq -y --no-install-recommends docker-registry || { apt-get update -qq && apt-get install -qq -y --no-install-recommends docker-registry; }; } >/dev/null 2>&1; } \
 	  || echo "tests that pull from a real registry will be skipped: install docker-registry to run them"
+
+# A real browser for the tests of the dashboard; without it they are skipped.
+browser-tools: $(DEV_STAMP)
+	@command -v chromium >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && { apt-get install -qq -y --no-install-recommends chromium || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; }; } >/dev/null 2>&1; } \
+	  || echo "the dashboard will not be tested in a browser: install chromium"
+	@$(PIP_INSTALL) --group browser || echo "the dashboard will not be tested in a browser: playwright cannot be installed"
 
 # What boots a machine with Debian's kernel, and the servers that run in it.
 VM_TOOLS := qemu-system-x86 cpio busybox-static kmod udev nfs-common nfs-kernel-server rpcbind tgt open-iscsi lvm2 thin-provisioning-tools multipath-tools
@@ -121,7 +139,7 @@ layers: $(DEV_STAMP)
 bench: $(DEV_STAMP) runtime-tools ## measure, and print a table (BENCH=name for one of them)
 	$(BIN)/python -m bench $(BENCH)
 
-conformance: $(DEV_STAMP) disk-tools runtime-tools ## against heavy peers, fetched once into .cache; then properties at length
+conformance: $(DEV_STAMP) $(RELEASE_STAMP) disk-tools runtime-tools browser-tools ## against heavy peers, fetched once into .cache; then properties at length
 	MOORING_CONFORMANCE=1 $(BIN)/python -m pytest -n 0 --timeout=1800 tests/conformance -m conformance
 	MOORING_CONFORMANCE=1 $(PYTEST) -q -m hypothesis tests/unit tests/scenarios
 	MOORING_CONFORMANCE=1 $(PYTEST) -q --dist=worksteal tests/host/test_driver_crash.py
@@ -131,6 +149,21 @@ proto: $(DEV_STAMP) ## compile every proto/*.proto (the results are committed)
 
 plugins-doc: $(DEV_STAMP) ## write docs/plugins.md from the registry of volume plugins
 	$(BIN)/python -m tests.unit.plugins.plugins_doc
+
+docs: $(DOCS_STAMP) ## the site, into .cache/site; a broken link is an error (20 s)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+docs-serve: $(DOCS_STAMP) ## the site on http://127.0.0.1:8000, built anew after each change
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
+
+docs-generated: $(STAMP) ## write docs/reference (commands, flags, kinds, fields) from the sources
+	$(BIN)/python -m release.pages
+
+release: $(RELEASE_STAMP) ## dist/: wheel, sdist, Helm chart, images as an OCI archive, SBOM, SHA256SUMS (3 min)
+	$(BIN)/python -m release
+
+chart-rights: $(STAMP) ## write what the Helm chart grants, from the roles of the API server
+	$(BIN)/python -m release.rights
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,6 +11,7 @@ from mooring.host.mountinfo import read_table
 from tests.clients.csi import OnDisk, bare_claim, server_with_driver
 from tests.clients.kubectl import Kubectl
 from tests.clients.manifests import Doc
+from tests.clients.mooring_command import done
 from tests.clients.nodes import ServerWithNode
 from tests.clients.pods import WITHIN, Pods, a_script, mounting, of_claim
 from tests.fakes.waiting import until
@@ -63,6 +64,24 @@ async def test_an_inline_volume_comes_and_goes_with_its_pod(
     assert not read_table().below(server.data_dir)  # where `rm -rf` would find its files
     pods.kubectl("delete", "pod", "inline", WITHIN)
     await until(lambda: set(disk.volumes()) == before)
+
+
+def test_top_shows_how_full_a_claim_is(pods: Pods, server: ServerWithNode) -> None:
+    pods.create(bare_claim("filled", "32Mi"))
+    script = a_script(
+        "filler", volumes=[of_claim("data", "filled")], container=mounting(data="/data")
+    )
+    pods.ready(script)
+    pods.sh("filler", "head -c 8388608 /dev/zero >/data/zeros; sync")
+    top = ("top", "--kubeconfig", server.kubeconfig, "-n", pods.kubectl.namespace)
+    shown = json.loads(done(*top, "pvc", "-o", "json"))
+    (row,) = shown["items"]
+    assert (row["name"], row["pods"]) == ("filled", [f"{pods.kubectl.namespace}/filler"]), row
+    assert 0 < row["usedBytes"] < row["capacityBytes"] <= 32 << 20, row
+    assert "filled" in done(*top)
+    for subject, name in (("pod", "filler"), ("node", row["nodes"][0])):
+        assert name in done(*top, subject)
+    pods.kubectl("delete", "pod", "filler", WITHIN)
 
 
 def test_a_claim_is_cloned_into_another_namespace_once_that_is_granted(

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,6 +43,7 @@ class Program(msgspec.Struct, frozen=True):
     variable: str = ""  # of the linker, that the version is written to
     is_test: bool = False  # a package of tests, compiled into a program
     is_static: bool = False  # it runs in an image that has nothing else
+    is_whole: bool = False  # its own go.mod is enough, and names versions that can be had
 
 
 ETCD = Program("etcd", "go.etcd.io/etcd/server/v3", "v3.6.5", "go.etcd.io/etcd/server/v3")
@@ -96,6 +97,8 @@ SNAPSHOT_METADATA_LISTER = Program(
     "github.com/kubernetes-csi/external-snapshot-metadata/examples/snapshot-metadata-lister",
 )
 
+HELM = Program("helm", "helm.sh/helm/v3", "v3.19.0", "helm.sh/helm/v3/cmd/helm", is_whole=True)
+
 SIDECARS = (
     *(CSI_PROVISIONER, CSI_ATTACHER, CSI_RESIZER, CSI_SNAPSHOTTER, SNAPSHOT_CONTROLLER),
     *(LIVENESSPROBE, HEALTH_MONITOR),
@@ -104,6 +107,7 @@ PROGRAMS = (
     *(ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST),
     *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR, *SIDECARS),
     SNAPSHOT_METADATA_LISTER,
+    HELM,
 )
 
 
@@ -201,9 +205,17 @@ def obtain(program: Program, say: Say) -> Path:
     home = _home(program)
     home.mkdir(parents=True, exist_ok=True)
     say(f"downloading the sources of {program.name} {program.version}")
+    if program.is_whole:
+        _install(program, home)
+        return find(program)
     _write_module(program, home)
     _build(program, home, home / program.name, say)
     return find(program)
+
+
+def _install(program: Program, home: Path) -> None:
+    target = f"{program.package}@{program.version}"
+    _run(["go", "install", target], home, {**os.environ, "GOBIN": str(home)})
 
 
 def _home(program: Program) -> Path:
@@ -259,9 +271,9 @@ def _build(program: Program, home: Path, binary: Path, say: Say) -> None:
     unfinished.rename(binary)
 
 
-def _run(command: list[str], directory: Path) -> str:
+def _run(command: list[str], directory: Path, environment: Mapping[str, str] | None = None) -> str:
     ran = subprocess.run(  # noqa: S603  commands of this file
-        command, cwd=directory, capture_output=True, text=True, check=False
+        command, cwd=directory, env=environment, capture_output=True, text=True, check=False
     )
     if ran.returncode:
         told = ran.stderr.strip() or ran.stdout.strip()

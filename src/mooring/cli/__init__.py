@@ -14,6 +14,7 @@ from mooring.cli import (
     check,
     controllers,
     csi,
+    dashboard,
     down,
     driver,
     image,
@@ -28,6 +29,7 @@ from mooring.cli import (
     snapshot,
     timeline,
     token,
+    top,
     up,
     version,
     why,
@@ -60,6 +62,8 @@ _commands: dict[str, Callable[..., None]] = {
     "sidecar": sidecar.sidecar,
     "kubeconfig": kubeconfig.kubeconfig,
     "timeline": timeline.timeline,
+    "dashboard": dashboard.dashboard,
+    "top": top.top,
 }
 for _name, _command in _commands.items():
     app.command(_name)(configurable(_command))

@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 
 from mooring.csi.cause import asked_by
 from mooring.host.blocking import bulkheads, in_thread
+from mooring.host.usage import of_filesystem
 from mooring.model.condition import is_condition_true
 from mooring.model.node import Node
 from mooring.node.admission.host import look
@@ -35,6 +36,7 @@ from mooring.node.status.hardware import (
 from mooring.node.status.heartbeat import Heartbeat
 from mooring.node.status.report import Report
 from mooring.node.stuck import StuckVolumes
+from mooring.node.summary import Summary
 from mooring.oci.probe import Probed, probe
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.registry import built_in
@@ -115,6 +117,11 @@ def _add_status(
     report.report_images(partial(in_thread, lambda: document.images(store.list())))
     kubelet.on_synced(report.volumes_synced)
     statistics = Statistics(volumes, options.volume_stats_period)
+    if kubelet.server is not None:
+        root_usage = partial(in_thread, of_filesystem, environment.host.layout.root)
+        pods = kubelet.workers.informer.all
+        summary = Summary(own_node.name, statistics.of_pod, pods, root_usage, clock)
+        kubelet.server.show_summary(summary.document)
     for name, run in {
         "node status": report.run,
         "node lease": Heartbeat(client, clock, rng, own_node, options.holding).run,

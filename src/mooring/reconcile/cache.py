@@ -5,14 +5,18 @@ overlap, and each side may be behind another; resource versions, which are whole
 what is news. Whatever the order of arrival, an object never goes back to an older version, and
 handlers are called once for every change.
 
-Everything here is synchronous: between two awaits the picture stands still.
+Everything here is synchronous: between two awaits the picture stands still. Of very many objects
+handlers may be told in slices (`fill`, then `tell_fresh`; `on_change_in_slices`, then
+`tell_some`), so that others run in between; a change of an object that a handler does not know yet
+is told as a new object.
 
 What cannot be read is set aside: what was known of it before stays, and if that is nothing, asking
 for it raises. So no loop takes it for gone, and all other objects of its kind are served. A handler
 or an index that stumbles over an object is logged, and goes on with the next one.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Generic
 
 from mooring import log
@@ -31,8 +35,9 @@ class Cache(Generic[T]):
     def __init__(self) -> None:
         self._objects: dict[Key, T] = {}
         self._indexes: dict[Hashable, _Index[T]] = {}
-        self._handlers: tuple[Handler[T], ...] = ()  # replaced whole: a role may go meanwhile
+        self._listeners: tuple[Listener[T], ...] = ()  # replaced whole: a role may go meanwhile
         self.is_catching_up = False  # handlers get a list: what it lacks may have changed unseen
+        self._fresh: dict[Key, None] = {}  # objects of the first list that nobody was told of yet
         self._unread: dict[Key, str] = {}  # what cannot be read, and why
         self._seen = 0  # every change up to this version has arrived
 
@@ -83,14 +88,46 @@ class Cache(Generic[T]):
         It is called when cache and indexes show the change, must be quick, must not raise, and
         must not call `fold`. If it does raise, it misses that change.
         """
-        self._handlers = (*self._handlers, handler)
-        for held in list(self._objects.values()):
-            shielded(held.key, handler, None, held)
+        listener: Listener[T] = Listener(handler)
+        self._listeners = (*self._listeners, listener)
+        for key, held in list(self._objects.items()):
+            if key not in self._fresh:
+                listener.hear(None, held)
+
+    def on_change_in_slices(self, handler: Handler[T]) -> "Listener[T]":
+        """The same, but what is in the cache is told by `tell_some`, some at a time."""
+        listener: Listener[T] = Listener(handler)
+        listener.untold = dict.fromkeys(key for key in self._objects if key not in self._fresh)
+        self._listeners = (*self._listeners, listener)
+        return listener
 
     def remove_handler(self, handler: Handler[T]) -> None:
-        kept = list(self._handlers)
-        kept.remove(handler)
-        self._handlers = tuple(kept)
+        kept = list(self._listeners)
+        kept.remove(next(each for each in kept if each.handler == handler))
+        self._listeners = tuple(kept)
+
+    def tell_some(self, listener: "Listener[T]", most: int) -> bool:
+        """Tell it of some objects that it does not know yet; whether there are more."""
+        if listener not in self._listeners:
+            return False
+        self.is_catching_up = True
+        try:
+            for key in list(islice(listener.untold, most)):
+                del listener.untold[key]
+                listener.hear(None, self._objects[key])
+        finally:
+            self.is_catching_up = False
+        return bool(listener.untold)
+
+    def tell_fresh(self, most: int) -> bool:
+        """Tell all handlers of some objects of the first list; whether there are more."""
+        self.is_catching_up = True
+        try:
+            for key in list(islice(self._fresh, most)):
+                self._tell(((None, self._objects[key]),))
+        finally:
+            self.is_catching_up = False
+        return bool(self._fresh)
 
     # news
 
@@ -163,6 +200,25 @@ class Cache(Generic[T]):
         finally:
             self.is_catching_up = False
 
+    def fill(self, listing: Listing[T], most: int) -> Iterator[None]:
+        """Take in the first full list, some objects at a time: for an empty cache.
+
+        When all are in, `tell_fresh` tells handlers, which may look at any of them.
+        """
+        self._seen = int(listing.version)
+        for one in listing.unread:
+            self._set_aside(one.key, one.why)
+        for number, listed in enumerate(listing.readable, 1):
+            held = self._objects.get(listed.key)
+            if held is None:
+                self._store(listed.key, None, listed)
+                self._fresh[listed.key] = None
+            elif version_of(held) < version_of(listed):  # an own write, and another after it
+                self._tell(self._store(listed.key, held, listed))
+            if number % most == 0:
+                yield
+        yield
+
     def count_missing(self, versions: Mapping[Key, int], at: int, excused: Collection[Key]) -> int:
         """How much of a list has not arrived here: `versions` of objects, taken at version `at`.
 
@@ -209,9 +265,37 @@ class Cache(Generic[T]):
         return ((old, new),)
 
     def _tell(self, changes: Iterable[tuple[T | None, T | None]]) -> None:
-        for old, new in changes:
-            for handler in self._handlers:
-                shielded(_key_of(old, new), handler, old, new)
+        for change in changes:
+            old, new = self._as_known(*change) if self._fresh else change
+            if old is None and new is None:
+                continue
+            for listener in self._listeners:
+                listener.hear(old, new)
+
+    def _as_known(self, old: T | None, new: T | None) -> tuple[T | None, T | None]:
+        """What a change is to handlers that may not have been told of the object yet."""
+        key = _key_of(old, new)
+        if key is None or key not in self._fresh:
+            return old, new
+        del self._fresh[key]
+        return None, new
+
+
+class Listener(Generic[T]):
+    """A handler, and the objects in the cache that it was not told of yet."""
+
+    def __init__(self, handler: Handler[T]) -> None:
+        self.handler = handler
+        self.untold: dict[Key, None] = {}
+
+    def hear(self, old: T | None, new: T | None) -> None:
+        key = _key_of(old, new)
+        if self.untold and key in self.untold:
+            del self.untold[key]
+            if new is None:
+                return
+            old = None
+        shielded(key, self.handler, old, new)
 
 
 class _Index(Generic[T]):

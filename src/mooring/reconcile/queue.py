@@ -9,7 +9,7 @@ keys that were put off.
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import AsyncIterator, Generator, Hashable
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from math import inf
@@ -19,6 +19,8 @@ from mooring.clock import Clock
 from mooring.model.backoff import Backoff
 from mooring.reconcile.deadline import within
 from mooring.reconcile.metrics import QueueCounts
+from mooring.reconcile.ready import Ready
+from mooring.reconcile.turn import Turn
 
 K = TypeVar("K", bound=Hashable)
 
@@ -30,13 +32,15 @@ RESPITE_SECONDS = 1.0  # but only to this
 
 
 class KeyedQueue(Generic[K]):
-    def __init__(self, clock: Clock, backoff: Backoff = RETRY) -> None:
+    def __init__(
+        self, clock: Clock, backoff: Backoff = RETRY, ready: Ready[K] | None = None
+    ) -> None:
         self.counts = QueueCounts()
         self._clock = clock
         self._backoff = backoff
         self._wanted: dict[K, float] = {}  # keys that want a worker, and since when
         self._running: dict[K, float] = {}  # keys that have one, and since when
-        self._ready: deque[K] = deque()  # wanted and not running, in order
+        self._ready: Ready[K] = deque() if ready is None else ready  # wanted and not running
         self._failures: dict[K, int] = {}
         self._poisoned: set[K] = set()
         self._due: dict[K, float] = {}  # keys put off, and until when
@@ -124,7 +128,7 @@ class KeyedQueue(Generic[K]):
                 self._wake()
 
     async def _take(self) -> K:
-        await _Turn()  # a long queue of quick keys must not hold up the watches that feed it
+        await Turn()  # a long queue of quick keys must not hold up the watches that feed it
         while True:
             now = self._clock.monotonic()
             self._end_waits(now)
@@ -199,10 +203,3 @@ class KeyedQueue(Generic[K]):
             self._wake()
         elif not self._watchman.done():
             self._watchman.set_result(None)
-
-
-class _Turn:
-    """Awaited, lets the event loop see to everything else once."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield

@@ -24,13 +24,15 @@ from mooring.errors import (
 )
 from mooring.model.backoff import Backoff
 from mooring.model.keys import Key
-from mooring.reconcile.cache import Cache, version_of
+from mooring.reconcile.cache import Cache, Listener, version_of
 from mooring.reconcile.metrics import InformerCounts
+from mooring.reconcile.turn import Turn
 from mooring.reconcile.worker import lasting
 
 _log = log.get("mooring.informer")
 
 PAUSES = Backoff(first=0.2, cap=10.0, jitter=0.5)
+AT_ONCE = 500  # objects of a first list that are taken in, or told, before other tasks run
 STEADY_SECONDS = 5.0  # a stream that lasted so long may be resumed at once
 GRACE_SECONDS = 5.0  # how far a watch may be behind a list without having missed anything
 
@@ -131,10 +133,21 @@ class Reflector(Cache[T]):
         listing = await self._client.list(self.kind, self._scope)
         self.counts.lists += 1
         self._is_listed = number >= self._wanted
-        self.replace(listing)
+        if self.seen or len(self) or len(listing.readable) <= AT_ONCE:
+            self.replace(listing)
+        else:
+            for _ in self.fill(listing, AT_ONCE):
+                await Turn()
+        while self.tell_fresh(AT_ONCE):
+            await Turn()
         self._told = number
         self._list_told.set()
         self.synced.set()
+
+    async def seed(self, listener: Listener[T]) -> None:
+        """Tell it of everything that it does not know yet, while others work."""
+        while self.tell_some(listener, AT_ONCE):
+            await Turn()
 
     async def _watch(self) -> None:
         """Follow one stream to its end."""
@@ -178,7 +191,7 @@ class Reflector(Cache[T]):
             if old is not None and new is None:
                 deleted.add(old.key)
 
-        self._handlers = (*self._handlers, note)  # not of what is here already
+        self._listeners = (*self._listeners, Listener(note))  # not of what is here already
         try:
             before = self._seen
             listing = await self._client.list(self.kind, self._scope)

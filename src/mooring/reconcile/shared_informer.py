@@ -6,7 +6,7 @@ reflector behind it goes on for the others.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Sequence
 from random import Random
 from typing import Any, Final, Generic
 
@@ -16,12 +16,14 @@ from prometheus_client.registry import Collector
 from mooring.client.contract import EVERYTHING, Client, Scope, T
 from mooring.clock import Clock
 from mooring.model.keys import Key
-from mooring.reconcile.cache import Cache, Handler
+from mooring.reconcile.cache import Cache, Handler, Listener
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.metrics import LoopMetrics
-from mooring.reconcile.reflector import Reflector
+from mooring.reconcile.reflector import AT_ONCE, Reflector
 
 ValuesOf = Callable[[T], Iterable[Hashable]]
+Spawn = Callable[[Coroutine[None, None, None]], object]
+"""Runs it as a task of whoever runs the informers."""
 
 
 class Selection(msgspec.Struct, Generic[T], frozen=True):
@@ -34,15 +36,20 @@ class Selection(msgspec.Struct, Generic[T], frozen=True):
 class SharedInformer(Generic[T]):
     """`Informer`; the share of one role. `close` takes its handlers and indexes back."""
 
-    def __init__(self, reflector: Reflector[T], users: "Counter[ValuesOf[T]]") -> None:
+    def __init__(
+        self, reflector: Reflector[T], users: "Counter[ValuesOf[T]]", spawn: "Spawn | None" = None
+    ) -> None:
         self._reflector = reflector
+        self._spawn = spawn
+        self._seeding = 0  # handlers that are being told of what was there before them
+        self._seeded = asyncio.Event()
         self._users = users  # of each index: roles that name the same function share it
         self._indexes: dict[str, ValuesOf[T]] = {}
         self._handlers: list[Handler[T]] = []
 
     @property
     def synced(self) -> asyncio.Event:
-        return self._reflector.synced
+        return self._seeded if self._seeding else self._reflector.synced
 
     @property
     def is_catching_up(self) -> bool:
@@ -75,7 +82,20 @@ class SharedInformer(Generic[T]):
 
     def on_change(self, handler: Handler[T]) -> None:
         self._handlers.append(handler)
-        self._reflector.on_change(handler)
+        if self._spawn is None or len(self._reflector) <= AT_ONCE:
+            self._reflector.on_change(handler)
+            return
+        listener = self._reflector.on_change_in_slices(handler)
+        self._seeding += 1
+        self._seeded.clear()
+        self._spawn(self._seed(listener))
+
+    async def _seed(self, listener: Listener[T]) -> None:
+        """A role that comes late hears of all that is there, while the others work."""
+        await self._reflector.seed(listener)
+        self._seeding -= 1
+        if not self._seeding:
+            self._seeded.set()
 
     def fold(self, written: T) -> None:
         self._reflector.fold(written)
@@ -224,7 +244,8 @@ class SharedInformers:
             self._metrics.add_informer(kind.resource.plural, reflector.counts)
             if self._tasks is not None:
                 self._tasks.create_task(reflector.run())
-        return SharedInformer(reflector, self._users[known])
+        spawn = None if self._tasks is None else self._tasks.create_task
+        return SharedInformer(reflector, self._users[known], spawn)
 
 
 def _are_informers(

@@ -1,6 +1,6 @@
 """The scheduler's view of the cluster, including its own decisions that are not written yet."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -25,6 +25,9 @@ from mooring.reconcile.worker import Synced
 from mooring.scheduling.assumed import Assumed
 from mooring.scheduling.decide.bound import Seen
 from mooring.scheduling.decide.contract import Change
+from mooring.scheduling.decide.memory import Memory, PodShape
+from mooring.scheduling.decide.reach import NodeLabel
+from mooring.scheduling.decide.schedule import Answer, find_refuser
 from mooring.scheduling.free import FreeVolumes
 from mooring.scheduling.ledger import Ledger
 from mooring.scheduling.nominations import Nominations
@@ -36,6 +39,7 @@ H = TypeVar(
     Claim,
     CsiDriver,
     CsiNode,
+    Namespace,
     Node,
     StorageCapacity,
     StorageClass,
@@ -76,6 +80,7 @@ class Caches:
     def __init__(self, informers: Informers) -> None:
         self.ledger = Ledger()
         self.nominations = Nominations()
+        self.memory: Memory[Answer] = Memory()
         self._informers = informers
         self._free = FreeVolumes()
         self._pointing: dict[Key, set[str]] = {}  # assumed volumes, by the claim they point at
@@ -91,6 +96,17 @@ class Caches:
     def picture(self, pod: Pod) -> Picture:
         nodes = self.nominations.seen_by(pod, self.ledger.nodes())
         return Picture(pod, nodes, self, tuple(self._informers.budgets.all()))
+
+    @property
+    def storage(self) -> "Caches":
+        return self
+
+    def find_refuser(self, pod: Pod, shape: PodShape, node: str) -> str | None:
+        view = self.ledger.find_node(node)
+        if view is None:
+            return ""
+        nodes = self.nominations.seen_by(pod, (view,))
+        return find_refuser(Picture(pod, nodes, self), shape, self.memory)
 
     def seen(self, node: str) -> Seen:
         """The stored objects, without own decisions, to wait for other controllers."""
@@ -112,6 +128,7 @@ class Caches:
         _forward(known.csi_nodes, listener)
         _forward(known.capacities, listener)
         _forward(known.attachments, listener)
+        _forward(known.namespaces, listener)
 
     def seen_claim(self, key: Key) -> Claim | None:
         return self._informers.claims.get(key)
@@ -152,6 +169,14 @@ class Caches:
 
     def free_volumes(self, storage_class: str, size: Quantity) -> Iterator[Volume]:
         return self._free.of_class(storage_class, size)
+
+    def free_volume_labels(self, storage_class: str) -> Collection[str]:
+        return self._free.label_keys(storage_class)
+
+    def free_volumes_at(
+        self, storage_class: str, size: Quantity, label: NodeLabel | None
+    ) -> Iterator[Volume]:
+        return self._free.reached_by(storage_class, size, label)
 
     def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterator[Volume]:
         return self._free.below(storage_class, size)

@@ -62,6 +62,12 @@ class Ledger:
             if shelf.node is not None
         ]
 
+    def find_node(self, name: str) -> NodeView | None:
+        shelf = self._shelves.get(name)
+        if shelf is None or shelf.node is None:
+            return None
+        return shelf.view or self._look(shelf, shelf.node)
+
     def is_assumed(self, pod: Key) -> bool:
         return pod in self._assumed
 

@@ -51,7 +51,10 @@ class Nominations:
                 rivals.setdefault(other.spec.node_name, []).append(other)
         if not rivals:
             return nodes
-        return [joined_by(node, _absent(node, rivals.get(node.name, ()))) for node in nodes]
+        return [
+            joined_by(node, _absent(node, rivals[node.name])) if node.name in rivals else node
+            for node in nodes
+        ]
 
 
 def _absent(node: NodeView, pods: Iterable[Pod]) -> list[Pod]:

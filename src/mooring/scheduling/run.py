@@ -16,6 +16,7 @@ from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.ready import Ranked
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.worker import Again, Settled, Verdict, work
 from mooring.scheduling.bindings import Bindings
@@ -25,7 +26,7 @@ from mooring.scheduling.decide.schedule import decide
 from mooring.scheduling.plan import Assignment, Preemption, Trouble, Unschedulable
 from mooring.scheduling.preemptions import Preemptions
 from mooring.scheduling.reports import Reason, Reports
-from mooring.scheduling.waiting import LONGEST_WAIT, WaitingPods
+from mooring.scheduling.waiting import LONGEST_WAIT, WaitingPods, Woken
 
 _log = log.get("mooring.scheduler")
 
@@ -50,14 +51,14 @@ class PodScheduler:
         recorder: Recorder,
         settings: SchedulerSettings = SchedulerSettings(),  # noqa: B008 - immutable
     ) -> None:
-        self.queue: KeyedQueue[Key] = KeyedQueue(clock)
+        self.queue: KeyedQueue[Key] = KeyedQueue(clock, ready=Ranked(self._priority))
         self.reports = Reports(client, clock, recorder, informers.pods)
         self._informers = informers
         self._settings = settings
         self._caches = Caches(informers)
         self.bindings = Bindings(client, clock, self._caches, self)
         self.preemptions = Preemptions(client, clock, recorder, self)
-        self._waiting = WaitingPods(clock.monotonic)
+        self._waiting = WaitingPods(clock.monotonic, self._caches)
         self._put_off: set[Key] = set()  # to be looked at when their preemption is under way
         self._caches.on_change(self._hear)
         informers.pods.on_change(self._pod_changed)
@@ -79,6 +80,12 @@ class PodScheduler:
     async def reconcile(self, key: Key) -> Verdict:
         """Look at one pod. Nothing in here waits: no other pod is looked at meanwhile."""
         self._waiting.take(key)
+        try:
+            return self._look(key)
+        finally:
+            self._queue_all(self._waiting.looked(key))
+
+    def _look(self, key: Key) -> Verdict:
         pod = self._informers.pods.get(key)
         if pod is None or not self._is_ours(pod) or self._caches.ledger.is_assumed(key):
             return Settled()
@@ -88,10 +95,10 @@ class PodScheduler:
         if key in self.preemptions:
             self._put_off.add(key)
             return Settled()
-        match decide(self._caches.picture(pod)):
+        match decide(self._caches.picture(pod), self._caches.memory):
             case Assignment() as assignment:
-                self._caches.ledger.assume(_placed(pod, assignment.node))
                 self._caches.nominations.withdraw(key)
+                self._assume(_placed(pod, assignment.node))
                 self.bindings.start(pod, assignment)
                 return Settled()
             case Unschedulable() as verdict:
@@ -100,6 +107,11 @@ class PodScheduler:
             case Trouble(message):
                 self.reports.refused(pod, Reason.ERROR, message)
                 return Again(self._waiting.fail(key))
+
+    def _assume(self, placed: Pod) -> None:
+        """It will be on its node: others may have waited for its company."""
+        self._caches.ledger.assume(placed)
+        self._queue_all(self._waiting.wake(Change(None, placed)))
 
     def _refuse(self, pod: Pod, verdict: Unschedulable) -> None:
         self._waiting.put(pod, verdict.rules)
@@ -126,6 +138,11 @@ class PodScheduler:
         if key in self._put_off:
             self._put_off.discard(key)
             self.queue.add(key)
+
+    def _priority(self, key: Key) -> int:
+        """The lowest number comes first."""
+        pod = self._informers.pods.get(key)
+        return 0 if pod is None else -pod.spec.priority
 
     def _is_ours(self, pod: Pod) -> bool:
         return (
@@ -165,9 +182,12 @@ class PodScheduler:
     # what happens
 
     def _hear(self, change: Change) -> None:
-        for key, seconds in self._waiting.wake(change):
-            self._queue_in(key, seconds)
+        self._queue_all(self._waiting.wake(change))
         self.bindings.hear(change)
+
+    def _queue_all(self, woken: Woken) -> None:
+        for key, seconds in woken:
+            self._queue_in(key, seconds)
 
     def _queue_in(self, key: Key, seconds: float) -> None:
         if seconds > 0:
@@ -187,7 +207,7 @@ class PodScheduler:
         self._caches.nominations.learn(old, new)
         if new is None or new.is_scheduled:
             self._waiting.forget(key)
-            if counted is not None:
+            if counted is not None or new is not None:
                 self._hear(Change(counted, new))
         elif self._is_ours(new) and (old is None or _asks_otherwise(old, new)):
             self._queue_in(key, self._waiting.wake_pod(key))

@@ -3,7 +3,7 @@
 The picture stands still while a decision is made of it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -21,6 +21,7 @@ from mooring.model.quantity import Quantity
 from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
+from mooring.scheduling.decide.reach import NodeLabel
 
 
 class Amounts(msgspec.Struct, frozen=True):
@@ -103,6 +104,16 @@ class Storage(Protocol):
 
     def free_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
         """Available, unclaimed volumes of a class, at least of that size; smallest first."""
+        ...
+
+    def free_volume_labels(self, storage_class: str) -> Collection[str]:
+        """The keys of node labels that say which nodes reach free volumes of the class."""
+        ...
+
+    def free_volumes_at(
+        self, storage_class: str, size: Quantity, label: NodeLabel | None
+    ) -> Iterable[Volume]:
+        """Those that nodes with just this label reach; None: all that no such label says it of."""
         ...
 
     def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:

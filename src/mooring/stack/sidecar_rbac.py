@@ -28,11 +28,11 @@ def _role(sidecars: Iterable[str]) -> Doc:
         "apiVersion": f"{_API}/v1",
         "kind": "ClusterRole",
         "metadata": {"name": NAME},
-        "rules": [_rule(rule) for rule in rules_of_sidecars(sidecars)],
+        "rules": [rule_document(rule) for rule in rules_of_sidecars(sidecars)],
     }
 
 
-def _rule(rule: Rule) -> Doc:
+def rule_document(rule: Rule) -> Doc:
     return {
         "apiGroups": list(rule.groups),
         "resources": list(rule.resources),

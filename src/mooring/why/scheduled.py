@@ -1,7 +1,7 @@
 """Where a pod could go: the scheduler's own rules, asked about every node that was read."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -18,6 +18,7 @@ from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.scheduling.decide.contract import Among, Check, Refused
+from mooring.scheduling.decide.reach import NodeLabel
 from mooring.scheduling.decide.schedule import RULES
 from mooring.scheduling.free import FreeVolumes
 from mooring.scheduling.ledger import Ledger
@@ -67,6 +68,14 @@ class WorldStorage:
 
     def free_volumes(self, storage_class: str, size: Quantity) -> Iterator[Volume]:
         return self._free.of_class(storage_class, size)
+
+    def free_volume_labels(self, storage_class: str) -> Collection[str]:
+        return self._free.label_keys(storage_class)
+
+    def free_volumes_at(
+        self, storage_class: str, size: Quantity, label: NodeLabel | None
+    ) -> Iterator[Volume]:
+        return self._free.reached_by(storage_class, size, label)
 
     def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterator[Volume]:
         return self._free.below(storage_class, size)

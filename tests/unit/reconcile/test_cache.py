@@ -9,6 +9,7 @@ from mooring.errors import Unreadable
 from mooring.model.keys import Key
 from mooring.model.meta import ObjectMeta
 from mooring.model.volume import Volume, VolumeSpec
+from mooring.reconcile import cache as caching
 from mooring.reconcile.cache import Cache, version_of
 
 Told = list[tuple[str | None, str | None]]
@@ -457,3 +458,57 @@ def test_an_index_that_stumbles_over_an_object_finds_it_nowhere() -> None:
     take(cache, deleted("a", 5))
     assert found("y") == []
     assert len(cache) == 0
+
+
+def told_to(cache: Cache[Volume]) -> tuple[Told, caching.Listener[Volume]]:
+    told: Told = []
+    listener = cache.on_change_in_slices(lambda old, new: told.append((shown(old), shown(new))))
+    return told, listener
+
+
+def test_a_late_listener_may_be_told_in_slices_of_what_is_here() -> None:
+    cache: Cache[Volume] = Cache()
+    cache.replace(a_list(3, a_volume("a", 1), a_volume("b", 2), a_volume("c", 3)))
+    told, listener = told_to(cache)
+    assert cache.tell_some(listener, 2)
+    assert told == [(None, "a@1"), (None, "b@2")]
+    assert not cache.tell_some(listener, 2)
+    assert told[2:] == [(None, "c@3")]
+
+
+def test_what_changes_before_a_listener_knows_it_is_told_as_new_or_not_at_all() -> None:
+    cache: Cache[Volume] = Cache()
+    cache.replace(a_list(3, a_volume("a", 1), a_volume("b", 2), a_volume("c", 3)))
+    told, listener = told_to(cache)
+    cache.tell_some(listener, 1)
+    cache.absorb(modified("a", 4))
+    cache.absorb(modified("b", 5))
+    cache.absorb(deleted("c", 6))
+    cache.absorb(added("d", 7))
+    assert not cache.tell_some(listener, 10)
+    assert told == [(None, "a@1"), ("a@1", "a@4"), (None, "b@5"), (None, "d@7")]
+
+
+def test_a_first_list_may_be_taken_in_in_slices() -> None:
+    cache: Cache[Volume] = Cache()
+    told, _ = told_to(cache)
+    slices = cache.fill(a_list(3, a_volume("a", 1), a_volume("b", 2), a_volume("c", 3)), 2)
+    next(slices)
+    assert (len(cache), told) == (2, [])
+    cache.fold(a_volume("a", 4))
+    assert [*slices] == [None]
+    assert told == [(None, "a@4")], "an own write meanwhile"
+    late, _ = told_to(cache)
+    while cache.tell_fresh(1):
+        pass
+    assert told == [(None, "a@4"), (None, "b@2"), (None, "c@3")]
+    assert late == told[1:], "of the first, `tell_some` tells it"
+
+
+def test_a_listener_that_is_gone_is_told_no_more() -> None:
+    cache: Cache[Volume] = Cache()
+    cache.replace(a_list(2, a_volume("a", 1), a_volume("b", 2)))
+    told, listener = told_to(cache)
+    cache.remove_handler(listener.handler)
+    assert not cache.tell_some(listener, 1)
+    assert told == []

@@ -66,7 +66,7 @@ class World:
         share = self.informers.share(Volume)
         assert isinstance(share, SharedInformer)
         reflector = reflector_of(share)
-        return not reflector._handlers and not reflector._indexes
+        return not reflector._listeners and not reflector._indexes
 
 
 @asynccontextmanager

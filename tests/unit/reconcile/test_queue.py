@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mooring.model.backoff import Backoff
 from mooring.reconcile.queue import PATIENCE, RESPITE_SECONDS, KeyedQueue
+from mooring.reconcile.ready import Ranked
 from tests.fakes.clock import VirtualClock, settle
 
 
@@ -424,3 +425,19 @@ def test_no_key_has_two_workers_and_no_wish_is_lost(steps: list[Step], workers: 
     asyncio.run(ledger.play(steps, workers))
     assert ledger.wishes == {}
     assert len(ledger.queue) == 0
+
+
+async def test_a_ranked_queue_serves_the_lowest_rank_then_the_first_that_came(
+    clock: VirtualClock,
+) -> None:
+    ranks = {"a": 5, "b": 0, "c": 5, "d": 0}
+    queue = KeyedQueue(clock, ready=Ranked(ranks.__getitem__))
+    for key in "abcd":
+        queue.add(key)
+    async with at_work(clock, queue, 1) as desk:
+        assert desk.started == ["b", "d", "a", "c"]
+        queue.add_after("a", 1)
+        queue.add_after("b", 1)
+        await clock.advance(2)
+        await settle()
+        assert desk.started[4:] == ["b", "a"]

@@ -321,7 +321,7 @@ async def test_a_healthy_watch_leaves_nothing_to_catch() -> None:
         assert world.informer.counts.caught == 0
         assert world.verbs().count("list") == 3
         assert world.verbs().count("watch") == 1
-        assert len(world.informer._handlers) == 1, "nothing is left of past comparisons"
+        assert len(world.informer._listeners) == 1, "nothing is left of past comparisons"
 
 
 async def test_what_the_watch_missed_is_caught_told_and_counted() -> None:

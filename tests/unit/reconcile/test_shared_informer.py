@@ -15,6 +15,7 @@ from mooring.model.keys import Key
 from mooring.model.volume import Volume
 from mooring.model.wire import read_document
 from mooring.reconcile.informer import Informer
+from mooring.reconcile.reflector import AT_ONCE
 from mooring.reconcile.shared_informer import (
     SelectedInformer,
     Selection,
@@ -145,6 +146,42 @@ async def test_a_late_share_is_told_of_everything(world: World) -> None:
         world.modify("disk", "y")
         await settle()
         assert told == ["disk: None -> x", "disk: x -> y"]
+
+
+async def test_a_late_share_of_very_many_objects_is_told_in_slices_and_synced_after_them(
+    world: World,
+) -> None:
+    for number in range(2 * AT_ONCE + 1):
+        world.create(f"disk-{number}")
+    world.share()
+    async with world.running():
+        late, selected = world.share(), world.selected()
+        told = Listener(late).told
+        assert not late.synced.is_set()
+        assert not selected.synced.is_set()
+        world.modify("disk-0", "y")
+        await asyncio.wait_for(late.synced.wait(), 60)
+        await asyncio.wait_for(selected.synced.wait(), 60)
+        await settle()
+        assert len(set(told)) == len(told) >= 2 * AT_ONCE + 1
+        assert {line.partition(":")[0] for line in told} == {each.name for each in late.all()}
+        assert told[-1].endswith("-> x") or told[-1] == "disk-0: x -> y"
+
+
+async def test_a_first_list_of_very_many_objects_lets_others_run_in_between(world: World) -> None:
+    for number in range(2 * AT_ONCE + 1):
+        world.create(f"disk-{number}")
+    share = world.share()
+    told = Listener(share).told
+    seen: set[int] = set()
+    task = asyncio.create_task(world.informers.run())
+    while not share.synced.is_set():
+        await settle(1)
+        seen.add(len(told))
+    assert len(told) == 2 * AT_ONCE + 1
+    assert len(seen) > 2, "told in several goes"
+    task.cancel()
+    await asyncio.wait({task})
 
 
 async def test_what_one_role_folds_the_other_sees_at_once(world: World) -> None:

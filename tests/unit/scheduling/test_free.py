@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from mooring.model import quantity
 from mooring.model.volume import Volume
 from mooring.scheduling.free import FreeVolumes
-from tests.unit.scheduling.things import Stored, a_volume, pointing_at
+from tests.unit.scheduling.things import HOSTNAME, Stored, a_volume, on, pointing_at
 
 ANY = quantity.parse("0")
 
@@ -57,6 +57,9 @@ VOLUMES = st.builds(
     st.sampled_from(["1Gi", "2Gi", "1024Mi"]),
     st.sampled_from(["local", "other"]),
     phase=st.sampled_from(["Available", "Bound"]),
+    nodeAffinity=st.sampled_from(
+        [None, on(HOSTNAME, "n1"), on(HOSTNAME, "n1", "n2"), on("z", "a")]
+    ),
 )
 
 
@@ -70,3 +73,7 @@ def test_it_knows_what_a_look_at_all_volumes_would_find(changes: list[Volume]) -
     for storage_class in ("local", "other"):
         found = list(free.of_class(storage_class, ANY))
         assert found == list(stored.free_volumes(storage_class, ANY))
+        assert set(free.label_keys(storage_class)) == stored.free_volume_labels(storage_class)
+        for label in (None, (HOSTNAME, "n1"), (HOSTNAME, "n2"), ("z", "a")):
+            found = list(free.reached_by(storage_class, ANY, label))
+            assert found == list(stored.free_volumes_at(storage_class, ANY, label))

@@ -301,3 +301,44 @@ async def test_what_one_pod_lets_go_another_may_still_count_on(world: World) -> 
     await world.passes(20)
     assert world.reserved() == {"disk": "data"}
     assert not any("cannot be fulfilled" in message for message in world.events())
+
+
+def asking(cpu: str, **spec: Any) -> Doc:
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}
+    return {"containers": [container], **spec}
+
+
+async def test_of_pods_that_came_together_the_most_important_is_placed_first(world: World) -> None:
+    for name, priority in (("low", 0), ("high", 5), ("middle", 3)):
+        world.add(Pod, a_pod_with(name=name, **asking("3", priority=priority)))
+    await world.settle()
+    assert {name: world.node_of(name) for name in ("low", "high", "middle")} == {
+        "low": "",
+        "high": "n1",
+        "middle": "",
+    }
+
+
+async def test_a_pod_that_wants_company_is_woken_when_that_is_placed(world: World) -> None:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "w"}}}
+    rules = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    world.add(Pod, a_pod_with(name="companion", affinity=rules))
+    await world.settle()
+    assert world.node_of("companion") == ""
+    wanted = a_pod_with(name="wanted")
+    wanted["metadata"]["labels"] = {"app": "w"}
+    world.add(Pod, wanted)
+    await world.passes(2)
+    assert (world.node_of("wanted"), world.node_of("companion")) == ("n1", "n1")
+
+
+async def test_one_volume_costs_one_look_however_many_wait(world: World) -> None:
+    for number in range(20):
+        world.add(Claim, local(f"c{number}"))
+        world.add(Pod, a_pod_with(f"c{number}", name=f"p{number}"))
+    await world.passes(15)
+    said = len(world.events())
+    world.add(Volume, a_local_volume("disk", "n1"))
+    await world.passes(1)
+    assert world.reserved() == {"disk": "c0"}
+    assert len(world.events()) == said, "nobody else was looked at, and refused again"

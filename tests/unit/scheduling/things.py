@@ -1,6 +1,6 @@
 """Pods, nodes and storage for the scheduler to look at, read from documents as it reads them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +19,7 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.model.wire import read_document
+from mooring.scheduling.decide.reach import NodeLabel, node_labels_of
 from mooring.scheduling.ledger import Ledger
 from mooring.scheduling.view import NodeView, Picture
 
@@ -217,6 +218,20 @@ class Stored:
 
     def free_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
         return [volume for volume in self._free(storage_class) if volume.size >= size]
+
+    def free_volume_labels(self, storage_class: str) -> Collection[str]:
+        return {
+            label[0] for volume in self._free(storage_class) for label in node_labels_of(volume)
+        }
+
+    def free_volumes_at(
+        self, storage_class: str, size: Quantity, label: NodeLabel | None
+    ) -> Iterable[Volume]:
+        return [
+            volume
+            for volume in self.free_volumes(storage_class, size)
+            if label in (node_labels_of(volume) or (None,))
+        ]
 
     def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
         return [volume for volume in reversed(self._free(storage_class)) if volume.size < size]

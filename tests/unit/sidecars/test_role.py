@@ -172,7 +172,7 @@ async def test_a_driver_that_goes_leaves_no_handler(
     async with asyncio.TaskGroup() as tasks:
         shared = tasks.create_task(informers.run())
         async with running(role):
-            before = len(volumes._reflector._handlers)
+            before = len(volumes._reflector._listeners)
             for _ in range(3):
                 role.add(drivers[0].state.name, str(drivers[0].socket))
                 await until(lambda: _handlers_are(volumes, before + 3))
@@ -182,7 +182,7 @@ async def test_a_driver_that_goes_leaves_no_handler(
 
 
 async def _handlers_are(volumes: SharedInformer[Volume], count: int) -> bool:
-    return len(volumes._reflector._handlers) == count
+    return len(volumes._reflector._listeners) == count
 
 
 async def test_a_socket_that_lies_about_its_name_is_not_served(

@@ -21,6 +21,7 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.request.message import (
     TEXT,
     Answer,
+    Handler,
     Request,
     Response,
     Stream,
@@ -69,6 +70,7 @@ ON_PART: SubresourceVerbs = {
     ("namespaces", "finalize"): {"PUT": finalize},
     **{(plural, "scale"): ON_SCALE for plural in SCALED},
 }
+UI_PATH = "/ui"
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -92,6 +94,11 @@ class Api:
         self._metrics = metrics
         self._streams = Streams()
         self._targets: dict[tuple[str, ...], Target] = {}
+        self._ui: Handler | None = None
+
+    def show_ui(self, handler: Handler) -> None:
+        """Serve what is below /ui by `handler`, which lets in who may see it by itself."""
+        self._ui = handler
 
     async def handle(self, request: Request) -> Answer:
         """Serve a request from outside: never raises, refusals are answers."""
@@ -155,6 +162,8 @@ class Api:
         return closed
 
     async def _page(self, request: Request, user: User, path: str) -> Answer:
+        if self._ui is not None and (path == UI_PATH or path.startswith(f"{UI_PATH}/")):
+            return await self._ui(request)
         self._access.check(user, AccessAttributes(request.method.lower(), path=path))
         if path == JOIN_PATH and request.method == "POST":
             return await self._joining.join(request, user)

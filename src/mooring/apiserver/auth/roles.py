@@ -249,6 +249,9 @@ _GARBAGE_COLLECTION = (
     Rule(_COLLECT, (RBAC,), ("clusterroles", "clusterrolebindings")),
 )
 
+VOLUME_CONTROLLERS = (_REPORT_EVENTS, *_VOLUME_CONTROLLERS)
+"""What the chart grants, beside leases: volumes, snapshots and data sources, not workloads."""
+
 CONTROLLERS = Role(
     "controllers",
     (
@@ -264,13 +267,14 @@ CONTROLLERS = Role(
     ),
 )
 
-_EVERY_SIDECAR = (
+LEASES = Rule((*_READ, "create", *_CHANGE), (COORDINATION,), ("leases",))
+
+EVERY_SIDECAR = (
     _REPORT_EVENTS,
     Rule(("get",), (CORE,), ("secrets",)),  # what drivers are given
-    Rule((*_READ, "create", *_CHANGE), (COORDINATION,), ("leases",)),
 )
 
-_RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
+RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
     "provisioner": (
         Rule(_READ_WRITE, (CORE,), ("persistentvolumes",)),
         Rule((*_READ, *_CHANGE), (CORE,), ("persistentvolumeclaims",)),
@@ -326,11 +330,11 @@ _RULES_BY_SIDECAR: Mapping[str, tuple[Rule, ...]] = {
 
 def rules_of_sidecars(names: Iterable[str]) -> tuple[Rule, ...]:
     """What these sidecars need, in one process; each rule once."""
-    found = [*_EVERY_SIDECAR, *(rule for name in names for rule in _RULES_BY_SIDECAR[name])]
+    found = [*EVERY_SIDECAR, LEASES, *(rule for name in names for rule in RULES_BY_SIDECAR[name])]
     return tuple(dict.fromkeys(found))
 
 
-SIDECARS = Role("sidecars", rules_of_sidecars(_RULES_BY_SIDECAR))
+SIDECARS = Role("sidecars", rules_of_sidecars(RULES_BY_SIDECAR))
 
 NODE = Role(
     "node",

@@ -1,14 +1,16 @@
 """What is served under which path; the paths and the words are kubelet's."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
+import msgspec
 from aiohttp import web
 
 from mooring.clock import Clock
 from mooring.csi.call_query import PATH as CALLS_PATH
 from mooring.csi.serve_calls import ServedCalls
+from mooring.model.document import Doc
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.node.server.attach import Attached
@@ -34,6 +36,13 @@ from mooring.oci.contract import Containers, Found, State
 
 FindPod = Callable[[Key], Pod | None]
 
+
+class Summarize(Protocol):
+    """`node.summary.Summary.document`."""
+
+    def __call__(self, *, only_cpu_and_memory: bool) -> Awaitable[Doc]: ...
+
+
 _CONTAINER = "{namespace}/{pod}/{container}"
 _CONTAINER_OF = "{namespace}/{pod}/{uid}/{container}"
 
@@ -50,9 +59,11 @@ class Paths:
         self._log_sender = LogSender(Endings(containers))
         self._port_forwards = PortForwards(containers, find_pod, clock)
         self._calls = ServedCalls(clock)
+        self.summarize: Summarize | None = None  # who measures the volumes of the pods
 
     def routes(self) -> Iterable[web.RouteDef]:
         yield web.get("/healthz", _health, allow_head=False)
+        yield web.get("/stats/summary", self.summary, allow_head=False)
         yield web.get(f"/containerLogs/{_CONTAINER}", self.logs, allow_head=False)
         for path in (_CONTAINER, _CONTAINER_OF):
             for verb, handler in (("exec", self.exec), ("attach", self.attach)):
@@ -72,6 +83,13 @@ class Paths:
             raise Refusal(404, f'container "{name}" not found in pod "{where}"')
         found = choose_log(pod, target.container, options, self._containers)
         return await self._log_sender.send(request, found, options)
+
+    async def summary(self, request: web.Request) -> web.StreamResponse:
+        if self.summarize is None:
+            raise Refusal(404, "404 page not found")
+        only = request.query.get("only_cpu_and_memory", "") in ("1", "true", "True", "TRUE")
+        document = await self.summarize(only_cpu_and_memory=only)
+        return web.Response(body=msgspec.json.encode(document), content_type="application/json")
 
     async def exec(self, request: web.Request) -> web.StreamResponse:
         streams, command, target = streams_of(request), command_of(request), target_of(request)

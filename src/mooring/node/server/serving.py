@@ -12,7 +12,7 @@ from mooring.clock import Clock
 from mooring.errors import UsageError
 from mooring.node.server.access import Access, Visit
 from mooring.node.server.certificate import ServingCertificate, serving_tls
-from mooring.node.server.paths import FindPod, Paths
+from mooring.node.server.paths import FindPod, Paths, Summarize
 from mooring.node.server.refusal import Refusal
 from mooring.oci.contract import Containers
 
@@ -57,6 +57,10 @@ class NodeServer:
     def fingerprint(self) -> str:
         """Of its certificate: sha256, in hex."""
         return self._options.certificate.fingerprint
+
+    def show_summary(self, summarize: Summarize) -> None:
+        """Serve `/stats/summary`; without this it is not found."""
+        self._paths.summarize = summarize
 
     def listen(self) -> None:
         """Bind the port; connections are served once `run` runs. Raises: UsageError."""

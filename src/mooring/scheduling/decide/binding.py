@@ -49,6 +49,8 @@ class VolumeCheck(msgspec.Struct, frozen=True):
     storage: Storage
     claims: PodClaims
     candidates: tuple[Candidates, ...] = ()  # of claims without a node, small requests first
+    selected: tuple[Claim, ...] = ()  # claims that have a node, and wait for a volume there
+    hopeless: Mapping[Key, Refused] = {}  # claims for which nothing is ever made, and why
 
     def __call__(self, node: NodeView) -> Refused | None:
         found = self.choose(node)
@@ -56,15 +58,12 @@ class VolumeCheck(msgspec.Struct, frozen=True):
 
     def choose(self, node: NodeView) -> PodVolumes | Refused:
         """What becomes of the claims if the pod goes to this node."""
-        reasons = _judge_bound(self, node)
-        chosen: PodVolumes | str = PodVolumes()
-        if self.claims.waiting:
-            chosen = _satisfy(self, node)
-            if isinstance(chosen, str):
-                reasons.append(chosen)
-        if reasons or isinstance(chosen, str):
-            return Refused(tuple(sorted(reasons, key=_rank)))
-        return chosen
+        why_not = _judge_bound(self, node)
+        chosen = _satisfy(self, node) if self.claims.waiting else PodVolumes()
+        if not why_not:
+            return chosen
+        others = chosen.reasons if isinstance(chosen, Refused) else ()
+        return Refused(tuple(sorted((why_not, *others), key=_rank)))
 
 
 def look_at(picture: Picture) -> Opinion:
@@ -83,7 +82,17 @@ def look_at(picture: Picture) -> Opinion:
         except ValueError as error:
             why = f"error creating internal label selector for claim: {claim.key}: {error}"
             return Trouble(f'running "{NAME}" filter plugin: {why}')
-    return VolumeCheck(storage, claims, tuple(candidates))
+    return VolumeCheck(
+        storage,
+        claims,
+        tuple(candidates),
+        tuple(claim for claim in claims.waiting if _has_node(claim)),
+        {
+            each.claim.key: Refused((too_small(each.claim, each.too_small),))
+            for each in candidates
+            if not _is_provisioned(storage.find_class(each.claim.storage_class))
+        },
+    )
 
 
 _REASONS = (NOT_REACHABLE, NOTHING_TO_BIND, NO_ROOM, NO_VOLUME)  # shown in this order
@@ -93,33 +102,39 @@ def _rank(reason: str) -> int:
     return next(place for place, known in enumerate(_REASONS) if reason.startswith(known))
 
 
-def _judge_bound(check: VolumeCheck, node: NodeView) -> list[str]:
+def _judge_bound(check: VolumeCheck, node: NodeView) -> str:
+    """Why the node cannot have a bound volume; empty: it can have all."""
     for claim in check.claims.bound:
         volume = check.storage.find_volume(claim.spec.volume_name)
         if volume is None:
-            return [NO_VOLUME]
+            return NO_VOLUME
         if not is_reachable(volume, node.labels, node.csi):
-            return [out_of_reach(volume)]
-    return []
+            return out_of_reach(volume)
+    return ""
 
 
-def _satisfy(check: VolumeCheck, node: NodeView) -> PodVolumes | str:
+def _satisfy(check: VolumeCheck, node: NodeView) -> PodVolumes | Refused:
     """Volumes for all claims that wait, or why there are not."""
-    if any(_has_node(claim) and claim.selected_node != node.name for claim in check.claims.waiting):
-        return NOTHING_TO_BIND
-    provisions = [claim for claim in check.claims.waiting if _has_node(claim)]
+    if any(claim.selected_node != node.name for claim in check.selected):
+        return Refused((NOTHING_TO_BIND,))
+    provisions = list(check.selected)
     taken: dict[str, Reservation] = {}
     largest: dict[Key, Volume | None] = {}  # of those too small for it
+    hopeless: Refused | None = None
     for candidates in check.candidates:
         volume = _first(candidates, node, taken)
-        if volume is None:
-            provisions.append(candidates.claim)
-            largest[candidates.claim.key] = candidates.too_small
-        else:
+        if volume is not None:
             taken[volume.name] = Reservation(volume, candidates.claim)
+            continue
+        provisions.append(candidates.claim)
+        largest[candidates.claim.key] = candidates.too_small
+        hopeless = hopeless or check.hopeless.get(candidates.claim.key)
+    if hopeless is not None and not check.selected and len(check.candidates) == 1:
+        return hopeless
     for claim in provisions:
         if why := _cannot_provision(check.storage, claim, node):
-            return too_small(claim, largest.get(claim.key)) if why == NOTHING_TO_BIND else why
+            told = too_small(claim, largest.get(claim.key)) if why == NOTHING_TO_BIND else why
+            return Refused((told,))
     return PodVolumes(tuple(taken.values()), tuple(provisions))
 
 
@@ -130,7 +145,9 @@ def _first(
     if candidates.reserved is not None:
         reserved = candidates.reserved
         return reserved if _reaches(node, reserved) else None
-    for volume in candidates.free:
+    if candidates.free is None:
+        return None
+    for volume in candidates.free.seen_from(node.labels):
         if volume.name not in taken and _reaches(node, volume):
             return volume
     return None
@@ -142,11 +159,15 @@ def _reaches(node: NodeView, volume: Volume) -> bool:
 
 def _cannot_provision(storage: Storage, claim: Claim, node: NodeView) -> str:
     storage_class = storage.find_class(claim.storage_class)
-    if storage_class is None or not storage_class.provisioner or not storage_class.provisions:
+    if storage_class is None or not _is_provisioned(storage_class):
         return NOTHING_TO_BIND
     if not _is_allowed(storage_class, node.labels):
         return NOTHING_TO_BIND
     return "" if has_room(storage, claim, storage_class, node) else NO_ROOM
+
+
+def _is_provisioned(storage_class: StorageClass | None) -> bool:
+    return bool(storage_class and storage_class.provisioner and storage_class.provisions)
 
 
 def _is_allowed(storage_class: StorageClass, labels: Mapping[str, str]) -> bool:
@@ -168,6 +189,8 @@ def is_woken(pod: Pod, change: Change) -> bool:
     match change:
         case Change(_, Volume()) | Change(None, StorageClass() | CsiNode() | StorageCapacity()):
             return True
+        case Change(Volume() as before, None):  # a claim that it was kept for may have another
+            return before.spec.claim_ref is not None
         case Change(StorageClass() as before, StorageClass() as after):
             return before.allowed_topologies != after.allowed_topologies
         case Change(CsiNode() as before, CsiNode() as after):

@@ -8,6 +8,7 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage_capacity import StorageCapacity
@@ -39,7 +40,16 @@ Opinion = Check | Among | Refused | Trouble | None
 """Of a rule on a pod, before it sees any node. None: the rule has nothing to say on it."""
 
 Thing = (
-    Attachment | Claim | CsiDriver | CsiNode | Node | Pod | StorageCapacity | StorageClass | Volume
+    Attachment
+    | Claim
+    | CsiDriver
+    | CsiNode
+    | Namespace
+    | Node
+    | Pod
+    | StorageCapacity
+    | StorageClass
+    | Volume
 )
 
 

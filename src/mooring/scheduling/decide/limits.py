@@ -15,7 +15,14 @@ from mooring.model.may_destroy import handle_of
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.volume import Volume
-from mooring.scheduling.decide.contract import Change, Opinion, Refused, Rule, is_own_claim
+from mooring.scheduling.decide.contract import (
+    Change,
+    Opinion,
+    Refused,
+    Rule,
+    is_new_node,
+    is_own_claim,
+)
 from mooring.scheduling.decide.in_tree import disks_of, find_in_tree, find_plugin
 from mooring.scheduling.view import NodeView, Picture, Storage
 
@@ -132,7 +139,7 @@ def _by_attachments(storage: Storage, attachments: Iterable[Attachment]) -> Iter
 
 
 def is_woken(pod: Pod, change: Change) -> bool:
-    """A driver came or takes more volumes, or a volume has gone from a node."""
+    """A node or driver came, or takes more volumes, or a volume has gone from a node."""
     match change:
         case Change(None, CsiNode()):
             return True
@@ -150,7 +157,7 @@ def is_woken(pod: Pod, change: Change) -> bool:
         case Change(None, Claim()):
             return is_own_claim(pod, change)
         case _:
-            return False
+            return is_new_node(change)
 
 
 def _has_volumes(pod: Pod) -> bool:

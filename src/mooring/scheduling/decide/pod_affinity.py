@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.pod_affinity import (
@@ -160,11 +161,11 @@ def _is_any(counted: PlaceCounts, node: NodeView, terms: tuple[Term, ...]) -> bo
 
 
 def is_woken(_: Pod, change: Change) -> bool:
-    """A pod came, went or has other labels; a node came or has other labels."""
+    """A pod or a node came, went or has other labels, or a namespace has."""
     before, after = change.before, change.after
     if isinstance(before, Node) or isinstance(after, Node):
-        return is_relabelled(change)
-    return is_pod_moved(change)
+        return after is None or is_relabelled(change)
+    return is_pod_moved(change) or isinstance(after, Namespace)
 
 
 def is_pod_moved(change: Change) -> bool:

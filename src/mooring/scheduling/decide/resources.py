@@ -46,7 +46,7 @@ def is_woken(pod: Pod, change: Change) -> bool:
         case Change(Pod() as left, None):
             return left.is_scheduled
         case Change(Pod() as before, Pod() as after):
-            return after.is_scheduled and _has_shrunk(before, after)
+            return after.is_scheduled and has_shrunk(before, after)
         case Change(None, Node() as node):
             return _fits_empty(pod, node)
         case Change(Node() as before, Node() as after):
@@ -55,7 +55,7 @@ def is_woken(pod: Pod, change: Change) -> bool:
             return False
 
 
-def _has_shrunk(before: Pod, after: Pod) -> bool:
+def has_shrunk(before: Pod, after: Pod) -> bool:
     if before.spec == after.spec:
         return False
     return any(asked < had for _, had, asked, _ in _both(before, after))

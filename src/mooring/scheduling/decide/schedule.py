@@ -16,7 +16,7 @@ Always true of a verdict:
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -39,8 +39,9 @@ from mooring.scheduling.decide import (
     zone,
 )
 from mooring.scheduling.decide.contract import Among, Change, Check, Refused, Rule, is_new_node
+from mooring.scheduling.decide.memory import Memory, PodShape, pod_shape
 from mooring.scheduling.decide.preemption import Waiting, preempt
-from mooring.scheduling.decide.score import best_node
+from mooring.scheduling.decide.score import Merits, best_of, by_merit, is_each_by_itself, merits_of
 from mooring.scheduling.decide.without_claims import WithoutClaims
 from mooring.scheduling.plan import (
     Assignment,
@@ -52,25 +53,30 @@ from mooring.scheduling.plan import (
 )
 from mooring.scheduling.view import NodeView, Picture
 
-RULES: Final[tuple[Rule, ...]] = (
+OF_THE_NODE: Final[tuple[Rule, ...]] = (
     unschedulable.RULE,
     node_name.RULE,
     taints.RULE,
     affinity.RULE,
     ports.RULE,
     resources.RULE,
-    restrictions.RULE,
-    limits.RULE,
-    binding.RULE,
-    zone.RULE,
-    spread.RULE,
-    pod_affinity.RULE,
 )
+"""They look at the pod's spec and one node, at nothing else: what they said can be remembered."""
+
+OF_VOLUMES: Final[tuple[Rule, ...]] = (restrictions.RULE, limits.RULE, binding.RULE, zone.RULE)
+OF_OTHER_PODS: Final[tuple[Rule, ...]] = (spread.RULE, pod_affinity.RULE)
+
+RULES: Final[tuple[Rule, ...]] = (*OF_THE_NODE, *OF_VOLUMES, *OF_OTHER_PODS)
 """In upstream's order."""
 
 _BY_NAME = {rule.name: rule for rule in RULES}
+_REMEMBERED = frozenset(rule.name for rule in OF_THE_NODE)
 
 NO_NODES = Unschedulable("no nodes available to schedule pods")
+
+
+Answer = tuple[str, Refused] | Merits
+"""Of a node to a pod: the first rule that refuses it, with its reason; or how good it would be."""
 
 
 class _Opinions(msgspec.Struct):
@@ -88,7 +94,8 @@ class _Objection(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
-def decide(picture: Picture) -> Verdict:
+def decide(picture: Picture, memory: Memory[Answer] | None = None) -> Verdict:
+    """`memory` is of earlier pictures of the same cluster; the verdict is the same without it."""
     if not picture.nodes:
         return NO_NODES
     opinions = _gather(picture)
@@ -99,26 +106,96 @@ def decide(picture: Picture) -> Verdict:
             return _fits_nowhere(picture, ", ".join(reasons), {}, frozenset({rule}))
         case _Opinions():
             pass
-    refusals: dict[str, Refused] = {}
-    culprits: set[str] = set()
-    feasible: list[NodeView] = []
-    for node in picture.nodes:
-        found = _judge(opinions, node)
-        if found is None:
-            feasible.append(node)
+    first, others = _split(opinions)
+    refusals: dict[str, tuple[str, Refused]] = {}
+    passing: list[tuple[NodeView, Merits]] = []
+    for node, answer in _answers(picture, first, memory or Memory()):
+        if isinstance(answer, Merits):
+            passing.append((node, answer))
         else:
-            culprit, refusals[node.name] = found
-            culprits.add(culprit)
+            refusals[node.name] = answer
+    feasible: list[tuple[NodeView, Merits]] = []
+    by_itself = is_each_by_itself(passing)
+    for node, merits in sorted(passing, key=by_merit) if by_itself else passing:
+        refused = _judge(_Opinions(others), node)
+        if refused is not None:
+            refusals[node.name] = refused
+        else:
+            feasible.append((node, merits))
+            if by_itself:
+                break  # it is the best of all: nobody needs to ask about the others
     if not feasible:
-        counts = Counter(reason for refused in refusals.values() for reason in refused.reasons)
-        why = ", ".join(_counted(counts))
-        return _fits_nowhere(picture, why, refusals, frozenset(culprits))
-    return _placed(opinions, best_node(picture.pod, feasible))
+        return _refused(picture, refusals)
+    return _placed(opinions, best_of(feasible))
 
 
-def _gather(picture: Picture) -> _Opinions | _Objection | Trouble:
+def _refused(picture: Picture, refusals: Mapping[str, tuple[str, Refused]]) -> Unschedulable:
+    by_node = {node: refused for node, (_, refused) in refusals.items()}
+    counts = Counter(reason for refused in by_node.values() for reason in refused.reasons)
+    culprits = frozenset(rule for rule, _ in refusals.values())
+    return _fits_nowhere(picture, ", ".join(_counted(counts)), by_node, culprits)
+
+
+def _answers(
+    picture: Picture, opinions: _Opinions, memory: Memory[Answer]
+) -> Iterator[tuple[NodeView, Answer]]:
+    """Of every node, by the rules that can be remembered."""
+    pod = picture.pod
+    known = memory.answers(pod_shape(pod), len(picture.nodes))
+    for node in picture.nodes:
+        remembered = known.get(node.name)
+        if remembered is not None and remembered[0] is node:
+            yield node, remembered[1]
+            continue
+        answer = _judge(opinions, node) or merits_of(pod, node)
+        known[node.name] = node, answer
+        yield node, answer
+
+
+def _split(opinions: _Opinions) -> tuple[_Opinions, list[tuple[str, Check]]]:
+    """Those of the rules whose answers are remembered, and those of the others."""
+    first = [each for each in opinions.checks if each[0] in _REMEMBERED]
+    others = opinions.checks[len(first) :]
+    return msgspec.structs.replace(opinions, checks=first), others
+
+
+def find_refuser(picture: Picture, shape: PodShape, memory: Memory[Answer]) -> str | None:
+    """The rule that keeps the pod of this shape from the one node of the picture, even if others
+    made room. None: it may fit. The rules about other pods are left out: they look at all nodes."""
+    (node,) = picture.nodes
+    known = memory.answers(shape, 1 << 30)
+    remembered = known.get(node.name)
+    if remembered is not None and remembered[0] is node and not isinstance(remembered[1], Merits):
+        return _unless_room(picture.pod, node, remembered[1])
+    opinions = _gather(picture, (*OF_THE_NODE, *OF_VOLUMES))
+    match opinions:
+        case Trouble():
+            return None
+        case _Objection(rule, _):
+            return rule
+        case _Opinions():
+            pass
+    first, others = _split(opinions)
+    if remembered is None or remembered[0] is not node:
+        answer = _judge(first, node) or merits_of(picture.pod, node)
+        known[node.name] = node, answer
+        if not isinstance(answer, Merits):
+            return _unless_room(picture.pod, node, answer)
+    refused = _judge(_Opinions(others), node)
+    return None if refused is None else _unless_room(picture.pod, node, refused)
+
+
+def _unless_room(pod: Pod, node: NodeView, answer: tuple[str, Refused]) -> str | None:
+    """The rule, unless others might make room; `preempt` says whether they do."""
+    rule, refused = answer
+    if refused.yields and any(x.spec.priority < pod.spec.priority for x in node.pods.values()):
+        return None
+    return rule
+
+
+def _gather(picture: Picture, rules: tuple[Rule, ...] = RULES) -> _Opinions | _Objection | Trouble:
     opinions = _Opinions([])
-    for rule in RULES:
+    for rule in rules:
         match rule.look_at(picture):
             case None:
                 pass

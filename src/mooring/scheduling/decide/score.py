@@ -6,6 +6,8 @@ still equal goes to the node with the fewest pods, then to the first by name.
 
 from collections.abc import Sequence
 
+import msgspec
+
 from mooring.model.pod import Pod
 from mooring.scheduling.decide.affinity import preference
 from mooring.scheduling.decide.requests import demand_of
@@ -16,22 +18,39 @@ MOST = 100
 TAINTS, AFFINITY, ROOM = 3, 2, 1  # weights
 
 
-def best_node(pod: Pod, nodes: Sequence[NodeView]) -> NodeView:
+class Merits(msgspec.Struct, frozen=True):
+    """What speaks for a node, and against it, before nodes are compared."""
+
+    disliked: int
+    liked: int
+    room: int
+
+
+def merits_of(pod: Pod, node: NodeView) -> Merits:
+    room = room_left(demand_of(pod), node)
+    return Merits(count_disliked(pod, node), preference(pod, node), room)
+
+
+def is_each_by_itself(nodes: Sequence[tuple[NodeView, Merits]]) -> bool:
+    """Whether the order of `by_merit` is theirs: likes and dislikes go by those of the others."""
+    return all(merits.disliked == 0 == merits.liked for _, merits in nodes)
+
+
+def by_merit(node: tuple[NodeView, Merits]) -> tuple[int, int, str]:
+    """The best first, where nobody likes or dislikes anything."""
+    return -node[1].room, len(node[0].pods), node[0].name
+
+
+def best_of(nodes: Sequence[tuple[NodeView, Merits]]) -> NodeView:
     """`nodes` holds at least one."""
-    if len(nodes) == 1:
-        return nodes[0]
-    disliked = _scaled([count_disliked(pod, node) for node in nodes])
-    liked = _scaled([preference(pod, node) for node in nodes])
-    demand = demand_of(pod)
+    disliked = _scaled([merits.disliked for _, merits in nodes])
+    liked = _scaled([merits.liked for _, merits in nodes])
     ranks = [
-        (
-            TAINTS * (MOST - bad) + AFFINITY * good + ROOM * room_left(demand, node),
-            -len(node.pods),
-        )
-        for bad, good, node in zip(disliked, liked, nodes, strict=True)
+        (TAINTS * (MOST - bad) + AFFINITY * good + ROOM * merits.room, -len(node.pods))
+        for bad, good, (node, merits) in zip(disliked, liked, nodes, strict=True)
     ]
     highest = max(ranks)
-    tied = (node for rank, node in zip(ranks, nodes, strict=True) if rank == highest)
+    tied = (node for rank, (node, _) in zip(ranks, nodes, strict=True) if rank == highest)
     return min(tied, key=lambda node: node.name)
 
 

@@ -1,6 +1,6 @@
 """The storage as it would be if the users of some claims were gone."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -11,6 +11,7 @@ from mooring.model.quantity import Quantity
 from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
+from mooring.scheduling.decide.reach import NodeLabel
 from mooring.scheduling.view import Storage
 
 
@@ -41,6 +42,14 @@ class WithoutClaims(msgspec.Struct, frozen=True):
 
     def free_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
         return self.storage.free_volumes(storage_class, size)
+
+    def free_volume_labels(self, storage_class: str) -> Collection[str]:
+        return self.storage.free_volume_labels(storage_class)
+
+    def free_volumes_at(
+        self, storage_class: str, size: Quantity, label: NodeLabel | None
+    ) -> Iterable[Volume]:
+        return self.storage.free_volumes_at(storage_class, size, label)
 
     def smaller_volumes(self, storage_class: str, size: Quantity) -> Iterable[Volume]:
         return self.storage.smaller_volumes(storage_class, size)

@@ -4,7 +4,7 @@ import pytest
 
 from mooring.model.pod import Pod
 from mooring.scheduling.decide.requests import demand_of
-from mooring.scheduling.decide.score import best_node, room_left
+from mooring.scheduling.decide.score import best_of, merits_of, room_left
 from mooring.scheduling.view import NodeView
 from tests.unit.scheduling.things import Doc, a_node, a_pod, asking, view_of
 
@@ -64,7 +64,7 @@ CASES: dict[str, tuple[Pod, tuple[NodeView, ...], str]] = {
 
 @pytest.mark.parametrize(("pod", "nodes", "then"), CASES.values(), ids=CASES)
 def test_the_best(pod: Pod, nodes: tuple[NodeView, ...], then: str) -> None:
-    assert best_node(pod, nodes).name == then
+    assert best_of([(node, merits_of(pod, node)) for node in nodes]).name == then
 
 
 def test_room_is_what_would_be_left() -> None:

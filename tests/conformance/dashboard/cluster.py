@@ -1,0 +1,125 @@
+"""Objects of a cluster, written by hand, step by step."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tests.fakes.real_server import Doc, RealServer
+
+CORE = "/api/v1"
+STORAGE = "/apis/storage.k8s.io/v1"
+MERGE = {"Content-Type": "application/merge-patch+json"}
+DRIVER = "disk.example.com"
+THREADS = 8
+
+
+class Cluster:
+    def __init__(self, server: RealServer) -> None:
+        self.server = server
+        self.post(
+            f"{STORAGE}/storageclasses", {"metadata": {"name": "fast"}, "provisioner": DRIVER}
+        )
+        self.post(f"{CORE}/nodes", {"metadata": {"name": "n1"}})
+        ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+        self.status(f"{CORE}/nodes/n1", ready)
+        self.namespace("team")
+
+    def post(self, path: str, document: Doc) -> None:
+        reply = self.server.ask("POST", path, document)
+        assert reply.code in (201, 409), (path, reply)
+
+    def patch(self, path: str, change: Doc) -> None:
+        reply = self.server.ask("PATCH", path, json.dumps(change).encode(), MERGE)
+        assert reply.code == 200, (path, reply)
+
+    def status(self, path: str, status: Doc) -> None:
+        self.patch(f"{path}/status", {"status": status})
+
+    def namespace(self, name: str) -> None:
+        self.post(f"{CORE}/namespaces", {"metadata": {"name": name}})
+        self.post(f"{CORE}/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}})
+
+    def claim(self, name: str, storage_class: str = "fast", namespace: str = "team") -> None:
+        path = f"{CORE}/namespaces/{namespace}/persistentvolumeclaims"
+        self.post(path, {"metadata": {"name": name}, "spec": claim_spec(storage_class)})
+
+    def bind(self, name: str, namespace: str = "team") -> None:
+        """A volume is made, and the claim bound to it."""
+        volume = f"pv-{namespace}-{name}"
+        spec: Doc = {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "fast",
+            "claimRef": {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": name},
+            "csi": {"driver": DRIVER, "volumeHandle": volume},
+        }
+        self.post(f"{CORE}/persistentvolumes", {"metadata": {"name": volume}, "spec": spec})
+        self.status(f"{CORE}/persistentvolumes/{volume}", {"phase": "Bound"})
+        path = f"{CORE}/namespaces/{namespace}/persistentvolumeclaims/{name}"
+        self.patch(path, {"spec": {"volumeName": volume}})
+        self.status(path, {"phase": "Bound", "capacity": {"storage": "1Gi"}})
+
+    def pod(self, name: str, claim: str, namespace: str = "team") -> None:
+        spec: Doc = {
+            "containers": [{"name": "main", "image": "busybox"}],
+            "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}],
+        }
+        self.post(f"{CORE}/namespaces/{namespace}/pods", {"metadata": {"name": name}, "spec": spec})
+
+    def schedule(self, pod: str) -> None:
+        target = {"kind": "Node", "name": "n1"}
+        self.post(
+            f"{CORE}/namespaces/team/pods/{pod}/binding",
+            {"target": target, "metadata": {"name": pod}},
+        )
+
+    def attach(self, claim: str, **status: Any) -> None:
+        name = f"link-{claim}"
+        source = {"persistentVolumeName": f"pv-team-{claim}"}
+        spec = {"attacher": DRIVER, "nodeName": "n1", "source": source}
+        self.post(f"{STORAGE}/volumeattachments", {"metadata": {"name": name}, "spec": spec})
+        if status:
+            self.status(f"{STORAGE}/volumeattachments/{name}", status)
+
+    def run(self, pod: str, state: Doc, *, mounted: bool = True) -> None:
+        condition = {"type": "PodReadyToStartContainers", "status": str(mounted)}
+        container = {"name": "main", "image": "x", "imageID": "", "ready": True, "restartCount": 0}
+        status = {
+            "phase": "Running" if "running" in state else "Pending",
+            "conditions": [condition],
+            "containerStatuses": [{**container, "state": state}],
+        }
+        self.status(f"{CORE}/namespaces/team/pods/{pod}", status)
+
+    def fill(self, count: int) -> None:
+        """So many claims in the namespace `many`."""
+        self.namespace("many")
+        with ThreadPoolExecutor(THREADS) as threads:
+            for made in [
+                threads.submit(self._fill, range(i, count, THREADS)) for i in range(THREADS)
+            ]:
+                made.result()
+
+    def _fill(self, numbers: range) -> None:
+        """On one connection."""
+        path = f"{CORE}/namespaces/many/persistentvolumeclaims"
+        headers = {
+            "Authorization": f"Bearer {self.server.token()}",
+            "Content-Type": "application/json",
+        }
+        connection = self.server.connect()
+        for number in numbers:
+            document = {"metadata": {"name": f"c-{number:05d}"}, "spec": claim_spec("fast")}
+            connection.request("POST", path, json.dumps(document).encode(), headers)
+            answer = connection.getresponse()
+            body = answer.read()
+            assert answer.status == 201, body
+        connection.close()
+
+
+def claim_spec(storage_class: str) -> Doc:
+    return {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": storage_class,
+    }

@@ -1,0 +1,89 @@
+"""The kubelet's summary: volumes of pods with their claims, and what is left out."""
+
+from datetime import timedelta
+
+from mooring.errors import HostError
+from mooring.host.usage import FilesystemUsage
+from mooring.model.keys import Key
+from mooring.model.meta import ObjectMeta
+from mooring.model.pod import Pod
+from mooring.model.timestamp import to_seconds
+from mooring.node.statistics import PodStatistics, VolumeStatistics
+from mooring.node.summary import Summary
+from mooring.plugins.contract import Usage
+from tests.fakes.clock import VirtualClock
+
+HALF = Usage(used=5, capacity=10, available=4, inodes=8, inodes_used=2, inodes_free=6)
+ROOT = FilesystemUsage(100, 40, 60, 10, 4)
+
+
+def a_pod(name: str) -> Pod:
+    return Pod(metadata=ObjectMeta(name=name, namespace="team", uid=f"uid-{name}"))
+
+
+class Machine:
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.measured: dict[str, PodStatistics] = {}
+        self.root: FilesystemUsage | HostError = ROOT
+        self.pods = [a_pod("web"), a_pod("db")]
+        self.summary = Summary("n1", self.of_pod, lambda: self.pods, self.of_root, self.clock)
+
+    async def of_pod(self, uid: str) -> PodStatistics:
+        return self.measured[uid]  # KeyError: a bug in measuring
+
+    async def of_root(self) -> FilesystemUsage:
+        if isinstance(self.root, HostError):
+            raise self.root
+        return self.root
+
+    def measure(self, name: str, **volumes: VolumeStatistics) -> None:
+        self.measured[f"uid-{name}"] = PodStatistics(self.clock.monotonic(), volumes)
+
+
+async def test_a_volume_is_told_with_its_claim_and_when_it_was_measured() -> None:
+    machine = Machine()
+    began = machine.clock.now()
+    machine.measure("db", data=VolumeStatistics(HALF, Key("team", "data")))
+    machine.measure("web", cache=VolumeStatistics(Usage(used=7), None))
+    await machine.clock.advance(20)
+    told = await machine.summary.document(only_cpu_and_memory=False)
+    db, web = told["pods"]
+    assert db == {
+        "podRef": {"name": "db", "namespace": "team", "uid": "uid-db"},
+        "startTime": None,
+        "containers": None,
+        "volume": [
+            {
+                "time": to_seconds(began),
+                "availableBytes": 4,
+                "capacityBytes": 10,
+                "usedBytes": 5,
+                "inodesFree": 6,
+                "inodes": 8,
+                "inodesUsed": 2,
+                "name": "data",
+                "pvcRef": {"name": "data", "namespace": "team"},
+            }
+        ],
+    }
+    assert web["volume"] == [{"time": to_seconds(began), "usedBytes": 7, "name": "cache"}]
+    assert told["node"]["nodeName"] == "n1"
+    assert told["node"]["fs"]["time"] == to_seconds(began + timedelta(seconds=20))
+    assert told["node"]["fs"]["usedBytes"] == 60
+
+
+async def test_a_pod_that_cannot_be_measured_hides_no_other() -> None:
+    machine = Machine()
+    machine.measure("web", cache=VolumeStatistics(HALF, None))
+    machine.root = HostError("statfs /: input/output error")
+    told = await machine.summary.document(only_cpu_and_memory=False)
+    assert ["volume" in pod for pod in told["pods"]] == [False, True]
+    assert "fs" not in told["node"]
+
+
+async def test_without_volumes_nothing_is_measured() -> None:
+    machine = Machine()
+    told = await machine.summary.document(only_cpu_and_memory=True)
+    assert [pod["podRef"]["name"] for pod in told["pods"]] == ["db", "web"]
+    assert "fs" not in told["node"]
