@@ -24,7 +24,7 @@ from mooring.apiserver.store.etcd.loading import load
 from mooring.apiserver.store.etcd.store import EtcdStore
 from mooring.apiserver.store.etcd.wire import put_anyway
 from mooring.clock import Clock
-from mooring.errors import Damaged, UsageError
+from mooring.errors import Damaged, EtcdError, UsageError
 from mooring.stack.config import EtcdSettings
 from mooring.stack.etcd import connect, layout_of, take_data_dir
 from mooring.upkeep.place import DATABASE, ETCD_REVISION
@@ -154,7 +154,10 @@ async def _write(store: EtcdStore, entry: Entry) -> None:
             raise _is_taken(found)
         return None
 
-    await store.write(entry.table, entry.name, decide)
+    try:
+        await store.write(entry.table, entry.name, decide)
+    except EtcdError as error:
+        raise EtcdError(f"{entry.table} {entry.name}: {error}") from error
 
 
 async def _raise_revision(cluster: Cluster, by: int) -> None:

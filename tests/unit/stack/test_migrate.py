@@ -12,7 +12,7 @@ from mooring.apiserver.store.contract import Decide
 from mooring.apiserver.store.database import Database
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.clock import RealClock
-from mooring.errors import UsageError
+from mooring.errors import EtcdError, UsageError
 from mooring.stack.config import EtcdSettings
 from mooring.stack.migrate import to_etcd, to_sqlite
 from tests.fakes.etcd.data import Data
@@ -157,6 +157,17 @@ async def test_a_database_that_is_not_complete_has_not_its_name(
             store = SqliteStore.open(tmp_path / moment / "mooring.db", CLOCK)
             assert all_of(store).keys() == before.keys()
             await store.close()
+
+
+async def test_an_object_that_etcd_does_not_take_is_named(tmp_path: Path) -> None:
+    store = SqliteStore.open(tmp_path / "mooring.db", CLOCK)
+    large = {"metadata": {"name": "large"}, "data": {"x": "x" * 1_572_700}}
+    await store.write("configmaps", "default/large", storing(large))
+    await store.close()
+    async with serving_etcd(Data()) as url:
+        with pytest.raises(EtcdError, match=r"configmaps default/large: .*request is too large"):
+            await to_etcd(tmp_path, EtcdSettings((url,)), CLOCK)
+    assert (tmp_path / "mooring.db").exists()
 
 
 async def test_other_objects_in_etcd_are_not_mixed_with_ours(tmp_path: Path) -> None:
