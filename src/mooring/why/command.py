@@ -49,9 +49,11 @@ def _say(text: str) -> None:
 
 
 def _lines(errors: BaseExceptionGroup[BaseException]) -> list[str]:
+    from mooring.why.told import clean
+
     found: list[str] = []
     for error in errors.exceptions:
-        found += _lines(error) if isinstance(error, BaseExceptionGroup) else [str(error)]
+        found += _lines(error) if isinstance(error, BaseExceptionGroup) else [clean(str(error))]
     return found
 
 

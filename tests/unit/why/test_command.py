@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.errors import UsageError
+from mooring.errors import ServerError, UsageError
 from mooring.why import ask
 from mooring.why.ask import Question
 from mooring.why.command import main
@@ -52,6 +52,17 @@ def test_a_kubeconfig_that_is_missing_is_named(
 ) -> None:
     assert main(["pvc/data", "--kubeconfig", str(tmp_path / "none")]) == 2
     assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+def test_what_a_server_says_moves_no_cursor(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> int:
+        raise ServerError("no\x1b[2J\r")
+
+    monkeypatch.setattr(ask, "ask", refused)
+    assert main(["pvc/data"]) == 2
+    assert capsys.readouterr().err == "mooring: no[2J \n"
 
 
 def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
