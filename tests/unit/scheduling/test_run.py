@@ -404,3 +404,29 @@ async def test_a_pod_whose_victims_may_not_be_deleted_goes_where_there_is_room(
     world.add(Node, a_ready_node("n2"))
     await world.passes(15)
     assert world.node_of("high") == "n2", world.why("high")
+
+
+@pytest.mark.parametrize("cpu", ["1", "4"], ids=["there is room", "there is none"])
+async def test_nobody_goes_for_a_pod_that_is_not_to_be_there_by_the_pods_of_other_nodes(
+    world: World, cpu: str
+) -> None:
+    elsewhere = a_ready_node("n2")
+    elsewhere["spec"] = {"unschedulable": True}
+    world.add(Node, elsewhere)
+    for name, priority, app, uses in (("like", 9, "a", "0"), ("low", 0, "b", "2")):
+        doc = a_pod_with(name=name, **asking(uses, nodeName="n1", priority=priority))
+        doc["metadata"]["labels"] = {"app": app}
+        world.add(Pod, doc)
+    evenly = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+    }
+    spread = asking(cpu, priority=5, topologySpreadConstraints=[evenly])
+    doc = a_pod_with(name="spread", **spread)
+    doc["metadata"]["labels"] = {"app": "a"}
+    world.add(Pod, doc)
+    await world.passes(5)
+    assert world.node_of("low") == "n1", "it was not preempted in vain"
+    assert "0/2 nodes are available" in world.why("spread")
