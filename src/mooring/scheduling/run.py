@@ -213,6 +213,9 @@ class PodScheduler:
         promised = self._caches.nominations.learn(old, new)
         if new is None or new.is_scheduled:
             self._waiting.forget(key)
+            if counted and new and counted.spec.node_name != new.spec.node_name:
+                self._hear(Change(counted, None))  # somebody else placed it, elsewhere
+                counted = None
             if counted is not None or new is not None:
                 self._hear(Change(counted, new))
         elif self._is_ours(new) and (old is None or _asks_otherwise(old, new)):

@@ -430,3 +430,17 @@ async def test_nobody_goes_for_a_pod_that_is_not_to_be_there_by_the_pods_of_othe
     await world.passes(5)
     assert world.node_of("low") == "n1", "it was not preempted in vain"
     assert "0/2 nodes are available" in world.why("spread")
+
+
+async def test_the_room_of_a_pod_that_somebody_else_places_elsewhere_is_anybodys(
+    world: World,
+) -> None:
+    world.slow(8)
+    world.add(Pod, a_pod_with(name="one", **asking("4")))
+    await world.passes(0)
+    at_home = {"kubernetes.io/hostname": "n1"}
+    world.add(Pod, a_pod_with(name="two", **asking("4", nodeSelector=at_home)))
+    await world.passes(4)
+    world.server.patch(world.pod("one"), {"spec": {"nodeName": "n2"}}, {})
+    await world.passes(60)
+    assert world.node_of("two") == "n1", world.why("two")
