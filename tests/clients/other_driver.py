@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from mooring.csi.capability import PluginService
+from mooring.testing.csi_state import CsiState
 from tests.fakes.csi_driver import FakeCsiDriver, run
-from tests.fakes.csi_state import CsiState
 
 TOPOLOGY = {"topology.fake.csi.mooring.dev/rack": "r1"}
 

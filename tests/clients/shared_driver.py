@@ -18,8 +18,8 @@ from mooring.csi import registrar
 from mooring.csi.capability import ControllerCapability, PluginService
 from mooring.csi.proto import csi_pb2 as pb
 from mooring.host.mountinfo import canonical, read_table
+from mooring.testing.csi_state import CsiState
 from tests.fakes.csi_driver import FakeCsiDriver
-from tests.fakes.csi_state import CsiState
 
 NAME = "shared.csi.mooring.dev"
 

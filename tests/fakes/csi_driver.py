@@ -26,7 +26,7 @@ from google.protobuf.message import Message
 from mooring.csi.outcome import Code
 from mooring.csi.proto import csi_pb2 as pb
 from mooring.csi.serve import serving
-from tests.fakes.csi_state import CsiState, Refuse
+from mooring.testing.csi_state import CsiState, Refuse
 
 SERVICES = ("Identity", "Controller", "GroupController", "SnapshotMetadata", "Node")
 

@@ -21,7 +21,7 @@ from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.errors import HostError
 from mooring.host.contract import MountOps
 from mooring.plugins.csi.drivers import Driver, Drivers
-from tests.fakes.csi_state import CsiState, Refuse
+from mooring.testing.csi_state import CsiState, Refuse
 
 Q = TypeVar("Q", bound=Message)
 R = TypeVar("R", bound=Message)

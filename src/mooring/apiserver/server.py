@@ -195,6 +195,14 @@ class Running(msgspec.Struct, frozen=True):
 OpenStore = Callable[[Kinds], Awaitable[Store]]
 """Opens a store that several servers share, and that removes old events by itself."""
 
+OpenOwn = Callable[[Path, Clock], Store]
+"""Opens the store of one server, by its data directory."""
+
+
+def open_database(data_dir: Path, clock: Clock) -> Store:
+    """Raises: UsageError, Damaged."""
+    return SqliteStore.open(data_dir / "mooring.db", clock)
+
 
 @asynccontextmanager
 async def running(
@@ -204,18 +212,16 @@ async def running(
     names: tuple[str, ...] = (),
     gates: FeatureGates | None = None,
     open_shared: OpenStore | None = None,
+    open_own: OpenOwn = open_database,
 ) -> AsyncIterator[Running]:
     """Run an API server on `data_dir` for as long as the context is entered.
 
-    `names` are further names and addresses that clients reach it by. Objects are kept in a
-    database of its own, or in what `open_shared` opens. Raises UsageError when the directory or
-    the port cannot be had, Damaged when the database cannot be trusted.
+    `names` are further names and addresses that clients reach it by. Objects are kept in what
+    `open_own` opens, a database, or in what `open_shared` opens. Raises UsageError when the
+    directory or the port cannot be had, Damaged when the database cannot be trusted.
     """
     kinds = builtin(gates)
-    if open_shared is None:
-        store: Store = SqliteStore.open(data_dir / "mooring.db", clock)
-    else:
-        store = await open_shared(kinds)
+    store = open_own(data_dir, clock) if open_shared is None else await open_shared(kinds)
     try:
 
         def certified() -> Pki:

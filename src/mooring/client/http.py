@@ -9,7 +9,7 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
@@ -23,6 +23,7 @@ from mooring.client.endpoint import Endpoint
 from mooring.client.guards import listed_version, seen_uid, seen_version
 from mooring.client.http_watch import Changes, close_watch
 from mooring.client.lost import FAILURES, lost
+from mooring.client.paths import path_of
 from mooring.client.refusals import refusal
 from mooring.client.tls import Tls
 from mooring.clock import Clock
@@ -38,7 +39,7 @@ from mooring.errors import (
 )
 from mooring.model.document import Doc
 from mooring.model.keys import Key
-from mooring.model.meta import ApiObject, Resource
+from mooring.model.meta import ApiObject
 
 USER_AGENT = f"mooring/{__version__}"
 PAGE = 500  # objects per page of a list
@@ -110,11 +111,11 @@ class HttpClient:
     # Client
 
     async def get(self, kind: type[T], key: Key) -> T:
-        path = _path(kind.resource, key.namespace, key.name)
+        path = path_of(kind.resource, key.namespace, key.name)
         return reader_of(kind).read(await self._ask(_Ask("GET", path)))
 
     async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
-        path = _path(kind.resource, scope.namespace)
+        path = path_of(kind.resource, scope.namespace)
         query = {**_selectors(scope), "limit": str(PAGE)}
         read = reader_of(kind).read_page
         page = read(await self._ask(_Ask("GET", path, query)))
@@ -149,7 +150,7 @@ class HttpClient:
         patience = aiohttp.ClientTimeout(
             total=lasts + SLACK, sock_connect=10, sock_read=WATCH_IDLE_SECONDS
         )
-        path = _path(kind.resource, scope.namespace)
+        path = path_of(kind.resource, scope.namespace)
         response = await self._answer(_Ask("GET", path, query, patience=patience))
         try:
             yield Changes(response, reader_of(kind), self._endpoint.server)
@@ -158,7 +159,7 @@ class HttpClient:
 
     async def create(self, kind: type[T], doc: Doc) -> T:
         resource = kind.resource
-        path = _path(resource, doc.get("metadata", {}).get("namespace", ""))
+        path = path_of(resource, doc.get("metadata", {}).get("namespace", ""))
         body = _encode({**doc, "kind": resource.kind, "apiVersion": resource.api_version})
         return reader_of(kind).read(await self._ask(_Ask("POST", path, _UNCHECKED, body)))
 
@@ -167,7 +168,7 @@ class HttpClient:
         metadata = {**change.get("metadata", {}), "resourceVersion": seen_version(seen)}
         ask = _Ask(
             "PATCH",
-            _path(kind.resource, seen.namespace, seen.name, part.value),
+            path_of(kind.resource, seen.namespace, seen.name, part.value),
             _UNCHECKED,
             _encode({**change, "metadata": metadata}),
             media=_MERGE_PATCH,
@@ -180,7 +181,7 @@ class HttpClient:
         return await self.patch(seen, {"status": status}, Part.STATUS) if status else seen
 
     async def post(self, kind: type[T], key: Key, action: Action, doc: Doc) -> Doc:
-        path = _path(kind.resource, key.namespace, key.name, action.value)
+        path = path_of(kind.resource, key.namespace, key.name, action.value)
         body = _encode(posted(key, action, doc))
         answer = await self._ask(_Ask("POST", path, body=body))
         try:
@@ -198,7 +199,7 @@ class HttpClient:
             options["gracePeriodSeconds"] = grace_seconds
         if seen.resource.orphans_by_default:
             options["propagationPolicy"] = "Background"
-        path = _path(seen.resource, seen.namespace, seen.name)
+        path = path_of(seen.resource, seen.namespace, seen.name)
         await self._ask(_Ask("DELETE", path, body=_encode(options)))
 
     # pages
@@ -319,19 +320,6 @@ def _headers(ask: _Ask, proof: Proof) -> dict[str, str]:
             raise UsageError("the token has characters that cannot be sent")
         headers["Authorization"] = f"Bearer {token.decode()}"
     return headers
-
-
-def _path(resource: Resource, namespace: str = "", name: str = "", part: str = "") -> str:
-    parts = ["/apis", resource.group] if resource.group else ["/api"]
-    parts.append(resource.version)
-    if resource.namespaced and namespace:
-        parts += ["namespaces", quote(namespace, safe="")]
-    parts.append(resource.plural)
-    if name:
-        parts.append(quote(name, safe=""))
-    if part:
-        parts.append(part)
-    return "/".join(parts)
 
 
 def _selectors(scope: Scope) -> dict[str, str]:

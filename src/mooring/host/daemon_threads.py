@@ -1,5 +1,6 @@
 """Threads that do not keep the process from ending, even when stuck in a system call."""
 
+import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -16,6 +17,7 @@ class DaemonThreads:
     def __init__(self, most_idle: int = MOST_IDLE) -> None:
         self._most_idle = most_idle
         self._idle: list[SimpleQueue[Job]] = []  # inboxes; its methods are atomic
+        os.register_at_fork(after_in_child=self._idle.clear)  # a fork has none of the threads
 
     def start(self, job: Job) -> None:
         """Run `job`, then the function it returns. Raises: RuntimeError without a thread for it."""

@@ -17,8 +17,9 @@ from prometheus_client.registry import Collector
 
 from mooring import log
 from mooring.client.contract import Client
+from mooring.clock import Clock
 from mooring.csi.cause import asked_by
-from mooring.csi.channel import Connection
+from mooring.csi.channel import Connection, Observer
 from mooring.csi.metrics import OF_SIDECAR, calls_histogram, observing
 from mooring.model.keys import Key
 from mooring.reconcile.leadership import FencedClient
@@ -89,6 +90,14 @@ class Leases(msgspec.Struct, frozen=True):
     alone_for: frozenset[str] = frozenset()  # drivers without sidecars of their own: no yielding
 
 
+Connect = Callable[[str, str, Observer, Clock], Connection]
+"""To a socket, and the name of its driver as far as it is known."""
+
+
+def dial(endpoint: str, driver: str, observer: Observer, clock: Clock) -> Connection:
+    return Connection(endpoint, driver=driver, observer=observer, clock=clock)
+
+
 NO_LEASES: Final = Leases()
 NO_OPTIONS: Final[Mapping[str, SidecarOptions]] = {}
 
@@ -105,12 +114,14 @@ class SidecarsRole:
         leases: Leases = NO_LEASES,
         sidecars: Iterable[str] = SIDECARS,
         by_driver: Mapping[str, SidecarOptions] = NO_OPTIONS,
+        connect: Connect = dial,
     ) -> None:
         process = f"{socket.gethostname()}_{uuid.UUID(int=loops.rng.getrandbits(128))}"
         self._loops = loops
         self._options = msgspec.structs.replace(options, identity=options.identity or process)
         self._leases = msgspec.structs.replace(leases, identity=leases.identity or process)
         self._by_driver = by_driver
+        self._connect = connect
         self._sidecars = {name: SIDECARS[name] for name in sorted(sidecars)}
         self._others = LeaseHolders(loops, leases.namespace) if leases.yields else None
         self._calls = calls_histogram(OF_SIDECAR)
@@ -180,8 +191,7 @@ class SidecarsRole:
     async def _serve(self, name: str, endpoint: str) -> None:
         clock = self._loops.clock
         observer = observing(self._calls, name) if name else observing(self._calls)
-        calling = Connection(endpoint, driver=name, observer=observer, clock=clock)
-        async with calling as connection:
+        async with self._connect(endpoint, name, observer, clock) as connection:
             there = DriverConnection(connection, clock)
             driver = await there.wait_ready()
             while True:

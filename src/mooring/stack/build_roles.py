@@ -5,7 +5,7 @@ import os
 import random
 import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS, SCHEDULER, SIDECARS, User, node_user
 from mooring.apiserver.server import Running
 from mooring.client.local import LocalClient
-from mooring.clock import RealClock
+from mooring.clock import Clock, RealClock
 from mooring.errors import UsageError
 from mooring.host.blocking import in_thread
 from mooring.host.private_file import make_private_directory
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mooring.node.role import NodeRole
     from mooring.node.root import NodeRoot
     from mooring.reconcile.elected import Build
+    from mooring.reconcile.loops import Loops
     from mooring.reconcile.shared_informer import SharedInformers
 
 SIDECAR_LEASES = "default"  # the namespace, as for `mooring sidecar` outside of a pod
@@ -46,6 +47,40 @@ async def build_roles(
     driver: "Bundled | NoDriver | None" = None,
 ) -> Built:
     """All roles of one process. A role that another process leads waits for its lease."""
+    hidden = () if root is None else (root.layout.root,)
+    elected = await build_elected(config, server, RealClock(), hidden)
+    roles = list(elected.roles)
+    limits: tuple[str, ...] = ()
+    if root is not None:
+        from mooring.stack.limits import driver_limits
+
+        ours = (config.data_dir.resolve(), *hidden)
+        node, limits = await _build_node(config, server, root, ours)
+        identity = _identity(server)
+        roles += (node, _build_sidecars(config, server, node, identity, elected.informers))
+        roles.append(_build_storage(config, server, driver))
+        roles += _build_metadata(config, server, driver, elected.informers)
+        limits += await in_thread(driver_limits, driver)
+    return Built(roles, limits)
+
+
+class Elected(msgspec.Struct, frozen=True):
+    roles: Sequence[Role]
+    informers: "SharedInformers"  # one of the roles, which others may share
+
+
+async def build_elected(
+    config: Config,
+    server: Running,
+    clock: Clock,
+    hidden: tuple[Path, ...] = (),
+    chosen: Collection[str] | None = None,
+) -> Elected:
+    """Controllers and scheduler, and the informers that they share.
+
+    `chosen` are the controllers by name, and `scheduler`; None: all. `hidden` are directories that
+    no host-path volume may be in, besides the data directory.
+    """
     # Not at the top: these imports take 0.2 s, and the server answers meanwhile.
     from mooring.controllers import role as controllers
     from mooring.controllers.node_lifecycle.view import Monitoring
@@ -58,13 +93,13 @@ async def build_roles(
     from mooring.reconcile.shared_informer import SharedInformers
     from mooring.scheduling import role as scheduling
 
-    clock, rng = RealClock(), random.SystemRandom()
+    rng = random.SystemRandom()
     try:
         await in_thread(make_private_directory, config.volumes)
     except OSError as error:
         raise UsageError(f"cannot make {config.volumes}: {error.strerror}") from error
     temporary = Path(tempfile.gettempdir())
-    ours = (config.data_dir.resolve(), *(() if root is None else (root.layout.root,)))
+    ours = (config.data_dir.resolve(), *hidden)
     host_path = DataDirectoryVolumes(config.volumes, ours, temporary)
     identity = _identity(server)
     lease = SnapshotLease(Key(LEASES, SNAPSHOT_LEASE), identity, BESIDE_THE_SERVER)
@@ -81,21 +116,17 @@ async def build_roles(
         client = client_of(server, user)
         return ElectedRole(name, Candidate(client, clock, rng, identity, informers), build)
 
-    roles: list[Role] = [
-        informers,
-        elected(controllers.NAME, CONTROLLERS, lambda loops: controllers.build(loops, options)),
-        elected(scheduling.NAME, SCHEDULER, scheduling.build),
-    ]
-    limits: tuple[str, ...] = ()
-    if root is not None:
-        from mooring.stack.limits import driver_limits
+    wanted = [name for name in controllers.CONTROLLERS if chosen is None or name in chosen]
 
-        node, limits = await _build_node(config, server, root, ours)
-        roles += (node, _build_sidecars(config, server, node, identity, informers))
-        roles.append(_build_storage(config, server, driver))
-        roles += _build_metadata(config, server, driver, informers)
-        limits += await in_thread(driver_limits, driver)
-    return Built(roles, limits)
+    def build_controllers(loops: "Loops") -> "Loops":
+        return controllers.build(loops, options, wanted)
+
+    roles: list[Role] = [informers]
+    if wanted:
+        roles.append(elected(controllers.NAME, CONTROLLERS, build_controllers))
+    if chosen is None or scheduling.NAME in chosen:
+        roles.append(elected(scheduling.NAME, SCHEDULER, scheduling.build))
+    return Elected(roles, informers)
 
 
 def _build_sidecars(

@@ -6,7 +6,6 @@ sidecars), its API objects. At the end all of it is undone in the opposite order
 
 import asyncio
 import os
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -21,8 +20,16 @@ from mooring.clock import Clock, RealClock
 from mooring.csi import registrar
 from mooring.csi.call_log import CallLog
 from mooring.csi.channel import Connection
-from mooring.errors import AlreadyExists, ApiError, ConnectionLost, NotFound, UsageError
+from mooring.errors import (
+    AlreadyExists,
+    ApiError,
+    ConnectionLost,
+    HostError,
+    NotFound,
+    UsageError,
+)
 from mooring.host.blocking import in_thread
+from mooring.host.tree import remove_path
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.names import dns_subdomain
@@ -116,7 +123,8 @@ def _directory() -> Iterator[Path]:
     try:
         yield place
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        with suppress(HostError):  # a few bytes, where nobody looks
+            remove_path(place)
 
 
 async def _answering(socket: Path, clock: Clock, seconds: float) -> Driver:

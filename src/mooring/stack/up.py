@@ -13,7 +13,14 @@ import uvloop
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS
-from mooring.apiserver.server import Address, OpenStore, Running, running
+from mooring.apiserver.server import (
+    Address,
+    OpenOwn,
+    OpenStore,
+    Running,
+    open_database,
+    running,
+)
 from mooring.clock import Clock, RealClock
 from mooring.csi.call_query import PATH as CALLS_PATH
 from mooring.host.blocking import bulkheads, in_thread
@@ -48,6 +55,8 @@ if TYPE_CHECKING:
     from mooring.stack.span_export import Run
 
 Say = Callable[[str], None]
+
+REAL = RealClock()
 
 MOST_OPEN_FILES = 1 << 16  # if the system sets no limit
 
@@ -208,15 +217,17 @@ class Served(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def serving(config: Config) -> AsyncIterator[Served]:
+async def serving(
+    config: Config, clock: Clock = REAL, open_own: OpenOwn = open_database
+) -> AsyncIterator[Served]:
     """A running API server, whose kubeconfig is written."""
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     reach = find_reach(config.host, config.names, _addresses(config.host))
-    clock = RealClock()
+    where, gates = config.data_dir, config.gates
     async with (
         _shared_store(config, clock) as shared,
-        running(config.data_dir, address, clock, reach.names, config.gates, shared) as server,
+        running(where, address, clock, reach.names, gates, shared, open_own) as server,
     ):
         write_kubeconfigs(config, server)
         show_ui(server)

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import httptools
 
@@ -14,11 +14,11 @@ from mooring.client.contract import EVERYTHING, Listing, Scope, T
 from mooring.client.credentials import Proof
 from mooring.client.decoding import reader_of
 from mooring.client.endpoint import Endpoint
+from mooring.client.paths import path_of
 from mooring.client.refusals import refusal
 from mooring.client.tls import Tls
 from mooring.errors import ConnectionLost, Expired, ServerError
 from mooring.model.keys import Key
-from mooring.model.meta import Resource
 
 PAGE = 500
 MOST_CONNECTIONS = 4
@@ -84,11 +84,11 @@ class PlainReads:
         self._idle: list[_Connection] = []
 
     async def get(self, kind: type[T], key: Key) -> T:
-        path = _path(kind.resource, key.namespace, key.name)
+        path = path_of(kind.resource, key.namespace, key.name)
         return reader_of(kind).read(await self._ask(path))
 
     async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
-        path = _path(kind.resource, scope.namespace)
+        path = path_of(kind.resource, scope.namespace)
         chosen = {"labelSelector": scope.labels, "fieldSelector": scope.fields}
         query = {name: text for name, text in chosen.items() if text} | {"limit": str(PAGE)}
         read = reader_of(kind).read_page
@@ -169,14 +169,3 @@ async def reads_from(endpoint: Endpoint) -> AsyncIterator[PlainReads]:
         yield reads
     finally:
         await reads.close()
-
-
-def _path(resource: Resource, namespace: str = "", name: str = "") -> str:
-    parts = ["/apis", resource.group] if resource.group else ["/api"]
-    parts.append(resource.version)
-    if resource.namespaced and namespace:
-        parts += ["namespaces", quote(namespace, safe="")]
-    parts.append(resource.plural)
-    if name:
-        parts.append(quote(name, safe=""))
-    return "/".join(parts)

@@ -11,7 +11,7 @@ from mooring.driver.records import AccessType, Blank, VolumeRecord
 from mooring.driver.refusal import ABORTED, INVALID, NOT_FOUND
 from mooring.driver.serve import services
 from mooring.driver.settings import MIB, TOPOLOGY_KEY
-from tests.fakes.csi_state import GATES
+from mooring.testing.csi_state import GATES
 from tests.unit.driver.calls import NODE, Driver, a_capability, refused
 
 

@@ -11,9 +11,9 @@ from mooring.csi.channel import Method
 from mooring.csi.outcome import Outcome
 from mooring.csi.secrets import NO_SECRETS, Secrets
 from mooring.node.health.run import NodeHealthRounds
+from mooring.testing.csi_state import CsiState
 from tests.fakes.clock import settle
 from tests.fakes.csi_played import PlayedConnection, registered
-from tests.fakes.csi_state import CsiState
 from tests.unit.node.effects.world import NodeWorld
 
 Q = TypeVar("Q", bound=Message)

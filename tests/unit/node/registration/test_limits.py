@@ -13,10 +13,10 @@ from mooring.model.node import Node
 from mooring.node.registration.announce import Announcer
 from mooring.node.registration.limits import VolumeLimits
 from mooring.plugins.csi.drivers import Drivers
+from mooring.testing.csi_state import CsiState
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.csi_played import Fault, PlayedConnection, registered
-from tests.fakes.csi_state import CsiState
 from tests.fakes.fake_server import FakeServer
 from tests.unit.node.registration.world import DRIVER, KEY, NODE, OwnNode
 from tests.unit.plugins.csi.world import PlayedDriverObjects

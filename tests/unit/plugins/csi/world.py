@@ -20,9 +20,9 @@ from mooring.model.wire import read_document
 from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.plugins.csi.plugin import CsiPlugin
 from mooring.plugins.volume_host import Host
+from mooring.testing.csi_state import CsiState
 from tests.fakes.client import FakeClient
 from tests.fakes.csi_played import MountingState, PlayedConnection, registered
-from tests.fakes.csi_state import CsiState
 from tests.fakes.fake_server import FakeServer
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.objects import PlayedApi
