@@ -12,6 +12,7 @@ import yaml
 from mooring.apiserver.auth.roles import (
     EVERY_SIDECAR,
     LEASES,
+    RULES_BY_CONTROLLER,
     RULES_BY_SIDECAR,
     VOLUME_CONTROLLERS,
 )
@@ -25,7 +26,8 @@ _HEAD = "# Written by `make chart-rights` from src/mooring/apiserver/auth/roles.
 def text() -> str:
     document = {
         "leases": _rules([LEASES]),
-        "controllers": _rules(VOLUME_CONTROLLERS),
+        "controllers": {name: _rules(rules) for name, rules in RULES_BY_CONTROLLER.items()},
+        "otherControllers": _rules(VOLUME_CONTROLLERS),
         "everySidecar": _rules(EVERY_SIDECAR),
         "sidecars": {name: _rules(rules) for name, rules in RULES_BY_SIDECAR.items()},
     }

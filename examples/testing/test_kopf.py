@@ -1,5 +1,5 @@
-"""Testing an operator written with kopf: `pip install 'mooring[testing]' kopf kubernetes`, then
-`pytest --mooring test_kopf.py`.
+"""Testing an operator written with kopf: install Mooring (docs/testing.md) and `pip install kopf
+kubernetes`, then `pytest --mooring test_kopf.py`.
 
 The claim that the operator makes is bound, and goes with its Boat, because the cluster's own
 controllers do that.

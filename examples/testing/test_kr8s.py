@@ -1,4 +1,4 @@
-"""Testing with kr8s: `pip install 'mooring[testing]' kr8s`, then
+"""Testing with kr8s: install Mooring (docs/testing.md) and `pip install kr8s`, then
 `pytest --mooring test_kr8s.py`."""
 
 import kr8s

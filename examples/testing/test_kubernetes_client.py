@@ -1,5 +1,5 @@
-"""Testing with the official client: `pip install 'mooring[testing]' kubernetes`, then
-`pytest --mooring test_kubernetes_client.py`."""
+"""Testing with the official client: install Mooring (docs/testing.md) and `pip install
+kubernetes`, then `pytest --mooring test_kubernetes_client.py`."""
 
 from collections.abc import Iterator
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.clients.csi import bare_claim, need_loop_devices, short_directory
 from tests.clients.kubectl import Kubectl
@@ -81,7 +82,7 @@ def running(server: ServerWithNode, *words: str) -> Iterator[Run]:
 
 
 async def test_a_driver_is_run_called_traced_and_undone(
-    kubectl: Kubectl, server: ServerWithNode
+    kubectl: Kubectl, server: ServerWithNode, tmp_path: Path
 ) -> None:
     need_loop_devices()
     pods, flags = Pods(kubectl), ("--kubeconfig", server.kubeconfig)
@@ -113,7 +114,12 @@ async def test_a_driver_is_run_called_traced_and_undone(
             shown = read_tables(done("timeline", "pod/web", *where).rpartition("pod/web:")[0])
             steps = {row["STEP"]: row["STATE"] for row in shown}
             assert steps == dict.fromkeys(STEPS, "done"), shown
-            assert done("timeline", "pvc/data", "-o", "svg", *where).startswith("<svg ")
+            config = yaml.safe_load(server.kubeconfig.read_text(encoding="utf-8"))
+            config["contexts"][0]["context"]["namespace"] = kubectl.namespace
+            there = tmp_path / "kubeconfig"
+            there.write_text(json.dumps(config), encoding="utf-8")
+            drawn = done("timeline", "pvc", "data", "-o", "svg", "--kubeconfig", there)
+            assert drawn.startswith("<svg "), drawn
 
             volume = kubectl.field(".spec.volumeName", "pvc", "data")
             kubectl("delete", "pod/web", "pvc/data", "--wait=true")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.mooring_command import done
+from tests.clients.mooring_command import done, refused
 from tests.fakes.etcd.serve import etcd_process
 from tests.fakes.real_server import ApiServer
 
@@ -91,6 +91,8 @@ def test_objects_move_from_sqlite_to_etcd(etcd: str, tmp_path: Path) -> None:
     flags = ("--data-dir", str(server.data_dir), "--etcd-servers", etcd)
     told = done("migrate", "--from", "sqlite", "--to", "etcd", *flags)
     assert "objects are in etcd now" in told
+    without = refused("apiserver", "--port", "0", "--data-dir", server.data_dir)
+    assert without.startswith(f"the objects of {server.data_dir} are in etcd: run `mooring")
     moved = ApiServer(server.data_dir, "--etcd-servers", etcd).start()
     try:
         found = moved.ask("GET", f"{MAPS}/mine")

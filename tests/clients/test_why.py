@@ -104,14 +104,18 @@ def test_watching_ends_when_all_is_well(whole: RealServer) -> None:
     with subprocess.Popen(  # noqa: S603  our own program
         command("why", "pvc/late", "--watch", "--kubeconfig", str(whole.kubeconfig)),
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     ) as watching:
         assert watching.stdout is not None
+        assert watching.stderr is not None
         first = watching.stdout.readline()
         disk = whole.ask("POST", VOLUMES, volume("d2", storageClassName="by-hand"))
         assert disk.code == 201, disk.body
         rest = watching.stdout.read()
+        errors = watching.stderr.read()
         code = watching.wait(PATIENCE)
+    assert errors == ""
     assert first.startswith("PersistentVolumeClaim default/late: BROKEN"), first
     assert (code, "PersistentVolumeClaim default/late: FINE" in rest) == (0, True), rest
 

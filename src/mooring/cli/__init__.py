@@ -35,6 +35,7 @@ from mooring.cli import (
     why,
 )
 from mooring.cli.config_file import configurable
+from mooring.cli.csi_trace import printable
 from mooring.errors import MooringError
 
 app = typer.Typer(
@@ -85,7 +86,8 @@ def main() -> None:
         app()
     except* MooringError as errors:
         for error in _flat(errors):
-            sys.stderr.write(f"mooring: {error}\n")
+            told = "\n".join(map(printable, str(error).split("\n")))
+            sys.stderr.write(f"mooring: {told}\n")  # drivers and servers are quoted in it
         failed = True
     if failed:  # not inside `except*`, which would wrap the SystemExit before Python 3.11.4
         sys.exit(1)

@@ -51,7 +51,7 @@ Names = Annotated[
 Kubeconfig = Annotated[
     Path | None,
     typer.Option(
-        help="How to reach the API server; without it $KUBECONFIG, then the pod's account."
+        help="How to reach the API server; without it $KUBECONFIG, the pod's account, ~/.kube."
     ),
 ]
 NodeName = Annotated[

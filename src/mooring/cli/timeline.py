@@ -23,7 +23,15 @@ class Output(StrEnum):
 SubjectName = Annotated[
     str, typer.Argument(metavar="pod/NAME|pvc/NAME", help="Whose.", show_default=False)
 ]
-Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Of the pod or claim.")]
+SecondWord = Annotated[
+    str, typer.Argument(metavar="NAME", help="For `pod NAME`.", show_default=False)
+]
+Namespace = Annotated[
+    str,
+    typer.Option(
+        "--namespace", "-n", help="Of the pod or claim.", show_default="that of the kubeconfig"
+    ),
+]
 Shown = Annotated[
     Output, typer.Option("--output", "-o", help="A table, JSON, or a picture to save in a file.")
 ]
@@ -37,7 +45,8 @@ Otlp = Annotated[
 
 def timeline(
     subject: SubjectName,
-    namespace: Namespace = "default",
+    name: SecondWord = "",
+    namespace: Namespace = "",
     output: Shown = Output.TABLE,
     otlp: Otlp = False,  # noqa: FBT002  a flag of the command line
     kubeconfig: Kubeconfig = None,
@@ -56,9 +65,9 @@ def timeline(
     from mooring.timeline.show import document, rows, seconds_text
     from mooring.timeline.svg import waterfall
 
-    found = run_timeline(kubeconfig, read_subject(subject, namespace))
-    if otlp:
-        _send(found)
+    found = run_timeline(
+        kubeconfig, read_subject("/".join(filter(None, (subject, name))), namespace)
+    )
     match output:
         case Output.JSON:
             typer.echo(json.dumps(document(found), indent=2))
@@ -71,6 +80,8 @@ def timeline(
     if output is not Output.JSON:
         for line in found.unseen:
             typer.echo(f"mooring: not seen: {printable(line)}", err=True)
+    if otlp:
+        _send(found)
 
 
 def _send(found: "Timeline") -> None:

@@ -1,6 +1,7 @@
 """CSI calls as they are shown: the JSON of `/mooring/v1/csi-calls` (docs/csi-tools.md)."""
 
 from datetime import datetime, timedelta
+from typing import Annotated
 
 import msgspec
 
@@ -21,8 +22,8 @@ class CsiCall(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     id: int  # unique in its process
     service: str
     method: str
-    started: datetime
-    seconds: float  # until its end; in flight: until now
+    started: Annotated[datetime, msgspec.Meta(tz=True)]
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e9)]  # until its end; in flight: until now
     driver: str = ""
     volume: str = ""
     code: str = ""  # of gRPC; empty: in flight

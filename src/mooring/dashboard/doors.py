@@ -82,4 +82,9 @@ class TokenDoor:
 
 
 def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())
+    """A header may hold anything, also what is no text."""
+    return hmac.compare_digest(_bytes(one), _bytes(other))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")

@@ -10,6 +10,7 @@ from mooring.client.contract import Scope
 from mooring.client.http import HttpClient
 from mooring.dashboard.kinds import SHOWN
 from mooring.errors import BadRequest
+from mooring.host.blocking import in_thread
 from mooring.model.event import Event
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
@@ -61,7 +62,12 @@ def _part(name: str) -> str:
 
 async def read_text(client: HttpClient, subject: Subject) -> str:
     """The object as YAML, without its managed fields. Raises: ApiError, ConnectionLost."""
-    document = _decode(await client.read(path_of(subject), {}))
+    # In a thread: a large object takes a while, and in `up` the same event loop serves everybody.
+    return await in_thread(_text_of, await client.read(path_of(subject), {}))
+
+
+def _text_of(stored: bytes) -> str:
+    document = _decode(stored)
     if isinstance(document.get("metadata"), dict):
         document["metadata"].pop("managedFields", None)
     return yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)

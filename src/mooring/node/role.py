@@ -122,6 +122,7 @@ def _add_status(
         pods = kubelet.workers.informer.all
         summary = Summary(own_node.name, statistics.of_pod, pods, root_usage, clock)
         kubelet.server.show_summary(summary.document)
+        loops.add(summary.run)
     for name, run in {
         "node status": report.run,
         "node lease": Heartbeat(client, clock, rng, own_node, options.holding).run,

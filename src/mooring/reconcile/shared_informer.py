@@ -93,6 +93,7 @@ class SharedInformer(Generic[T]):
     async def _seed(self, listener: Listener[T]) -> None:
         """A role that comes late hears of all that is there, while the others work."""
         await self._reflector.seed(listener)
+        await self._reflector.synced.wait()  # what is there may be half of a first list
         self._seeding -= 1
         if not self._seeding:
             self._seeded.set()

@@ -20,18 +20,28 @@ class Nominations:
     def promise(self, pod: Pod, node: str) -> None:
         self._pods[pod.key] = replace(pod, spec=replace(pod.spec, node_name=node))
 
-    def withdraw(self, key: Key) -> None:
-        self._pods.pop(key, None)
+    def withdraw(self, key: Key) -> Pod | None:
+        """The pod, as if it were on the node that it was promised."""
+        return self._pods.pop(key, None)
 
-    def learn(self, old: Pod | None, new: Pod | None) -> None:
-        """What the API says of a pod; a promise that is not written yet stands."""
+    def learn(self, old: Pod | None, new: Pod | None) -> Pod | None:
+        """What the API says of a pod; a promise that is not written yet stands.
+
+        Returns the pod as if it were on the node that it is promised no longer.
+        """
+        known = new or old
+        if known is None:
+            return None
+        before = self._pods.get(known.key)
         if new is None or new.is_scheduled:
-            if (known := new or old) is not None:
-                self.withdraw(known.key)
+            self.withdraw(known.key)
         elif new.status.nominated_node_name:
             self.promise(new, new.status.nominated_node_name)
         elif old is not None and old.status.nominated_node_name:
             self.withdraw(new.key)
+        after = self._pods.get(known.key)
+        is_kept = before and after and before.spec.node_name == after.spec.node_name
+        return None if is_kept else before
 
     def outranked(self, pod: Pod, node: str) -> list[Pod]:
         """Those of lower priority that were promised the same node."""

@@ -11,7 +11,7 @@ import msgspec
 from mooring import log
 from mooring.client.contract import Client, Part
 from mooring.clock import Clock
-from mooring.errors import Conflict, NotFound
+from mooring.errors import ApiError, Conflict, NotFound
 from mooring.model.condition import Condition, set_condition
 from mooring.model.event import EventType
 from mooring.model.keys import Key
@@ -20,7 +20,7 @@ from mooring.model.reference import ObjectReference
 from mooring.model.timestamp import to_seconds
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
-from mooring.reconcile.worker import Settled, Verdict
+from mooring.reconcile.worker import PASSING, Settled, Verdict
 from mooring.scheduling.decide.preemption import DISRUPTION_TARGET, PREEMPTED
 from mooring.scheduling.plan import Preemption
 
@@ -63,22 +63,30 @@ class Preemptions:
         self.queue.add(pod.key)
 
     async def reconcile(self, key: Key) -> Verdict:
-        """Raises: what the API said; it is tried again later."""
+        """Raises: what passes; it is tried again later. After a refusal the pod is free to look."""
         ordered = self._ordered.get(key)
         if ordered is None:
             return Settled()
         pod = await self._find(ordered.pod)
         is_waiting = pod is not None and not pod.is_scheduled and not pod.is_deleting
         if pod is not None and is_waiting:
-            node = ordered.preemption.node
-            await self._nominate(pod, node)
-            for victim in ordered.preemption.victims:
-                await self._end(victim, pod, node)
-            for other in ordered.outranked:
-                await self._withdraw(other, node)
+            try:
+                await self._carry_out(ordered, pod)
+            except PASSING:
+                raise
+            except ApiError as error:
+                _log.warning("preemption refused", pod=key, because=error)
         self._ordered.pop(key, None)
         self._scheduler.preempted(key, promised=is_waiting)
         return Settled()
+
+    async def _carry_out(self, ordered: _Ordered, pod: Pod) -> None:
+        node = ordered.preemption.node
+        await self._nominate(pod, node)
+        for victim in ordered.preemption.victims:
+            await self._end(victim, pod, node)
+        for other in ordered.outranked:
+            await self._withdraw(other, node)
 
     async def _find(self, seen: Pod) -> Pod | None:
         """The pod as it is now; None when it is gone, or another has its name."""

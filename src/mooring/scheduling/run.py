@@ -97,8 +97,9 @@ class PodScheduler:
             return Settled()
         match decide(self._caches.picture(pod), self._caches.memory):
             case Assignment() as assignment:
-                self._caches.nominations.withdraw(key)
+                promised = self._caches.nominations.withdraw(key)
                 self._assume(_placed(pod, assignment.node))
+                self._keep_no_room(promised, unless_on=assignment.node)
                 self.bindings.start(pod, assignment)
                 return Settled()
             case Unschedulable() as verdict:
@@ -122,7 +123,7 @@ class PodScheduler:
         if verdict.preemption is not None:
             self._preempt(pod, verdict.preemption)
         elif not keeps_node:
-            self._caches.nominations.withdraw(pod.key)
+            self._keep_no_room(self._caches.nominations.withdraw(pod.key))
 
     def _preempt(self, pod: Pod, preemption: Preemption) -> None:
         nominations = self._caches.nominations
@@ -134,10 +135,15 @@ class PodScheduler:
 
     def preempted(self, key: Key, *, promised: bool) -> None:
         if not promised:
-            self._caches.nominations.withdraw(key)
+            self._keep_no_room(self._caches.nominations.withdraw(key))
         if key in self._put_off:
             self._put_off.discard(key)
             self.queue.add(key)
+
+    def _keep_no_room(self, promised: Pod | None, unless_on: str = "") -> None:
+        """A promise has ended: others may have the room, unless the pod itself is there now."""
+        if promised is not None and promised.spec.node_name != unless_on:
+            self._hear(Change(promised, None))
 
     def _priority(self, key: Key) -> int:
         """The lowest number comes first."""
@@ -204,13 +210,17 @@ class PodScheduler:
             self.bindings.abandon(key)
         counted = self._caches.ledger.find_pod(key)
         self._caches.ledger.learn_pod(old, new)
-        self._caches.nominations.learn(old, new)
+        promised = self._caches.nominations.learn(old, new)
         if new is None or new.is_scheduled:
             self._waiting.forget(key)
+            if counted and new and counted.spec.node_name != new.spec.node_name:
+                self._hear(Change(counted, None))  # somebody else placed it, elsewhere
+                counted = None
             if counted is not None or new is not None:
                 self._hear(Change(counted, new))
         elif self._is_ours(new) and (old is None or _asks_otherwise(old, new)):
             self._queue_in(key, self._waiting.wake_pod(key))
+        self._keep_no_room(promised, unless_on="" if new is None else new.spec.node_name)
 
 
 def _placed(pod: Pod, node: str) -> Pod:
@@ -218,5 +228,7 @@ def _placed(pod: Pod, node: str) -> Pod:
 
 
 def _asks_otherwise(old: Pod, new: Pod) -> bool:
-    """Its status is our own doing, mostly."""
-    return old.spec != new.spec or old.metadata.labels != new.metadata.labels
+    """Its status is our own doing, mostly; one that lost its promised node may look elsewhere."""
+    is_let_down = old.status.nominated_node_name and not new.status.nominated_node_name
+    is_other = old.spec != new.spec or old.metadata.labels != new.metadata.labels
+    return bool(is_let_down) or is_other

@@ -1,6 +1,7 @@
 """`mooring csi call`: one RPC of a driver by hand, JSON in and out, at any socket."""
 
 import difflib
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from pathlib import Path
@@ -125,8 +126,10 @@ def read_request(
     try:
         json_format.ParseDict(given, message)
     except json_format.ParseError as error:
-        why = " ".join(str(error).split())
-        known = ", ".join(field.name for field in method.input_type.fields)
+        why, _, listed = " ".join(str(error).split()).partition(". Available Fields")
+        # of the message that the unknown field is in, which may be an inner one
+        inner = [re.sub("([A-Z])", r"_\1", each).lower() for each in re.findall(r"'(\w+)'", listed)]
+        known = ", ".join(inner or (field.name for field in method.input_type.fields))
         raise UsageError(f"no {method.input_type.name}: {why}; its fields: {known}") from error
     both = _secrets_in(document).merged(secrets)
     if both and not has_secrets:

@@ -1,10 +1,12 @@
 """`mooring csi trace`: the CSI calls of a cluster, read from the API server and from its nodes."""
 
 import asyncio
+import ipaddress
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import uvloop
@@ -83,7 +85,7 @@ async def _connected(wanted: Wanted) -> AsyncIterator[HttpClient]:
     clock = RealClock()
     endpoint = find_endpoint(wanted.kubeconfig, Surroundings(os.environ, clock))
     if wanted.address:
-        if not wanted.address.startswith(("http://127.", "http://localhost:", "http://[::1]:")):
+        if not is_on_this_machine(wanted.address):
             raise UsageError(
                 f"{wanted.address!r}: a token is sent to this machine only; give --address as "
                 "http://127.0.0.1:PORT, through ssh -L or kubectl port-forward if need be"
@@ -92,6 +94,17 @@ async def _connected(wanted: Wanted) -> AsyncIterator[HttpClient]:
         endpoint = msgspec.structs.replace(endpoint, server=address, proxy="")
     async with connect_to(endpoint, clock) as client:
         yield client
+
+
+def is_on_this_machine(url: str) -> bool:
+    """Whether whoever opens it can only get here: `http://127.example.com` is elsewhere."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        is_here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+    return parts.scheme == "http" and is_here and "@" not in parts.netloc
 
 
 async def read_calls(client: HttpClient, wanted: Wanted, limit: int | None = None) -> Traced:
@@ -152,7 +165,7 @@ async def _follow(client: HttpClient, path: str, wanted: Wanted, take: Take) -> 
     """A stream that ends is opened again; what was seen is not told twice."""
     seen = _Seen()
     while True:
-        with suppress(ApiError, ConnectionLost):
+        with suppress(ApiError, ConnectionLost, msgspec.DecodeError):
             async with client.follow(path, {**wanted.query, "watch": "1"}) as lines:
                 async for line in lines:
                     event = msgspec.json.decode(line, type=CsiCallEvent)

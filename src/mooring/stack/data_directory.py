@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 from mooring.errors import UsageError
+from mooring.upkeep.place import DATABASE, ETCD_REVISION, MIGRATED
 
 OURS = ("mooring.db", "mooring.db.lock", "tokens.json", "pki", "kubeconfig", "node")
 """Names by which a data directory is recognized, of this and earlier versions."""
@@ -28,4 +29,18 @@ def check_data_dir(directory: Path) -> None:
         raise UsageError(
             f"{directory.resolve()} holds other things, and mooring would close it to everybody "
             "else: choose another --data-dir, or an empty one"
+        )
+
+
+def check_objects_are_here(directory: Path) -> None:
+    """Refuse to begin a new database where the objects are in etcd; reads the disk.
+
+    Such a server would show an empty cluster beside the volumes of the real one.
+    Raises: UsageError.
+    """
+    in_etcd = any((directory / name).exists() for name in (MIGRATED, ETCD_REVISION))
+    if in_etcd and not (directory / DATABASE).exists():
+        raise UsageError(
+            f"the objects of {directory} are in etcd: run `mooring apiserver --etcd-servers ...`, "
+            "or bring them back with `mooring migrate --from etcd --to sqlite`"
         )

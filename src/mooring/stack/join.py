@@ -183,9 +183,7 @@ def _ask(
     asking = partial(_ask_patiently, server, tls, method, path, body, bearer)
     answer = each_within(SECONDS, [asking])[0]
     if answer is Unfinished.HUNG:
-        raise UsageError(
-            f"{server} did not answer within {SECONDS:g} s: is it overloaded, or another program?"
-        )
+        raise _silent(server)
     if isinstance(answer, MooringError):
         raise answer
     return answer
@@ -207,8 +205,11 @@ def _ask_patiently(
     connection = HTTPSConnection(
         parts.hostname or "", parts.port or 443, timeout=SECONDS, context=tls
     )
+    is_connected = False
     try:
         with closing(connection):
+            connection.connect()
+            is_connected = True
             connection.request(method, f"{parts.path}{path}", body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read(_LONGEST)
@@ -218,10 +219,18 @@ def _ask_patiently(
             "start that server with --name"
         ) from error
     except (OSError, HTTPException, socket.gaierror) as error:
+        if is_connected and isinstance(error, TimeoutError):
+            raise _silent(server) from error
         told = str(error) or type(error).__name__
         raise UsageError(
             f"{server} cannot be reached: {told}; is it started with --host, and the port open?"
         ) from error
+
+
+def _silent(server: str) -> UsageError:
+    return UsageError(
+        f"{server} did not answer within {SECONDS:g} s: is it overloaded, or another program?"
+    )
 
 
 def _checked(url: str) -> str:

@@ -6,6 +6,7 @@ the database under another name, so that no server takes it for the newest.
 """
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,11 +24,12 @@ from mooring.apiserver.store.etcd.loading import load
 from mooring.apiserver.store.etcd.store import EtcdStore
 from mooring.apiserver.store.etcd.wire import put_anyway
 from mooring.clock import Clock
-from mooring.errors import Damaged, UsageError
+from mooring.errors import Damaged, EtcdError, UsageError
 from mooring.stack.config import EtcdSettings
 from mooring.stack.etcd import connect, layout_of, take_data_dir
-from mooring.upkeep.place import DATABASE, ETCD_REVISION
+from mooring.upkeep.place import DATABASE, ETCD_REVISION, MIGRATED
 
+UNFINISHED = "migrating"  # a directory for a database that is not complete
 AT_ONCE = 64  # writes under way
 RAISED_KEY = b"mooring_migrated"  # written until etcd has come as far as the database
 DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"
@@ -49,7 +51,7 @@ async def to_etcd(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Migra
     path = data_dir / DATABASE
     if not path.exists():
         raise UsageError(f"{path} is missing: there is nothing to migrate")
-    kept = path.with_name(f"{DATABASE}.migrated")
+    kept = path.with_name(MIGRATED)
     if kept.exists():
         raise UsageError(f"{kept} is there, of an earlier migration: move it away first")
     database, contents = open_database(path)
@@ -71,10 +73,29 @@ async def to_etcd(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Migra
 
 
 async def to_sqlite(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Migrated:
-    """Objects keep their resourceVersions. Raises: UsageError, Damaged, EtcdError."""
-    take_data_dir(data_dir).release()  # refuses one that has a database
-    layout = layout_of(builtin(), settings.prefix)
+    """Objects keep their resourceVersions. Raises: UsageError, Damaged, EtcdError.
+
+    The database gets its name when it is complete: a server would begin with what is there.
+    """
     path = data_dir / DATABASE
+    if path.exists():
+        raise UsageError(f"{path} is there: choose a --data-dir without one, or move it away first")
+    lock = take_data_dir(data_dir)
+    unfinished = data_dir / UNFINISHED
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
+        made = await _fill(unfinished / DATABASE, settings, clock)
+        (unfinished / DATABASE).rename(path)
+        (data_dir / ETCD_REVISION).unlink(missing_ok=True)
+        return made
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        lock.release()
+
+
+async def _fill(path: Path, settings: EtcdSettings, clock: Clock) -> Migrated:
+    """A new database with all that is in etcd. Raises: UsageError, Damaged, EtcdError."""
+    layout = layout_of(builtin(), settings.prefix)
     async with _connected(settings, clock) as cluster:
         loaded = await load(cluster, layout)
         if not loaded.tables:
@@ -83,18 +104,14 @@ async def to_sqlite(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Mig
         try:
             database.stage(_rows(loaded.tables), (), loaded.revision)
             database.commit()
-            again = await load(cluster, layout)
-            if again.revision != loaded.revision:
-                raise UsageError("etcd is written to: stop every API server on it, then try again")
-        except BaseException:
+        finally:
             database.close()
-            path.unlink()
-            raise
-        database.close()
+        again = await load(cluster, layout)
+        if again.revision != loaded.revision:
+            raise UsageError("etcd is written to: stop every API server on it, then try again")
     database, contents = open_database(path)
     database.close()
     _check_same(loaded.tables, contents.tables)
-    (data_dir / ETCD_REVISION).unlink(missing_ok=True)
     return Migrated(_count(loaded.tables), contents.revision)
 
 
@@ -140,7 +157,10 @@ async def _write(store: EtcdStore, entry: Entry) -> None:
             raise _is_taken(found)
         return None
 
-    await store.write(entry.table, entry.name, decide)
+    try:
+        await store.write(entry.table, entry.name, decide)
+    except EtcdError as error:
+        raise EtcdError(f"{entry.table} {entry.name}: {error}") from error
 
 
 async def _raise_revision(cluster: Cluster, by: int) -> None:

@@ -13,7 +13,7 @@ from mooring.errors import MooringError, UsageError
 from mooring.timeline.spans import Span
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-REMEDY = "pip install 'mooring[otel]'"
+REMEDY = "pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
 
 Send = Callable[[Sequence[Span]], None]
 """Blocks; raises: NotSent."""

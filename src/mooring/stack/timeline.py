@@ -1,6 +1,7 @@
 """`mooring timeline`: reads the picture of a pod or a claim, with the caller's own rights."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -8,8 +9,9 @@ from urllib.parse import quote
 import msgspec
 import uvloop
 
-from mooring.client.connect import connect
+from mooring.client.connect import connect_to
 from mooring.client.http import HttpClient
+from mooring.client.kubeconfig import Surroundings, find_endpoint
 from mooring.clock import Clock, RealClock
 from mooring.csi.call_record import CsiCall
 from mooring.errors import ApiError, ConnectionLost, MooringError, NotFound, ServerError, UsageError
@@ -29,7 +31,7 @@ KINDS = {
 class Subject(msgspec.Struct, frozen=True):
     kind: str  # pod or pvc
     name: str
-    namespace: str
+    namespace: str  # empty: that of the kubeconfig
 
 
 class _Items(msgspec.Struct, frozen=True):
@@ -50,8 +52,11 @@ def run_timeline(kubeconfig: Path | None, subject: Subject) -> Timeline:
 
     async def run() -> Timeline:
         clock = RealClock()
-        async with connect(kubeconfig, clock) as client:
-            return decide_timeline(await read_picture(client, subject, clock))
+        endpoint = find_endpoint(kubeconfig, Surroundings(os.environ, clock))
+        namespace = subject.namespace or endpoint.namespace
+        async with connect_to(endpoint, clock) as client:
+            asked = msgspec.structs.replace(subject, namespace=namespace)
+            return decide_timeline(await read_picture(client, asked, clock))
 
     return uvloop.run(run())
 

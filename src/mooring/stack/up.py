@@ -33,7 +33,7 @@ from mooring.stack.build_roles import Built, build_roles, client_of
 from mooring.stack.config import Config
 from mooring.stack.credentials import keep_kubeconfig, keep_server_url
 from mooring.stack.csi_calls_page import CsiCallsPage
-from mooring.stack.data_directory import check_data_dir
+from mooring.stack.data_directory import check_data_dir, check_objects_are_here
 from mooring.stack.listening import Reach, find_reach, is_local, reachable
 from mooring.stack.node_name import settle_node_name
 from mooring.stack.otlp import is_configured
@@ -240,6 +240,7 @@ async def serving(
 async def _shared_store(config: Config, clock: Clock) -> AsyncIterator[OpenStore | None]:
     """How to open the store that several servers share; None: the server has one of its own."""
     if config.etcd is None:
+        await in_thread(check_objects_are_here, config.data_dir)
         yield None
         return
     from mooring.stack.etcd import open_etcd, take_data_dir

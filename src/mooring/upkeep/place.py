@@ -16,6 +16,7 @@ from mooring.node.root_lock import LOCK as ROOT_LOCK
 
 DATABASE = "mooring.db"
 DATABASE_LOCK = f"{DATABASE}.lock"
+MIGRATED = f"{DATABASE}.migrated"  # whose objects are in etcd
 ETCD_REVISION = "etcd-revision"  # of a server that keeps its objects in etcd
 DRIVER = "driver"
 VOLUMES = "volumes"

@@ -51,13 +51,14 @@ async def _ask(question: Question, endpoint: Endpoint, clock: Clock, say: Say) -
             from mooring.why.watching import changes
 
             answer = None
-            async for _ in changes(endpoint, clock, subject):
-                newer = explain(await read_world(source, subject), subject, clock.now())
-                if answer is None or _lasting(newer) != _lasting(answer):
-                    _print(question, newer, clock, say)
-                answer = newer
-                if answer.verdict is Verdict.FINE:
-                    break
+            async with changes(endpoint, clock, subject) as changed:
+                async for _ in changed:
+                    newer = explain(await read_world(source, subject), subject, clock.now())
+                    if answer is None or _lasting(newer) != _lasting(answer):
+                        _print(question, newer, clock, say)
+                    answer = newer
+                    if answer.verdict is Verdict.FINE:
+                        break
             return EXIT_CODES[Verdict.UNKNOWN if answer is None else answer.verdict]
         answer = explain(await read_world(source, subject), subject, clock.now())
         _print(question, answer, clock, say)

@@ -174,10 +174,14 @@ def _class_link(world: World, claim: Claim, view: ClaimView, state: State) -> Fo
         return link(
             Step.CLASS, about, State.UNKNOWN, "the class could not be read", source=ref(claim)
         )
+    if chosen is None and state is State.DONE:
+        words = f"there is no StorageClass {name}; a bound claim needs none"
+        return link(Step.CLASS, about, state, words, source=ref(claim))
     if chosen is None:
         words = f"the claim names class {name}, and there is no such StorageClass"
-        state = state if state is State.DONE else State.BROKEN
-        return link(Step.CLASS, about, state, words, source=ref(claim), who="an administrator")
+        return link(
+            Step.CLASS, about, State.BROKEN, words, source=ref(claim), who="an administrator"
+        )
     how = "binds at once" if chosen.binds_at_once else "waits for the first pod"
     if not chosen.provisions:
         how = f"its volumes are made by hand; {how}"

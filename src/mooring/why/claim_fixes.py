@@ -17,7 +17,7 @@ from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Annotation
 from mooring.why.answer import Fix, Ref
-from mooring.why.found import applied, kubectl, newest_event, recreated, ref, sed_value
+from mooring.why.found import applied, is_plain, kubectl, newest_event, recreated, ref, sed_value
 from mooring.why.world import World
 
 _NO_ROOM = re.compile(r"ResourceExhausted|OutOfRange|no space|not enough|too large", re.IGNORECASE)
@@ -57,8 +57,9 @@ def _preset(world: World, view: ClaimView) -> Iterator[Fix]:
         yield from _mismatched(claim, volume)
     elif volume is not None and volume.status.phase is VolumePhase.RELEASED:
         yield _let_go(volume)
-    edit = f"/volumeName: {claim.spec.volume_name}$/d"
-    yield Fix(recreated(ref(claim), edit), "makes the claim anew, for any volume that fits")
+    if is_plain(claim.spec.volume_name):
+        edit = f"/volumeName: {claim.spec.volume_name}$/d"
+        yield Fix(recreated(ref(claim), edit), "makes the claim anew, for any volume that fits")
 
 
 def _mismatched(claim: Claim, volume: Volume) -> Iterator[Fix]:

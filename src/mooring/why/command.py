@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None, name: str = "kubectl why") -> i
     from mooring.why.ask import Question, ask
 
     question = Question(
-        subject=given.subject,
+        subject="/".join(given.subject),
         namespace=given.namespace,
         kubeconfig=given.kubeconfig,
         is_json=given.output == "json",
@@ -49,9 +49,11 @@ def _say(text: str) -> None:
 
 
 def _lines(errors: BaseExceptionGroup[BaseException]) -> list[str]:
+    from mooring.why.told import clean
+
     found: list[str] = []
     for error in errors.exceptions:
-        found += _lines(error) if isinstance(error, BaseExceptionGroup) else [str(error)]
+        found += _lines(error) if isinstance(error, BaseExceptionGroup) else [clean(str(error))]
     return found
 
 
@@ -65,10 +67,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "subject",
-        nargs="?",
-        default="",
+        nargs="*",
         metavar="KIND/NAME",
-        help="pvc/data, pod/web-0, pv/disk, node/n1, volumeattachment/csi-..., "
+        help="or KIND NAME: pvc/data, pod/web-0, pv/disk, node/n1, volumeattachment/csi-..., "
         "volumesnapshot/nightly, storageclass/fast, csidriver/...",
     )
     parser.add_argument(

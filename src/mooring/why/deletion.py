@@ -146,7 +146,8 @@ def _foreign(it: ApiObject, name: str) -> Found:
 
 
 def explain_pod_deletion(world: World, pod: Pod, now: datetime) -> Found:
-    """A pod goes when its kubelet says that its containers have ended."""
+    """A pod goes when its kubelet says that its containers have ended and its volumes are
+    unmounted; a kubelet of Mooring tells which one it cannot unmount."""
     if not pod.is_deleting:
         return NOTHING
     if pod.metadata.finalizers:
@@ -156,8 +157,13 @@ def explain_pod_deletion(world: World, pod: Pod, now: datetime) -> Found:
         words = "it is being deleted, and has no node"
         return link(Step.DELETION, pod, State.WAITING, words, since=due)
     node = world.find(Node, Key("", name))
-    more = {"until": due, "who": f"the kubelet of {name}"}
+    more: dict[str, object] = {"until": due, "who": f"the kubelet of {name}"}
     if node is not None and node.is_ready:
+        said = newest_event(world, pod, {"FailedUnmount"})
+        if said is not None:
+            words = f"it is being deleted; {reporter(said)} says: {said.message}"
+            more |= {"source": ref(said), "since": said.first_timestamp or said.last_seen}
+            return link(Step.DELETION, pod, State.BROKEN, words, **more)
         words = f"it is being deleted; its containers have until {due} to end"
         return link(Step.DELETION, pod, State.WAITING, words, **more)
     gone = "there is no such Node any more" if node is None else "that node is not ready"

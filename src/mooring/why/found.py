@@ -1,5 +1,6 @@
 """What the explanations are put together from: links, fixes, candidates, and commands to paste."""
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 
@@ -94,6 +95,16 @@ def grouped(kind: str, reasons: Mapping[str, Iterable[str]]) -> tuple[CandidateG
 
 
 # commands
+
+_PLAIN = re.compile(r"[A-Za-z0-9._][A-Za-z0-9._/-]*")
+
+
+def is_plain(*texts: str) -> bool:
+    """Whether texts that no server has checked (of references, of events) may stand in a command.
+
+    One that is none of a name could end a quoted part, be an option, or a program of sed.
+    """
+    return all(_PLAIN.fullmatch(text) for text in texts)
 
 
 def kubectl(verb: str, about: Ref, *rest: str, namespaced: bool = True) -> str:

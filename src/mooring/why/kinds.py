@@ -29,6 +29,8 @@ _NAMES: dict[str, type[ApiObject]] = {
     for name in (*short, kind.resource.kind.lower(), kind.resource.plural)
 }
 
+_KNOWN = "pvc, pv, pod, volumeattachment, node, volumesnapshot, storageclass, csidriver"
+
 BY_KIND = {kind.resource.kind: kind for kind in KINDS}
 
 
@@ -37,11 +39,5 @@ def parse_subject(text: str, namespace: str) -> Ref:
     word, slash, name = text.partition("/")
     kind = _NAMES.get(word.lower().split(".")[0])
     if kind is None or not slash or not name or "/" in name:
-        known = ", ".join(sorted(names[0] for names in KINDS.values() if names[0] not in _HIDDEN))
-        raise UsageError(
-            f"{text!r} is no KIND/NAME; kinds are {known}, pod, node: mooring why pvc/data"
-        )
+        raise UsageError(f"{text!r} is no KIND/NAME; kinds are {_KNOWN}: mooring why pvc/data")
     return Ref(kind.resource.kind, name, namespace if kind.resource.namespaced else "")
-
-
-_HIDDEN = frozenset({"po", "no"})

@@ -11,7 +11,7 @@ from mooring.model.event import Event
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.why.answer import Fix, Ref, State, Step
-from mooring.why.found import Found, kubectl, link, newest_event, ref, reporter
+from mooring.why.found import Found, is_plain, kubectl, link, newest_event, ref, reporter
 from mooring.why.world import World
 
 FAILED = frozenset({"FailedMount", "FailedMapVolume", "FailedAttachVolume"})
@@ -50,6 +50,8 @@ def _fixes(pod: Pod, said: Event) -> Iterator[Fix]:
         name = missing[2] or missing[3]
         kind = missing[1] or _kind_of(pod, name)
         keys = list(_keys(pod, kind, name))
+        if not is_plain(name, *keys):
+            return
         literals = [f"--from-literal={key}=VALUE" for key in keys] or ["--from-literal=KEY=VALUE"]
         word = "secret generic" if kind == "secret" else "configmap"
         command = f"kubectl create {word} {name} -n {pod.namespace} {' '.join(literals)}"
@@ -57,7 +59,7 @@ def _fixes(pod: Pod, said: Event) -> Iterator[Fix]:
         return
     if missing := _KEY.search(said.message):
         name, kind = _holder_of(pod, missing[1])
-        if name:
+        if name and is_plain(missing[1]):
             field = "stringData" if kind == "secret" else "data"
             patch = f'{{"{field}":{{"{missing[1]}":"VALUE"}}}}'
             about = Ref(kind, name, pod.namespace)

@@ -15,6 +15,7 @@ from mooring.why.found import (
     NOTHING,
     Found,
     applied,
+    is_plain,
     kubectl,
     link,
     newest_event,
@@ -128,6 +129,8 @@ spec:
   accessModes: [ReadWriteOnce]
   resources: {{requests: {{storage: 1Gi}}}}
 """
+    if not is_plain(name):
+        return found  # no claim can be called so
     told = "makes the claim, of the default class; look at size and access modes first"
     return found.plus(Found(fixes=(Fix(applied(document), told),)))
 
@@ -170,7 +173,7 @@ def quota_fixes(message: str, namespace: str) -> Iterator[Fix]:
         except (KeyError, ValueError):
             continue
         raised[what] = str(total)
-    if raised:
+    if raised and is_plain(name.strip(), *raised):
         hard = ",".join(f'"{what}":"{amount}"' for what, amount in sorted(raised.items()))
         about = Ref("ResourceQuota", name.strip(), namespace)
         command = kubectl("patch", about, "-p", f'{{"spec":{{"hard":{{{hard}}}}}}}')

@@ -20,8 +20,8 @@ _NEWLINES = str.maketrans("\n\r\t", "   ")
 
 def told(answer: Answer, now: datetime, *, names_all: bool = False) -> Iterator[str]:
     """The verdict, the chain, who could be chosen, what helps, what could not be seen."""
-    yield f"{answer.subject}: {answer.verdict.upper()}"
-    yield f"  {_clean(answer.summary)}"
+    yield f"{clean(str(answer.subject))}: {answer.verdict.upper()}"
+    yield f"  {clean(answer.summary)}"
     if answer.links:
         yield ""
         width = max(len(link.step) for link in answer.links)
@@ -35,17 +35,17 @@ def told(answer: Answer, now: datetime, *, names_all: bool = False) -> Iterator[
         yield ""
         yield "what helps:" if answer.verdict is not Verdict.FINE else "what can be done:"
         for fix in answer.fixes:
-            yield f"  # {_clean(fix.what_it_does)}"
+            yield f"  # {clean(fix.what_it_does)}"
             yield from (
-                f"  {line}" if "EOF" not in fix.command else line
+                clean(f"  {line}" if "EOF" not in fix.command else line)
                 for line in fix.command.split("\n")
             )
     for line in answer.unseen:
-        yield f"not seen: {_clean(line)}"
+        yield f"not seen: {clean(line)}"
 
 
 def _link(link: Link, width: int, now: datetime) -> Iterator[str]:
-    yield f"  {MARKS[link.state]} {link.step:<{width}}  {link.object}: {_clean(link.says)}"
+    yield f"  {MARKS[link.state]} {link.step:<{width}}  {clean(f'{link.object}: {link.says}')}"
     if link.state not in {State.WAITING, State.BROKEN}:
         return
     more = [f"for {_age(link.since, now)}"] if link.since else []
@@ -56,7 +56,7 @@ def _link(link: Link, width: int, now: datetime) -> Iterator[str]:
     if link.source != link.object:
         more.append(f"says {link.source}")
     if more:
-        yield f"    {'':<{width}}  ({'; '.join(more)})"
+        yield f"    {'':<{width}}  ({clean('; '.join(more))})"
 
 
 def _age(moment: str, now: datetime) -> str:
@@ -71,9 +71,9 @@ def _group(group: CandidateGroup, *, names_all: bool) -> Iterator[str]:
     more = group.count - len(shown)
     rest = f" and {more} more" if more > 0 else ""
     noun = group.kind if group.count == 1 else f"{group.kind}s"
-    yield f"  {group.count} {noun}: {_clean(group.reason)} ({', '.join(shown)}{rest})"
+    yield clean(f"  {group.count} {noun}: {group.reason} ({', '.join(shown)}{rest})")
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """One line without control characters: texts come from objects that anybody may write."""
     return "".join(char for char in text.translate(_NEWLINES) if char.isprintable())

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from mooring.client.connect import connect_to
 from mooring.client.contract import Client, Scope
@@ -24,7 +25,10 @@ _IN_NAMESPACE = (Claim, Pod, Event, Snapshot)
 _IN_CLUSTER = (Volume, Attachment, Node, StorageClass)
 
 
-async def changes(endpoint: Endpoint, clock: Clock, subject: Ref) -> AsyncIterator[None]:
+@asynccontextmanager
+async def changes(
+    endpoint: Endpoint, clock: Clock, subject: Ref
+) -> AsyncIterator[AsyncIterator[None]]:
     """At once, and then after each change of what may be in the chain."""
     woken = asyncio.Event()
     async with connect_to(endpoint, clock) as client, asyncio.TaskGroup() as tasks:
@@ -34,15 +38,19 @@ async def changes(endpoint: Endpoint, clock: Clock, subject: Ref) -> AsyncIterat
             *(tasks.create_task(_watch(client, k, Scope(), woken, clock)) for k in _IN_CLUSTER),
         ]
         try:
-            yield
-            while True:
-                await woken.wait()
-                await clock.sleep(CALM)
-                woken.clear()
-                yield
+            yield _bursts(woken, clock)
         finally:
             for task in watching:
                 task.cancel()
+
+
+async def _bursts(woken: asyncio.Event, clock: Clock) -> AsyncIterator[None]:
+    yield
+    while True:
+        await woken.wait()
+        await clock.sleep(CALM)
+        woken.clear()
+        yield
 
 
 async def _watch(

@@ -97,6 +97,8 @@ class FakeWatch:
         self._ready = asyncio.Event()
         self._ended = False
         self._follows: tuple[bytes, bytes] | None = None
+        self._in_fragments = False  # each change in an answer of its own
+        self.most_at_once = 0  # changes in one answer
         self._data.on_change.append(self._ready.set)
         self.is_held = member.holds_watches  # events wait in etcd
 
@@ -119,6 +121,7 @@ class FakeWatch:
             else:
                 self._answers.append(WatchResponse(header=header, created=True))
                 self._follows = create.key, create.range_end
+                self._in_fragments = create.fragment
                 self._sent = create.start_revision - 1
         elif self._follows:
             self._take_log()
@@ -158,8 +161,14 @@ class FakeWatch:
             if first <= changed.event.kv.key < end:
                 news.append(changed.event)
         self._sent = max(self._sent, self._data.revision)
-        if news:
-            self._answers.append(WatchResponse(header=self._data.header(), events=news[::-1]))
+        news.reverse()
+        size = 1 if self._in_fragments else len(news) or 1
+        pieces = [news[at : at + size] for at in range(0, len(news), size)]
+        for number, piece in enumerate(pieces, 1):
+            self.most_at_once = max(self.most_at_once, len(piece))
+            more = number < len(pieces)
+            header = self._data.header()
+            self._answers.append(WatchResponse(header=header, events=piece, fragment=more))
 
 
 def unavailable(text: str) -> Failed:

@@ -1,6 +1,7 @@
 """Values of any bytes, for tests of the engine: head, tail and mark, with zeroes between them."""
 
 from mooring.apiserver.store.contract import Entry, Put
+from mooring.apiserver.store.etcd.layout import UnreadableValue
 
 
 class PlainLayout:
@@ -21,6 +22,8 @@ class PlainLayout:
         return b"%b\0%b\0%d" % (put.head, put.tail, mark)
 
     def entry(self, table: str, name: str, value: bytes, revision: int) -> Entry:
+        if value.count(b"\0") != 2:
+            raise UnreadableValue(f"{table}/{name} is garbled")
         head, tail, _ = value.split(b"\0")
         return Entry(table, name, Put(head, tail).stamp(revision), revision)
 

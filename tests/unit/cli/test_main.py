@@ -11,6 +11,7 @@ FAILURES = {
         ExceptionGroup("tasks", [ExceptionGroup("inner", [UsageError("a")])]),
         "mooring: a\n",
     ),
+    "a driver's words": (UsageError("a\x1b]0;b\x07\rc"), "mooring: a\\u001b]0;b\\u0007\\u000dc\n"),
     "two": (
         ExceptionGroup("tasks", [UsageError("a"), UsageError("b")]),
         "mooring: a\nmooring: b\n",

@@ -1,5 +1,6 @@
 """What the dashboard answers: to whom, with which headers, and that it only reads."""
 
+import asyncio
 import json
 
 import pytest
@@ -9,6 +10,7 @@ from mooring.dashboard.app import Parts
 from mooring.dashboard.looks import Subject
 from mooring.dashboard.message import DashboardRequest
 from mooring.errors import ConnectionLost, Forbidden, NotFound
+from tests.fakes.clock import settle
 from tests.unit.dashboard.world import World, body_of
 
 FILES = ["/ui", "/ui/", "/ui/index.html", "/ui/main.js", "/ui/style.css", "/ui/icon.svg"]
@@ -86,6 +88,24 @@ async def test_a_token_of_the_url_opens_once() -> None:
 )
 async def test_a_login_that_is_none_is_refused(body: bytes) -> None:
     assert (await World().send("POST", "/ui/login", body)).status == 400
+
+
+async def test_others_are_served_while_the_text_of_a_large_object_is_made() -> None:
+    world = World()
+    stored = {"spec": {f"key-{number}": "x" for number in range(10_000)}}
+    world.client.paths["/api/v1/persistentvolumes/disk"] = json.dumps(stored).encode()
+    turns: list[int] = []
+
+    async def others() -> None:
+        while True:
+            turns.append(1)
+            await settle(1)
+
+    served = asyncio.create_task(others())
+    answer = await world.get("/ui/object", kind="volumes", id="disk")
+    served.cancel()
+    assert b"key-9999: x" in body_of(answer)
+    assert turns, "the event loop did nothing else meanwhile"
 
 
 async def test_an_object_is_text_whatever_it_says() -> None:

@@ -85,3 +85,4 @@ async def test_a_one_time_token_is_renewed_and_sessions_stay() -> None:
     assert door.client(session) is not None
     assert door.client(first) is None
     assert door.client("") is None
+    assert door.client("\udcff\udcfe") is None, "bytes of a header that are no text"

@@ -1,5 +1,6 @@
 """The kubelet's summary: volumes of pods with their claims, and what is left out."""
 
+import asyncio
 from datetime import timedelta
 
 from mooring.errors import HostError
@@ -9,9 +10,9 @@ from mooring.model.meta import ObjectMeta
 from mooring.model.pod import Pod
 from mooring.model.timestamp import to_seconds
 from mooring.node.statistics import PodStatistics, VolumeStatistics
-from mooring.node.summary import Summary
+from mooring.node.summary import PATIENCE, Summary
 from mooring.plugins.contract import Usage
-from tests.fakes.clock import VirtualClock
+from tests.fakes.clock import VirtualClock, settle
 
 HALF = Usage(used=5, capacity=10, available=4, inodes=8, inodes_used=2, inodes_free=6)
 ROOT = FilesystemUsage(100, 40, 60, 10, 4)
@@ -26,10 +27,13 @@ class Machine:
         self.clock = VirtualClock()
         self.measured: dict[str, PodStatistics] = {}
         self.root: FilesystemUsage | HostError = ROOT
+        self.hanging: dict[str, asyncio.Event] = {}  # by uid
         self.pods = [a_pod("web"), a_pod("db")]
         self.summary = Summary("n1", self.of_pod, lambda: self.pods, self.of_root, self.clock)
 
     async def of_pod(self, uid: str) -> PodStatistics:
+        if uid in self.hanging:
+            await self.hanging[uid].wait()
         return self.measured[uid]  # KeyError: a bug in measuring
 
     async def of_root(self) -> FilesystemUsage:
@@ -80,6 +84,34 @@ async def test_a_pod_that_cannot_be_measured_hides_no_other() -> None:
     told = await machine.summary.document(only_cpu_and_memory=False)
     assert ["volume" in pod for pod in told["pods"]] == [False, True]
     assert "fs" not in told["node"]
+
+
+async def test_a_volume_that_hangs_hides_no_other_and_is_told_when_it_is_back() -> None:
+    machine = Machine()
+    for name in ("web", "db"):
+        machine.measure(name, data=VolumeStatistics(HALF, None))
+    machine.hanging["uid-db"] = asyncio.Event()
+    for _ in range(2):
+        asked = asyncio.create_task(machine.summary.document(only_cpu_and_memory=False))
+        await settle()
+        assert not asked.done()
+        await machine.clock.advance(PATIENCE)
+        told = await asyncio.wait_for(asked, 20)
+        assert ["volume" in pod for pod in told["pods"]] == [False, True]
+    machine.hanging["uid-db"].set()
+    told = await asyncio.wait_for(machine.summary.document(only_cpu_and_memory=False), 20)
+    assert ["volume" in pod for pod in told["pods"]] == [True, True]
+
+
+async def test_what_is_being_measured_ends_with_the_node() -> None:
+    machine = Machine()
+    machine.hanging = {pod.uid: asyncio.Event() for pod in machine.pods}
+    running = asyncio.create_task(machine.summary.run())
+    asked = asyncio.create_task(machine.summary.document(only_cpu_and_memory=False))
+    await settle()
+    running.cancel()
+    told = await asyncio.wait_for(asked, 20)
+    assert ["volume" in pod for pod in told["pods"]] == [False, False]
 
 
 async def test_without_volumes_nothing_is_measured() -> None:

@@ -184,6 +184,27 @@ async def test_a_first_list_of_very_many_objects_lets_others_run_in_between(worl
     await asyncio.wait({task})
 
 
+async def test_a_share_that_comes_in_the_middle_of_a_first_list_is_synced_after_all_of_it(
+    world: World,
+) -> None:
+    most = 6 * AT_ONCE + 1
+    for number in range(most):
+        world.create(f"disk-{number}")
+    first = world.share()
+    task = asyncio.create_task(world.informers.run())
+    while len(first) <= AT_ONCE:
+        await settle(1)
+    assert len(first) < most, "the list is being taken in"
+    late, selected = world.share(), world.selected()
+    told = Listener(late).told
+    for share in (late, selected):
+        await asyncio.wait_for(share.synced.wait(), 60)
+        assert len(late) == most
+        assert len(told) == len(set(told)) == most
+    task.cancel()
+    await asyncio.wait({task})
+
+
 async def test_what_one_role_folds_the_other_sees_at_once(world: World) -> None:
     seen = world.create("disk")
     ours, theirs = world.share(), world.share()

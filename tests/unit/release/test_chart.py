@@ -23,6 +23,18 @@ def test_every_sidecar_that_the_schema_allows_has_rights() -> None:
     assert allowed <= set(yaml.safe_load(rights.FILE.read_text())["sidecars"])
 
 
+def test_the_controllers_that_it_runs_by_itself_get_no_secrets_and_change_no_pods() -> None:
+    granted = yaml.safe_load(rights.FILE.read_text())["controllers"]
+    chosen = yaml.safe_load((CHART / "values.yaml").read_text())["controllers"]["run"]
+    rules = [rule for name in chosen for rule in granted[name]]
+    named = {resource.partition("/")[0] for rule in rules for resource in rule["resources"]}
+    assert not named & {"secrets", "pods", "volumeattachments"}, named
+    writable = {
+        resource for rule in rules if "create" in rule["verbs"] for resource in rule["resources"]
+    }
+    assert not writable & {"persistentvolumes", "persistentvolumeclaims"}, writable
+
+
 def test_the_packaged_chart_has_the_version_of_the_package(tmp_path: Path) -> None:
     file = chart.write(CHART, tmp_path, __version__, 0)
     with tarfile.open(file) as archive:

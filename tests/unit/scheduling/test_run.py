@@ -342,3 +342,105 @@ async def test_one_volume_costs_one_look_however_many_wait(world: World) -> None
     await world.passes(1)
     assert world.reserved() == {"disk": "c0"}
     assert len(world.events()) == said, "nobody else was looked at, and refused again"
+
+
+def ending_slowly(name: str, node: str, cpu: str) -> Doc:
+    """A pod on a node that stays for a while after it was deleted."""
+    pod = a_pod_with(name=name, **asking(cpu, nodeName=node, priority=0))
+    pod["metadata"]["finalizers"] = ["example.com/slow"]
+    return pod
+
+
+async def test_room_that_was_kept_for_a_pod_is_anybodys_when_that_is_deleted(world: World) -> None:
+    world.add(Pod, ending_slowly("victim", "n1", "3"))
+    world.add(Pod, a_pod_with(name="high", **asking("4", priority=5)))
+    await world.passes(1)
+    assert world.pod("high").status.nominated_node_name == "n1"
+    world.add(Pod, a_pod_with(name="low", **asking("1", priority=1)))
+    await world.passes(30)
+    assert world.node_of("low") == "", "the room is kept"
+    world.delete("high")
+    await world.passes(15)
+    assert world.node_of("low") == "n1", world.why("low")
+
+
+async def test_room_that_was_kept_for_a_pod_is_anybodys_when_it_finds_another(world: World) -> None:
+    world.add(Pod, ending_slowly("victim", "n1", "3"))
+    world.add(Pod, a_pod_with(name="high", **asking("4", priority=5)))
+    await world.passes(1)
+    at_home = {"kubernetes.io/hostname": "n1"}
+    world.add(Pod, a_pod_with(name="low", **asking("1", priority=1, nodeSelector=at_home)))
+    await world.passes(30)
+    assert world.node_of("low") == "", "the room is kept"
+    world.add(Node, a_ready_node("n2"))
+    await world.passes(15)
+    assert (world.node_of("high"), world.node_of("low")) == ("n2", "n1"), world.why("low")
+
+
+async def test_a_pod_whose_promised_node_goes_to_another_looks_elsewhere(world: World) -> None:
+    world.add(Node, a_ready_node("n2"))
+    for node in ("n1", "n2"):
+        world.add(Pod, ending_slowly(f"victim-{node}", node, "4"))
+    world.add(Pod, a_pod_with(name="middle", **asking("4", priority=3)))
+    await world.passes(1)
+    promised = world.pod("middle").status.nominated_node_name
+    wish = {"kubernetes.io/hostname": promised}
+    world.add(Pod, a_pod_with(name="high", **asking("4", priority=5, nodeSelector=wish)))
+    await world.passes(15)
+    assert world.pod("high").status.nominated_node_name == promised
+    other = {"n1": "n2", "n2": "n1"}[promised]
+    assert world.pod("middle").status.nominated_node_name == other, world.why("middle")
+    assert world.pod(f"victim-{other}").is_deleting
+
+
+async def test_a_pod_whose_victims_may_not_be_deleted_goes_where_there_is_room(
+    world: World,
+) -> None:
+    world.add(Pod, ending_slowly("victim", "n1", "3"))
+    await world.settle()
+    world.client.fail("delete", Forbidden("not this one"), times=100)
+    world.add(Pod, a_pod_with(name="high", **asking("4", priority=5)))
+    await world.passes(3600)
+    world.add(Node, a_ready_node("n2"))
+    await world.passes(15)
+    assert world.node_of("high") == "n2", world.why("high")
+
+
+@pytest.mark.parametrize("cpu", ["1", "4"], ids=["there is room", "there is none"])
+async def test_nobody_goes_for_a_pod_that_is_not_to_be_there_by_the_pods_of_other_nodes(
+    world: World, cpu: str
+) -> None:
+    elsewhere = a_ready_node("n2")
+    elsewhere["spec"] = {"unschedulable": True}
+    world.add(Node, elsewhere)
+    for name, priority, app, uses in (("like", 9, "a", "0"), ("low", 0, "b", "2")):
+        doc = a_pod_with(name=name, **asking(uses, nodeName="n1", priority=priority))
+        doc["metadata"]["labels"] = {"app": app}
+        world.add(Pod, doc)
+    evenly = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+    }
+    spread = asking(cpu, priority=5, topologySpreadConstraints=[evenly])
+    doc = a_pod_with(name="spread", **spread)
+    doc["metadata"]["labels"] = {"app": "a"}
+    world.add(Pod, doc)
+    await world.passes(5)
+    assert world.node_of("low") == "n1", "it was not preempted in vain"
+    assert "0/2 nodes are available" in world.why("spread")
+
+
+async def test_the_room_of_a_pod_that_somebody_else_places_elsewhere_is_anybodys(
+    world: World,
+) -> None:
+    world.slow(8)
+    world.add(Pod, a_pod_with(name="one", **asking("4")))
+    await world.passes(0)
+    at_home = {"kubernetes.io/hostname": "n1"}
+    world.add(Pod, a_pod_with(name="two", **asking("4", nodeSelector=at_home)))
+    await world.passes(4)
+    world.server.patch(world.pod("one"), {"spec": {"nodeName": "n2"}}, {})
+    await world.passes(60)
+    assert world.node_of("two") == "n1", world.why("two")

@@ -55,8 +55,11 @@ async def test_a_failure_is_one_line_with_its_code_and_without_the_secret(
 async def test_a_field_that_is_none_is_refused_before_the_driver_hears_of_it(
     driver: FakeCsiDriver,
 ) -> None:
-    with pytest.raises(UsageError, match="its fields: max_entries, starting_token"):
+    with pytest.raises(UsageError, match='"ListVolumesRequest"; its fields: max_entries, starting'):
         await replies(Asked(str(driver.socket), "ListVolumes", {"volume": "v"}))
+    inner = {"capacity_range": {"bytes": 1}}
+    with pytest.raises(UsageError, match=r'e"; its fields: required_bytes, limit_bytes$'):
+        await replies(Asked(str(driver.socket), "CreateVolume", inner))
     with pytest.raises(UsageError, match="GetPluginInfo takes no secrets"):
         await replies(
             Asked(str(driver.socket), "GetPluginInfo", {}, Secrets.of_text({"a": SECRET}))

@@ -21,6 +21,7 @@ from mooring.csi.serve_calls import ServedCalls
 from mooring.errors import UsageError
 from mooring.stack.csi_trace import Wanted, _follow, read_calls, run_trace
 from tests.fakes.clock import VirtualClock
+from tests.fakes.waiting import until
 
 PROBE = "/csi.v1.Identity/Probe"
 ALL = Wanted()
@@ -31,7 +32,8 @@ class Cluster:
 
     def __init__(self) -> None:
         self.up = CallLog()
-        self.nodes: dict[str, CallLog | int] = {"here": self.up}  # or how it refuses
+        self.nodes: dict[str, CallLog | int | bytes] = {"here": self.up}  # or how it refuses
+        self.asked = 0  # pages of nodes
         self.port = 0
         self.may_list = True  # nodes
 
@@ -57,6 +59,9 @@ class Cluster:
 
     async def node_page(self, request: web.Request) -> web.StreamResponse:
         found = self.nodes[request.match_info["node"]]
+        self.asked += 1
+        if isinstance(found, bytes):
+            return web.Response(body=found, content_type="application/json")
         if isinstance(found, int):
             return web.json_response({"message": "no", "code": found}, status=found)
         return await ServedCalls(RealClock(), found).serve(request)
@@ -149,13 +154,63 @@ async def test_a_stream_that_ends_is_opened_again_and_repeats_nothing(
     await asyncio.wait([following])
 
 
+def call_of(**changes: Any) -> bytes:
+    call = {"id": 1, "service": "csi.v1.Node", "method": "Probe", "seconds": 1.0}
+    call |= {"started": "2026-01-01T00:00:00Z", **changes}
+    return json.dumps({"process": {"id": "x", "host": "h", "pid": 1}, "calls": [call]}).encode()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"no JSON",
+        call_of(started="2026-01-01T00:00:00"),
+        call_of(seconds=1e300),
+        call_of(seconds=-1),
+    ],
+)
+async def test_a_node_that_answers_nonsense_spoils_nothing_for_the_others(
+    cluster: Cluster, client: HttpClient, page: bytes
+) -> None:
+    cluster.nodes["mad"] = page
+    cluster.call(cluster.up, "a.example.com")
+    traced = await read_calls(client, ALL)
+    assert [call.driver for _, call in traced.calls()] == ["a.example.com"]
+    assert traced.unseen == (
+        "the CSI calls of node mad cannot be read: it answered with something else",
+    )
+
+
+async def test_a_stream_of_nonsense_is_opened_again(
+    cluster: Cluster, client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mooring.stack.csi_trace.PAUSE_SECONDS", 0.0)
+    cluster.nodes["mad"] = b"no JSON\n"
+    seen: asyncio.Queue[CsiCallEvent] = asyncio.Queue()
+    path = f"/api/v1/nodes/mad/proxy{PATH}"
+    following = asyncio.create_task(_follow(client, path, ALL, seen.put_nowait))
+    await until(lambda: cluster.asked >= 3 or following.done())
+    assert not following.done(), following
+    cluster.nodes["mad"] = cluster.up
+    cluster.call(cluster.up, "a.example.com")
+    async with asyncio.timeout(30):
+        told = await seen.get()
+    assert told.call is not None
+    following.cancel()
+    await asyncio.wait([following])
+
+
 def test_a_token_goes_nowhere_but_to_this_machine(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     cluster = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}
     context = {"name": "c", "context": {"cluster": "c", "user": ""}}
     doc = {"clusters": [cluster], "contexts": [context], "current-context": "c"}
     kubeconfig.write_text(json.dumps(doc))
-    for address in ("http://10.0.0.1:80", "https://127.0.0.1:1", "10.0.0.1", "http://evil/127."):
+    for address in (
+        *("http://10.0.0.1:80", "https://127.0.0.1:1", "10.0.0.1", "http://evil/127."),
+        *("http://127.evil.example:80", "http://127.0.0.1@evil.example", "http://127.0.0.1.nip.io"),
+        *("http://localhost:x@evil.example", "http://[::1]:80@evil.example", "http://[::1"),
+    ):
         with pytest.raises(UsageError, match="a token is sent to this machine only"):
             run_trace(Wanted(kubeconfig, address))
 

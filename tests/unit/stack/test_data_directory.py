@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import UsageError
-from mooring.stack.data_directory import OURS, check_data_dir
+from mooring.stack.data_directory import OURS, check_data_dir, check_objects_are_here
 
 
 def a_directory(tmp_path: Path, mode: int, *names: str) -> Path:
@@ -50,3 +50,19 @@ def test_the_current_directory_under_an_empty_name_is_one_too(
     monkeypatch.chdir(a_directory(tmp_path, 0o755, "notes.txt"))
     with pytest.raises(UsageError, match=str(tmp_path)):
         check_data_dir(Path())  # what `--data-dir "$UNSET"` means
+
+
+@pytest.mark.parametrize("name", ["mooring.db.migrated", "etcd-revision"])
+def test_where_the_objects_are_in_etcd_no_empty_database_is_begun(
+    tmp_path: Path, name: str
+) -> None:
+    directory = a_directory(tmp_path, 0o700, "tokens.json", name)
+    with pytest.raises(UsageError, match=r"are in etcd: run `mooring apiserver --etcd-servers"):
+        check_objects_are_here(directory)
+    (directory / "mooring.db").touch()  # brought back
+    check_objects_are_here(directory)
+
+
+def test_a_new_directory_begins_a_database(tmp_path: Path) -> None:
+    check_objects_are_here(tmp_path / "missing")
+    check_objects_are_here(a_directory(tmp_path, 0o700, "tokens.json"))

@@ -60,11 +60,11 @@ def a_server(directory: Path, play: Play) -> Iterator[str]:
 def test_a_server_that_never_ends_its_answer_does_not_keep_a_machine_waiting(
     tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(join, "SECONDS", 0.3)
+    monkeypatch.setattr(join, "SECONDS", 1.0)
     with a_server(tmp_path, play) as server:
         began = time.monotonic()
         with pytest.raises(UsageError) as told:
             join.fetch_authority(server, "0" * 64)
         assert time.monotonic() - began < 5
-    assert str(told.value).startswith(f"{server} did not answer within 0.3 s: ")
+    assert str(told.value).startswith(f"{server} did not answer within 1 s: ")
     assert "\n" not in str(told.value)

@@ -1,6 +1,7 @@
 """All objects from SQLite to etcd and back: complete, compared, and never half."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import pytest
 
 from mooring.apiserver.documents.document import to_put
 from mooring.apiserver.store.contract import Decide
+from mooring.apiserver.store.database import Database
 from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.clock import RealClock
-from mooring.errors import UsageError
+from mooring.errors import EtcdError, UsageError
 from mooring.stack.config import EtcdSettings
 from mooring.stack.migrate import to_etcd, to_sqlite
 from tests.fakes.etcd.data import Data
@@ -128,6 +130,46 @@ async def test_an_interrupted_run_is_finished_by_the_next(tmp_path: Path) -> Non
     assert data.revision == before
 
 
+async def test_a_database_that_is_not_complete_has_not_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    before = await filled(here)
+    async with serving_etcd(Data()) as url:
+        await to_etcd(here, EtcdSettings((url,)), CLOCK)
+        cut_at: list[str] = []
+        for moment in ("stage", "commit"):
+
+            def look(_: Database, *__: object, moment: str = moment) -> None:
+                """What a SIGKILL now would leave."""
+                if not (there / "mooring.db").exists():
+                    cut_at.append(moment)
+                shutil.copytree(there, tmp_path / moment)
+                raise KeyboardInterrupt
+
+            with monkeypatch.context() as patched:
+                patched.setattr(Database, moment, look)
+                with pytest.raises(KeyboardInterrupt):
+                    await to_sqlite(there, EtcdSettings((url,)), CLOCK)
+        assert cut_at == ["stage", "commit"]
+        for moment in cut_at:
+            await to_sqlite(tmp_path / moment, EtcdSettings((url,)), CLOCK)
+            store = SqliteStore.open(tmp_path / moment / "mooring.db", CLOCK)
+            assert all_of(store).keys() == before.keys()
+            await store.close()
+
+
+async def test_an_object_that_etcd_does_not_take_is_named(tmp_path: Path) -> None:
+    store = SqliteStore.open(tmp_path / "mooring.db", CLOCK)
+    large = {"metadata": {"name": "large"}, "data": {"x": "x" * 1_572_700}}
+    await store.write("configmaps", "default/large", storing(large))
+    await store.close()
+    async with serving_etcd(Data()) as url:
+        with pytest.raises(EtcdError, match=r"configmaps default/large: .*request is too large"):
+            await to_etcd(tmp_path, EtcdSettings((url,)), CLOCK)
+    assert (tmp_path / "mooring.db").exists()
+
+
 async def test_other_objects_in_etcd_are_not_mixed_with_ours(tmp_path: Path) -> None:
     await filled(tmp_path)
     data = Data()
@@ -143,7 +185,9 @@ async def test_other_objects_in_etcd_are_not_mixed_with_ours(tmp_path: Path) -> 
 async def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     await filled(tmp_path)
     async with serving_etcd(Data()) as url:
-        with pytest.raises(UsageError, match=r"mooring.db holds objects"):
+        with pytest.raises(
+            UsageError, match=r"mooring.db is there: choose a --data-dir without one"
+        ):
             await to_sqlite(tmp_path, EtcdSettings((url,)), CLOCK)
         with pytest.raises(UsageError, match="etcd holds nothing under /registry"):
             await to_sqlite(tmp_path / "new", EtcdSettings((url,)), CLOCK)

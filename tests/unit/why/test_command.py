@@ -4,7 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from mooring.errors import ServerError, UsageError
+from mooring.why import ask
+from mooring.why.ask import Question
 from mooring.why.command import main
+from mooring.why.kinds import BY_KIND, parse_subject
 
 REFUSED = {
     "nothing is named": ([], "name what to explain, or --all-stuck"),
@@ -23,11 +27,42 @@ def test_a_refusal_is_a_line_and_never_exit_code_1(
     assert said.err.startswith(f"mooring: {told}")
 
 
+def test_kinds_and_names_may_be_two_words_as_for_kubectl(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[Question]()
+
+    def answered(question: Question, _: object) -> int:
+        asked.append(question)
+        return 0
+
+    monkeypatch.setattr(ask, "ask", answered)
+    assert (main(["pvc", "data"]), main(["pvc/data"])) == (0, 0)
+    assert [question.subject for question in asked] == ["pvc/data", "pvc/data"]
+
+
+@pytest.mark.parametrize("text", ["deploy/a", "pvc", "pvc/", "pvc/a/pvc/b"])
+def test_what_is_no_kind_and_name_is_told_the_kinds_as_kubectl_calls_them(text: str) -> None:
+    with pytest.raises(UsageError, match="is no KIND/NAME; kinds are ") as refused:
+        parse_subject(text, "default")
+    known = str(refused.value).partition("kinds are ")[2].partition(": ")[0].split(", ")
+    assert {parse_subject(f"{kind}/a", "").kind for kind in known} == set(BY_KIND)
+
+
 def test_a_kubeconfig_that_is_missing_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["pvc/data", "--kubeconfig", str(tmp_path / "none")]) == 2
     assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+def test_what_a_server_says_moves_no_cursor(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> int:
+        raise ServerError("no\x1b[2J\r")
+
+    monkeypatch.setattr(ask, "ask", refused)
+    assert main(["pvc/data"]) == 2
+    assert capsys.readouterr().err == "mooring: no[2J \n"
 
 
 def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

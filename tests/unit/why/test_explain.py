@@ -151,6 +151,18 @@ VERDICTS: dict[str, tuple[Ref, list[dict[str, Any]], Verdict, str]] = {
         Verdict.BROKEN,
         "waits for the kubelet of n1: there is no such Node any more",
     ),
+    "a deleted pod whose volume cannot be unmounted": (
+        WEB,
+        [
+            pod(nodeName="n1", metadata=DELETED, status={"phase": "Succeeded"}),
+            ready_node(),
+            bound_claim(),
+            bound_volume(),
+            said("Pod", "web", "FailedUnmount", "driver name disk.example not found"),
+        ],
+        Verdict.BROKEN,
+        "it is being deleted; disk.example says: driver name disk.example not found",
+    ),
     "a snapshot at its driver": (
         Ref("VolumeSnapshot", "snap", "shop"),
         [
@@ -252,6 +264,13 @@ def test_the_chain_goes_from_the_claim_to_the_container() -> None:
         (Step.PUBLISHING, State.DONE),
         (Step.CONTAINER, State.DONE),
     ]
+
+
+def test_the_class_of_a_bound_claim_may_be_gone() -> None:
+    answer = explain(whole_world(bound_claim(storageClassName="fast"), bound_volume()), DATA, NOW)
+    (found,) = (link for link in answer.links if link.step is Step.CLASS)
+    told = "there is no StorageClass fast; a bound claim needs none"
+    assert (found.state, found.says, found.who) == (State.DONE, told, ""), found
 
 
 def test_an_answer_is_the_same_after_json() -> None:

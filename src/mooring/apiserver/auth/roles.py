@@ -123,16 +123,7 @@ SCHEDULER = Role(
     ),
 )
 
-_VOLUME_CONTROLLERS = (
-    Rule(_READ_WRITE, (CORE,), ("persistentvolumes", "persistentvolumeclaims")),
-    Rule(("get", *_CHANGE), (CORE,), ("persistentvolumes/status", "persistentvolumeclaims/status")),
-    Rule((*_READ, "create", "delete"), (CORE,), ("pods",)),  # recycling creates pods
-    Rule(_READ, (CORE,), ("nodes",)),
-    Rule(_CHANGE, (CORE,), ("nodes/status",)),  # volumesAttached
-    Rule(_READ, (STORAGE,), ("csidrivers", "csinodes", "storageclasses")),
-    Rule((*_READ, *_CHANGE), (STORAGE,), ("volumeattributesclasses",)),  # their finalizer
-    Rule(_READ_WRITE, (STORAGE,), ("volumeattachments", "csistoragecapacities")),
-    Rule(("get", *_CHANGE), (STORAGE,), ("volumeattachments/status",)),
+_SNAPSHOT_CONTROLLER = (
     Rule(_READ, (SNAPSHOTS,), ("volumesnapshotclasses",)),
     Rule(_READ_WRITE, (SNAPSHOTS,), ("volumesnapshots", "volumesnapshotcontents")),
     Rule(
@@ -145,7 +136,21 @@ _VOLUME_CONTROLLERS = (
         (GROUP_SNAPSHOTS,),
         ("volumegroupsnapshots/status", "volumegroupsnapshotcontents/status"),
     ),
-    Rule(_READ, (POPULATORS,), ("volumepopulators",)),
+)
+_READ_POPULATORS = Rule(_READ, (POPULATORS,), ("volumepopulators",))
+
+_VOLUME_CONTROLLERS = (
+    Rule(_READ_WRITE, (CORE,), ("persistentvolumes", "persistentvolumeclaims")),
+    Rule(("get", *_CHANGE), (CORE,), ("persistentvolumes/status", "persistentvolumeclaims/status")),
+    Rule((*_READ, "create", "delete"), (CORE,), ("pods",)),  # recycling creates pods
+    Rule(_READ, (CORE,), ("nodes",)),
+    Rule(_CHANGE, (CORE,), ("nodes/status",)),  # volumesAttached
+    Rule(_READ, (STORAGE,), ("csidrivers", "csinodes", "storageclasses")),
+    Rule((*_READ, *_CHANGE), (STORAGE,), ("volumeattributesclasses",)),  # their finalizer
+    Rule(_READ_WRITE, (STORAGE,), ("volumeattachments", "csistoragecapacities")),
+    Rule(("get", *_CHANGE), (STORAGE,), ("volumeattachments/status",)),
+    *_SNAPSHOT_CONTROLLER,
+    _READ_POPULATORS,
     Rule(("get", "list"), (CORE,), ("secrets",)),  # what CSI drivers are given
 )
 
@@ -250,7 +255,23 @@ _GARBAGE_COLLECTION = (
 )
 
 VOLUME_CONTROLLERS = (_REPORT_EVENTS, *_VOLUME_CONTROLLERS)
-"""What the chart grants, beside leases: volumes, snapshots and data sources, not workloads."""
+"""What the chart grants, beside leases, when it runs more than `RULES_BY_CONTROLLER` has: volumes,
+snapshots and data sources, not workloads."""
+
+RULES_BY_CONTROLLER: Mapping[str, tuple[Rule, ...]] = {
+    "snapshots": (
+        _REPORT_EVENTS,
+        Rule(_READ, (CORE,), ("nodes", "persistentvolumes")),
+        Rule((*_READ, "patch"), (CORE,), ("persistentvolumeclaims",)),  # their finalizer
+        *_SNAPSHOT_CONTROLLER,
+    ),
+    "data-source": (
+        _REPORT_EVENTS,
+        Rule(_READ, (CORE,), ("persistentvolumeclaims",)),
+        _READ_POPULATORS,
+    ),
+}
+"""Of controllers that a cluster does not bring: neither needs a Secret, nor changes pods."""
 
 CONTROLLERS = Role(
     "controllers",

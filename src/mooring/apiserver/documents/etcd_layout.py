@@ -83,7 +83,8 @@ class DocumentLayout:
         )
 
     def entry(self, table: str, name: str, value: bytes, revision: int) -> Entry:
-        found = _BEGINNING.match(value)
+        # What others put there ends otherwise, and is looked at: it may be cut off.
+        found = _BEGINNING.match(value) if value[-_MARK_LENGTH:].isspace() else None
         metadata = value[found.end() :].rstrip() if found else self._metadata(table, name, value)
         join = b'"' if metadata.startswith(b"}") else b'",'
         return Entry(table, name, b"%b%d%b%b" % (HEAD, revision, join, metadata), revision)
@@ -109,7 +110,7 @@ class DocumentLayout:
             doc = _decode(value)
             metadata = doc.pop("metadata")
             metadata.pop("resourceVersion", None)
-        except (msgspec.DecodeError, KeyError, AttributeError):
+        except (msgspec.DecodeError, RecursionError, KeyError, AttributeError, TypeError):
             raise UnreadableValue(
                 f"{key} in etcd is no object in JSON: remove it with etcdctl"
             ) from None

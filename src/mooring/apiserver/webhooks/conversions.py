@@ -9,8 +9,8 @@ readers their time, and nobody else's.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
@@ -208,15 +208,17 @@ class Conversions:
         stored = _stored(kind)
         webhook = stored.webhook
         assert webhook is not None  # noqa: S101  else every entry is as it is
-        working = self._turns.slice()
-        docs: list[Doc] = []
-        for entry in batch:
-            if working.is_over:
-                await working.pause()
-            doc = decode_as_stored(kind, entry)
-            _renew(stored, doc)
-            docs.append(doc)
-        converted = await self._convert(kind, webhook, docs, kind.api_version)
+        named = _named(stored_version(stored, batch[0]), kind)
+        async with self._line(kind, webhook, named):
+            working = self._turns.slice()
+            docs: list[Doc] = []  # ten times as large as their entries: of few batches at a time
+            for entry in batch:
+                if working.is_over:
+                    await working.pause()
+                doc = decode_as_stored(kind, entry)
+                _renew(stored, doc)
+                docs.append(doc)
+            converted = await self._ask(kind, webhook, docs, kind.api_version)
         found: _Found = {}
         for entry, doc in zip(batch, converted, strict=True):
             key = (kind, entry.name, entry.revision)
@@ -227,12 +229,19 @@ class Conversions:
     async def _convert(
         self, kind: Kind, webhook: ConversionWebhook, docs: Sequence[Doc], wanted: str
     ) -> list[Doc]:
-        """One question. Raises: ServerError."""
+        """One question, when it is its turn. Raises: ServerError."""
+        async with self._line(kind, webhook, _named(docs[0]["apiVersion"], kind)):
+            return await self._ask(kind, webhook, docs, wanted)
+
+    async def _ask(
+        self, kind: Kind, webhook: ConversionWebhook, docs: Sequence[Doc], wanted: str
+    ) -> list[Doc]:
+        """Raises: ServerError."""
         uid = self._asking.new_uid()
-        named = f"conversion webhook for {docs[0]['apiVersion']}, Kind={kind.kind}"
+        named = _named(docs[0]["apiVersion"], kind)
         try:
             body = question(webhook.review, uid, wanted, docs)
-            answer = await self._post(kind, webhook, body)
+            answer = await self._asking.post(webhook.client, body, SECONDS)
             if is_large(answer):
                 await in_thread(check_size, answer)
             raws = read_answer(answer, webhook.review, uid, len(docs))
@@ -250,13 +259,25 @@ class Conversions:
         except BadConversion as error:
             raise ServerError(f"{named} {error}") from error
 
-    async def _post(self, kind: Kind, webhook: ConversionWebhook, body: bytes) -> bytes:
+    @asynccontextmanager
+    async def _line(
+        self, kind: Kind, webhook: ConversionWebhook, named: str
+    ) -> AsyncIterator[None]:
+        """Within, its webhook may be asked; the time of a question includes the wait for it.
+
+        Raises: ServerError.
+        """
         line = self._lines.setdefault(kind.store_table, asyncio.Semaphore(MOST_CONVERSIONS))
         try:
             async with asyncio.timeout(SECONDS), line:
-                return await self._asking.post(webhook.client, body, SECONDS)
+                yield
         except TimeoutError:
-            raise out_of_time(webhook.client, SECONDS) from None
+            told = out_of_time(webhook.client, SECONDS)
+            raise ServerError(f"{named} failed: {told}") from None
+
+
+def _named(api_version: str, kind: Kind) -> str:
+    return f"conversion webhook for {api_version}, Kind={kind.kind}"
 
 
 def _stored(kind: Kind) -> StoredAs:

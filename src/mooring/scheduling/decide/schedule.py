@@ -16,8 +16,8 @@ Always true of a verdict:
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Final
 
 import msgspec
@@ -92,6 +92,9 @@ class _Objection(msgspec.Struct, frozen=True):
 
     rule: str
     reasons: tuple[str, ...]
+
+
+_Gathered = _Opinions | _Objection | Trouble
 
 
 def decide(picture: Picture, memory: Memory[Answer] | None = None) -> Verdict:
@@ -193,7 +196,7 @@ def _unless_room(pod: Pod, node: NodeView, answer: tuple[str, Refused]) -> str |
     return rule
 
 
-def _gather(picture: Picture, rules: tuple[Rule, ...] = RULES) -> _Opinions | _Objection | Trouble:
+def _gather(picture: Picture, rules: tuple[Rule, ...] = RULES) -> _Gathered:
     opinions = _Opinions([])
     for rule in rules:
         match rule.look_at(picture):
@@ -238,7 +241,8 @@ def _fits_nowhere(
     picture: Picture, why: str, refusals: Mapping[str, Refused], rules: frozenset[str]
 ) -> Unschedulable:
     text = _available(picture, why)
-    match preempt(picture, refusals, partial(_reasons, picture)):
+    others = cache(partial(_gather, picture, OF_OTHER_PODS))
+    match preempt(picture, refusals, partial(_reasons, picture, others)):
         case Preemption() as preemption:
             return Unschedulable(text, rules, preemption)
         case Waiting(told):
@@ -247,18 +251,26 @@ def _fits_nowhere(
             return Unschedulable(f"{text} {told}", rules)
 
 
-def _reasons(picture: Picture, node: NodeView, freed: frozenset[Key]) -> tuple[str, ...]:
-    """Why the pod does not fit on a node that some pods have left, with these claims."""
+def _reasons(
+    picture: Picture, others: Callable[[], _Gathered], node: NodeView, freed: frozenset[Key]
+) -> tuple[str, ...]:
+    """Why the pod does not fit on a node that some pods have left, with these claims.
+
+    `others` says what the rules about other pods think: of all nodes, since all count for them.
+    """
     storage = WithoutClaims(picture.storage, freed) if freed else picture.storage
-    opinions = _gather(msgspec.structs.replace(picture, nodes=(node,), storage=storage))
-    match opinions:
-        case Trouble(message):
-            return (message,)
-        case _Objection(_, reasons):
-            return reasons
-        case _Opinions():
-            found = _judge(opinions, node)
-            return () if found is None else found[1].reasons
+    alone = msgspec.structs.replace(picture, nodes=(node,), storage=storage)
+    for opinions in (_gather(alone, (*OF_THE_NODE, *OF_VOLUMES)), others()):
+        match opinions:
+            case Trouble(message):
+                return (message,)
+            case _Objection(_, reasons):
+                return reasons
+            case _Opinions():
+                found = _judge(opinions, node)
+                if found is not None:
+                    return found[1].reasons
+    return ()
 
 
 def _counted(counts: Mapping[str, int]) -> Sequence[str]:

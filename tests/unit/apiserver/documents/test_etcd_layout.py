@@ -103,10 +103,15 @@ REFUSED = {
     b"[]": "no object in JSON",
     b'{"kind":"Pod"}': "no object in JSON",
     b'{"metadata":"x"}': "no object in JSON",
+    b'{"metadata":[]}': "no object in JSON",
+    b'{"metadata":' + b"[" * 100_000: "no object in JSON",
+    b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":': "no object in JSON",
 }
 
 
-@pytest.mark.parametrize(("value", "told"), REFUSED.items(), ids=map(repr, REFUSED))
+@pytest.mark.parametrize(
+    ("value", "told"), REFUSED.items(), ids=[repr(value[:70]) for value in REFUSED]
+)
 def test_what_cannot_be_read_is_named(value: bytes, told: str) -> None:
     with pytest.raises(UnreadableValue, match=rf"/registry/pods/ns/a in etcd .*{told}"):
         LAYOUT.entry("pods", "ns/a", value, 7)

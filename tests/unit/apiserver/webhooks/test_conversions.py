@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from mooring.apiserver.custom.kinds_of import kinds_of
-from mooring.apiserver.documents.document import decode, to_put
+from mooring.apiserver.documents.document import decode, decode_as_stored, to_put
 from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.limits.budgets import MOST_CONVERSIONS
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.store.contract import Entry
 from mooring.apiserver.verbs.at_once import WouldWait, at_once
@@ -19,7 +20,7 @@ from mooring.apiserver.webhooks import conversions as module
 from mooring.apiserver.webhooks.asking import Asking
 from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.errors import ServerError
-from tests.fakes.clock import VirtualClock
+from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.definitions import Doc, a_definition, a_version
 from tests.fakes.loop_time import LoopTime
 
@@ -145,6 +146,32 @@ async def test_one_that_hangs_is_given_up_after_thirty_seconds(
     assert all(isinstance(end, ServerError) and told in str(end) for end in ends), ends
     webhook.respond = renaming
     await conversions.readable_one(kind, an_entry())
+
+
+async def test_a_long_list_is_decoded_a_few_batches_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_CONVERTED_AT_ONCE", 1)
+    decoded: list[str] = []
+
+    def decode_and_note(kind: Kind, entry: Entry) -> Doc:
+        decoded.append(entry.name)
+        return decode_as_stored(kind, entry)
+
+    monkeypatch.setattr(module, "decode_as_stored", decode_and_note)
+    go_on = asyncio.Event()
+
+    async def slow(request: Doc) -> Doc:
+        await go_on.wait()
+        return await renaming(request)
+
+    _, conversions = built(slow)
+    entries = [an_entry(f"w-{number:02}") for number in range(50)]
+    listing = asyncio.ensure_future(conversions.readable(kinds()["v2"], entries))
+    await settle()
+    assert len(decoded) == MOST_CONVERSIONS
+    go_on.set()
+    assert [entry.name for entry in await listing] == [entry.name for entry in entries]
 
 
 async def test_whoever_leaves_takes_nobodys_answer_along() -> None:

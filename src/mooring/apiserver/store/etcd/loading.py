@@ -10,7 +10,8 @@ from mooring.apiserver.store.etcd.proto.etcd_pb2 import RangeResponse, ResponseH
 from mooring.apiserver.store.etcd.wire import COMPACTED, RANGE, read_key, read_page
 from mooring.errors import EtcdError
 
-PAGE = 1000  # keys
+FIRST_PAGE, LARGEST_PAGE = 50, 1000  # keys
+PAGE_BYTES = 4 << 20  # about: what is read at once stops everybody else while it is taken in
 _ATTEMPTS = 5
 
 
@@ -39,13 +40,20 @@ async def load(cluster: Cluster, layout: Layout, back: int = 0) -> Loaded:
 async def _load(cluster: Cluster, layout: Layout, back: int) -> Loaded:
     newest = (await cluster.read(RANGE, read_key(layout.prefix))).header
     loaded = Loaded({}, max(newest.revision - back, 1), newest)
-    after, more = b"", True
+    after, more, limit = b"", True, FIRST_PAGE
     while more:
-        page = await cluster.read(RANGE, read_page(layout.prefix, after, PAGE, loaded.revision))
+        page = await cluster.read(RANGE, read_page(layout.prefix, after, limit, loaded.revision))
         _take(page, layout, loaded.tables)
         more = page.more
         after = page.kvs[-1].key if page.kvs else after
+        limit = next_limit(limit, page.ByteSize())
     return loaded
+
+
+def next_limit(limit: int, size: int) -> int:
+    """How many keys to ask for after `limit` of them came to `size` bytes."""
+    fitting = limit * PAGE_BYTES // max(size, 1)
+    return max(1, min(fitting, 4 * limit, LARGEST_PAGE))
 
 
 def _take(page: RangeResponse, layout: Layout, tables: dict[str, dict[str, Entry]]) -> None:

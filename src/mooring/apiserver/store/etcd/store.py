@@ -77,7 +77,7 @@ class EtcdStore(Timeline):
         self._attempts: dict[Key, Attempt] = {}
         self._rng = random.Random()  # noqa: S311  tells writes apart, and is no secret
         self._behind = 0  # how many wait for what other servers wrote
-        self._unread: str | None = None
+        self._unread: dict[Key, str] = {}  # why a value cannot be read
         self._probed: str | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -116,7 +116,8 @@ class EtcdStore(Timeline):
 
     @property
     def trouble(self) -> str | None:
-        return super().trouble or self._witness.flaw or self._probed or self._unread
+        unread = next(iter(self._unread.values()), None)
+        return super().trouble or self._witness.flaw or self._probed or unread
 
     async def write(self, table: str, name: str, decide: Decide) -> Entry | None:
         self.check_open()
@@ -193,6 +194,7 @@ class EtcdStore(Timeline):
             if attempt := self._attempts.get(place):
                 attempt.hear(told, revision)
             previous = newer[place] if place in newer else self.get(*place)
+            self._unread.pop(place, None)
             if told.type == WireEvent.DELETE:
                 if previous is None:
                     continue  # one that could not be read
@@ -217,6 +219,7 @@ class EtcdStore(Timeline):
         for attempt in self._attempts.values():
             attempt.is_unwatched = True
         self._witness.begin(loaded.header)
+        self._unread.clear()
         self.restart(loaded.tables, loaded.revision)
 
     # Writing.
@@ -269,8 +272,11 @@ class EtcdStore(Timeline):
                 return response.header.revision
             if not attempt.lost:
                 return self._seen(key, found_instead(response), response.header.revision)
-        newest = await self._read(key)
-        await self._reach(newest.revision)
+        try:
+            newest = await self._read(key)
+            await self._reach(newest.revision)
+        except EtcdError as error:
+            raise _unknown(str(error)) from error
         if attempt.revision:
             return attempt.revision
         if attempt.is_unwatched:
@@ -326,7 +332,7 @@ class EtcdStore(Timeline):
         try:
             return self._layout.entry(*place, kv.value, kv.mod_revision)
         except UnreadableValue as error:
-            self._unread = str(error)
+            self._unread[place] = str(error)
             _log.warning("a value cannot be read", because=error)
             return None
 

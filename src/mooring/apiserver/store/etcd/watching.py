@@ -55,6 +55,7 @@ class Watching:
         self._clock = clock
         self._wanted = asyncio.Event()  # a note how far the stream has come
         self._stream: WatchStream | None = None
+        self._held: list[WireEvent] = []  # of the last revision that came: more of it may follow
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -86,6 +87,7 @@ class Watching:
         if not self._following.check_header(newest.header, known):
             await self._following.reload()
         stream = self._stream = self._cluster.watch()
+        self._held.clear()
         asking: asyncio.Task[None] | None = None
         try:
             await stream.send(follow(self._prefix, self._following.revision + 1))
@@ -108,9 +110,20 @@ class Watching:
                 await self._following.reload()
             raise EtcdError(response.cancel_reason or "etcd has cancelled the watch")
         if response.events:
-            self._following.take_changes(response.events)
+            self._take_whole(response)
         else:
             self._following.advance(response.header.revision)
+
+    def _take_whole(self, response: WatchResponse) -> None:
+        """A large answer comes in fragments; what one revision changed is taken in at once."""
+        events = [*self._held, *response.events]
+        last = events[-1].kv.mod_revision
+        whole = len(events)
+        while response.fragment and whole and events[whole - 1].kv.mod_revision == last:
+            whole -= 1
+        self._held = events[whole:]
+        if whole:
+            self._following.take_changes(events[:whole])
 
     async def _ask(self, stream: WatchStream) -> None:
         while True:

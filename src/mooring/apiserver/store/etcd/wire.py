@@ -99,9 +99,16 @@ def found_instead(response: TxnResponse) -> KeyValue | None:
 
 
 def follow(prefix: bytes, start: int) -> WatchRequest:
-    """Every change of keys that begin with `prefix`, from revision `start` on."""
+    """Every change of keys that begin with `prefix`, from revision `start` on.
+
+    Without `fragment` etcd sends up to 1000 revisions at once: a GiB, if their objects are large.
+    """
     return WatchRequest(
         create_request=WatchCreateRequest(
-            key=prefix, range_end=prefix_end(prefix), start_revision=start, progress_notify=True
+            key=prefix,
+            range_end=prefix_end(prefix),
+            start_revision=start,
+            progress_notify=True,
+            fragment=True,
         )
     )

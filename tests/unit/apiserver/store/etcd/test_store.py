@@ -6,14 +6,20 @@ from pathlib import Path
 import pytest
 
 from mooring.apiserver.store.contract import Change, Entry
+from mooring.apiserver.store.etcd.loading import next_limit
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import (
     CompactionRequest,
+    DeleteRangeRequest,
+    PutRequest,
     RangeRequest,
+    RequestOp,
     TxnRequest,
+    TxnResponse,
 )
 from mooring.errors import Compacted, EtcdError, UsageError
 from tests.fakes.clock import settle
 from tests.fakes.etcd.data import Data
+from tests.fakes.etcd.plain_layout import PlainLayout
 from tests.unit.apiserver.store.engines import (
     CLAIMS,
     Follower,
@@ -182,6 +188,25 @@ class TestLostAnswers:
             with pytest.raises(EtcdError, match="whether the write has happened is not known"):
                 await one.store.write(CLAIMS, "a/x", create("mine"))
             assert await one.store.write(CLAIMS, "a/x", create("mine")) is not None
+
+    async def test_a_write_that_cannot_be_asked_for_is_not_called_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        data = Data()
+        async with a_server(data) as one:
+            await stored(one.store, CLAIMS, "a/x", "v")
+            transact = data.transact
+
+            def transact_and_die(request: TxnRequest) -> TxnResponse:
+                one.member.go_down()
+                return transact(request)
+
+            monkeypatch.setattr(data, "transact", transact_and_die)
+            one.member.loses_answers_of.add(TxnRequest)
+            writing = asyncio.ensure_future(stored(one.store, CLAIMS, "a/x", "w"))
+            await one.clock.advance(30)
+            with pytest.raises(EtcdError, match="whether the write has happened is not known"):
+                await writing
 
     async def test_an_unanswered_write_that_another_overtook_is_decided_again(self) -> None:
         data = Data()
@@ -398,3 +423,61 @@ class TestRestored:
             assert [entry.name for entry in one.store.range(CLAIMS).entries] == ["a/y"]
             with pytest.raises(Compacted):
                 watch.poll()
+
+
+class TestLargeAnswers:
+    async def test_a_server_that_was_behind_takes_changes_in_pieces(self) -> None:
+        data = Data()
+        async with a_server(data) as one, a_server(data) as two:
+            watch = two.member.watches[0]
+            watch.is_held = True
+            for number in range(20):
+                await stored(one.store, CLAIMS, "a/x", str(number))
+            watch.release()
+            await two.store.catch_up()
+            found = two.store.get(CLAIMS, "a/x")
+            assert found is not None
+            assert found.revision == one.store.revision
+            assert watch.most_at_once == 1
+
+    async def test_what_one_revision_changed_is_whole_though_it_comes_in_pieces(self) -> None:
+        data = Data()
+        async with a_server(data) as server:
+            key = PlainLayout(None).key
+            puts = [
+                RequestOp(request_put=PutRequest(key=key(CLAIMS, name), value=b"new\0\0"))
+                for name in ("a/x", "a/y", "a/z")
+            ]
+            data.transact(TxnRequest(success=puts))
+            await server.store.catch_up()
+            assert [entry.name for entry in server.store.range(CLAIMS).entries] == [
+                *("a/x", "a/y", "a/z")
+            ]
+
+    @pytest.mark.parametrize(
+        ("limit", "size", "following"),
+        [(50, 1, 200), (200, 0, 800), (1000, 100_000, 1000), (50, 50 << 20, 4), (1, 9 << 20, 1)],
+    )
+    def test_large_objects_are_read_a_few_at_a_time(
+        self, limit: int, size: int, following: int
+    ) -> None:
+        assert next_limit(limit, size) == following
+
+
+class TestValuesOfOthers:
+    @pytest.mark.parametrize("is_removed", [True, False], ids=["removed", "mended"])
+    async def test_trouble_with_a_value_ends_with_the_value(self, *, is_removed: bool) -> None:
+        data = Data()
+        async with a_server(data) as one:
+            key = PlainLayout(None).key(CLAIMS, "a/x")
+            data.put(key, b"garbled")
+            await one.store.catch_up()
+            assert one.store.trouble == "persistentvolumeclaims/a/x is garbled"
+            await stored(one.store, CLAIMS, "a/y", "v")  # others go on
+            if is_removed:
+                remove_key = RequestOp(request_delete_range=DeleteRangeRequest(key=key))
+                data.transact(TxnRequest(success=[remove_key]))
+            else:
+                data.put(key, b"head\0\0")
+            await one.store.catch_up()
+            assert one.store.trouble is None
