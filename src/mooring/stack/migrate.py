@@ -6,9 +6,8 @@ the database under another name, so that no server takes it for the newest.
 """
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -24,7 +23,8 @@ from mooring.apiserver.store.etcd.loading import load
 from mooring.apiserver.store.etcd.store import EtcdStore
 from mooring.apiserver.store.etcd.wire import put_anyway
 from mooring.clock import Clock
-from mooring.errors import Damaged, EtcdError, UsageError
+from mooring.errors import Damaged, EtcdError, HostError, UsageError
+from mooring.host.tree import remove_path
 from mooring.stack.config import EtcdSettings
 from mooring.stack.etcd import connect, layout_of, take_data_dir
 from mooring.upkeep.place import DATABASE, ETCD_REVISION, MIGRATED
@@ -83,14 +83,19 @@ async def to_sqlite(data_dir: Path, settings: EtcdSettings, clock: Clock) -> Mig
     lock = take_data_dir(data_dir)
     unfinished = data_dir / UNFINISHED
     try:
-        shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
+        _remove(unfinished)  # of a run that was killed
         made = await _fill(unfinished / DATABASE, settings, clock)
         (unfinished / DATABASE).rename(path)
         (data_dir / ETCD_REVISION).unlink(missing_ok=True)
         return made
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        _remove(unfinished)
         lock.release()
+
+
+def _remove(directory: Path) -> None:
+    with suppress(HostError):  # it need not be there
+        remove_path(directory)
 
 
 async def _fill(path: Path, settings: EtcdSettings, clock: Clock) -> Migrated:
