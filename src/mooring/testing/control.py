@@ -57,6 +57,8 @@ class ThreadControl:
             self._world = self._ready.result(START_SECONDS)
         except BaseException as error:  # interrupted, too: nothing of it may stay
             self._ready.add_done_callback(_stop)
+            if self._thread.ident is not None:  # it still writes to the directory
+                self._thread.join(STOP_SECONDS)
             if isinstance(error, MooringError | OSError | TimeoutError):
                 raise ClusterError(f"the cluster does not start: {error}") from error
             raise
