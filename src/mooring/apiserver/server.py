@@ -5,6 +5,7 @@ import random
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -243,14 +244,7 @@ async def running(
         await server.listen(address.host, address.port)
         parts.nodes.start()
         parts.definitions.start()
-
-        async def create_first_objects() -> None:
-            writer = InProcessWriter(parts.backend, HOUSEKEEPER)
-            await parts.namespaces.create_first()
-            await announce(parts.backend, writer, address.host, server.port)
-            await create_roles(parts.backend, writer)
-            await create_system_priority_classes(writer)
-
+        create_first_objects = partial(_create_first_objects, parts, address.host, server.port)
         async with asyncio.TaskGroup() as tasks:
             try:
                 async with asyncio.timeout(FIRST_SECONDS):
@@ -282,6 +276,15 @@ async def running(
             await parts.backend.webhooks.close()
     finally:
         await store.close()
+
+
+async def _create_first_objects(parts: Parts, host: str, port: int) -> None:
+    """What every cluster has. Raises: StoreError, ApiError."""
+    writer = InProcessWriter(parts.backend, HOUSEKEEPER)
+    await parts.namespaces.create_first()
+    await announce(parts.backend, writer, host, port)
+    await create_roles(parts.backend, writer)
+    await create_system_priority_classes(writer)
 
 
 def _names(address: Address, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,8 +11,7 @@ line is a JSON object; `k` is the kind:
 """
 
 import asyncio
-import types
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -25,6 +24,7 @@ from mooring.dashboard.rows import row_of
 from mooring.errors import Expired, Forbidden, MooringError, NotFound
 from mooring.model.backoff import Backoff
 from mooring.model.meta import ApiObject
+from mooring.reconcile.turn import Turn
 
 BEAT = 15.0  # seconds
 MOST_QUEUED = 1024  # lines; a browser that does not read holds up its own watches only
@@ -99,7 +99,7 @@ class Feed:
         for start in range(0, len(listing.readable), SLICE):
             some = listing.readable[start : start + SLICE]
             rows += [_encode(row) for it in some if (row := row_of(it)) is not None]
-            await _others_turn()  # in `up`, the same event loop serves everybody
+            await Turn()  # in `up`, the same event loop serves everybody
         await self._lines.put(b'{"k":"%b","list":[%b]}\n' % (name.encode(), b",".join(rows)))
         unread = len(listing.unread)
         await self._send({"k": name, "trouble": f"{unread} cannot be read" if unread else ""})
@@ -118,12 +118,6 @@ class Feed:
 
     async def _send(self, line: dict[str, Any]) -> None:
         await self._lines.put(_encode(line) + b"\n")
-
-
-@types.coroutine
-def _others_turn() -> Generator[None, None, None]:
-    """Lets the event loop do what else is ready."""
-    yield
 
 
 def line_of(name: str, change: Change[ApiObject]) -> dict[str, Any] | None:

@@ -1,13 +1,13 @@
 """One object from close up: its text, its events, and what explains it."""
 
 from typing import Any, Protocol
-from urllib.parse import quote
 
 import msgspec
 import yaml
 
 from mooring.client.contract import Scope
 from mooring.client.http import HttpClient
+from mooring.client.paths import path_of
 from mooring.dashboard.kinds import SHOWN
 from mooring.errors import BadRequest
 from mooring.host.blocking import in_thread
@@ -44,26 +44,18 @@ def subject_of(kind: str, id: str) -> Subject:
     return Subject(found, Key(namespace, name))
 
 
-def path_of(subject: Subject) -> str:
-    """Its path in the API; names are encoded, so they stay one part each."""
-    resource, key = subject.kind.resource, subject.key
-    parts = ["/apis", resource.group] if resource.group else ["/api"]
-    parts.append(resource.version)
-    if key.namespace:
-        parts += ["namespaces", _part(key.namespace)]
-    return "/".join([*parts, resource.plural, _part(key.name)])
-
-
-def _part(name: str) -> str:
-    if name in (".", ".."):
-        raise BadRequest(f"{name!r} is no name")
-    return quote(name, safe="")
+def _page(subject: Subject) -> str:
+    """Its path in the API. Raises: BadRequest."""
+    key = subject.key
+    if dots := {key.namespace, key.name} & {".", ".."}:
+        raise BadRequest(f"{dots.pop()!r} is no name")
+    return path_of(subject.kind.resource, key.namespace, key.name)
 
 
 async def read_text(client: HttpClient, subject: Subject) -> str:
     """The object as YAML, without its managed fields. Raises: ApiError, ConnectionLost."""
     # In a thread: a large object takes a while, and in `up` the same event loop serves everybody.
-    return await in_thread(_text_of, await client.read(path_of(subject), {}))
+    return await in_thread(_text_of, await client.read(_page(subject), {}))
 
 
 def _text_of(stored: bytes) -> str:

@@ -1,8 +1,6 @@
 """Asking a webhook that a clientConfig names: those of admission and of conversion alike."""
 
 import random
-from collections.abc import Generator
-from types import coroutine
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -61,9 +59,3 @@ def _load() -> "type[Caller]":
     from mooring.apiserver.webhooks.calling import Caller
 
     return Caller
-
-
-@coroutine
-def suspended() -> Generator[None, None, None]:
-    """Give the turn away once: from here on the answer does not come at once."""
-    yield

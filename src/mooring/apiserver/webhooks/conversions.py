@@ -11,6 +11,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -27,9 +28,9 @@ from mooring.apiserver.limits.budgets import (
     MOST_CONVERTED_AT_ONCE,
     MOST_CONVERTED_BYTES,
 )
-from mooring.apiserver.limits.turns import Turns
+from mooring.apiserver.limits.turns import Turns, round_trip
 from mooring.apiserver.store.contract import Entry
-from mooring.apiserver.webhooks.asking import Asking, out_of_time, suspended
+from mooring.apiserver.webhooks.asking import Asking, out_of_time
 from mooring.apiserver.webhooks.conversion_review import (
     BadConversion,
     check_size,
@@ -60,7 +61,8 @@ class Conversions:
         self._bytes = 0
         self._under_way: dict[_Key, asyncio.Task[_Found]] = {}
         self._tasks: set[asyncio.Task[object]] = set()
-        self._lines: dict[str, asyncio.Semaphore] = {}  # by table: who may ask its webhook
+        # By table: who may ask its webhook. Held by those who wait or ask.
+        self._lines: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -90,7 +92,7 @@ class Conversions:
         found = self.known(kind, entries)
         if found is not None:
             return found
-        await suspended()
+        await round_trip()  # so that `at_once` sees that this takes a while
         return await self._convert_entries(kind, entries)
 
     async def readable_one(self, kind: Kind, entry: Entry) -> Entry:
@@ -125,7 +127,7 @@ class Conversions:
             return doc
         if stored.webhook is None:
             return _rewritten(stored, doc)
-        await suspended()
+        await round_trip()  # so that `at_once` sees that this takes a while
         return (await self._convert(kind, stored.webhook, [doc], stored.storage))[0]
 
     async def as_shown(self, kind: Kind, stored: Doc) -> Doc | None:
@@ -137,7 +139,7 @@ class Conversions:
         known = kind.stored_as
         if known is None or known.webhook is None or stored["apiVersion"] == kind.api_version:
             return None
-        await suspended()
+        await round_trip()  # so that `at_once` sees that this takes a while
         return (await self._convert(kind, known.webhook, [stored], kind.api_version))[0]
 
     def written(self, kind: Kind, entry: Entry, shown: Doc | None) -> None:
@@ -152,7 +154,7 @@ class Conversions:
             return [{**doc, "apiVersion": wanted.api_version} for doc in docs]
         if all(doc["apiVersion"] == wanted.api_version for doc in docs):
             return docs
-        await suspended()
+        await round_trip()  # so that `at_once` sees that this takes a while
         return await self._convert(wanted, stored.webhook, docs, wanted.api_version)
 
     # asking

@@ -20,12 +20,13 @@ from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
+from mooring.apiserver.limits.turns import round_trip
 from mooring.apiserver.patching.json_patch import json_patch
 from mooring.apiserver.policies.judging import MOST_COST, holds_for
 from mooring.apiserver.policies.variables import Authorize, variables_of
 from mooring.apiserver.request.refusals import forbidden, refusal_of
 from mooring.apiserver.store.contract import Store
-from mooring.apiserver.webhooks.asking import Asking, suspended
+from mooring.apiserver.webhooks.asking import Asking
 from mooring.apiserver.webhooks.contract import Hook, read_hooks
 from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.apiserver.webhooks.reach import CallFailed
@@ -103,7 +104,7 @@ class Webhooks:
         concerned = self.concern(MUTATING, attributes)
         if not concerned:
             return False
-        await suspended()
+        await round_trip()  # so that `at_once` sees that this takes a while
         asked: list[tuple[Hook, Kind]] = []
         changed = changed_after = False
         for hook, kind in concerned:
@@ -123,7 +124,7 @@ class Webhooks:
         concerned = self.concern(VALIDATING, attributes)
         if not concerned:
             return
-        await suspended()
+        await round_trip()  # so that `at_once` sees that this takes a while
         chosen = [pair for pair in concerned if self._selects(*pair, attributes)]
         answers = await asyncio.gather(
             *(self._ask(hook, kind, attributes, may_patch=False) for hook, kind in chosen),

@@ -1,11 +1,14 @@
 """Noticing that etcd went back: then versions that clients hold mean something else by now."""
 
+import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 from mooring import log as logs
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import ResponseHeader
 from mooring.apiserver.store.revision_mark import RevisionMark, find_mark
-from mooring.errors import EtcdError, UsageError
+from mooring.errors import EtcdError, StillRunning, UsageError
+from mooring.host.blocking import in_thread
 
 _log = logs.get("mooring.etcd")
 
@@ -16,6 +19,8 @@ class Witness:
     def __init__(self, mark: RevisionMark | None, header: ResponseHeader) -> None:
         self._mark = mark
         self._cluster = header.cluster_id
+        self._revision = 0
+        self._has_moved = asyncio.Event()
         self.flaw: str | None = None
         self.note(header.revision)
 
@@ -37,8 +42,16 @@ class Witness:
         return cls(mark, header)
 
     def note(self, revision: int) -> None:
-        if self._mark is not None:
-            self._mark.note(revision)
+        """It is written down soon, by `keep`: the disk may hang."""
+        self._revision = revision
+        self._has_moved.set()
+
+    async def keep(self) -> None:
+        """Write down how far etcd has come, whenever that has changed. Raises: StillRunning."""
+        while True:
+            await self._has_moved.wait()
+            self._has_moved.clear()
+            await self._write()
 
     def check(self, header: ResponseHeader, known: int) -> bool:
         """Whether this is the same etcd as before, which had reached revision `known` when it was
@@ -58,9 +71,15 @@ class Witness:
         self._cluster = header.cluster_id
         self.note(header.revision)
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        with suppress(StillRunning):
+            await self._write()
         if self._mark is not None:
             self._mark.close()
+
+    async def _write(self) -> None:
+        if self._mark is not None:
+            await in_thread(self._mark.note, self._revision)
 
 
 def _told(noted: int, found: int) -> str:

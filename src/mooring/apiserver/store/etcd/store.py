@@ -177,7 +177,7 @@ class EtcdStore(Timeline):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await super().close()
-        self._witness.close()
+        await self._witness.close()
         await self._cluster.close()
 
     # What the watch feeds.
@@ -355,7 +355,12 @@ class EtcdStore(Timeline):
     # Running.
 
     def _start(self, compaction_interval: float) -> None:
-        loops = {"watch": self._watching.run, "progress": self._ask_progress, "probe": self._probe}
+        loops = {
+            "watch": self._watching.run,
+            "progress": self._ask_progress,
+            "probe": self._probe,
+            "mark": self._witness.keep,
+        }
         if compaction_interval:
             compaction = Compaction(self._cluster, self._clock, compaction_interval)
             loops["compaction"] = compaction.run
