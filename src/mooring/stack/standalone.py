@@ -38,9 +38,10 @@ from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
 from mooring.stack.config import default_data_dir, get_node_name
+from mooring.stack.frozen_caches import gc_frozen
 from mooring.stack.metrics_page import AskAlive, Handler, Say, always_alive, metrics_served
 from mooring.stack.otlp import is_configured
-from mooring.stack.process import gc_frozen, run_until, stop_event
+from mooring.stack.process import run_until, stop_event
 from mooring.stack.reviewed import Reviewed
 
 if TYPE_CHECKING:
@@ -328,7 +329,7 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
             role = await candidate.build(Loops(candidate.name, acting, clock, rng))
             with _counted(registry, role.collectors()):
                 say(candidate.greeting)
-                async with gc_frozen([role]):
+                async with gc_frozen([role], clock):
                     await role.run()
 
         async def stand() -> None:
