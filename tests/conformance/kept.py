@@ -17,7 +17,7 @@ _STATUS_422 = "what is wrong with a binding is the client's fault, not the serve
 _COLLECTED = "theirs has nobody who lets go of what is deleted and leaves its dependents alone"
 _SPACES = "theirs compares the data letter by letter, with the spaces of whoever wrote it"
 
-KEPT: Mapping[str, str] = {
+_ALWAYS: Mapping[str, str] = {
     "replication controller: its life, its defaults": _COLLECTED,
     "replication controller: watched": _COLLECTED,
     "revision: its life, its defaults": _SPACES,
@@ -29,7 +29,6 @@ KEPT: Mapping[str, str] = {
     "cluster role created without rules": _NULL_LISTS,
     "scale: read and put": "who scaled is told with the time of it, as of any other write",
     "pod on a node that is not there": "it is the node that is missing, not the pod",
-    "CSI node: its status": "upstream serves it from 1.37 on, and the peer is older",
     "CSI node created without drivers": _NULL_LISTS,
     "CSI node created without a spec": _NULL_LISTS,
     "claim: written again unchanged": _NO_NEW_VERSION,
@@ -62,3 +61,15 @@ KEPT: Mapping[str, str] = {
     "a body of two YAML documents": "a second document is refused, not ignored",
     "who shows no token is refused": "anonymous requests reach health and version alone",
 }
+
+_BY_RELEASE: Mapping[str, Mapping[str, str]] = {
+    "1.35": {},
+    "1.37": {
+        "CSI node: its status": "health is told without the feature gate CSIVolumeHealth",
+    },
+}
+
+
+def kept(release: str) -> Mapping[str, str]:
+    """The reasons by case, where Mooring is compared with that release."""
+    return {**_ALWAYS, **_BY_RELEASE[release]}

@@ -1,6 +1,7 @@
 """CSINode: the drivers on a node, what they call it and how much it can take."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
@@ -113,3 +114,6 @@ CSI_NODE = Kind(
     validate_status=_validate_status,
     update_needs_version=True,
 )
+
+CSI_NODE_WITHOUT_STATUS = replace(CSI_NODE, status=False)
+"""Before Kubernetes 1.37."""

@@ -1,0 +1,46 @@
+"""The release of Kubernetes that is followed: `--kubernetes-version`.
+
+Code asks a release for what it does, by name, never for its number: what parts two releases is read
+here. Fields of the API carry the release that brought them in `apiserver/schema`.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from mooring.errors import UsageError
+
+
+class KubernetesVersion(msgspec.Struct, frozen=True):
+    """A release, and what it does that another one does not. All of it is off in the oldest."""
+
+    minor: int
+
+    # what the API server answers
+    serves_storage_health: bool = False  # csinodes/status
+
+    @property
+    def major(self) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+V1_35: Final = KubernetesVersion(35)
+V1_37: Final = KubernetesVersion(
+    37,
+    serves_storage_health=True,
+)
+
+NEWEST: Final = V1_37
+VERSIONS: Final[Mapping[str, KubernetesVersion]] = {str(one): one for one in (V1_35, V1_37)}
+
+
+def parse_version(text: str) -> KubernetesVersion:
+    """Of `1.37`, also `v1.37` and `1.37.2`. Raises: UsageError."""
+    wanted = ".".join(text.strip().removeprefix("v").split(".")[:2])
+    if wanted not in VERSIONS:
+        raise UsageError(f"--kubernetes-version: {text!r} must be one of {', '.join(VERSIONS)}")
+    return VERSIONS[wanted]
