@@ -20,6 +20,11 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     # what the API server answers
     serves_storage_health: bool = False  # csinodes/status
 
+    # what controllers, scheduler and node do
+    marks_unused_claims: bool = False  # the condition Unused
+    scores_capacity: bool = False  # room for a pod's volumes counts when nodes are compared
+    checks_drivers: bool = False  # no pod where its driver is missing, if the driver says so
+
     @property
     def major(self) -> int:
         return 1
@@ -32,6 +37,9 @@ V1_35: Final = KubernetesVersion(35)
 V1_37: Final = KubernetesVersion(
     37,
     serves_storage_health=True,
+    marks_unused_claims=True,
+    scores_capacity=True,
+    checks_drivers=True,
 )
 
 NEWEST: Final = V1_37
