@@ -19,6 +19,7 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
 
     # what the API server answers
     serves_newer_kinds: bool = False  # words, columns, defaults: `apiserver/kinds/older.py`
+    calls_patches_invalid: bool = False  # that cannot be read
     names_refusing_authorizer: bool = False  # "node: ..."
 
     # what controllers, scheduler and node do
@@ -40,6 +41,7 @@ V1_35: Final = KubernetesVersion(35)
 V1_37: Final = KubernetesVersion(
     37,
     serves_newer_kinds=True,
+    calls_patches_invalid=True,
     names_refusing_authorizer=True,
     marks_unused_claims=True,
     scores_capacity=True,

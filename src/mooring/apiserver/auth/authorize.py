@@ -71,7 +71,8 @@ class Authorizer:
         by_rules = self._by_rules(user, attributes)
         if by_rules.allowed:
             return by_rules
-        return Verdict(allowed=False, reason=f"{self._prefix}{verdict.reason}")
+        reason = verdict.reason and f"{self._prefix}{verdict.reason}"
+        return Verdict(allowed=False, reason=reason)
 
     def rules_for(self, user: User, namespace: str) -> list[Rule]:
         """Every rule that holds for this user there; a node may do more than these say."""
