@@ -30,6 +30,15 @@ class Held(msgspec.Struct, frozen=True, order=True):
     holder: str
 
 
+class Called(msgspec.Struct, frozen=True):
+    """A call of a driver by a candidate, as the driver received it."""
+
+    candidate: str
+    at: float
+    rpc: str
+    volume: str
+
+
 def identities(acted: Iterable[Acted]) -> set[str]:
     """What a candidate called itself, in all its lives."""
     return {write.holder for write in acted if write.holder}
@@ -40,21 +49,50 @@ def of_two_leaders(
 ) -> list[str]:
     """Writes that happened while somebody else held the lease; empty: there are none.
 
-    `held` are all versions of the lease, `acted` the writes of each candidate.
+    `held` are the versions of the lease that a watch has seen, `acted` the writes of each.
     """
-    versions = sorted(held)
+    leased = (
+        Held(write.revision, write.holder)
+        for writes in acted.values()
+        for write in writes
+        if write.path == lease_path and write.holder
+    )
+    versions = sorted({*held, *leased})
     revisions = [version.revision for version in versions]
     known = _Known(write for writes in acted.values() for write in writes)
     flaws = []
     for candidate, writes in acted.items():
         mine = identities(writes)
         for write in writes:
-            if write.path.startswith(lease_path) or write.revision <= known.before(write.began):
+            if write.path == lease_path or write.revision <= known.before(write.began):
                 continue
             at = bisect_right(revisions, write.revision) - 1
             holder = versions[at].holder if at >= 0 else ""
             if holder not in mine:
                 flaws.append(f"{candidate} wrote while {holder or 'nobody'} led: {write}")
+    return flaws
+
+
+def called_beside_a_leader(
+    called: Iterable[Called], acted: Mapping[str, Sequence[Acted]]
+) -> list[str]:
+    """Calls by who did not lead; empty: there are none. All times are by one clock.
+
+    Calls have no revision, so only what is certain counts: another had the lease before the call
+    came, and the caller had not asked for it again.
+    """
+    owners = {name: candidate for candidate, writes in acted.items() for name in identities(writes)}
+    taken = sorted(
+        (write for writes in acted.values() for write in writes if write.holder),
+        key=lambda write: write.revision,
+    )
+    flaws = []
+    for call in called:
+        known = [write for write in taken if write.ended < call.at]
+        newest = known[-1] if known else None
+        mine = [w for w in taken if owners[w.holder] == call.candidate and w.began < call.at]
+        if not mine or (newest is not None and newest.revision > mine[-1].revision):
+            flaws.append(f"{call} came while {newest.holder if newest else 'nobody'} led")
     return flaws
 
 

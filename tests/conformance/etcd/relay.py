@@ -60,6 +60,9 @@ class Relay:
         metadata = doc.get("metadata") or {}
         holder = (doc.get("spec") or {}).get("holderIdentity") or ""
         revision = int(metadata.get("resourceVersion") or 0)
+        path = path.partition("?")[0]
+        if method == "POST" and "name" in metadata:  # it was created in this collection
+            path = f"{path}/{metadata['name']}"
         self.acted.append(Acted(began, monotonic(), method, path, revision, holder))
 
 

@@ -17,6 +17,13 @@ from time import monotonic
 import msgspec
 import pytest
 
+from tests.conformance.etcd.candidates import (
+    CONTROLLERS,
+    SCHEDULER,
+    Candidates,
+    Holders,
+    two_of_each,
+)
 from tests.conformance.etcd.load import (
     PATH,
     Watcher,
@@ -25,15 +32,7 @@ from tests.conformance.etcd.load import (
     gaps,
 )
 from tests.conformance.etcd.members import EtcdMember, etcd_cluster
-from tests.conformance.etcd.roles import (
-    ROLES,
-    Fate,
-    Holders,
-    RoleProcess,
-    Work,
-    done_twice,
-    role_processes,
-)
+from tests.conformance.etcd.role_load import Fate, Work, done_twice
 from tests.conformance.etcd.servers import Client, api_servers
 from tests.conformance.obtain import Say
 from tests.conformance.peers import FORGETFUL
@@ -43,6 +42,7 @@ from tests.fakes.versions import Operation, Read, Write, flaws
 SECONDS = float(os.environ.get("MOORING_ETCD_SECONDS", "30"))
 SEED = int(os.environ.get("MOORING_ETCD_SEED", "1"))
 REGISTERS = [f"register-{number}" for number in range(5)]
+ROLES = (CONTROLLERS, SCHEDULER)
 WORKERS = 6
 SETTLE_SECONDS = 60.0
 
@@ -116,7 +116,7 @@ class Outcome(msgspec.Struct, frozen=True):
 def run_load(
     members: Sequence[EtcdMember],
     servers: Sequence[ApiServer],
-    processes: dict[str, list[RoleProcess]],
+    candidates: Candidates,
 ) -> Outcome:
     client = Client(servers, 0)
     history = create_registers(client, REGISTERS)
@@ -124,8 +124,8 @@ def run_load(
     start = max(operation.revision for operation in history)
     workers = [Worker(servers, REGISTERS, number, SEED) for number in range(WORKERS)]
     watchers = [Watcher(servers, number, start) for number in range(len(servers))]
-    holders, work = Holders(servers), Work(servers)
-    fate = Fate(processes, holders, SEED)
+    holders, work = Holders(servers, ROLES), Work(servers)
+    fate = Fate(candidates, holders, SEED)
     for thread in (*workers, *watchers, holders, work, fate):
         thread.start()
     chaos = Chaos(members, servers, SEED)
@@ -142,7 +142,7 @@ def run_load(
     for worker in workers:
         worker.join(SETTLE_SECONDS)
         history += worker.history
-    of_roles = [*fate.flaws, *judge_roles(servers, processes, holders)]
+    of_roles = [*fate.flaws, *judge_roles(servers, candidates, holders)]
     newest = last_read(servers, history)
     give_up = monotonic() + SETTLE_SECONDS
     while any(watcher.after < newest for watcher in watchers) and monotonic() < give_up:
@@ -155,16 +155,16 @@ def run_load(
 
 
 def judge_roles(
-    servers: Sequence[ApiServer], processes: dict[str, list[RoleProcess]], holders: Holders
+    servers: Sequence[ApiServer], candidates: Candidates, holders: Holders
 ) -> list[str]:
     """Nobody acts any more, and the leases were followed to the end."""
-    for candidates in processes.values():
-        for candidate in candidates:
+    for both in candidates.values():
+        for candidate in both:
             candidate.kill()
     pause(2)
     holders.stop()
     holders.join(SETTLE_SECONDS)
-    return done_twice(processes, holders, servers)
+    return done_twice(candidates, holders, servers)
 
 
 def last_read(servers: Sequence[ApiServer], history: list[Operation]) -> int:
@@ -196,10 +196,10 @@ def test_nothing_is_lost_or_stale_while_members_and_servers_die(
     with (
         etcd_cluster(etcd_program, tmp_path / "etcd", 3, FORGETFUL) as members,
         api_servers(tmp_path / "api", members, 3) as servers,
-        role_processes(servers, tmp_path / "roles") as processes,
+        two_of_each(ROLES, servers, tmp_path / "roles") as candidates,
     ):
-        outcome = run_load(members, servers, processes)
-        acted = {role: [len(p.relay.acted) for p in processes[role]] for role in ROLES}
+        outcome = run_load(members, servers, candidates)
+        acted = {role.name: [len(c.relay.acted) for c in candidates[role]] for role in ROLES}
     history, workers, watchers = outcome.history, outcome.workers, outcome.watchers
     written = [o for o in history if isinstance(o, Write) and o.revision]
     unknown = sum(isinstance(o, Write) and not o.revision for o in history)

@@ -119,6 +119,10 @@ class EtcdStore(Timeline):
         unread = next(iter(self._unread.values()), None)
         return super().trouble or self._witness.flaw or self._probed or unread
 
+    @property
+    def is_shared(self) -> bool:
+        return True
+
     async def write(self, table: str, name: str, decide: Decide) -> Entry | None:
         self.check_open()
         self._check_same()
