@@ -3,7 +3,7 @@
 from hashlib import sha256
 from pathlib import Path
 
-from tests.clients.kubectl import Doc
+from tests.clients.kubectl import Doc, Kubectl
 from tests.clients.manifests import a_claim, a_volume
 from tests.clients.pods import a_script, mounting, of_claim
 from tests.vm.inside.iscsi_targets import PORTAL, Target
@@ -44,3 +44,8 @@ def a_raw_user(name: str, claim: str) -> Doc:
 
 def digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
+
+
+def messages(kubectl: Kubectl) -> str:
+    """Of all events; their tables show the first lines alone."""
+    return kubectl.field(".items[*].message", "events")

@@ -9,7 +9,13 @@ from tests.clients.manifests import a_secret
 from tests.clients.nodes import NODE, ServerWithNode
 from tests.clients.pods import Pods, of_claim
 from tests.vm.inside.iscsi_targets import PORTAL, IscsiTargets
-from tests.vm.inside.iscsi_volumes import a_claimed_disk, a_user, an_iscsi_volume, digest
+from tests.vm.inside.iscsi_volumes import (
+    a_claimed_disk,
+    a_user,
+    an_iscsi_volume,
+    digest,
+    messages,
+)
 from tests.vm.inside.programs import eventually, sh
 
 PASSWORD = "correct-horse-battery"
@@ -72,7 +78,8 @@ def test_chap_of_the_discovery_is_apart_from_that_of_the_session(
     closed.close_discovery("finder", PASSWORD)
     without = an_iscsi_volume(target, targetPortal=closed.portal)
     pods.create(a_user("stranger", without))
-    pods.kubectl.event("stranger", "FailedMount", "failed to sendtargets")
+    pods.kubectl.event("stranger", "FailedMount", "failed to get any path")
+    assert "failed to sendtargets" in messages(pods.kubectl)
     keys = ("discovery.sendtargets.auth.username", "discovery.sendtargets.auth.password")
     secret = a_secret("chap", **dict(zip(keys, ("finder", PASSWORD), strict=True)))
     pods.create({**secret, "type": "kubernetes.io/iscsi-chap"})

@@ -10,7 +10,13 @@ from mooring.host.mountinfo import read_table
 from tests.clients.kubectl import Doc
 from tests.clients.pods import Pods, of_claim
 from tests.vm.inside.iscsi_targets import PORTAL, IscsiTargets
-from tests.vm.inside.iscsi_volumes import a_claimed_disk, a_user, an_iscsi_volume, digest
+from tests.vm.inside.iscsi_volumes import (
+    a_claimed_disk,
+    a_user,
+    an_iscsi_volume,
+    digest,
+    messages,
+)
 from tests.vm.inside.programs import eventually, sh
 from tests.vm.inside.udev import udev
 
@@ -61,7 +67,8 @@ def test_a_portal_without_the_lun_leaves_no_session(iscsi: IscsiTargets, pods: P
     target = iscsi.add()
     before = digest(target.disks[1])
     pods.create(a_user("one", an_iscsi_volume(target, lun=7)))
-    pods.kubectl.event("one", "FailedMount", "Could not attach disk: Timeout after 30s")
+    pods.kubectl.event("one", "FailedMount", "failed to get any path")
+    assert "Could not attach disk: Timeout after 30s" in messages(pods.kubectl)
     pods.kubectl("delete", "pod", "one")
     eventually(lambda: not target.has_session, "the session is over")
     assert digest(target.disks[1]) == before
