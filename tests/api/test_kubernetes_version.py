@@ -8,8 +8,10 @@ import pytest
 from mooring.apiserver.auth.pki import Pki
 from mooring.model.kubernetes_version import VERSIONS
 from tests.fakes.api import ApiUnderTest, running_api
-from tests.fakes.objects import CSI_NODES, PODS, STORAGE, a_csi_node, a_pod
+from tests.fakes.definitions import DEFINITIONS, a_definition
+from tests.fakes.objects import CLASSES, CSI_NODES, PODS, STORAGE, a_class, a_csi_node, a_pod
 
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 STRICT = "?fieldValidation=Strict"
 
 
@@ -94,3 +96,66 @@ async def test_a_field_whose_gate_is_off_is_left_out_without_a_word(
         assert answer.code == 201, answer.text
         assert answer.doc["spec"]["volumes"][0] == {"name": "scratch", "emptyDir": {}}
         assert answer.warnings == []
+
+
+async def test_a_driver_is_told_that_it_need_not_be_there_since_1_37(
+    api: ApiUnderTest, release: str
+) -> None:
+    answer = await api.post(f"{STORAGE}/csidrivers", {"metadata": {"name": "d"}, "spec": {}})
+    told = answer.doc["spec"].get("preventPodSchedulingIfMissing")
+    assert told is (None if release == "1.35" else False)
+
+
+async def test_an_update_of_what_is_fixed_is_refused_in_the_words_of_the_release(
+    api: ApiUnderTest, release: str
+) -> None:
+    await api.post(CLASSES, a_class())
+    answer = await api.patch(f"{CLASSES}/fast", {"provisioner": "another.example.com"})
+    assert answer.code == 422
+    assert [cause["message"] for cause in answer.doc["details"]["causes"]] == [
+        "Forbidden: updates to provisioner are forbidden."
+        if release == "1.35"
+        else "Invalid value: null: field is immutable"
+    ]
+
+
+async def test_of_several_default_classes_the_one_that_counts_is_marked_since_1_37(
+    api: ApiUnderTest, release: str
+) -> None:
+    for name in ("c", "b"):
+        await api.post(CLASSES, a_class(name, is_default=True))
+    listed = (await api.get(CLASSES, accept=TABLE)).doc["rows"]
+    marked = [row["cells"][0] for row in listed if "default" in row["cells"][0]]
+    alone = (await api.get(f"{CLASSES}/b", accept=TABLE)).doc["rows"][0]["cells"][0]
+    if release == "1.35":
+        assert marked == ["b (default)", "c (default)"]
+        assert alone == "b (default)"
+    else:
+        assert marked == ["b (default)"]  # all are of one second: the first name
+        assert alone == "b"
+
+
+async def test_the_newest_default_class_counts(api: ApiUnderTest, release: str) -> None:
+    for name in ("a", "b"):
+        await api.post(CLASSES, a_class(name, is_default=True))
+        await api.clock.advance(5)
+    listed = (await api.get(CLASSES, accept=TABLE)).doc["rows"]
+    marked = [row["cells"][0] for row in listed if "default" in row["cells"][0]]
+    assert marked == (["a (default)", "b (default)"] if release == "1.35" else ["b (default)"])
+
+
+async def test_the_columns_of_definitions(api: ApiUnderTest, release: str) -> None:
+    table = (await api.get(DEFINITIONS, accept=TABLE)).doc["columnDefinitions"]
+    shown = [column["name"] for column in table if not column["priority"]]
+    assert shown == (
+        ["Name", "Created At"] if release == "1.35" else ["Name", "Scope", "Versions", "Created At"]
+    )
+
+
+@pytest.mark.usefixtures("release")
+async def test_a_definition_is_served_in_either_release(api: ApiUnderTest) -> None:
+    assert (await api.post(DEFINITIONS, a_definition())).code == 201
+    await api.settle()
+    assert (await api.get(f"{DEFINITIONS}/{a_definition()['metadata']['name']}")).code == 200
+    group = a_definition()["spec"]["group"]
+    assert (await api.get(f"/apis/{group}")).code == 200

@@ -62,9 +62,27 @@ _ALWAYS: Mapping[str, str] = {
     "who shows no token is refused": "anonymous requests reach health and version alone",
 }
 
+_OLDER_WORDS = "it is refused as in 1.37, in the words of 1.35"
+_REQUIRED = "which fields OpenAPI calls required is that of 1.35; what is refused is the same"
+
 _BY_RELEASE: Mapping[str, Mapping[str, str]] = {
     "1.35": {},
     "1.37": {
+        "config map created with half an owner": _OLDER_WORDS,
+        "config map created with an owner of a bad version": _OLDER_WORDS,
+        "config map created with an event as owner": _OLDER_WORDS,
+        "an apply of what is no YAML": _OLDER_WORDS,
+        "an apply of a list": _OLDER_WORDS,
+        "reviews that ask nothing, or too much": _OLDER_WORDS,
+        "who may not is not impersonated": _OLDER_WORDS,
+        "the schema of apps Deployment": _REQUIRED,
+        "the schema of apps ReplicaSet": _REQUIRED,
+        "the schema of apps ControllerRevision": _REQUIRED,
+        "the schema of apps StatefulSet": _REQUIRED,
+        "the schema of apps DaemonSet": _REQUIRED,
+        "the schema of rbac.authorization.k8s.io RoleBinding": _REQUIRED,
+        "the schema of rbac.authorization.k8s.io ClusterRoleBinding": _REQUIRED,
+        "the schema of authentication.k8s.io TokenReview": _REQUIRED,
         "CSI node: its status": "health is told without the feature gate CSIVolumeHealth",
     },
 }

@@ -118,7 +118,7 @@ def assemble(
         metrics.events_sent(kind.group, kind.version, kind.plural, events)
 
     roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
-    authorizer = Authorizer(nodes, stored=roles)
+    authorizer = Authorizer(nodes, stored=roles, release=kinds.release)
     asking, turns = Asking(objects, rng), Turns(clock)
     conversions = Conversions(asking, turns)
     policies = Policies(store, kinds, objects, authorizer.authorize)

@@ -18,7 +18,16 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     minor: int
 
     # what the API server answers
-    serves_storage_health: bool = False  # csinodes/status
+    serves_newer_kinds: bool = False  # words, columns, defaults: `apiserver/kinds/older.py`
+    calls_patches_invalid: bool = False  # that cannot be read
+    names_refusing_authorizer: bool = False  # "node: ..."
+
+    # what controllers, scheduler and node do
+    marks_unused_claims: bool = False  # the condition Unused
+    scores_capacity: bool = False  # room for a pod's volumes counts when nodes are compared
+    waits_for_detach: bool = False  # says so, and not "Multi-Attach error"
+    tells_found_type: bool = False  # of a hostPath that is of another type
+    checks_drivers: bool = False  # no pod where its driver is missing, if the driver says so
 
     @property
     def major(self) -> int:
@@ -31,7 +40,14 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
 V1_35: Final = KubernetesVersion(35)
 V1_37: Final = KubernetesVersion(
     37,
-    serves_storage_health=True,
+    serves_newer_kinds=True,
+    calls_patches_invalid=True,
+    names_refusing_authorizer=True,
+    marks_unused_claims=True,
+    scores_capacity=True,
+    checks_drivers=True,
+    waits_for_detach=True,
+    tells_found_type=True,
 )
 
 NEWEST: Final = V1_37

@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from mooring import log
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.names import qualified_name
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.cephfs import Cephfs
@@ -191,6 +192,7 @@ def built_in(
     csi: Plugin | None = None,
     clones_git: bool = False,
     prober: Prober | None = None,
+    release: KubernetesVersion = NEWEST,
 ) -> Registry:
     """Every plugin that comes with Mooring; `csi` where drivers can register.
 
@@ -204,7 +206,7 @@ def built_in(
         Fc(host),
         GitRepo(host, is_enabled=clones_git),
         Glusterfs(host),
-        HostPath(),
+        HostPath(release),
         Image(),
         Iscsi(host),
         Local(host),

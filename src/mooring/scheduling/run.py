@@ -57,7 +57,7 @@ class PodScheduler:
         self.reports = Reports(client, clock, recorder, informers.pods)
         self._informers = informers
         self._settings = settings
-        self._caches = Caches(informers)
+        self._caches = Caches(informers, settings.release)
         self.bindings = Bindings(client, clock, self._caches, self)
         self.preemptions = Preemptions(client, clock, recorder, self)
         self._waiting = WaitingPods(clock.monotonic, self._caches)

@@ -259,13 +259,13 @@ def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> 
 
     async def offer() -> None:
         async with Connection(csi_address) as connection, asyncio.TaskGroup() as tasks:
-            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_ready())
+            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_named())
             done, _ = await asyncio.wait([ready], timeout=WAITING_SECONDS)
             if not done:
                 say(f"mooring sidecar registrar is waiting for {csi_address}")
-            driver = await ready
-        say(f"mooring sidecar registrar offers {driver.name}")
-        await registrar.run(registrar.Offer(driver.name, seen_as, directory))
+            name = await ready
+        say(f"mooring sidecar registrar offers {name}")
+        await registrar.run(registrar.Offer(name, seen_as, directory))
 
     async def run() -> None:
         await run_until(stop_event(), {"registrar": offer})

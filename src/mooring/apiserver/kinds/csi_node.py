@@ -23,7 +23,7 @@ def _defaults(doc: Doc) -> None:
 
 
 def _prepare_create(doc: Doc, _: Context) -> None:
-    doc.pop("status", None)
+    doc["status"] = {}
 
 
 def _prepare_update(new: Doc, old: Doc, context: Context) -> None:
@@ -115,5 +115,5 @@ CSI_NODE = Kind(
     update_needs_version=True,
 )
 
-CSI_NODE_WITHOUT_STATUS = replace(CSI_NODE, status=False)
+CSI_NODE_WITHOUT_STATUS = replace(CSI_NODE, status=False, prepare_create=lambda *_: None)
 """Before Kubernetes 1.37."""

@@ -19,7 +19,7 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.controller_revision import CONTROLLER_REVISION
 from mooring.apiserver.kinds.cron_job import CRON_JOB
 from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
-from mooring.apiserver.kinds.csi_node import CSI_NODE, CSI_NODE_WITHOUT_STATUS
+from mooring.apiserver.kinds.csi_node import CSI_NODE
 from mooring.apiserver.kinds.daemon_set import DAEMON_SET
 from mooring.apiserver.kinds.definition.definition import DEFINITION
 from mooring.apiserver.kinds.deployment import DEPLOYMENT
@@ -43,6 +43,7 @@ from mooring.apiserver.kinds.limit_range import LIMIT_RANGE
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.network_policy import NETWORK_POLICY
 from mooring.apiserver.kinds.node import NODE
+from mooring.apiserver.kinds.older import OLDER
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.pod_template import POD_TEMPLATE
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
@@ -289,7 +290,7 @@ def builtin(gates: FeatureGates | None = None, release: KubernetesVersion = NEWE
         STORAGE_CLASS,
         ATTACHMENT,
         CSI_DRIVER,
-        CSI_NODE if release.serves_storage_health else CSI_NODE_WITHOUT_STATUS,
+        CSI_NODE,
         STORAGE_CAPACITY,
         ATTRIBUTES_CLASS,
         SNAPSHOT,
@@ -334,6 +335,8 @@ def builtin(gates: FeatureGates | None = None, release: KubernetesVersion = NEWE
 
 
 def _at(release: KubernetesVersion, kind: Kind) -> Kind:
-    """The kind with the fields that it has there."""
+    """The kind as it is there, with the fields that it has there."""
+    if not release.serves_newer_kinds:
+        kind = OLDER.get(kind, kind)
     older = name_at(kind.message, release.minor)
     return kind if load().find(older) is None else replace(kind, message=older)

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from math import inf
 from typing import Final
 
+import msgspec
+
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.controllers.attachment.actual import Actual, VolumeOnNode
@@ -48,7 +50,8 @@ AS_KUBERNETES = Policy()
 
 def build(loops: Loops, options: Options) -> None:
     """Add the AttachDetach controller to the role."""
-    add_controller(loops, options.detaching, options.flex)
+    policy = msgspec.structs.replace(options.detaching, release=options.release)
+    add_controller(loops, policy, options.flex)
 
 
 def add_controller(loops: Loops, policy: Policy, flex: Drivers | None = None) -> "AttachDetach":
