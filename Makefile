@@ -128,7 +128,7 @@ test-host: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ##
 test-clients: $(DEV_STAMP) disk-tools registry-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (8 min)
 	$(PYTEST) -q --dist=worksteal tests/clients
 
-test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Debian's kernel in QEMU; not part of `test` (27 min)
+test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Debian's kernel in QEMU; not part of `test` (half an hour and more)
 	$(BIN)/python -m tests.vm.run
 
 test-vm-ceph: $(DEV_STAMP) runtime-tools vm-tools ceph-tools ## the same for rbd and cephfs, with a Ceph of one machine, whose packages are 60 MB
