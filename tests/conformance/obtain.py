@@ -45,6 +45,7 @@ class Program(msgspec.Struct, frozen=True):
     is_static: bool = False  # it runs in an image that has nothing else
     is_whole: bool = False  # its own go.mod is enough, and names versions that can be had
     called: str = ""  # for the environment, if not by its name
+    unlisted: tuple[str, ...] = ()  # modules that Go's checksum database may not know
 
 
 ETCD = Program("etcd", "go.etcd.io/etcd/server/v3", "v3.6.5", "go.etcd.io/etcd/server/v3")
@@ -109,6 +110,16 @@ SNAPSHOT_METADATA_LISTER = Program(
 
 HELM = Program("helm", "helm.sh/helm/v3", "v3.19.0", "helm.sh/helm/v3/cmd/helm", is_whole=True)
 
+KINE = Program(
+    "kine",
+    "github.com/k3s-io/kine",
+    "v0.16.4",
+    "github.com/k3s-io/kine",
+    variable="github.com/k3s-io/kine/pkg/version.Version",
+    unlisted=("github.com/k3s-io/kine", "github.com/t4db/t4"),
+)
+"""etcd's API on SQLite and PostgreSQL."""
+
 SIDECARS = (
     *(CSI_PROVISIONER, CSI_ATTACHER, CSI_RESIZER, CSI_SNAPSHOTTER, SNAPSHOT_CONTROLLER),
     *(LIVENESSPROBE, HEALTH_MONITOR),
@@ -118,6 +129,7 @@ PROGRAMS = (
     *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR, *SIDECARS),
     SNAPSHOT_METADATA_LISTER,
     HELM,
+    KINE,
 )
 
 
@@ -238,13 +250,25 @@ def _write_module(program: Program, home: Path) -> None:
     Kubernetes' own `go.mod` points its parts at directories beside it, which a module that is
     downloaded does not carry.
     """
-    answer = _run(["go", "mod", "download", "-json", f"{program.module}@{program.version}"], home)
+    settings = _settings(program)
+    wanted = f"{program.module}@{program.version}"
+    answer = _run(["go", "mod", "download", "-json", wanted], home, settings)
     staged = _STAGED.findall(Path(json.loads(answer)["GoMod"]).read_text())
     (home / "go.mod").write_text("\n".join(_module(program, staged)))
     (home / "peer.go").write_text(
         f'//go:build peer\n\npackage peer\n\nimport _ "{program.package}"\n'
     )
-    _run(["go", "mod", "tidy"], home)
+    _run(["go", "mod", "tidy"], home, settings)
+
+
+def _settings(program: Program) -> dict[str, str]:
+    """The environment for Go's commands."""
+    settings = dict(os.environ)
+    if program.unlisted:
+        settings["GONOSUMDB"] = ",".join(program.unlisted)
+    if program.is_static:
+        settings["CGO_ENABLED"] = "0"
+    return settings
 
 
 def _module(program: Program, staged: list[str]) -> Iterator[str]:
@@ -265,7 +289,7 @@ def _build(program: Program, home: Path, binary: Path, say: Say) -> None:
     building = subprocess.Popen(  # noqa: S603  a command of this file
         [*command, program.package],
         cwd=home,
-        env={**os.environ, "CGO_ENABLED": "0"} if program.is_static else None,
+        env=_settings(program),
         stderr=subprocess.PIPE,
         text=True,
     )

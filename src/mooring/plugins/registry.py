@@ -26,14 +26,14 @@ from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.fc.plugin import Fc
 from mooring.plugins.git_repo import GitRepo
-from mooring.plugins.glusterfs import Glusterfs
+from mooring.plugins.glusterfs.mount import Glusterfs
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.iscsi.plugin import Iscsi
 from mooring.plugins.local import Local
 from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
-from mooring.plugins.quobyte import Quobyte
+from mooring.plugins.quobyte.mount import Quobyte
 from mooring.plugins.rbd.plugin import Rbd
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host

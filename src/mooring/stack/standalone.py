@@ -38,9 +38,10 @@ from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
 from mooring.stack.config import default_data_dir, get_node_name
+from mooring.stack.frozen_caches import gc_frozen
 from mooring.stack.metrics_page import AskAlive, Handler, Say, always_alive, metrics_served
 from mooring.stack.otlp import is_configured
-from mooring.stack.process import gc_frozen, run_until, stop_event
+from mooring.stack.process import run_until, stop_event
 from mooring.stack.reviewed import Reviewed
 
 if TYPE_CHECKING:
@@ -258,13 +259,13 @@ def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> 
 
     async def offer() -> None:
         async with Connection(csi_address) as connection, asyncio.TaskGroup() as tasks:
-            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_ready())
+            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_named())
             done, _ = await asyncio.wait([ready], timeout=WAITING_SECONDS)
             if not done:
                 say(f"mooring sidecar registrar is waiting for {csi_address}")
-            driver = await ready
-        say(f"mooring sidecar registrar offers {driver.name}")
-        await registrar.run(registrar.Offer(driver.name, seen_as, directory))
+            name = await ready
+        say(f"mooring sidecar registrar offers {name}")
+        await registrar.run(registrar.Offer(name, seen_as, directory))
 
     async def run() -> None:
         await run_until(stop_event(), {"registrar": offer})
@@ -328,7 +329,7 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
             role = await candidate.build(Loops(candidate.name, acting, clock, rng))
             with _counted(registry, role.collectors()):
                 say(candidate.greeting)
-                async with gc_frozen([role]):
+                async with gc_frozen([role], clock):
                     await role.run()
 
         async def stand() -> None:

@@ -35,10 +35,11 @@ from mooring.stack.config import Config
 from mooring.stack.credentials import keep_kubeconfig, keep_server_url
 from mooring.stack.csi_calls_page import CsiCallsPage
 from mooring.stack.data_directory import check_data_dir, check_objects_are_here
+from mooring.stack.frozen_caches import gc_frozen
 from mooring.stack.listening import Reach, find_reach, is_local, reachable
 from mooring.stack.node_name import settle_node_name
 from mooring.stack.otlp import is_configured
-from mooring.stack.process import gc_frozen, run_until, stop_event
+from mooring.stack.process import run_until, stop_event
 from mooring.stack.readiness import (
     Block,
     Readiness,
@@ -141,7 +142,7 @@ async def _run_roles(
     counted = [collector for role in roles for collector in role.collectors()]
     with LoopWatch() as watch:
         server.parts.metrics.add(MergedMetrics([*counted, BulkheadMetrics(bulkheads()), watch]))
-        async with gc_frozen(roles):
+        async with gc_frozen(roles, REAL):
             await run_until(stop, {**{role.name: role.run for role in roles}, **beside})
 
 

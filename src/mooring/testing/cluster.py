@@ -228,6 +228,11 @@ class Cluster:
         control.call("add_driver", name=name, storage_class=storage_class, is_default=default)
         return CsiDriver(control, name)
 
+    def __reduce__(self) -> str:
+        raise ClusterError(
+            "a Cluster stays in its process: give another one its kubeconfig (c.kubeconfig)"
+        )
+
     def _get(self) -> "_Running":
         if self._running is None:
             raise ClusterError("the cluster does not run: use `with Cluster() as c:`, or start()")

@@ -56,7 +56,8 @@ async def _run(data_dir: Path, settings: Settings, ready: Ready) -> None:
         ready(world)
         if settings.controllers is None or settings.controllers:
             await in_thread(_load_roles)  # takes 0.2 s, while the server answers
-            world.run(*await _build(config, served, clock, settings))
+            if not world.is_stopping:  # else its directory may be gone: nothing is made there
+                world.run(*await _build(config, served, clock, settings))
         await world.serve()
 
 
@@ -115,6 +116,10 @@ class World:
 
     def stop(self) -> None:
         self._stop.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stop.is_set()
 
     def run(self, *roles: Role) -> None:
         """Run these too, until the end."""
