@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,21 @@ async def test_its_warnings_reach_the_client(api: ApiUnderTest, hook: WebhookSer
     assert ("Warning", '299 - "a little late"') in answer.headers
     answer = await api.patch(f"{MAPS}/m", {"data": {"a": "2"}})
     assert ("Warning", '299 - "a little late"') in answer.headers
+
+
+async def test_its_annotations_are_written_to_the_log(
+    api: ApiUnderTest, hook: WebhookServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await validating(api, hook)
+    hook.respond = lambda _: {"allowed": True, "auditAnnotations": {"seen": "it was late"}}
+    await api.post(MAPS, a_map())
+    (line,) = (each.getMessage() for each in caplog.records if each.name == "mooring.webhooks")
+    assert line.startswith('msg="annotated by a webhook" webhook=')
+    assert line.endswith(
+        "operation=CREATE resource=configmaps namespace=default name=m user=admin key=seen "
+        'value="it was late"'
+    )
 
 
 async def test_those_that_mutate_see_one_anothers_changes_in_the_order_of_their_names(

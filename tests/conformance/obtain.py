@@ -44,6 +44,7 @@ class Program(msgspec.Struct, frozen=True):
     is_test: bool = False  # a package of tests, compiled into a program
     is_static: bool = False  # it runs in an image that has nothing else
     is_whole: bool = False  # its own go.mod is enough, and names versions that can be had
+    called: str = ""  # for the environment, if not by its name
     unlisted: tuple[str, ...] = ()  # modules that Go's checksum database may not know
 
 
@@ -53,7 +54,7 @@ ETCD = Program("etcd", "go.etcd.io/etcd/server/v3", "v3.6.5", "go.etcd.io/etcd/s
 def _of_kubernetes(
     package: str, *, name: str = "", is_test: bool = False, is_static: bool = False
 ) -> Program:
-    """A program of the one release that Mooring is compared with."""
+    """A program of the release whose controllers and tests Mooring is compared with."""
     return Program(
         name or package.rpartition("/")[2],
         "k8s.io/kubernetes",
@@ -67,6 +68,15 @@ def _of_kubernetes(
 
 
 KUBE_APISERVER = _of_kubernetes("cmd/kube-apiserver")
+KUBE_APISERVER_1_37 = msgspec.structs.replace(
+    KUBE_APISERVER, version="v1.37.1", staging="v0.37.1", called="kube-apiserver-1.37"
+)
+KUBE_APISERVERS = {"1.35": KUBE_APISERVER, "1.37": KUBE_APISERVER_1_37}
+"""By the release that Mooring follows (`--kubernetes-version`)."""
+
+KUBECTL = msgspec.structs.replace(
+    _of_kubernetes("cmd/kubectl"), version="v1.37.1", staging="v0.37.1"
+)
 KUBE_CONTROLLER_MANAGER = _of_kubernetes("cmd/kube-controller-manager")
 E2E_TEST = _of_kubernetes("test/e2e", name="e2e.test", is_test=True)
 AGNHOST = _of_kubernetes("test/images/agnhost", is_static=True)
@@ -115,7 +125,7 @@ SIDECARS = (
     *(LIVENESSPROBE, HEALTH_MONITOR),
 )
 PROGRAMS = (
-    *(ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST),
+    *(ETCD, *KUBE_APISERVERS.values(), KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST, KUBECTL),
     *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR, *SIDECARS),
     SNAPSHOT_METADATA_LISTER,
     HELM,
@@ -194,7 +204,7 @@ def files(wanted: Files) -> Path:
 
 def find(program: Program) -> Path:
     """Where the program is, if it is here already. Raises Missing."""
-    if given := _given(program.name):
+    if given := _given(program.called or program.name):
         return given
     binary = _home(program) / program.name
     if not binary.exists():

@@ -21,6 +21,7 @@ from mooring.apiserver.server import Parts, assemble
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.memory import MemoryStore
 from mooring.model.feature_gates import FeatureGates
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from tests.fakes.clock import VirtualClock, settle
 
 Doc = dict[str, Any]
@@ -197,13 +198,14 @@ async def running_api(
     pki: Pki,
     directory: Path,
     gates: FeatureGates | None = None,
+    release: KubernetesVersion = NEWEST,
     open_store: Callable[[VirtualClock], Awaitable[Store]] = on_memory,
 ) -> AsyncIterator[ApiUnderTest]:
     clock = VirtualClock()
     store = await open_store(clock)
     tokens = open_role_tokens(directory / "tokens.json")
     rng = random.Random(7)  # noqa: S311  the same names and uids every time
-    parts = assemble(store, clock, rng, pki, tokens, "127.0.0.1:6443", builtin(gates))
+    parts = assemble(store, clock, rng, pki, tokens, "127.0.0.1:6443", builtin(gates, release))
     parts.nodes.start()
     parts.definitions.start()
     await parts.namespaces.create_first()

@@ -5,17 +5,20 @@ what was charged in the last seconds stays charged where others write too (`rece
 from collections.abc import Iterator
 
 from mooring.apiserver.admission.pod_amounts import Amounts
+from mooring.apiserver.admission.quota_scopes import Standing, is_within, standing_of
 from mooring.apiserver.admission.quota_usage import more, usage_of
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.documents.objects import store_prefix
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
+from mooring.apiserver.kinds.quota_scopes import requirements_of
 from mooring.apiserver.lifecycle.housekeeper import AGAIN
 from mooring.apiserver.lifecycle.recent_charges import RecentCharges
 from mooring.apiserver.store.contract import Change, Entry, Event
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.changing import change_of, last_state
+from mooring.apiserver.verbs.charging import Demand
 from mooring.model.document import Doc
 from mooring.model.quantity import ZERO, parse
 from mooring.reconcile.queue import KeyedQueue
@@ -26,6 +29,7 @@ RESYNC_SECONDS = 300.0  # the net: a charge whose object was never written, afte
 _OF_CLASS = ".storageclass.storage.k8s.io/"
 _OF_PODS = ("cpu", "memory", "ephemeral-storage", "requests.", "limits.", "hugepages-")
 _ENDS = (b'"phase":"Succeeded"', b'"phase":"Failed"')
+_DEADLINE = b'"activeDeadlineSeconds":'
 
 
 class _Behind(Exception):
@@ -113,7 +117,7 @@ class _Counter:
     def __init__(self, backend: Backend, namespace: str) -> None:
         self._backend = backend
         self._namespace = namespace
-        self._known: dict[tuple[str, str], tuple[int, Amounts]] = {}
+        self._known: dict[tuple[str, str], tuple[int, Amounts, Standing]] = {}
 
     async def prepare(self, hard: set[str]) -> None:
         """Look at all objects, a few at a time, so that others have their turn in between."""
@@ -123,11 +127,17 @@ class _Counter:
             if turn.is_over:
                 await turn.pause()
 
-    def count(self, quota: Doc, pending: list[Amounts]) -> Amounts:
+    def count(self, quota: Doc, pending: list[Demand]) -> Amounts:
         """What is taken now, by objects and by those that are being written."""
         totals = dict.fromkeys(_hard(quota), ZERO)
-        usages = [self._usage(kind, entry) for kind, entry in self._counted(set(totals))]
-        for amounts in (*usages, *pending):
+        requirements = requirements_of(quota.get("spec") or {})
+        usages = [
+            amounts
+            for kind, entry in self._counted(set(totals))
+            for amounts, standing in (self._usage(kind, entry),)
+            if is_within(requirements, standing)
+        ]
+        for amounts in (*usages, *(demand.of(quota) or {} for demand in pending)):
             for name in amounts.keys() & totals.keys():
                 totals[name] += amounts[name]
         return totals
@@ -140,12 +150,14 @@ class _Counter:
                 for entry in self._backend.store.range(kind.store_table, prefix).entries:
                     yield kind, entry
 
-    def _usage(self, kind: Kind, entry: Entry) -> Amounts:
+    def _usage(self, kind: Kind, entry: Entry) -> tuple[Amounts, Standing]:
         place = (entry.table, entry.name)
         known = self._known.get(place)
         if known is None or known[0] != entry.revision:
-            known = self._known[place] = entry.revision, usage_of(kind, last_state(kind, entry))
-        return known[1]
+            doc = last_state(kind, entry)
+            known = entry.revision, usage_of(kind, doc), standing_of(kind, doc)
+            self._known[place] = known
+        return known[1], known[2]
 
 
 def _hard(quota: Doc) -> Doc:
@@ -174,9 +186,13 @@ def _frees(kind: Kind, event: Event) -> bool:
         return False
     if kind.resource == "persistentvolumeclaims":
         before, after = decode(kind, event.previous), decode(kind, event.entry)
-        return bool(more(usage_of(kind, before), usage_of(kind, after)))
+        return bool(more(usage_of(kind, before), usage_of(kind, after))) or standing_of(
+            kind, before
+        ) != standing_of(kind, after)
     if kind.resource != "pods":
         return False
+    if (_DEADLINE in event.entry.value) != (_DEADLINE in event.previous.value):
+        return True
     return _is_over(event.entry) and not _is_over(event.previous)
 
 
