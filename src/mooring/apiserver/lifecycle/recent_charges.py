@@ -20,7 +20,9 @@ SETTLED_SECONDS = 10.0
 _Place = tuple[str, str]  # a quota: namespace and name
 
 
-class _Charge(msgspec.Struct, frozen=True):
+class _Moment(msgspec.Struct, frozen=True):
+    """Of a charge, or of the object that it was for; each may be heard of first."""
+
     revision: int
     at: float
     amounts: Amounts
@@ -32,43 +34,60 @@ class RecentCharges:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._used: dict[_Place, Amounts] = {}
-        self._charges: defaultdict[_Place, list[_Charge]] = defaultdict(list)
+        self._charges: defaultdict[_Place, list[_Moment]] = defaultdict(list)
+        self._came: defaultdict[_Place, list[_Moment]] = defaultdict(list)
 
     def note(self, quota: Doc, revision: int) -> None:
         """A version of it, no older than the one before; the first rose by all that it has."""
         place, used = _place(quota), _used(quota)
         before = self._used.get(place, {})
         rose = {name: amount - before.get(name, ZERO) for name, amount in used.items()}
-        if rose := _positive(rose):
-            self._charges[place].append(_Charge(revision, self._clock.monotonic(), rose))
         self._used[place] = used
+        if rose := _positive(rose):
+            charge = _Moment(revision, self._clock.monotonic(), rose)
+            came = self._recent(self._came, place)
+            found = next((it for it in came if _is_for(it, charge)), None)
+            if found is None:
+                self._charges[place].append(charge)
+            else:
+                came.remove(found)
 
     def forget(self, quota: Doc) -> None:
         self._used.pop(_place(quota), None)
         self._charges.pop(_place(quota), None)
+        self._came.pop(_place(quota), None)
 
     def settle(self, quota: Doc, amounts: Amounts, revision: int) -> None:
         """At this revision an object has come, or grown, that takes so much of it."""
         place = _place(quota)
-        names = amounts.keys() & self._used.get(place, {}).keys()
-        taken = _positive({name: amounts[name] for name in names})
-        charges = self._charges[place]
-        for charge in charges:
-            if charge.revision < revision and charge.amounts == taken:
-                charges.remove(charge)
-                return
+        counted = amounts.keys() & (quota.get("spec", {}).get("hard") or {}).keys()
+        taken = _positive({name: amounts[name] for name in counted})
+        if not taken:
+            return
+        came = _Moment(revision, self._clock.monotonic(), taken)
+        charges = self._recent(self._charges, place)
+        found = next((it for it in charges if _is_for(came, it)), None)
+        if found is None:
+            self._came[place].append(came)
+        else:
+            charges.remove(found)
 
     def unsettled(self, quota: Doc) -> Amounts:
         """What may be charged for objects that have not come."""
-        place = _place(quota)
-        since = self._clock.monotonic() - SETTLED_SECONDS
-        recent = [charge for charge in self._charges[place] if charge.at > since]
-        self._charges[place] = recent
         total: Amounts = {}
-        for charge in recent:
+        for charge in self._recent(self._charges, _place(quota)):
             for name, amount in charge.amounts.items():
                 total[name] = total.get(name, ZERO) + amount
         return total
+
+    def _recent(self, moments: defaultdict[_Place, list[_Moment]], place: _Place) -> list[_Moment]:
+        since = self._clock.monotonic() - SETTLED_SECONDS
+        moments[place] = [moment for moment in moments[place] if moment.at > since]
+        return moments[place]
+
+
+def _is_for(came: _Moment, charge: _Moment) -> bool:
+    return charge.revision < came.revision and charge.amounts == came.amounts
 
 
 def bounded(counted: Amounts, unsettled: Amounts, quota: Doc) -> Amounts:
