@@ -12,7 +12,7 @@ import msgspec
 
 KEY = "AQBkey=="
 _PROGRAM = r"""
-import json, os, sys
+import json, os, sys, time
 from pathlib import Path
 
 home, argv = Path(HOME), sys.argv[1:]
@@ -47,6 +47,9 @@ if verb == "create":
     if (home / "dies-after-create").exists():
         (home / "dies-after-create").unlink()
         os.kill(os.getpid(), 9)
+    if (home / "hangs-after-create").exists():
+        (home / "hangs-after-create").unlink()
+        time.sleep(3600)
     sys.exit(0)
 if not at.exists():
     print(f"rbd: error opening image {image}: (2) No such file or directory")
@@ -107,6 +110,9 @@ class RbdProgram:
 
     def dies_after_create(self) -> None:
         (self._home / "dies-after-create").touch()
+
+    def hangs_after_create(self) -> None:
+        (self._home / "hangs-after-create").touch()
 
     def runs(self) -> list[RbdRun]:
         path = self._home / "runs"

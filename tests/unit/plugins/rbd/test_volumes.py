@@ -5,9 +5,12 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
+from mooring.host import command
+from mooring.host.command import Finished
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import PluginError, VolumeError
+from mooring.plugins.rbd.administration import Administration
 from mooring.plugins.rbd.volumes import RbdVolumes
 from tests.fakes.rbd_program import KEY, RbdProgram
 from tests.unit.controllers.binding.things import ROX, RWX, labelled
@@ -302,4 +305,17 @@ async def test_a_claim_that_is_asked_for_several_times_at_once_gets_one_image(
 ) -> None:
     made = await asyncio.gather(*(volumes.provision(world.order()) for _ in range(4)))
     assert made == [made[0]] * 4
+    assert rbd.images() == {IMAGE: 1024}
+
+
+async def test_a_cluster_that_does_not_answer_is_given_up_and_the_next_try_finds_what_it_made(
+    world: ProvisionerWorld, rbd: RbdProgram
+) -> None:
+    def impatient(*argv: str) -> Finished:
+        return command.run(argv, seconds=1.5)
+
+    rbd.hangs_after_create()
+    with pytest.raises(PluginError, match=r"rbd was stopped: it took longer than 1\.5 s"):
+        await RbdVolumes(world.client, Administration(impatient)).provision(world.order())
+    await RbdVolumes(world.client).provision(world.order())
     assert rbd.images() == {IMAGE: 1024}

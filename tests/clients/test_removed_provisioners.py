@@ -1,8 +1,9 @@
-"""A class of `kubernetes.io/rbd` on a whole `mooring up`, with a played `rbd` in its PATH.
+"""Classes of provisioners that Kubernetes has dropped, on a whole `mooring up` without a node.
 
-The volume is a block device, which needs no node to grow.
+There is a played `rbd` in its PATH, and a heketi on loopback.
 """
 
+import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,12 @@ import pytest
 
 from tests.clients.kubectl import Kubectl
 from tests.clients.pods import WITHIN
+from tests.fakes.heketi_server import KEY as HEKETI_KEY
+from tests.fakes.heketi_server import HeketiServer, served
 from tests.fakes.rbd_program import KEY, RbdProgram
 from tests.fakes.real_server import RealServer
 
-OBJECTS = f"""\
+CEPH = f"""\
 apiVersion: v1
 kind: Secret
 metadata: {{name: ceph-admin, namespace: default}}
@@ -40,6 +43,22 @@ spec:
   storageClassName: ceph
   resources: {{requests: {{storage: 1Gi}}}}
 """
+HEKETI = """\
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {{name: gluster}}
+provisioner: kubernetes.io/glusterfs
+allowVolumeExpansion: true
+parameters: {{resturl: "{url}", restuser: admin, restuserkey: "{key}"}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: shared, namespace: default}}
+spec:
+  accessModes: [ReadWriteMany]
+  storageClassName: gluster
+  resources: {{requests: {{storage: 1Gi}}}}
+"""
 STATUS = "--for=jsonpath={.status.%s}=%s"
 
 
@@ -57,11 +76,11 @@ def server(tmp_path_factory: pytest.TempPathFactory, rbd: RbdProgram) -> Iterato
     running.stop()
 
 
-def test_an_image_comes_grows_and_goes_with_its_claim(
+def test_an_image_of_rbd_comes_grows_and_goes_with_its_claim(
     kubectl: Kubectl, server: RealServer, rbd: RbdProgram
 ) -> None:
     typed = kubectl.in_namespace("default")
-    typed("apply", "-f-", given=OBJECTS)
+    typed("apply", "-f-", given=CEPH)
     typed("wait", "pvc/data", STATUS % ("phase", "Bound"), WITHIN)
     uid = typed.field(".metadata.uid", "pvc", "data")
     image = f"rbd-kubernetes-dynamic-pvc-{uid}"
@@ -79,3 +98,35 @@ def test_an_image_comes_grows_and_goes_with_its_claim(
     log = Path(server.log).read_text()
     assert KEY not in log
     assert not any(KEY in word for run in rbd.runs() for word in run.argv)
+
+
+async def test_a_volume_of_glusterfs_comes_with_its_servers_grows_and_goes(
+    kubectl: Kubectl,
+) -> None:
+    heketi, typed = HeketiServer(), kubectl.in_namespace("default")
+    async with served(heketi):
+        given = HEKETI.format(url=heketi.url, key=HEKETI_KEY)
+        await asyncio.to_thread(a_shared_volume_comes_and_grows, typed, given)
+        (volume,) = heketi.volumes.values()
+        assert volume["size"] == 2
+        await asyncio.to_thread(a_shared_volume_goes, typed)
+        assert heketi.volumes == {}
+
+
+def a_shared_volume_comes_and_grows(typed: Kubectl, given: str) -> None:
+    typed("apply", "-f-", given=given)
+    typed("wait", "pvc/shared", STATUS % ("phase", "Bound"), WITHIN)
+    named = typed.field(".metadata.uid", "pvc", "shared")
+    name = f"glusterfs-dynamic-{named}"
+    assert typed.field(".subsets[0].addresses[*].ip", "endpoints", name) == "10.0.0.1 10.0.0.2"
+    assert typed.field(".spec.ports[0].port", "service", name) == "1"
+    typed("patch", "pvc", "shared", "-p", '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}')
+    typed("wait", "pvc/shared", STATUS % ("capacity.storage", "2Gi"), WITHIN)
+
+
+def a_shared_volume_goes(typed: Kubectl) -> None:
+    volume = typed.field(".spec.volumeName", "pvc", "shared")
+    name = typed.field(".spec.glusterfs.endpoints", "pv", volume)
+    typed("delete", "pvc", "shared")
+    typed.run("wait", f"pv/{volume}", "--for=delete", WITHIN)
+    assert typed("get", "endpoints,service", "--ignore-not-found", name) == ""
