@@ -11,7 +11,7 @@ NAMES = (
     *("start", "api", "store", "binding", "scale", "ownership", "node", "pods", "attachment"),
     *("lost_node", "csi", "sidecars", "one_process", "freeze", "flex", "upkeep", "translation"),
     *("cel", "custom_schema", "custom", "why", "trace", "scheduler_scale", "controllers_scale"),
-    *("testing",),
+    *("testing", "kine"),
 )
 
 

@@ -66,6 +66,7 @@ def _listens(port: int) -> bool:
 @contextmanager
 def kines(program: Path, endpoint: str, directory: Path, count: int = 1) -> Iterator[list[Kine]]:
     """Raises: Missing."""
+    directory.mkdir(exist_ok=True)
     started = [Kine(program, endpoint, directory / f"kine-{n}.log") for n in range(count)]
     try:
         for kine in started:
