@@ -31,7 +31,7 @@ from mooring.scheduling.decide.schedule import Answer, find_refuser
 from mooring.scheduling.free import FreeVolumes
 from mooring.scheduling.ledger import Ledger
 from mooring.scheduling.nominations import Nominations
-from mooring.scheduling.view import Picture
+from mooring.scheduling.view import Counted, Picture
 
 H = TypeVar(
     "H",
@@ -81,6 +81,7 @@ class Caches:
         self.ledger = Ledger()
         self.nominations = Nominations()
         self.memory: Memory[Answer] = Memory()
+        self._counted: Memory[Counted] = Memory()
         self._informers = informers
         self._free = FreeVolumes()
         self._pointing: dict[Key, set[str]] = {}  # assumed volumes, by the claim they point at
@@ -95,7 +96,8 @@ class Caches:
 
     def picture(self, pod: Pod) -> Picture:
         nodes = self.nominations.seen_by(pod, self.ledger.nodes())
-        return Picture(pod, nodes, self, tuple(self._informers.budgets.all()))
+        budgets = tuple(self._informers.budgets.all())
+        return Picture(pod, nodes, self, budgets, self._counted)
 
     @property
     def storage(self) -> "Caches":
