@@ -99,6 +99,16 @@ SNAPSHOT_METADATA_LISTER = Program(
 
 HELM = Program("helm", "helm.sh/helm/v3", "v3.19.0", "helm.sh/helm/v3/cmd/helm", is_whole=True)
 
+
+def _sample(name: str) -> Program:
+    """An operator among controller-runtime's examples."""
+    module = "sigs.k8s.io/controller-runtime"
+    return Program(name, module, "v0.25.2", f"{module}/examples/{name}", is_whole=True)
+
+
+CONTROLLER_RUNTIME_CRD = _sample("crd")
+CONTROLLER_RUNTIME_BUILTINS = _sample("builtins")
+
 SIDECARS = (
     *(CSI_PROVISIONER, CSI_ATTACHER, CSI_RESIZER, CSI_SNAPSHOTTER, SNAPSHOT_CONTROLLER),
     *(LIVENESSPROBE, HEALTH_MONITOR),
@@ -108,6 +118,7 @@ PROGRAMS = (
     *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR, *SIDECARS),
     SNAPSHOT_METADATA_LISTER,
     HELM,
+    *(CONTROLLER_RUNTIME_CRD, CONTROLLER_RUNTIME_BUILTINS),
 )
 
 

@@ -1,8 +1,8 @@
 """Judging a document without keeping other requests waiting.
 
 Nearly all rules cost little, and are evaluated where the request is. Those of a custom kind may
-take a second and more: then all is judged anew in a thread, of which only a few run at a time, for
-they share the interpreter with everybody else.
+take a second and more: then all is judged anew in a thread, of which only one runs at a time, for
+it shares the interpreter with everybody else.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from mooring.apiserver.cel.patience import TakesLong, at_once
 from mooring.host.blocking import in_thread, taking
 
-MOST_LONG = 2  # documents that are judged in threads at the same time
+MOST_LONG = 1  # documents that are judged in threads at the same time
 LONG_SECONDS = 120.0  # such a thread may have to wait for the others
 
 Judgement = Callable[[], None]

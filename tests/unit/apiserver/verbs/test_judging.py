@@ -51,7 +51,7 @@ async def test_what_a_thread_refuses_is_refused(rules: CompiledRules) -> None:
         await Judging().judge(judgement)
 
 
-async def test_only_a_few_share_the_interpreter_with_everybody(rules: CompiledRules) -> None:
+async def test_only_one_shares_the_interpreter_with_everybody(rules: CompiledRules) -> None:
     own, lock = threading.current_thread(), threading.Lock()
     running = most = 0
 
