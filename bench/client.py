@@ -27,13 +27,14 @@ class Connection(asyncio.Protocol):
         self._buffer = b""
         self._missing = 0  # bytes of the body still to come
         self._is_chunked = False  # its end is not in sight
-        self.answered = 0
         self.refused: list[bytes] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(
             asyncio.Transport, transport
         )  # uvloop's TLS transport is no subclass
+
+    def start(self) -> None:
         self._next()
 
     def data_received(self, data: bytes) -> None:
@@ -63,7 +64,6 @@ class Connection(asyncio.Protocol):
             if self._missing > 0 or self._is_chunked:
                 return
         self._missing = 0
-        self.answered += 1
         self._next()
 
     def _next(self) -> None:
@@ -76,8 +76,11 @@ class Connection(asyncio.Protocol):
             self._transport.write(following)
 
 
-async def send_all(server: Server, requests: Iterator[bytes], connections: int) -> int:
-    """Send every request over so many connections; how many were answered well."""
+async def send_all(server: Server, requests: Iterator[bytes], connections: int) -> float:
+    """Send every request over so many connections; seconds, from when all were open.
+
+    Raises: AssertionError when one was not answered well.
+    """
     loop = asyncio.get_running_loop()
     opened = []
     for _ in range(connections):
@@ -86,11 +89,15 @@ async def send_all(server: Server, requests: Iterator[bytes], connections: int) 
             partial(Connection, requests, done), server.host, server.port, ssl=server.tls
         )
         opened.append((protocol, done))
+    began = loop.time()
+    for protocol, _ in opened:
+        protocol.start()
     for _, done in opened:
         await done
+    seconds = loop.time() - began
     refused = [answer for protocol, _ in opened for answer in protocol.refused]
     assert not refused, refused[0]
-    return sum(protocol.answered for protocol, _ in opened)
+    return seconds
 
 
 class Pool:

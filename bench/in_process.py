@@ -29,7 +29,7 @@ from mooring.reconcile.loops import Loops
 from mooring.reconcile.role import Role
 from mooring.reconcile.shared_informer import SharedInformers
 from mooring.scheduling import role as scheduling
-from mooring.stack.process import gc_frozen
+from mooring.stack.frozen_caches import gc_frozen
 
 Row = tuple[str, str, str]
 
@@ -71,7 +71,7 @@ class Cluster:
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(role.run()) for role in built]
             try:
-                async with gc_frozen(built):
+                async with gc_frozen(built, self.clock):
                     for role in built:
                         await role.synced()
                     yield

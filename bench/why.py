@@ -93,8 +93,9 @@ def _requests(target: Server) -> Iterator[bytes]:
 
 
 async def _fill(target: Server) -> None:
-    accepted = await send_all(target, _requests(target), CONNECTIONS)
-    print(f"  ({accepted} objects)", file=sys.stderr)
+    asked = list(_requests(target))
+    await send_all(target, iter(asked), CONNECTIONS)
+    print(f"  ({len(asked)} objects)", file=sys.stderr)
 
 
 def _ask(kubeconfig: Path, subject: str) -> tuple[float, float]:

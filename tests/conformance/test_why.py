@@ -51,7 +51,7 @@ def cluster(
     directory = tmp_path_factory.mktemp(request.param)
     with ExitStack() as running:
         if request.param == "mooring":
-            server = RealServer(directory / "data").start()
+            server = RealServer(directory / "data", "--kubernetes-version", "1.35").start()
             running.callback(server.kill)
             yield request.param, server.kubeconfig
             return

@@ -1,9 +1,12 @@
 """Pods that fit nowhere: each waits until something happens that its refusers name, and a while.
 
 The more often a pod has been refused, the longer it is left alone, so that a pod that never fits
-does not keep others waiting. Who is looked at when something happens is said by `decide/hints.py`;
-here are the indexes that make it cheap. What one volume or one node has to give is offered to one
-pod at a time: the next one is woken when the last one was looked at, if anything is left.
+does not keep others waiting. A pod whose claims lack something has not been tried on any node: it
+is not left alone, and looked at as soon as that is no longer what they lack.
+
+Who is looked at when something happens is said by `decide/hints.py`; here are the indexes that make
+it cheap. What one volume or one node has to give is offered to one pod at a time: the next one is
+woken when the last one was looked at, if anything is left.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,12 +20,14 @@ from mooring.model.backoff import Backoff
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
-from mooring.scheduling.decide.contract import Change
+from mooring.scheduling.decide.claims import find_lack
+from mooring.scheduling.decide.contract import Change, Refused
 from mooring.scheduling.decide.hints import (
     Interest,
     Source,
     Topic,
     interests,
+    interests_in_claims,
     may_fit,
     source_of,
     topics,
@@ -32,6 +37,9 @@ from mooring.scheduling.decide.memory import PodShape, pod_shape
 from mooring.scheduling.decide.schedule import is_woken
 from mooring.scheduling.interested import Interested, Rank
 from mooring.scheduling.view import Storage
+
+OF_CLAIMS = frozenset({"VolumeRestrictions", "VolumeBinding", "VolumeZone"})
+"""Rules that refuse a pod for what its claims lack."""
 
 PAUSES = Backoff(first=1.0, cap=10.0)
 LONGEST_WAIT = 300.0  # seconds after which a pod is looked at although nothing happened
@@ -58,6 +66,7 @@ class _Waiting(msgspec.Struct, frozen=True):
     until: float  # before that time it is not looked at again
     rank: Rank
     shape: PodShape
+    lack: Refused | None = None  # what its claims lacked
     interests: frozenset[Interest] = frozenset()
 
 
@@ -95,12 +104,18 @@ class WaitingPods:
         key = pod.key
         self.take(key)
         arrival = self._arrivals.setdefault(key, next(self._sequence))
-        until = self._monotonic() + self.fail(key)
         rank = -pod.spec.priority, arrival
-        self._file(_Waiting(pod, rules, until, rank, pod_shape(pod)))
+        is_of_claims = bool(rules) and rules <= OF_CLAIMS
+        lack = find_lack(self._around.storage, pod) if is_of_claims else None
+        until = self._monotonic() + (self.fail(key) if lack is None else 0.0)
+        self._file(_Waiting(pod, rules, until, rank, pod_shape(pod), lack))
 
     def _file(self, waiting: _Waiting) -> None:
-        found = interests(waiting.pod, waiting.rules, self._around.storage)
+        pod, storage = waiting.pod, self._around.storage
+        if waiting.lack is None:
+            found = interests(pod, waiting.rules, storage)
+        else:
+            found = interests_in_claims(pod, storage)
         self._pods[waiting.pod.key] = replace(waiting, interests=found)
         for interest in found:
             self._index(interest).add(interest, waiting.rank, waiting.pod.key)
@@ -125,7 +140,7 @@ class WaitingPods:
         woken = [
             key
             for key in dict.fromkeys(self._concerned(about, change))
-            if is_woken(self._pods[key].pod, self._pods[key].rules, change)
+            if self._is_helped(self._pods[key], change)
         ]
         found = [(key, self.wake_pod(key)) for key in woken]
         source = source_of(change)
@@ -152,6 +167,11 @@ class WaitingPods:
             for group, pods in self._told.groups(topic):
                 if may_fit(group, change):
                     yield from pods
+
+    def _is_helped(self, waiting: _Waiting, change: Change) -> bool:
+        if waiting.lack is None:
+            return is_woken(waiting.pod, waiting.rules, change)
+        return find_lack(self._around.storage, waiting.pod) != waiting.lack
 
     def _is_tried(self, source: Source) -> bool:
         """Whether a pod is about to be looked at for it."""

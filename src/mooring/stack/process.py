@@ -1,23 +1,18 @@
 """Running the roles of a process: until a signal stops it, or until one of them dies."""
 
 import asyncio
-import gc
 import signal
 import traceback
 from collections.abc import (
-    AsyncIterator,
     Awaitable,
     Callable,
     Iterator,
     Mapping,
-    Sequence,
 )
-from contextlib import asynccontextmanager
 
 from mooring import log
 from mooring.errors import MooringError, UsageError
 from mooring.host.blocking import bulkheads
-from mooring.reconcile.role import Role
 
 _log = log.get("mooring.stack")
 
@@ -57,28 +52,6 @@ async def run_until(
             bulkheads().leave_within(REST_SECONDS)
         for task in running:
             task.cancel()
-
-
-@asynccontextmanager
-async def gc_frozen(roles: Sequence[Role]) -> AsyncIterator[None]:
-    """Run the roles inside: once synced, their caches are exempt from garbage collection."""
-    async with asyncio.TaskGroup() as tasks:
-        waiting = tasks.create_task(_spare(roles))
-        yield
-        waiting.cancel()
-
-
-async def _spare(roles: Sequence[Role]) -> None:
-    """Freeze (`gc.freeze`) all objects that exist once the roles are synced.
-
-    Caches hold hundreds of thousands of objects without cycles; scanning them again and again made
-    the slowest bindings slow. Objects frozen for earlier roles are released.
-    """
-    for role in roles:
-        await role.synced()
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
 
 
 async def _run(name: str, run: Callable[[], Awaitable[None]]) -> None:

@@ -30,6 +30,7 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.model.keys import Key
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.reconcile.elected import lease_of, log_leader
 from mooring.reconcile.leadership import FencedClient
 from mooring.reconcile.lease import TERMS, LeaderCallbacks, LeaderElection
@@ -37,9 +38,10 @@ from mooring.reconcile.loops import Loops
 from mooring.reconcile.poison import POISONED
 from mooring.reconcile.role import Role
 from mooring.stack.config import default_data_dir, get_node_name
+from mooring.stack.frozen_caches import gc_frozen
 from mooring.stack.metrics_page import AskAlive, Handler, Say, always_alive, metrics_served
 from mooring.stack.otlp import is_configured
-from mooring.stack.process import gc_frozen, run_until, stop_event
+from mooring.stack.process import run_until, stop_event
 from mooring.stack.reviewed import Reviewed
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class Standalone(msgspec.Struct, frozen=True):
     kubeconfig: Path | None = None
     leader_elect: bool = True
     metrics_address: str = ""  # empty: no metrics page
+    release: KubernetesVersion = NEWEST
 
 
 class StandaloneRole(msgspec.Struct, frozen=True):
@@ -116,6 +119,7 @@ def run_controllers(
         cluster.detaching,
         cluster.monitoring,
         snapshots=cluster.snapshots,
+        release=wanted.release,
         flex=Drivers(cluster.flex_volume_plugin_dir, RealClock()),
     )
 
@@ -130,7 +134,7 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     from mooring.scheduling import role
 
     async def build(loops: Loops) -> Role:
-        return role.build(loops, scheduler_name)
+        return role.build(loops, scheduler_name, wanted.release)
 
     run_standalone(StandaloneRole(role.NAME, "mooring scheduler is running", build), wanted, say)
 
@@ -163,6 +167,7 @@ def run_node(
             holding=Holding(instance),
             authority=endpoint.trust.authority,
             api_server=endpoint.server,
+            release=wanted.release,
         )
         if root.cannot:
             _log.warning(CANNOT_MOUNT, node=name, because=root.cannot)
@@ -254,13 +259,13 @@ def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> 
 
     async def offer() -> None:
         async with Connection(csi_address) as connection, asyncio.TaskGroup() as tasks:
-            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_ready())
+            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_named())
             done, _ = await asyncio.wait([ready], timeout=WAITING_SECONDS)
             if not done:
                 say(f"mooring sidecar registrar is waiting for {csi_address}")
-            driver = await ready
-        say(f"mooring sidecar registrar offers {driver.name}")
-        await registrar.run(registrar.Offer(driver.name, seen_as, directory))
+            name = await ready
+        say(f"mooring sidecar registrar offers {name}")
+        await registrar.run(registrar.Offer(name, seen_as, directory))
 
     async def run() -> None:
         await run_until(stop_event(), {"registrar": offer})
@@ -324,7 +329,7 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
             role = await candidate.build(Loops(candidate.name, acting, clock, rng))
             with _counted(registry, role.collectors()):
                 say(candidate.greeting)
-                async with gc_frozen([role]):
+                async with gc_frozen([role], clock):
                     await role.run()
 
         async def stand() -> None:

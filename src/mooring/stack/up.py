@@ -13,6 +13,7 @@ import uvloop
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS
+from mooring.apiserver.kinds.registry import builtin
 from mooring.apiserver.server import (
     Address,
     OpenOwn,
@@ -34,10 +35,11 @@ from mooring.stack.config import Config
 from mooring.stack.credentials import keep_kubeconfig, keep_server_url
 from mooring.stack.csi_calls_page import CsiCallsPage
 from mooring.stack.data_directory import check_data_dir, check_objects_are_here
+from mooring.stack.frozen_caches import gc_frozen
 from mooring.stack.listening import Reach, find_reach, is_local, reachable
 from mooring.stack.node_name import settle_node_name
 from mooring.stack.otlp import is_configured
-from mooring.stack.process import gc_frozen, run_until, stop_event
+from mooring.stack.process import run_until, stop_event
 from mooring.stack.readiness import (
     Block,
     Readiness,
@@ -140,7 +142,7 @@ async def _run_roles(
     counted = [collector for role in roles for collector in role.collectors()]
     with LoopWatch() as watch:
         server.parts.metrics.add(MergedMetrics([*counted, BulkheadMetrics(bulkheads()), watch]))
-        async with gc_frozen(roles):
+        async with gc_frozen(roles, REAL):
             await run_until(stop, {**{role.name: role.run for role in roles}, **beside})
 
 
@@ -224,10 +226,10 @@ async def serving(
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     reach = find_reach(config.host, config.names, _addresses(config.host))
-    where, gates = config.data_dir, config.gates
+    where, kinds = config.data_dir, builtin(config.gates, config.release)
     async with (
         _shared_store(config, clock) as shared,
-        running(where, address, clock, reach.names, gates, shared, open_own) as server,
+        running(where, address, clock, reach.names, kinds, shared, open_own) as server,
     ):
         write_kubeconfigs(config, server)
         show_ui(server)

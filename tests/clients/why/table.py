@@ -151,7 +151,7 @@ NEWCOMERS = {
     ),
     "multi-attach": Situation(
         "pod/other",
-        "Multi-Attach error",
+        "Waiting for detach for volume",
         "deletes the pod that uses the volume on n1-$NS",
         (*NODES, CSI_DRIVER, csi_volume(), claim(), pod(**HERE)),
         begin=after(bound, attached({"attached": True}), made(pod("other", **THERE))),

@@ -1,4 +1,6 @@
-"""The store's contract, asked of a real etcd: the tests are those that every engine passes."""
+"""The store's contract, asked of a real etcd, and of kine on two databases: the tests
+are those that every engine passes.
+"""
 
 from collections.abc import AsyncIterator
 from itertools import count
@@ -11,7 +13,6 @@ from mooring.apiserver.store.etcd.member import GrpcMember
 from mooring.apiserver.store.etcd.store import EtcdStore
 from mooring.clock import RealClock
 from mooring.errors import EtcdError
-from tests.conformance.etcd.members import EtcdMember
 from tests.fakes.etcd.plain_layout import PlainLayout
 from tests.unit.apiserver.store.engines import CLAIMS, a_put, stored
 from tests.unit.apiserver.store.etcd.servers import increment
@@ -26,11 +27,11 @@ from tests.unit.apiserver.store.test_contract import (  # noqa: F401  pytest run
 _numbers = count()
 
 
-async def opened(member: EtcdMember, prefix: bytes) -> EtcdStore:
+async def opened(url: str, prefix: bytes) -> EtcdStore:
     clock = RealClock()
     layout = PlainLayout()
     layout.prefix = prefix
-    cluster = Cluster([GrpcMember(member.client_url, None)], clock)
+    cluster = Cluster([GrpcMember(url, None)], clock)
     return await EtcdStore.open(cluster, layout, clock, compaction_interval=0)
 
 
@@ -40,16 +41,14 @@ def prefix() -> bytes:
 
 
 @pytest.fixture
-async def store(one_member: EtcdMember, prefix: bytes) -> AsyncIterator[Store]:
-    store = await opened(one_member, prefix)
+async def store(etcd_url: str, prefix: bytes) -> AsyncIterator[Store]:
+    store = await opened(etcd_url, prefix)
     yield store
     await store.close()
 
 
-async def test_what_one_store_wrote_another_reads_at_once(
-    one_member: EtcdMember, prefix: bytes
-) -> None:
-    one, two = await opened(one_member, prefix), await opened(one_member, prefix)
+async def test_what_one_store_wrote_another_reads_at_once(etcd_url: str, prefix: bytes) -> None:
+    one, two = await opened(etcd_url, prefix), await opened(etcd_url, prefix)
     for number in range(500):
         entry = await stored(one, CLAIMS, "a/x", str(number))
         await two.catch_up()

@@ -142,7 +142,9 @@ async def test_a_volume_out_of_reach_keeps_its_pod_waiting(cluster: Cluster) -> 
         assert await cluster.pod() == "n3"
 
 
-async def test_a_claim_that_is_bound_at_once_is_waited_for(cluster: Cluster) -> None:
+async def test_a_claim_that_is_bound_at_once_is_waited_for_without_a_pause(
+    cluster: Cluster,
+) -> None:
     async with cluster.both():
         await cluster.nodes("n1")
         await cluster.create(CLAIMS, a_claim(storageClassName=""))
@@ -150,18 +152,18 @@ async def test_a_claim_that_is_bound_at_once_is_waited_for(cluster: Cluster) -> 
         why = nowhere("pod has unbound immediate PersistentVolumeClaims", 1)
         assert await cluster.pod() == f"Unschedulable: {why}"
         await cluster.create(VOLUMES, a_local_volume("disk", "n1", storageClassName=None))
-        await cluster.passes(2)
         assert await cluster.pod() == "n1"
 
 
-async def test_a_claim_that_comes_after_its_pod(cluster: Cluster) -> None:
+async def test_a_claim_that_comes_after_its_pod_is_looked_at_without_a_pause(
+    cluster: Cluster,
+) -> None:
     async with cluster.both():
         await set_up(cluster, a_local_volume("disk", "n1"), nodes=["n1"])
         await cluster.create(PODS, a_pod_with("data"))
         why = nowhere('persistentvolumeclaim "data" not found', 1)
         assert await cluster.pod() == f"Unschedulable: {why}"
         await cluster.create(CLAIMS, local())
-        await cluster.passes(1)
         assert (await cluster.pod(), await cluster.claim()) == ("n1", "Bound disk 1Gi")
 
 

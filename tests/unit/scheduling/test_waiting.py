@@ -1,10 +1,13 @@
 """Pods that fit nowhere, and what wakes them."""
 
+import pytest
+
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.scheduling.decide.contract import Change
 from mooring.scheduling.waiting import WaitingPods
 from tests.unit.scheduling.things import (
+    DONE,
     Stored,
     Thing,
     a_claim,
@@ -86,12 +89,62 @@ def test_failures_of_any_kind_add_up_until_they_are_history() -> None:
 
 
 def test_a_claim_wakes_the_pods_that_use_it() -> None:
-    waiting = WaitingPods(Clock(), Around())
+    around = Around(*claims("data", "other"))
+    waiting = WaitingPods(Clock(), around)
     waiting.put(a_pod("one", "data"), VOLUMES)
     waiting.put(a_pod("two", "data", "other"), VOLUMES)
     waiting.put(a_pod("three", "other"), VOLUMES)
     assert set(woken(waiting, Change(None, a_claim()))) == {"one", "two"}
     assert set(woken(waiting, Change(None, a_claim("other")))) == {"three"}
+
+
+BOUND = a_claim(volume="disk", annotations=DONE, phase="Bound")
+
+LACKS: dict[str, tuple[Thing, ...]] = {
+    "a claim that does not exist": (),
+    "a claim that is not bound yet": (a_claim(),),
+    "a volume that is not there yet": (BOUND,),
+}
+
+
+@pytest.mark.parametrize("lacking", LACKS.values(), ids=LACKS)
+def test_a_pod_that_waits_for_its_claims_is_looked_at_at_once(lacking: tuple[Thing, ...]) -> None:
+    around = Around(*lacking)
+    waiting = WaitingPods(Clock(), around)
+    for _ in range(3):
+        around.storage = Stored(*lacking)
+        waiting.put(a_pod("web", "data"), VOLUMES)
+        around.storage = Stored(BOUND, a_volume("disk"))
+        assert woken(waiting, Change(None, a_volume("disk", claimRef=pointing_at("data")))) == {
+            "web": 0.0
+        }
+        waiting.looked(WEB)
+    assert waiting.fail(WEB) == 1.0, "no attempt was counted"
+
+
+def test_a_pod_is_left_alone_while_its_claims_lack_the_same() -> None:
+    around = Around(a_claim())
+    waiting = WaitingPods(Clock(), around)
+    waiting.put(a_pod("web", "data"), VOLUMES)
+    around.storage = Stored(a_claim(), a_volume("disk", claimRef=pointing_at("data")))
+    written_first = Change(None, a_volume("disk", claimRef=pointing_at("data")))
+    for change in (written_first, Change(a_claim(), a_claim()), Change(None, a_volume()), NEW_NODE):
+        assert woken(waiting, change) == {}
+    assert WEB in waiting
+
+
+def test_a_class_that_comes_to_wait_for_pods_wakes_the_pods_of_its_claims() -> None:
+    around = Around(*claims("data")[1:])
+    waiting = WaitingPods(Clock(), around)
+    waiting.put(a_pod("web", "data"), VOLUMES)
+    around.storage = Stored(*claims("data"))
+    assert woken(waiting, Change(None, a_class())) == {"web": 0.0}
+
+
+def test_a_refusal_by_others_pauses_although_a_claim_lacks_something() -> None:
+    waiting = WaitingPods(Clock(), Around())
+    waiting.put(a_pod("web", "data"), TAINTS | VOLUMES)
+    assert woken(waiting, NEW_NODE) == {"web": 1.0}
 
 
 def test_a_pod_that_changed_is_woken_whatever_refused_it() -> None:

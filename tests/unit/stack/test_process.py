@@ -1,7 +1,6 @@
 """Roles in one process: they run together, stop together, and none dies unheard."""
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
@@ -9,7 +8,7 @@ import pytest
 from prometheus_client.registry import Collector
 
 from mooring.errors import ConnectionLost, UsageError
-from mooring.stack.process import RoleDied, gc_frozen, run_until
+from mooring.stack.process import RoleDied, run_until
 from tests.fakes.clock import settle
 
 
@@ -132,24 +131,3 @@ async def test_what_a_bug_did_is_in_the_log(caplog: pytest.LogCaptureFixture) ->
     async with started(asyncio.Event(), {"binder": loses_its_server}) as running:
         await asyncio.wait({running})
     assert caplog.text == ""
-
-
-async def test_full_caches_are_left_alone_by_the_garbage_collector() -> None:
-    before, first, second = gc.get_freeze_count(), Sleeper(), Sleeper()
-    try:
-        async with gc_frozen([first, second]):
-            first.ready.set()
-            await settle()
-            assert gc.get_freeze_count() == before
-            second.ready.set()
-            await settle()
-            assert gc.get_freeze_count() > before
-    finally:
-        gc.unfreeze()
-
-
-async def test_roles_that_never_sync_hold_up_no_end() -> None:
-    before = gc.get_freeze_count()
-    async with gc_frozen([Sleeper()]):
-        await settle()
-    assert gc.get_freeze_count() == before

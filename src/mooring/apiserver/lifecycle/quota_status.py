@@ -1,5 +1,6 @@
 """Counts what the objects of a namespace take of its quotas: when a quota is new or changes, and
-when something goes. What comes is charged when it is written (`verbs/charging.py`)."""
+when something goes. What comes is charged when it is written (`verbs/charging.py`), by any server:
+what was charged in the last seconds stays charged where others write too (`recent_charges.py`)."""
 
 from collections.abc import Iterator
 
@@ -13,12 +14,13 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
 from mooring.apiserver.kinds.quota_scopes import requirements_of
 from mooring.apiserver.lifecycle.housekeeper import AGAIN
+from mooring.apiserver.lifecycle.recent_charges import RecentCharges
 from mooring.apiserver.store.contract import Change, Entry, Event
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.changing import change_of, last_state
 from mooring.apiserver.verbs.charging import Demand
 from mooring.model.document import Doc
-from mooring.model.quantity import ZERO
+from mooring.model.quantity import ZERO, parse
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Settled, Verdict, serve
 
@@ -30,11 +32,16 @@ _ENDS = (b'"phase":"Succeeded"', b'"phase":"Failed"')
 _DEADLINE = b'"activeDeadlineSeconds":'
 
 
+class _Behind(Exception):
+    """The quota is newer than the objects that would be counted."""
+
+
 class QuotaStatus:
     """Keys are namespaces."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._recent = RecentCharges(backend.clock) if backend.store.is_shared else None
         self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
 
     async def run(self) -> None:
@@ -49,6 +56,9 @@ class QuotaStatus:
             self.queue.add(_namespace(entry))
 
     def _hear(self, kind: Kind, event: Event) -> None:
+        if kind is RESOURCE_QUOTA and self._recent is not None:
+            quota = decode(kind, event.entry)
+            (self._recent.forget if event.deleted else self._recent.note)(quota)
         if not _frees(kind, event):
             return
         namespace = _namespace(event.entry)
@@ -63,24 +73,42 @@ class QuotaStatus:
         counter = _Counter(self._backend, namespace)
         is_busy = False
         quotas = self._quotas(namespace)
-        for found in quotas:
-            hard = decode(RESOURCE_QUOTA, found).get("spec", {}).get("hard") or {}
-            await counter.prepare(set(hard))
+        for each in quotas:
+            await counter.prepare(set(_hard(decode(RESOURCE_QUOTA, each))))
 
             def decide(entry: Entry | None) -> Change:
                 nonlocal is_busy
                 if entry is None:
                     return None
+                if entry.revision > self._backend.store.revision:
+                    raise _Behind
                 quota = decode(RESOURCE_QUOTA, entry)
                 pending = list(self._backend.charging.reservations.held_in(namespace))
-                is_busy = is_busy or bool(pending)
-                counted = counter.count(quota, pending)
+                found = counter.count(quota, pending)
+                taken = self._raised(quota, found)
+                is_busy = is_busy or bool(pending) or taken != found
+                counted = _with_status(quota, taken)
                 return None if counted == quota else change_of(RESOURCE_QUOTA, counted)
 
-            await self._backend.store.write(found.table, found.name, decide)
+            try:
+                await self._backend.store.write(each.table, each.name, decide)
+            except _Behind:
+                is_busy = True
         if is_busy:
             return Again(RECOUNT_SECONDS)
         return Again(RESYNC_SECONDS) if quotas else Settled()
+
+    def _raised(self, quota: Doc, counted: Amounts) -> Amounts:
+        """What was counted, and what must not be given back yet: another server may be writing
+        what it is for."""
+        if self._recent is None:
+            return counted
+        self._recent.note(quota)
+        unsettled = self._recent.unsettled(quota)
+        return {
+            name: max(amount, parse(unsettled[name])) if name in unsettled else amount
+            for name, amount in counted.items()
+        }
 
 
 class _Counter:
@@ -99,22 +127,20 @@ class _Counter:
             if turn.is_over:
                 await turn.pause()
 
-    def count(self, quota: Doc, pending: list[Demand]) -> Doc:
-        """The quota with what is taken now, by objects and by those that are being written."""
-        hard = quota.get("spec", {}).get("hard") or {}
-        totals = dict.fromkeys(hard, ZERO)
+    def count(self, quota: Doc, pending: list[Demand]) -> Amounts:
+        """What is taken now, by objects and by those that are being written."""
+        totals = dict.fromkeys(_hard(quota), ZERO)
         requirements = requirements_of(quota.get("spec") or {})
         usages = [
             amounts
-            for kind, entry in self._counted(set(hard))
+            for kind, entry in self._counted(set(totals))
             for amounts, standing in (self._usage(kind, entry),)
             if is_within(requirements, standing)
         ]
         for amounts in (*usages, *(demand.of(quota) or {} for demand in pending)):
             for name in amounts.keys() & totals.keys():
                 totals[name] += amounts[name]
-        used = {name: str(amount) for name, amount in totals.items()}
-        return {**quota, "status": {"hard": dict(hard), "used": used}}
+        return totals
 
     def _counted(self, hard: set[str]) -> Iterator[tuple[Kind, Entry]]:
         versions = {(kind.store_table, kind.resource): kind for kind in self._backend.kinds.all()}
@@ -132,6 +158,15 @@ class _Counter:
             known = entry.revision, usage_of(kind, doc), standing_of(kind, doc)
             self._known[place] = known
         return known[1], known[2]
+
+
+def _hard(quota: Doc) -> Doc:
+    return quota.get("spec", {}).get("hard") or {}
+
+
+def _with_status(quota: Doc, taken: Amounts) -> Doc:
+    used = {name: str(amount) for name, amount in taken.items()}
+    return {**quota, "status": {"hard": dict(_hard(quota)), "used": used}}
 
 
 def _namespace(entry: Entry) -> str:

@@ -30,7 +30,7 @@ _MOST_WRITES = 1024
 _MOST_BYTES = 2 << 20
 
 # Writes that came during a commit wait a moment for company: measured 10% more writes in all.
-_ENOUGH = 32
+_ENOUGH = 48
 _GATHER = 0.002  # seconds
 
 _ASK_AGAIN = 5.0  # seconds after a commit failed

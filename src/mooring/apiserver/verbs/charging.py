@@ -6,7 +6,7 @@ A write that fails gives back what it took.
 """
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from itertools import count
 
 import msgspec
@@ -24,6 +24,8 @@ from mooring.apiserver.store.contract import Change, Entry, Store
 from mooring.errors import Forbidden
 from mooring.model.document import Doc
 from mooring.model.quantity import ZERO, parse
+
+_FOR_FREE: AbstractAsyncContextManager[None] = nullcontext()
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -74,15 +76,13 @@ class Charging:
         self.reservations = Reservations()
         self._store = store
 
-    @asynccontextmanager
-    async def charged(
+    def charged(
         self, kind: Kind, namespace: str, new: Doc, old: Doc | None = None, *, dry_run: bool
-    ) -> AsyncIterator[None]:
+    ) -> AbstractAsyncContextManager[None]:
         """Write the object within. Raises: Forbidden when a quota does not allow it."""
         quotas = self.quotas(namespace) if kind.namespaced else []
         if not quotas:
-            yield
-            return
+            return _FOR_FREE
         demand = Demand(
             kind,
             namespace,
@@ -92,6 +92,12 @@ class Charging:
             usage_of(kind, old) if old is not None else {},
             standing_of(kind, old) if old is not None else None,
         )
+        return self._charged(quotas, demand, dry_run=dry_run)
+
+    @asynccontextmanager
+    async def _charged(
+        self, quotas: list[Doc], demand: Demand, *, dry_run: bool
+    ) -> AsyncIterator[None]:
         if dry_run:
             for quota in quotas:
                 _spent(quota, demand)

@@ -81,8 +81,9 @@ async def create_document(
 
 async def store_new(backend: Backend, call: Call, doc: Doc) -> Entry:
     kind = call.kind
-    converted = await backend.conversions.to_storage(kind, doc)
-    shown = await backend.conversions.as_shown(kind, converted)
+    conversions = None if kind.stored_as is None else backend.conversions
+    converted = doc if conversions is None else await conversions.to_storage(kind, doc)
+    shown = None if conversions is None else await conversions.as_shown(kind, converted)
     stored = stored_form(kind, converted)
     check_stored(stored)
     name = store_name(kind, call.namespace, doc["metadata"]["name"])
@@ -96,8 +97,10 @@ async def store_new(backend: Backend, call: Call, doc: Doc) -> Entry:
     assert entry is not None  # noqa: S101  a Put always leaves an entry
     if backend.kinds.of_table(kind.store_table) is kind:
         written_by(kind, entry)
-    backend.conversions.written(kind, entry, shown)
-    return await backend.conversions.readable_one(kind, entry)
+    if conversions is None:
+        return entry
+    conversions.written(kind, entry, shown)
+    return await conversions.readable_one(kind, entry)
 
 
 def _refuse_late(backend: Backend, call: Call, doc: Doc) -> None:

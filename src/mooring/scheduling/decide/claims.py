@@ -41,6 +41,18 @@ def sort_claims(storage: Storage, pod: Pod) -> PodClaims | Refused:
     return PodClaims(bound, tuple(unbound))
 
 
+def find_lack(storage: Storage, pod: Pod) -> Refused | None:
+    """What the pod's claims still lack, for which no node will do: others are at work on it."""
+    claims = sort_claims(storage, pod)
+    if isinstance(claims, Refused):
+        return claims
+    for claim in claims.bound:
+        name = claim.spec.volume_name
+        if storage.find_volume(name) is None:
+            return Refused((f'persistentvolume "{name}" not found',))
+    return None
+
+
 def _trouble(pod: Pod, name: str, claim: Claim | None, *, is_ephemeral: bool) -> str:
     if claim is None:
         if is_ephemeral:

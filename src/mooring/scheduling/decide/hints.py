@@ -65,6 +65,9 @@ _OF_NODES: dict[str, tuple[Topic, ...]] = {
 _EVERYWHERE = frozenset({"VolumeRestrictions", "PodTopologySpread", "InterPodAffinity"})
 """Rules to which a change of one node may matter on another."""
 
+_OF_CLAIMS = frozenset({"claim", "volume", "class"})
+"""First words of the topics that say whether a claim has its volume, or is to wait for a pod."""
+
 Group = ClaimShape | int | None
 """What pods of a topic have in common: the volume or the room (in billionths) that they lack."""
 
@@ -98,6 +101,16 @@ def interests(pod: Pod, rules: frozenset[str], storage: Storage) -> frozenset[In
         for key in pod.claim_keys():
             found.update(_of_claim(key, storage))
     return frozenset(found)
+
+
+def interests_in_claims(pod: Pod, storage: Storage) -> frozenset[Interest]:
+    """Of a pod that fits nowhere for what its claims lack: all that can end it (`find_lack`)."""
+    return frozenset(
+        interest
+        for key in pod.claim_keys()
+        for interest in _of_claim(key, storage)
+        if interest.topic[0] in _OF_CLAIMS
+    )
 
 
 def _of_claim(key: Key, storage: Storage) -> Iterator[Interest]:
