@@ -79,7 +79,8 @@ def kines(program: Path, endpoint: str, directory: Path, count: int = 1) -> Iter
 
 def on_sqlite(directory: Path) -> str:
     """The endpoint of a database of its own."""
-    return f"sqlite://{directory / 'kine.db'}?_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate"
+    settings = "_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate"
+    return f"sqlite://{directory / 'kine.db'}?{settings}"
 
 
 @contextmanager
