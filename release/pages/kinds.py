@@ -69,8 +69,17 @@ def _field(field: Field, message: Message) -> str:
     about = field.description.replace("|", "\\|")
     if field.inline:
         about = "its fields stand here"
+    about = " ".join(filter(None, (about, _release(field))))
     name = f"`{field.name}`" + (" (required)" if field.required else "")
     return f"| {name} | {_type(field, message)} | {about} |\n"
+
+
+def _release(field: Field) -> str:
+    """In which releases of Kubernetes it is, unless in all that are followed."""
+    told = [f"Since 1.{field.since}."] if field.since else []
+    if field.off:
+        told.append("Left out, as upstream with its feature gate off.")
+    return " ".join(told)
 
 
 def _type(field: Field, message: Message) -> str:

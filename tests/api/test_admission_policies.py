@@ -1,5 +1,6 @@
 """Validating admission policies: what they see, what follows, and what cannot be a policy."""
 
+import logging
 from typing import Any
 
 import pytest
@@ -274,6 +275,59 @@ async def test_an_expression_that_costs_too_much_is_ended(api: ApiUnderTest) -> 
     assert "cost limit exceeded" in told(answer)
 
 
+def annotating(value: str, **spec: Any) -> Doc:
+    return a_policy(auditAnnotations=[{"key": "size", "valueExpression": value}], **spec)
+
+
+def recorded(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.name == "mooring.policies"]
+
+
+async def test_annotations_are_written_to_the_log(
+    api: ApiUnderTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await in_force(api, annotating("' ' + string(object.data.size()) + ' keys'"))
+    assert (await api.post(MAPS, a_map(a="1"))).code == 201
+    assert recorded(caplog) == [
+        'msg="annotated by a policy" policy=p binding=b operation=CREATE resource=configmaps '
+        'namespace=default name=m user=admin key=size value="1 keys"'
+    ]
+
+
+@pytest.mark.parametrize("value", ["null", "' '"], ids=["null", "an empty text"])
+async def test_annotations_that_are_left_out(
+    api: ApiUnderTest, caplog: pytest.LogCaptureFixture, value: str
+) -> None:
+    caplog.set_level(logging.INFO)
+    await in_force(api, annotating(value))
+    assert (await api.post(MAPS, a_map())).code == 201
+    assert recorded(caplog) == []
+
+
+@pytest.mark.parametrize(("failure_policy", "code"), [("Fail", 422), ("Ignore", 201)])
+async def test_an_annotation_that_cannot_be_computed(
+    api: ApiUnderTest, failure_policy: str, code: int
+) -> None:
+    await in_force(api, annotating("object.data.none", failurePolicy=failure_policy))
+    answer = await api.post(MAPS, a_map())
+    assert answer.code == code
+    if code == 422:
+        assert told(answer).endswith(
+            "expression 'object.data.none' resulted in error: no such key: data"
+        )
+
+
+async def test_what_an_audit_finds_is_written_to_the_log(
+    api: ApiUnderTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await in_force(api, a_policy("false"), a_binding("Audit"))
+    assert (await api.post(MAPS, a_map())).code == 201
+    (line,) = recorded(caplog)
+    assert line.endswith('name=m user=admin because="failed expression: false"')
+
+
 REFUSED: dict[str, tuple[Doc, str]] = {
     "nothing demanded": (
         a_policy(),
@@ -295,6 +349,26 @@ REFUSED: dict[str, tuple[Doc, str]] = {
     "a field that a request has not": (
         a_policy("request.fridays == 'x'"),
         "undefined field 'fridays'",
+    ),
+    "a key of an annotation twice": (
+        a_policy(auditAnnotations=[{"key": "k", "valueExpression": "''"}] * 2),
+        'spec.auditAnnotations[1].key: Duplicate value: "k"',
+    ),
+    "a key that cannot be one": (
+        a_policy(auditAnnotations=[{"key": "a/b", "valueExpression": "''"}]),
+        'spec.auditAnnotations[0].key: Invalid value: "p/a/b": a valid label key must consist of',
+    ),
+    "an annotation of a number": (
+        a_policy(auditAnnotations=[{"key": "k", "valueExpression": "1"}]),
+        "spec.auditAnnotations[0].valueExpression: Invalid value: ",
+    ),
+    "too many annotations": (
+        a_policy(auditAnnotations=[{"key": f"k{n}", "valueExpression": "''"} for n in range(21)]),
+        ": must not have more than 20 auditAnnotations",
+    ),
+    "a long annotation": (
+        a_policy(auditAnnotations=[{"key": "k", "valueExpression": f"'{'a' * 5120}'"}]),
+        "valueExpression: Required value: must not exceed 5120 bytes in length",
     ),
     "an unknown reason": (
         a_policy({"expression": "true", "reason": "Fridays"}),

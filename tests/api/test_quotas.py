@@ -146,12 +146,67 @@ async def test_a_quota_that_nobody_has_counted_allows_nothing(api: ApiUnderTest)
         )
 
 
-async def test_scopes_are_refused(api: ApiUnderTest) -> None:
-    doc = a_quota()
-    doc["spec"]["scopes"] = ["BestEffort"]
-    answer = await api.post(QUOTAS, doc)
+async def scoped(api: ApiUnderTest, *scopes: str, **hard: str) -> None:
+    doc = a_quota(**hard)
+    doc["spec"]["scopes"] = list(scopes)
+    assert (await api.post(QUOTAS, doc)).code == 201
+    await settle()
+
+
+async def test_a_quota_counts_what_is_in_its_scope(api: ApiUnderTest) -> None:
+    await scoped(api, "BestEffort", pods="1")
+    assert (await api.post(PODS, a_pod("careless"))).code == 201
+    answer = await api.post(PODS, a_pod("another"))
     assert message(answer).endswith(
-        "spec.scopes: Forbidden: Mooring counts all objects of a namespace: leave scopes out"
+        "exceeded quota: quota, requested: pods=1, used: pods=1, limited: pods=1"
+    )
+    careful = a_pod("careful")
+    careful["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    assert (await api.post(PODS, careful)).code == 201
+    assert await used(api) == {"pods": "1"}
+
+
+async def test_a_pod_says_nothing_for_a_quota_whose_scope_it_is_not_in(api: ApiUnderTest) -> None:
+    await scoped(api, "NotBestEffort", **{"requests.cpu": "1"})
+    assert (await api.post(PODS, a_pod("careless"))).code == 201
+    assert await used(api) == {"requests.cpu": "0"}
+
+
+async def test_a_change_brings_a_pod_into_a_scope_or_is_refused(api: ApiUnderTest) -> None:
+    await scoped(api, "Terminating", pods="1")
+    for name in ("one", "two"):
+        assert (await api.post(PODS, a_pod(name))).code == 201
+    ends = {"spec": {"activeDeadlineSeconds": 60}}
+    assert (await api.patch(f"{PODS}/one", ends)).code == 200
+    assert await used(api) == {"pods": "1"}
+    answer = await api.patch(f"{PODS}/two", ends)
+    assert message(answer).endswith(
+        "exceeded quota: quota, requested: pods=1, used: pods=1, limited: pods=1"
+    )
+
+
+async def test_claims_of_a_class_of_attributes(api: ApiUnderTest) -> None:
+    doc = a_quota(**{"requests.storage": "2Gi"})
+    gold = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]}
+    doc["spec"]["scopeSelector"] = {"matchExpressions": [gold]}
+    assert (await api.post(QUOTAS, doc)).code == 201
+    await settle()
+    assert (await api.post(CLAIMS, a_claim("plain", "9Gi"))).code == 201
+    fine = a_claim("fine", "1Gi", volumeAttributesClassName="gold")
+    assert (await api.post(CLAIMS, fine)).code == 201
+    assert await used(api) == {"requests.storage": "1Gi"}
+    fine = a_claim("finer", "2Gi", volumeAttributesClassName="gold")
+    assert refusal(await api.post(CLAIMS, fine)) == (403, "Forbidden")
+    bound = {"currentVolumeAttributesClassName": "gold"}
+    assert (await api.patch(f"{CLAIMS}/plain/status", {"status": bound})).code == 200
+    assert await used(api) == {"requests.storage": "10Gi"}
+
+
+async def test_scopes_stay_as_they_are(api: ApiUnderTest) -> None:
+    await scoped(api, "Terminating", pods="1")
+    answer = await api.patch(f"{QUOTAS}/quota", {"spec": {"scopes": ["NotTerminating"]}})
+    assert message(answer).endswith(
+        'spec.scopes: Invalid value: ["NotTerminating"]: field is immutable'
     )
 
 
@@ -212,6 +267,12 @@ def test_a_change_takes_what_it_adds() -> None:
     new, old = (usage_of(CLAIM, a_claim("x", size)) for size in ("5Gi", "3Gi"))
     assert more(new, old) == {"requests.storage": parse("2Gi")}
     assert more(old, new) == {}
+
+
+def test_a_claim_takes_what_its_volume_may_have_grown_to() -> None:
+    claim = a_claim("x", "2Gi")
+    claim["status"] = {"allocatedResources": {"storage": "8Gi"}}
+    assert usage_of(CLAIM, claim)["requests.storage"] == parse("8Gi")
 
 
 CLAIM_LIMITS: dict[str, tuple[str, str]] = {

@@ -330,7 +330,9 @@ async def test_the_rows_of_classes(
     doc = a_class(allowVolumeExpansion=True, volumeBindingMode="WaitForFirstConsumer")
     doc["metadata"]["annotations"] = annotations
     row = await row_of(api, CLASSES, doc)
-    assert row["Name"] == ("fast (default)" if is_default else "fast")
+    assert row["Name"] == "fast"
+    listed = (await api.get(CLASSES, accept=TABLE)).doc["rows"]
+    assert listed[0]["cells"][0] == ("fast (default)" if is_default else "fast")
     assert row["AllowVolumeExpansion"] is True
     assert row["VolumeBindingMode"] == "WaitForFirstConsumer"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from mooring.apiserver.webhooks.calling import MOST_PER_HOST
 from mooring.model.document import Doc
 from tests.api.definitions import define
 from tests.fakes.api import ApiUnderTest
@@ -153,6 +155,21 @@ async def test_its_warnings_reach_the_client(api: ApiUnderTest, hook: WebhookSer
     assert ("Warning", '299 - "a little late"') in answer.headers
     answer = await api.patch(f"{MAPS}/m", {"data": {"a": "2"}})
     assert ("Warning", '299 - "a little late"') in answer.headers
+
+
+async def test_its_annotations_are_written_to_the_log(
+    api: ApiUnderTest, hook: WebhookServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await validating(api, hook)
+    hook.respond = lambda _: {"allowed": True, "auditAnnotations": {"seen": "it was late"}}
+    await api.post(MAPS, a_map())
+    (line,) = (each.getMessage() for each in caplog.records if each.name == "mooring.webhooks")
+    assert line.startswith('msg="annotated by a webhook" webhook=')
+    assert line.endswith(
+        "operation=CREATE resource=configmaps namespace=default name=m user=admin key=seen "
+        'value="it was late"'
+    )
 
 
 async def test_those_that_mutate_see_one_anothers_changes_in_the_order_of_their_names(
@@ -357,6 +374,29 @@ async def test_one_that_hangs_is_given_its_time_and_holds_nobody_else(
     answer = await waiting
     assert answer.doc["message"].endswith("context deadline exceeded")
     never.set()
+
+
+async def test_one_that_writes_what_it_is_asked_about_spends_its_own_time_only(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    """Each question leads to the next, until the first one's time is over."""
+
+    async def respond(request: Doc) -> Doc:
+        await api.post(MAPS, a_map(f"{request['name']}x"))
+        return {"allowed": True}
+
+    hook.respond = respond
+    await validating(api, hook, timeoutSeconds=1)
+    waiting = asyncio.ensure_future(api.post(MAPS, a_map()))
+    while len(hook.asked) < MOST_PER_HOST and not waiting.done():
+        await asyncio.wait([waiting], timeout=0.01)
+    secret = {"metadata": {"name": "other"}}
+    assert (await api.post("/api/v1/namespaces/default/secrets", secret)).code == 201
+    answer = await waiting
+    assert answer.code == 500
+    assert answer.doc["message"].endswith("context deadline exceeded")
+    hook.respond = lambda _: {"allowed": True}
+    assert (await api.post(MAPS, a_map("after"))).code == 201
 
 
 async def test_the_path_of_a_service_may_be_empty(api: ApiUnderTest, hook: WebhookServer) -> None:

@@ -5,6 +5,7 @@ import os
 import select
 import shlex
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,8 +77,15 @@ class Kubectl:
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
     def shell(self, line: str, place: Path) -> Ran:
-        """Run a line of a guide there; `kubectl` in it is this one."""
-        named = f'kubectl() {{ {shlex.join(self._command(()))} "$@"; }}'
+        """Run a line of a guide there; `kubectl`, `mooring` and `python` in it are those here."""
+        programs = {
+            "kubectl": self._command(()),
+            "mooring": [sys.executable, "-m", "mooring"],
+            "python": [sys.executable],
+        }
+        named = "\n".join(
+            f'{name}() {{ {shlex.join(words)} "$@"; }}' for name, words in programs.items()
+        )
         ran = subprocess.run(  # noqa: S603  a line of our own documentation
             ["/bin/bash", "-o", "pipefail", "-c", f"{named}\n{line}"],
             cwd=place,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.containers import PROMPTLY
+from tests.clients.guides import Typed, type_steps, typed_in
 from tests.clients.kubectl import Kubectl
 from tests.clients.nodes import ServerWithNode, server_with_node
 from tests.clients.pods import STAYS, WITHIN, Pods, a_container, a_script
@@ -103,6 +104,25 @@ def test_a_pod_runs_an_image_of_a_registry_with_its_pull_secret(
         (line,) = (line for line in image(server, "ls").splitlines() if name in line)
         assert line.endswith(" pulled"), line
     pods.kubectl("delete", "pod", "web", "denied", WITHIN)
+
+
+def test_the_commands_of_the_page_on_images(
+    kubectl: Kubectl, server: ServerWithNode, root: Path, unique: str, tmp_path: Path
+) -> None:
+    """Word for word, but for the registry and the place."""
+    (root / "etc" / unique).touch()  # so that it is another image than that of other tests
+    (tmp_path / "nginx.tar").write_bytes(tar_of(root))
+    (tmp_path / "data").symlink_to(server.data_dir)
+    with docker_registry(tmp_path) as registry:
+        registry.push("team/tool", "v2", oci_files([tar_of(root)]))
+        (tmp_path / "config.json").write_text(registry.docker_config)
+        for step in typed_in("images.md", "Pulling by hand, and importing"):
+            line = step.line.replace("quay.io", registry.host)
+            line = line.replace("~/.docker/config.json", "config.json")
+            type_steps([Typed(line, step.shown)], kubectl, tmp_path)
+    left = image(server, "ls")
+    assert f"{registry.host}/team/tool:v2" in left
+    assert "nginx" not in left
 
 
 def tar_of(root: Path) -> bytes:

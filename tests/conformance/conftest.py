@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.asking import Client
-from tests.conformance.obtain import Missing, Say, obtain
+from tests.conformance.obtain import KUBE_APISERVERS, Missing, Say, obtain
 from tests.conformance.peers import Find, kubernetes
 from tests.fakes.real_server import ApiServer
 
@@ -43,11 +43,20 @@ def find(say: Say) -> Find:
     return partial(obtain, say=say)
 
 
+@pytest.fixture(scope="session", params=KUBE_APISERVERS)
+def release(request: pytest.FixtureRequest) -> str:
+    """Of Kubernetes, that Mooring follows."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
-def theirs(tmp_path_factory: pytest.TempPathFactory, find: Find, say: Say) -> Iterator[Client]:
+def theirs(
+    tmp_path_factory: pytest.TempPathFactory, find: Find, say: Say, release: str
+) -> Iterator[Client]:
     """A real kube-apiserver."""
+    directory, program = tmp_path_factory.mktemp("kubernetes"), KUBE_APISERVERS[release]
     try:
-        with kubernetes(tmp_path_factory.mktemp("kubernetes"), find) as cluster:
+        with kubernetes(directory, find, program=program) as cluster:
             client = cluster.client()
             yield client
             client.close()
@@ -57,9 +66,10 @@ def theirs(tmp_path_factory: pytest.TempPathFactory, find: Find, say: Say) -> It
 
 
 @pytest.fixture(scope="session")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def ours(tmp_path_factory: pytest.TempPathFactory, release: str) -> Iterator[Client]:
     """Mooring's API server."""
-    server = ApiServer(tmp_path_factory.mktemp("mooring") / "data").start()
+    data_dir = tmp_path_factory.mktemp("mooring") / "data"
+    server = ApiServer(data_dir, "--kubernetes-version", release).start()
     client = Client("mooring", server.host, server.port, server.tls(), server.token())
     yield client
     client.close()

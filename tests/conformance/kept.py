@@ -17,7 +17,7 @@ _STATUS_422 = "what is wrong with a binding is the client's fault, not the serve
 _COLLECTED = "theirs has nobody who lets go of what is deleted and leaves its dependents alone"
 _SPACES = "theirs compares the data letter by letter, with the spaces of whoever wrote it"
 
-KEPT: Mapping[str, str] = {
+_ALWAYS: Mapping[str, str] = {
     "replication controller: its life, its defaults": _COLLECTED,
     "replication controller: watched": _COLLECTED,
     "revision: its life, its defaults": _SPACES,
@@ -29,7 +29,6 @@ KEPT: Mapping[str, str] = {
     "cluster role created without rules": _NULL_LISTS,
     "scale: read and put": "who scaled is told with the time of it, as of any other write",
     "pod on a node that is not there": "it is the node that is missing, not the pod",
-    "CSI node: its status": "upstream serves it from 1.37 on, and the peer is older",
     "CSI node created without drivers": _NULL_LISTS,
     "CSI node created without a spec": _NULL_LISTS,
     "claim: written again unchanged": _NO_NEW_VERSION,
@@ -62,3 +61,33 @@ KEPT: Mapping[str, str] = {
     "a body of two YAML documents": "a second document is refused, not ignored",
     "who shows no token is refused": "anonymous requests reach health and version alone",
 }
+
+_OLDER_WORDS = "it is refused as in 1.37, in the words of 1.35"
+_REQUIRED = "which fields OpenAPI calls required is that of 1.35; what is refused is the same"
+
+_BY_RELEASE: Mapping[str, Mapping[str, str]] = {
+    "1.35": {},
+    "1.37": {
+        "config map created with half an owner": _OLDER_WORDS,
+        "config map created with an owner of a bad version": _OLDER_WORDS,
+        "config map created with an event as owner": _OLDER_WORDS,
+        "an apply of what is no YAML": _OLDER_WORDS,
+        "an apply of a list": _OLDER_WORDS,
+        "reviews that ask nothing, or too much": _OLDER_WORDS,
+        "who may not is not impersonated": _OLDER_WORDS,
+        "the schema of apps Deployment": _REQUIRED,
+        "the schema of apps ReplicaSet": _REQUIRED,
+        "the schema of apps ControllerRevision": _REQUIRED,
+        "the schema of apps StatefulSet": _REQUIRED,
+        "the schema of apps DaemonSet": _REQUIRED,
+        "the schema of rbac.authorization.k8s.io RoleBinding": _REQUIRED,
+        "the schema of rbac.authorization.k8s.io ClusterRoleBinding": _REQUIRED,
+        "the schema of authentication.k8s.io TokenReview": _REQUIRED,
+        "CSI node: its status": "health is told without the feature gate CSIVolumeHealth",
+    },
+}
+
+
+def kept(release: str) -> Mapping[str, str]:
+    """The reasons by case, where Mooring is compared with that release."""
+    return {**_ALWAYS, **_BY_RELEASE[release]}

@@ -44,6 +44,8 @@ class Program(msgspec.Struct, frozen=True):
     is_test: bool = False  # a package of tests, compiled into a program
     is_static: bool = False  # it runs in an image that has nothing else
     is_whole: bool = False  # its own go.mod is enough, and names versions that can be had
+    called: str = ""  # for the environment, if not by its name
+    unlisted: tuple[str, ...] = ()  # modules that Go's checksum database may not know
 
 
 ETCD = Program("etcd", "go.etcd.io/etcd/server/v3", "v3.6.5", "go.etcd.io/etcd/server/v3")
@@ -52,7 +54,7 @@ ETCD = Program("etcd", "go.etcd.io/etcd/server/v3", "v3.6.5", "go.etcd.io/etcd/s
 def _of_kubernetes(
     package: str, *, name: str = "", is_test: bool = False, is_static: bool = False
 ) -> Program:
-    """A program of the one release that Mooring is compared with."""
+    """A program of the release whose controllers and tests Mooring is compared with."""
     return Program(
         name or package.rpartition("/")[2],
         "k8s.io/kubernetes",
@@ -66,6 +68,15 @@ def _of_kubernetes(
 
 
 KUBE_APISERVER = _of_kubernetes("cmd/kube-apiserver")
+KUBE_APISERVER_1_37 = msgspec.structs.replace(
+    KUBE_APISERVER, version="v1.37.1", staging="v0.37.1", called="kube-apiserver-1.37"
+)
+KUBE_APISERVERS = {"1.35": KUBE_APISERVER, "1.37": KUBE_APISERVER_1_37}
+"""By the release that Mooring follows (`--kubernetes-version`)."""
+
+KUBECTL = msgspec.structs.replace(
+    _of_kubernetes("cmd/kubectl"), version="v1.37.1", staging="v0.37.1"
+)
 KUBE_CONTROLLER_MANAGER = _of_kubernetes("cmd/kube-controller-manager")
 E2E_TEST = _of_kubernetes("test/e2e", name="e2e.test", is_test=True)
 AGNHOST = _of_kubernetes("test/images/agnhost", is_static=True)
@@ -99,15 +110,37 @@ SNAPSHOT_METADATA_LISTER = Program(
 
 HELM = Program("helm", "helm.sh/helm/v3", "v3.19.0", "helm.sh/helm/v3/cmd/helm", is_whole=True)
 
+KINE = Program(
+    "kine",
+    "github.com/k3s-io/kine",
+    "v0.16.4",
+    "github.com/k3s-io/kine",
+    variable="github.com/k3s-io/kine/pkg/version.Version",
+    unlisted=("github.com/k3s-io/kine", "github.com/t4db/t4"),
+)
+"""etcd's API on SQLite and PostgreSQL."""
+
+
+def _sample(name: str) -> Program:
+    """An operator among controller-runtime's examples."""
+    module = "sigs.k8s.io/controller-runtime"
+    return Program(name, module, "v0.25.2", f"{module}/examples/{name}", is_whole=True)
+
+
+CONTROLLER_RUNTIME_CRD = _sample("crd")
+CONTROLLER_RUNTIME_BUILTINS = _sample("builtins")
+
 SIDECARS = (
     *(CSI_PROVISIONER, CSI_ATTACHER, CSI_RESIZER, CSI_SNAPSHOTTER, SNAPSHOT_CONTROLLER),
     *(LIVENESSPROBE, HEALTH_MONITOR),
 )
 PROGRAMS = (
-    *(ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST),
+    *(ETCD, *KUBE_APISERVERS.values(), KUBE_CONTROLLER_MANAGER, E2E_TEST, AGNHOST, KUBECTL),
     *(CSI_SANITY, CSI_HOST_PATH, NODE_DRIVER_REGISTRAR, *SIDECARS),
     SNAPSHOT_METADATA_LISTER,
     HELM,
+    KINE,
+    *(CONTROLLER_RUNTIME_CRD, CONTROLLER_RUNTIME_BUILTINS),
 )
 
 
@@ -182,7 +215,7 @@ def files(wanted: Files) -> Path:
 
 def find(program: Program) -> Path:
     """Where the program is, if it is here already. Raises Missing."""
-    if given := _given(program.name):
+    if given := _given(program.called or program.name):
         return given
     binary = _home(program) / program.name
     if not binary.exists():
@@ -228,13 +261,25 @@ def _write_module(program: Program, home: Path) -> None:
     Kubernetes' own `go.mod` points its parts at directories beside it, which a module that is
     downloaded does not carry.
     """
-    answer = _run(["go", "mod", "download", "-json", f"{program.module}@{program.version}"], home)
+    settings = _settings(program)
+    wanted = f"{program.module}@{program.version}"
+    answer = _run(["go", "mod", "download", "-json", wanted], home, settings)
     staged = _STAGED.findall(Path(json.loads(answer)["GoMod"]).read_text())
     (home / "go.mod").write_text("\n".join(_module(program, staged)))
     (home / "peer.go").write_text(
         f'//go:build peer\n\npackage peer\n\nimport _ "{program.package}"\n'
     )
-    _run(["go", "mod", "tidy"], home)
+    _run(["go", "mod", "tidy"], home, settings)
+
+
+def _settings(program: Program) -> dict[str, str]:
+    """The environment for Go's commands."""
+    settings = dict(os.environ)
+    if program.unlisted:
+        settings["GONOSUMDB"] = ",".join(program.unlisted)
+    if program.is_static:
+        settings["CGO_ENABLED"] = "0"
+    return settings
 
 
 def _module(program: Program, staged: list[str]) -> Iterator[str]:
@@ -255,7 +300,7 @@ def _build(program: Program, home: Path, binary: Path, say: Say) -> None:
     building = subprocess.Popen(  # noqa: S603  a command of this file
         [*command, program.package],
         cwd=home,
-        env={**os.environ, "CGO_ENABLED": "0"} if program.is_static else None,
+        env=_settings(program),
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -82,10 +82,13 @@ class Kubernetes(msgspec.Struct, frozen=True):
 
 @contextmanager
 def kubernetes(
-    directory: Path, find: Find, etcd_flags: Sequence[str] = FORGETFUL
+    directory: Path,
+    find: Find,
+    etcd_flags: Sequence[str] = FORGETFUL,
+    program: Program = KUBE_APISERVER,
 ) -> Iterator[Kubernetes]:
     """An empty cluster's API; its administrator is in `system:masters`. Raises Missing."""
-    etcd, apiserver = find(ETCD), find(KUBE_APISERVER)
+    etcd, apiserver = find(ETCD), find(program)
     directory.mkdir(parents=True, exist_ok=True)
     pki = open_pki(directory / "pki", now=RealClock().now(), host_name=LOOPBACK)
     with ExitStack() as parts:

@@ -14,7 +14,8 @@ import pytest
 
 from tests.conformance.asking import Case, Client, Doc, post
 from tests.conformance.cases import ALL
-from tests.conformance.kept import KEPT
+from tests.conformance.kept import kept
+from tests.conformance.obtain import KUBE_APISERVERS
 from tests.conformance.sameness import comparable
 
 PREPARATION = (
@@ -35,12 +36,12 @@ def both() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.mark.parametrize(("words", "case"), ALL.items(), ids=ALL)
 def test_same_answers(
-    words: str, case: Case, theirs: Client, ours: Client, both: ThreadPoolExecutor
+    words: str, case: Case, release: str, theirs: Client, ours: Client, both: ThreadPoolExecutor
 ) -> None:
     name = next(_names)
     wanted, got = both.map(lambda client: answered(client, case, name), (theirs, ours))
-    if words in KEPT:
-        assert got != wanted, f"it does not differ any more, take it off the list: {KEPT[words]}"
+    if reason := kept(release).get(words):
+        assert got != wanted, f"it does not differ any more, take it off the list: {reason}"
     else:
         assert got == wanted, "\n" + difference(wanted, got)
 
@@ -52,7 +53,7 @@ def answered(client: Client, case: Case, name: str) -> list[Doc]:
 
 
 def test_what_is_kept_different_is_a_case() -> None:
-    assert set(KEPT) <= set(ALL)
+    assert {words for release in KUBE_APISERVERS for words in kept(release)} <= set(ALL)
 
 
 def difference(wanted: list[Doc], got: list[Doc]) -> str:

@@ -6,7 +6,7 @@
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from mooring.apiserver.auth.tokens import ADMIN, NODE_PREFIX, RoleTokens, open_r
 from mooring.apiserver.kinds.registry import builtin
 from mooring.apiserver.request.message import Answer, Body, Joined, Request, Response, Stream
 from mooring.apiserver.server import Parts, assemble
+from mooring.apiserver.store.contract import Store
 from mooring.apiserver.store.memory import MemoryStore
 from mooring.model.feature_gates import FeatureGates
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from tests.fakes.clock import VirtualClock, settle
 
 Doc = dict[str, Any]
@@ -187,15 +189,23 @@ def _named(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
+async def on_memory(clock: VirtualClock) -> Store:
+    return MemoryStore(clock)
+
+
 @asynccontextmanager
 async def running_api(
-    pki: Pki, directory: Path, gates: FeatureGates | None = None
+    pki: Pki,
+    directory: Path,
+    gates: FeatureGates | None = None,
+    release: KubernetesVersion = NEWEST,
+    open_store: Callable[[VirtualClock], Awaitable[Store]] = on_memory,
 ) -> AsyncIterator[ApiUnderTest]:
     clock = VirtualClock()
-    store = MemoryStore(clock)
+    store = await open_store(clock)
     tokens = open_role_tokens(directory / "tokens.json")
     rng = random.Random(7)  # noqa: S311  the same names and uids every time
-    parts = assemble(store, clock, rng, pki, tokens, "127.0.0.1:6443", builtin(gates))
+    parts = assemble(store, clock, rng, pki, tokens, "127.0.0.1:6443", builtin(gates, release))
     parts.nodes.start()
     parts.definitions.start()
     await parts.namespaces.create_first()

@@ -96,7 +96,17 @@ class PlayedAttacher(Driver):
             self._do(call, arguments)
         if error is not None:
             raise error
-        return Answer(device="/dev/played")
+        return Answer(device="/dev/played", attached=self._is_there(call, arguments))
+
+    def _is_there(self, call: Call, arguments: tuple[str | Options, ...]) -> bool:
+        match call, arguments:
+            case Call.IS_ATTACHED, (Options() as options, str(node)):
+                return (
+                    json.loads(options.argument)["kubernetes.io/pvOrVolumeName"],
+                    node,
+                ) in self.there
+            case _:
+                return False
 
     def _do(self, call: Call, arguments: tuple[str | Options, ...]) -> None:
         match call, arguments:

@@ -17,7 +17,7 @@ from mooring.model.meta import ObjectMeta
 from mooring.model.removed_source import GlusterfsSource
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.glusterfs import Glusterfs, log_file
+from mooring.plugins.glusterfs.mount import Glusterfs, log_file
 from mooring.plugins.volume_host import Host
 from tests.host.gluster import ADDRESS, TOOLS, VOLUME, Gluster, running
 from tests.unit.plugins.objects import PlayedApi

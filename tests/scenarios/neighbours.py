@@ -10,6 +10,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from random import Random
 
+from msgspec.structs import replace
+
 from mooring.apiserver.api.in_process import InProcessApi
 from mooring.apiserver.auth.user import CONTROLLERS
 from mooring.client.contract import EVERYTHING, Action, Change, Client, Listing, Part, Scope, T
@@ -20,6 +22,7 @@ from mooring.controllers.options import Options
 from mooring.controllers.protection import run as protection
 from mooring.model.document import Doc
 from mooring.model.keys import Key
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.meta import ApiObject
 from mooring.plugins.host_path.provision import HostPathProvisioning
 from mooring.plugins.host_path.volumes import HostPathPlugin
@@ -82,12 +85,14 @@ class Cluster:
         self.api = api
 
     @asynccontextmanager
-    async def neighbours(self, writes: int = FOREVER) -> AsyncIterator[Mortal]:
+    async def neighbours(
+        self, writes: int = FOREVER, release: KubernetesVersion = NEWEST
+    ) -> AsyncIterator[Mortal]:
         clock, rng = self.api.clock, Random(1)  # noqa: S311  not for secrets
         client = Mortal(LocalClient(InProcessApi(self.api.parts.backend, CONTROLLERS)), writes)
         loops = Loops("neighbours", client, clock, rng)
         for neighbour in (protection, ephemeral, expansion):
-            neighbour.build(loops, NO_OPTIONS)
+            neighbour.build(loops, replace(NO_OPTIONS, release=release))
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(loops.run())
             await self.settle()

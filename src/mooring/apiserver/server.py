@@ -58,12 +58,12 @@ from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
+from mooring.apiserver.verbs.judging import Judging
 from mooring.apiserver.webhooks.asking import Asking
 from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
 from mooring.errors import ApiError, StoreError
-from mooring.model.feature_gates import FeatureGates
 from mooring.reconcile.worker import lasting
 
 _log = log.get("mooring.apiserver")
@@ -119,7 +119,7 @@ def assemble(
         metrics.events_sent(kind.group, kind.version, kind.plural, events)
 
     roles = StoredRoles(objects, lambda forget: _follow_roles(store, kinds, forget))
-    authorizer = Authorizer(nodes, stored=roles)
+    authorizer = Authorizer(nodes, stored=roles, release=kinds.release)
     asking, turns = Asking(objects, rng), Turns(clock)
     conversions = Conversions(asking, turns)
     policies = Policies(store, kinds, objects, authorizer.authorize)
@@ -137,6 +137,7 @@ def assemble(
         Webhooks(store, kinds, objects, authorizer.authorize, asking, conversions),
         conversions,
         Charging(store),
+        Judging(),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)
@@ -148,7 +149,8 @@ def assemble(
     }
     health = Health(live={}, ready={"store": lambda: store.trouble})
     openapi = OpenApi(kinds, schema)
-    pages = Pages(Discovery(kinds, address), openapi, health, metrics, pki.ca_certificate)
+    discovery = Discovery(kinds, address)
+    pages = Pages(discovery, openapi, health, metrics, pki.ca_certificate, kinds.release)
     writer = InProcessWriter(backend, HOUSEKEEPER)
     return Parts(
         api=Api(backend, access, of_nodes, pages, Joining(tokens, clock), metrics),
@@ -211,17 +213,18 @@ async def running(
     address: Address,
     clock: Clock,
     names: tuple[str, ...] = (),
-    gates: FeatureGates | None = None,
+    kinds: Kinds | None = None,
     open_shared: OpenStore | None = None,
     open_own: OpenOwn = open_database,
 ) -> AsyncIterator[Running]:
     """Run an API server on `data_dir` for as long as the context is entered.
 
-    `names` are further names and addresses that clients reach it by. Objects are kept in what
+    `names` are further names and addresses that clients reach it by. `kinds` are those it starts
+    with, and of the release that it follows. Objects are kept in what
     `open_own` opens, a database, or in what `open_shared` opens. Raises UsageError when the
     directory or the port cannot be had, Damaged when the database cannot be trusted.
     """
-    kinds = builtin(gates)
+    kinds = kinds or builtin()
     store = open_own(data_dir, clock) if open_shared is None else await open_shared(kinds)
     try:
 

@@ -18,6 +18,7 @@ from mooring.cli.etcd_flags import (
 from mooring.cli.flags import (
     HOST,
     PORT,
+    RELEASE,
     DataDir,
     Format,
     Gates,
@@ -27,6 +28,7 @@ from mooring.cli.flags import (
     LogLevel,
     Names,
     Port,
+    Release,
 )
 from mooring.cli.say import say
 
@@ -40,6 +42,7 @@ def apiserver(  # noqa: PLR0913, PLR0917  one argument per flag
         Path | None, typer.Option(help="Write the admin's kubeconfig here too.")
     ] = None,
     feature_gates: Gates = "",
+    kubernetes_version: Release = RELEASE,
     etcd_servers: EtcdServers = "",
     etcd_cafile: EtcdCaFile = None,
     etcd_certfile: EtcdCertFile = None,
@@ -59,6 +62,7 @@ def apiserver(  # noqa: PLR0913, PLR0917  one argument per flag
     collect_garbage_seldom()
     from mooring import log
     from mooring.model.feature_gates import parse_gates
+    from mooring.model.kubernetes_version import parse_version
     from mooring.stack.config import Config
     from mooring.stack.up import run_apiserver
 
@@ -78,5 +82,6 @@ def apiserver(  # noqa: PLR0913, PLR0917  one argument per flag
             etcd_compaction_interval,
         ),
         gates=parse_gates(feature_gates),
+        release=parse_version(kubernetes_version),
     )
     run_apiserver(config, say)

@@ -7,6 +7,7 @@ import typer
 
 from mooring.cli.flags import (
     NODE_MONITOR_GRACE,
+    RELEASE,
     VOLUME_PLUGIN_DIR,
     Format,
     Kubeconfig,
@@ -16,6 +17,7 @@ from mooring.cli.flags import (
     LogLevel,
     MetricsAddress,
     NodeMonitorGrace,
+    Release,
 )
 from mooring.cli.say import say
 
@@ -129,6 +131,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     enable_distributed_snapshotting: DistributedSnapshotting = False,  # noqa: FBT002  likewise
     snapshot_lease_namespace: SnapshotLeaseNamespace = "kube-system",
     flex_volume_plugin_dir: FlexVolumePluginDir = VOLUME_PLUGIN_DIR,
+    kubernetes_version: Release = RELEASE,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -155,6 +158,7 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.controllers.node_lifecycle.view import Monitoring
     from mooring.controllers.options import Recycling
     from mooring.controllers.role import choose
+    from mooring.model.kubernetes_version import parse_version
     from mooring.stack.standalone import Cluster, Standalone, run_controllers
 
     log.to_stderr(log_level, log_format)
@@ -168,7 +172,9 @@ def controllers(  # noqa: PLR0913, PLR0917  one argument per flag
         if pv_recycler_pod_template_filepath_hostpath
         else DEFAULT_TEMPLATE,
     )
-    wanted = Standalone(kubeconfig, leader_elect, metrics_address)
+    wanted = Standalone(
+        kubeconfig, leader_elect, metrics_address, parse_version(kubernetes_version)
+    )
     cluster = Cluster(
         choose(controllers),
         recycling,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mooring.errors import UsageError
+from mooring.model.kubernetes_version import NEWEST
 from mooring.model.names import dns_subdomain
 from mooring.stack.config import DEFAULT_PORT, LOOPBACK, default_data_dir
 
@@ -142,6 +143,14 @@ Gates = Annotated[
         show_default="all off",
     ),
 ]
+Release = Annotated[
+    str,
+    typer.Option(
+        "--kubernetes-version",
+        help="The release of Kubernetes that is followed, 1.35 or 1.37: what /version, discovery, "
+        "fields, texts and controllers are like (docs/kubernetes-versions.md).",
+    ),
+]
 NodeMonitorGrace = Annotated[
     float,
     typer.Option(
@@ -206,4 +215,5 @@ def sysctls_of(listed: str) -> tuple[str, ...]:
 
 
 PORT, HOST = DEFAULT_PORT, LOOPBACK
+RELEASE = str(NEWEST)
 NODE_MONITOR_GRACE = 40.0

@@ -7,6 +7,7 @@ import typer
 
 from mooring.cli.flags import (
     CLUSTER_DOMAIN,
+    RELEASE,
     RESOLV_CONF,
     VOLUME_PLUGIN_DIR,
     AllowedUnsafeSysctls,
@@ -22,6 +23,7 @@ from mooring.cli.flags import (
     MetricsAddress,
     NodeName,
     PullImages,
+    Release,
     ResolvConf,
     SeccompDefault,
     VolumePluginDir,
@@ -76,6 +78,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     cluster_domain: ClusterDomain = CLUSTER_DOMAIN,
     resolv_conf: ResolvConf = RESOLV_CONF,
     volume_stats_agg_period: VolumeStatsPeriod = 60,
+    kubernetes_version: Release = RELEASE,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -95,6 +98,7 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     Example: mooring node --join https://10.0.0.5:6443 --token 5f0c... --node-name worker-1
     """
     from mooring import log
+    from mooring.model.kubernetes_version import parse_version
     from mooring.node.names.options import DnsOptions
     from mooring.node.options import NodeOptions
     from mooring.node.status.hardware import own_address
@@ -102,7 +106,12 @@ def node(  # noqa: PLR0913, PLR0917  one argument per flag
     from mooring.stack.standalone import Standalone, run_node
 
     log.to_stderr(log_level, log_format)
-    wanted = Standalone(kubeconfig, leader_elect=False, metrics_address=metrics_address)
+    wanted = Standalone(
+        kubeconfig,
+        leader_elect=False,
+        metrics_address=metrics_address,
+        release=parse_version(kubernetes_version),
+    )
     options = NodeOptions(
         node_name,
         host_rootfs=host_rootfs,

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from mooring.cli.flags import (
+    RELEASE,
     Format,
     Kubeconfig,
     LeaderElect,
@@ -12,6 +13,7 @@ from mooring.cli.flags import (
     LogFormat,
     LogLevel,
     MetricsAddress,
+    Release,
 )
 from mooring.cli.say import say
 
@@ -22,6 +24,7 @@ def scheduler(
     scheduler_name: Annotated[
         str, typer.Option(help="Place pods that ask for a scheduler of this name.")
     ] = "default-scheduler",
+    kubernetes_version: Release = RELEASE,
     metrics_address: MetricsAddress = "",
     log_level: LogLevel = Level.INFO,
     log_format: LogFormat = Format.TEXT,
@@ -34,8 +37,11 @@ def scheduler(
     Example: mooring scheduler --kubeconfig data/scheduler.kubeconfig
     """
     from mooring import log
+    from mooring.model.kubernetes_version import parse_version
     from mooring.stack.standalone import Standalone, run_scheduler
 
     log.to_stderr(log_level, log_format)
-    wanted = Standalone(kubeconfig, leader_elect, metrics_address)
+    wanted = Standalone(
+        kubeconfig, leader_elect, metrics_address, parse_version(kubernetes_version)
+    )
     run_scheduler(wanted, say, scheduler_name)

@@ -10,6 +10,7 @@ from mooring.cli.flags import (
     HOST,
     NODE_MONITOR_GRACE,
     PORT,
+    RELEASE,
     RESOLV_CONF,
     VOLUME_PLUGIN_DIR,
     AllowedUnsafeSysctls,
@@ -28,6 +29,7 @@ from mooring.cli.flags import (
     NodeMonitorGrace,
     Port,
     PullImages,
+    Release,
     ResolvConf,
     SeccompDefault,
     VolumePluginDir,
@@ -79,6 +81,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     volume_stats_agg_period: VolumeStatsPeriod = 60,
     node_monitor_grace_period: NodeMonitorGrace = NODE_MONITOR_GRACE,
     feature_gates: Gates = "",
+    kubernetes_version: Release = RELEASE,
     no_sidecars_for: Annotated[
         list[str] | None,
         typer.Option(
@@ -110,6 +113,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
     Example: mooring up --data-dir ./data, then kubectl --kubeconfig ./data/kubeconfig get pv
     """
     from mooring.model.feature_gates import parse_gates
+    from mooring.model.kubernetes_version import parse_version
     from mooring.sidecars.driver_flags import checked_drivers, parse_flags
     from mooring.sidecars.options import SidecarOptions
     from mooring.stack.garbage import collect_garbage_seldom
@@ -144,6 +148,7 @@ def up(  # noqa: PLR0913, PLR0917  one argument per flag
         volume_stats_period=volume_stats_agg_period,
         node_monitor_grace=node_monitor_grace_period,
         gates=parse_gates(feature_gates),
+        release=parse_version(kubernetes_version),
         no_sidecars_for=drivers_alone,
         sidecar_flags=tuple(sidecar_flag or ()),
     )

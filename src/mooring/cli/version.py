@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from mooring import __version__
+from mooring.model.kubernetes_version import VERSIONS
 
 
 def version() -> None:
     """Print the versions of Mooring, of the Kubernetes API it follows, and of Python."""
-    typer.echo(f"mooring {__version__} (Kubernetes API 1.35, Python {platform.python_version()})")
+    apis, python = " or ".join(VERSIONS), platform.python_version()
+    typer.echo(f"mooring {__version__} (Kubernetes API {apis}, Python {python})")
 
 
 def _show(is_wanted: bool) -> None:  # noqa: FBT001  a flag of the command line

@@ -13,6 +13,7 @@ from mooring.controllers.binding.effects.recycler_template import (
 from mooring.controllers.node_lifecycle.view import Monitoring
 from mooring.controllers.snapshots.options import SnapshotOptions
 from mooring.model.document import Doc
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.plugins.contract import Deleter, Provisioner
 from mooring.plugins.flex.drivers import Drivers
 
@@ -47,4 +48,5 @@ class Options(msgspec.Struct, frozen=True):
     monitoring: Monitoring = Monitoring()
     terminated_pods: int = TERMINATED_PODS  # finished pods that are kept, in the whole cluster
     snapshots: SnapshotOptions = SnapshotOptions()
+    release: KubernetesVersion = NEWEST
     flex: Drivers | None = None  # of FlexVolume, on the controllers' machine; None: not served

@@ -37,6 +37,7 @@ class CsiDriverSpec(Wire, frozen=True):
     se_linux_mount: bool = False
     node_allocatable_update_period_seconds: int | None = None
     service_account_token_in_secrets: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class CsiDriver(ApiObject, frozen=True):

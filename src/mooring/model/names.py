@@ -5,7 +5,7 @@ label keys and values say `bytes`. Lengths are counted in UTF-8 bytes either way
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from mooring.model.field_error import FieldError, invalid, required, too_long
 
@@ -35,6 +35,11 @@ _LABEL_1035_TEXT = (
 _SUBDOMAIN_TEXT = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', "
+    f"regex used for validation is '{_SUBDOMAIN}')"
+)
+_CASELESS_SUBDOMAIN_TEXT = (
+    "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'Example.com', "
     f"regex used for validation is '{_SUBDOMAIN}')"
 )
 _KEY_NAME_TEXT = (
@@ -134,14 +139,22 @@ def csi_driver_name(name: str) -> Iterable[str]:
     return problems
 
 
-def csi_driver_name_errors(field: str, name: str) -> Iterable[FieldError]:
+def caseless_subdomain(name: str) -> Iterable[str]:
+    """The rule of `dns_subdomain` in the words for names that may have capital letters."""
+    for problem in dns_subdomain(name):
+        yield _CASELESS_SUBDOMAIN_TEXT if problem == _SUBDOMAIN_TEXT else problem
+
+
+def csi_driver_name_errors(
+    field: str, name: str, rule: Callable[[str], Iterable[str]] = dns_subdomain
+) -> Iterable[FieldError]:
     """The same rule as errors of `field`; too long and missing have error types of their own."""
     if not name:
         yield required(field)
         return
     if _bytes_in(name) > _MOST_IN_DRIVER_NAME:
         yield too_long(field, _MOST_IN_DRIVER_NAME)
-    for problem in dns_subdomain(name.lower()):
+    for problem in rule(name.lower()):
         yield invalid(field, name, problem)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.node.names.options import DnsOptions
 from mooring.node.status.heartbeat import UNTOLD, Holding
 from mooring.oci.registry.settings import ImageSettings
@@ -30,6 +31,7 @@ class NodeOptions(msgspec.Struct, frozen=True):
     allowed_unsafe_sysctls: tuple[str, ...] = ()  # names, or patterns that end in `*`
     volume_plugin_dir: Path = DEFAULT_DIRECTORY  # of FlexVolume drivers
     dns: DnsOptions = DnsOptions()
+    release: KubernetesVersion = NEWEST
 
     @property
     def listens_everywhere(self) -> bool:

@@ -76,7 +76,7 @@ def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineIn
     kubelet = Kubelet(
         loops,
         environment,
-        built_in(environment.host, csi=csi.plugin, prober=flex.prober),
+        built_in(environment.host, csi=csi.plugin, prober=flex.prober, release=options.release),
         partial(pod_runtime, address=machine.address, options=options, probed=machine.runtime),
         machine.address,
         look(options.allowed_unsafe_sysctls),
@@ -84,7 +84,7 @@ def build(loops: Loops, root: NodeRoot, options: NodeOptions, machine: MachineIn
     )
     csi.serve(kubelet.volumes)
     flex.serve(kubelet.volumes)
-    identity = machine.identity
+    identity = msgspec.structs.replace(machine.identity, release=options.release)
     if kubelet.server is not None:
         endpoint = _endpoint(kubelet.server, options)
         identity = msgspec.structs.replace(identity, endpoint=endpoint)

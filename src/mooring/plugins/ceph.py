@@ -4,7 +4,7 @@ A key goes into a file that only root can read, and is gone when the command has
 an argument, which every user of the machine could see.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -41,12 +41,18 @@ async def read_key(host: Host, ref: SecretReference, pod: Pod) -> str:
         secret = await host.objects.secret(where)
     except (ApiError, ConnectionLost) as error:
         raise NotStarted(f"couldn't get secret {where}: {error}") from error
-    chosen = secret.data.get(KEY)
-    if chosen is None and len(secret.data) == 1:
-        chosen = next(iter(secret.data.values()))
+    entries = {name: value.reveal().decode(errors="replace") for name, value in secret.data.items()}
+    return chosen_key(entries, where)
+
+
+def chosen_key(entries: Mapping[str, str], where: Key) -> str:
+    """Raises: VolumeError."""
+    chosen = entries.get(KEY)
+    if chosen is None and len(entries) == 1:
+        chosen = next(iter(entries.values()))
     if chosen is None:
         raise VolumeError(f"secret {where} has no entry {KEY!r}")
-    key = chosen.reveal().decode(errors="replace").strip()
+    key = chosen.strip()
     if not key or not key.isprintable():
         raise VolumeError(f"the key in secret {where} is empty, or holds control characters")
     return key

@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from mooring import log
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.names import qualified_name
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.cephfs import Cephfs
@@ -25,14 +26,14 @@ from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.fc.plugin import Fc
 from mooring.plugins.git_repo import GitRepo
-from mooring.plugins.glusterfs import Glusterfs
+from mooring.plugins.glusterfs.mount import Glusterfs
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.iscsi.plugin import Iscsi
 from mooring.plugins.local import Local
 from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
-from mooring.plugins.quobyte import Quobyte
+from mooring.plugins.quobyte.mount import Quobyte
 from mooring.plugins.rbd.plugin import Rbd
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host
@@ -191,6 +192,7 @@ def built_in(
     csi: Plugin | None = None,
     clones_git: bool = False,
     prober: Prober | None = None,
+    release: KubernetesVersion = NEWEST,
 ) -> Registry:
     """Every plugin that comes with Mooring; `csi` where drivers can register.
 
@@ -204,7 +206,7 @@ def built_in(
         Fc(host),
         GitRepo(host, is_enabled=clones_git),
         Glusterfs(host),
-        HostPath(),
+        HostPath(release),
         Image(),
         Iscsi(host),
         Local(host),

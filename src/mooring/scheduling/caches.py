@@ -12,6 +12,7 @@ from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
 from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.keys import Key
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -77,12 +78,13 @@ class Informers(msgspec.Struct, frozen=True):
 class Caches:
     """`Storage` for decisions: what is assumed counts as done."""
 
-    def __init__(self, informers: Informers) -> None:
+    def __init__(self, informers: Informers, release: KubernetesVersion = NEWEST) -> None:
         self.ledger = Ledger()
         self.nominations = Nominations()
         self.memory: Memory[Answer] = Memory()
         self._counted: Memory[Counted] = Memory()
         self._informers = informers
+        self._release = release
         self._free = FreeVolumes()
         self._pointing: dict[Key, set[str]] = {}  # assumed volumes, by the claim they point at
         informers.volumes.add_index(CLAIM, _claim_of)
@@ -97,7 +99,7 @@ class Caches:
     def picture(self, pod: Pod) -> Picture:
         nodes = self.nominations.seen_by(pod, self.ledger.nodes())
         budgets = tuple(self._informers.budgets.all())
-        return Picture(pod, nodes, self, budgets, self._counted)
+        return Picture(pod, nodes, self, budgets, self._release, self._counted)
 
     @property
     def storage(self) -> "Caches":
@@ -108,7 +110,7 @@ class Caches:
         if view is None:
             return ""
         nodes = self.nominations.seen_by(pod, (view,))
-        return find_refuser(Picture(pod, nodes, self), shape, self.memory)
+        return find_refuser(Picture(pod, nodes, self, release=self._release), shape, self.memory)
 
     def seen(self, node: str) -> Seen:
         """The stored objects, without own decisions, to wait for other controllers."""

@@ -7,6 +7,7 @@ from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
 from mooring.model.disruption_budget import DisruptionBudget
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -20,7 +21,11 @@ from mooring.scheduling.run import DEFAULT_SCHEDULER, PodScheduler, SchedulerSet
 NAME: Final = "scheduler"
 
 
-def build(loops: Loops, scheduler_name: str = DEFAULT_SCHEDULER) -> Loops:
+def build(
+    loops: Loops,
+    scheduler_name: str = DEFAULT_SCHEDULER,
+    release: KubernetesVersion = NEWEST,
+) -> Loops:
     """Add the scheduler to the role."""
     informers = Informers(
         pods=loops.informer(Pod, ALIVE),
@@ -40,7 +45,7 @@ def build(loops: Loops, scheduler_name: str = DEFAULT_SCHEDULER) -> Loops:
         loops.clock,
         informers,
         loops.recorder(scheduler_name),
-        SchedulerSettings(scheduler_name),
+        SchedulerSettings(scheduler_name, release),
     )
     queues = {
         "scheduling": scheduler.queue,

@@ -13,6 +13,7 @@ from mooring import log
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.model.keys import Key
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.reconcile.queue import KeyedQueue
@@ -36,6 +37,7 @@ PREEMPTERS = 8  # pods whose victims are deleted at once
 
 class SchedulerSettings(msgspec.Struct, frozen=True):
     scheduler_name: str = DEFAULT_SCHEDULER  # pods that name another are another's
+    release: KubernetesVersion = NEWEST
     binders: int = 32  # pods whose writes are under way at once
     reporters: int = 8
 
@@ -55,7 +57,7 @@ class PodScheduler:
         self.reports = Reports(client, clock, recorder, informers.pods)
         self._informers = informers
         self._settings = settings
-        self._caches = Caches(informers)
+        self._caches = Caches(informers, settings.release)
         self.bindings = Bindings(client, clock, self._caches, self)
         self.preemptions = Preemptions(client, clock, recorder, self)
         self._waiting = WaitingPods(clock.monotonic, self._caches)

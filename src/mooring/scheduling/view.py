@@ -15,6 +15,7 @@ from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
 from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.keys import Key
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
@@ -145,4 +146,5 @@ class Picture(msgspec.Struct, frozen=True):
     nodes: Sequence[NodeView]
     storage: Storage
     budgets: Sequence[DisruptionBudget] = ()
+    release: KubernetesVersion = NEWEST
     counted: CountedNodes | None = None  # whoever looks sees the same without it

@@ -1,6 +1,8 @@
 """Connecting to the driver behind a socket, and noticing when it changes."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import msgspec
 
@@ -18,6 +20,7 @@ from mooring.csi.group_snapshots import GroupSnapshots
 from mooring.csi.identity import Identity
 from mooring.csi.node import Node
 from mooring.csi.outcome import Done, Uncertain
+from mooring.csi.requests import DriverInfo
 from mooring.csi.snapshots import Snapshots
 from mooring.model.backoff import Backoff
 from mooring.sidecars.driver import Abilities, Driver
@@ -28,6 +31,14 @@ _log = log.get("mooring.sidecars")
 PAUSES = Backoff(first=0.1, cap=5.0)
 ASKING_SECONDS = 5.0
 SILENT_SECONDS = 2.0  # before the missing driver is logged
+
+T = TypeVar("T")
+
+
+class Lacking(msgspec.Struct, frozen=True):
+    """A driver that cannot be used yet, and why."""
+
+    what: str
 
 
 class DriverConnection:
@@ -44,15 +55,25 @@ class DriverConnection:
         self._node = Node(connection)
 
     async def wait_ready(self) -> Driver:
-        """Wait until the driver listens and is ready, and ask for its name; retried until then."""
+        """Wait until the driver listens, is ready, and has told what it can do."""
+        return await self._until_told(self._ask)
+
+    async def wait_named(self) -> str:
+        """The same, for its name alone.
+
+        The part of a driver on a node may speak of a controller service that is served elsewhere.
+        """
+        return (await self._until_told(self._ask_info)).name
+
+    async def _until_told(self, ask: Callable[[], Awaitable[T | Lacking]]) -> T:
         failures = 0
         while True:
             await self._listens()
-            answer = await self._ask()
-            if isinstance(answer, Driver):
+            answer = await ask()
+            if not isinstance(answer, Lacking):
                 return answer
             failures += 1
-            _log.info("waiting for a driver", at=self._connection.endpoint, because=answer)
+            _log.info("waiting for a driver", at=self._connection.endpoint, because=answer.what)
             await self._clock.sleep(PAUSES.delay(failures))
 
     async def _listens(self) -> None:
@@ -73,39 +94,44 @@ class DriverConnection:
             if (now.name, now.abilities) != (driver.name, driver.abilities):
                 return now
 
-    async def _ask(self) -> Driver | str:
-        """The driver, or what it lacks."""
+    async def _ask_info(self) -> DriverInfo | Lacking:
         ready = await self._identity.probe(within=ASKING_SECONDS)
         if not isinstance(ready, Done):
-            return ready.text
+            return Lacking(ready.text)
         if not ready.value:
-            return "it is not ready yet"
+            return Lacking("it is not ready yet")
         info = await self._identity.get_info(within=ASKING_SECONDS)
         if not isinstance(info, Done):
-            return info.text
+            return Lacking(info.text)
         self._connection.driver = info.value.name
+        return info.value
+
+    async def _ask(self) -> Driver | Lacking:
+        info = await self._ask_info()
+        if isinstance(info, Lacking):
+            return info
         told = await self._identity.capabilities(within=ASKING_SECONDS)
         if not isinstance(told, Done):
-            return told.text
+            return Lacking(told.text)
         able: frozenset[ControllerCapability] = frozenset()
         if PluginService.CONTROLLER_SERVICE in told.value.services:
             controller = await self._controller.capabilities(within=ASKING_SECONDS)
             if not isinstance(controller, Done):
-                return controller.text
+                return Lacking(controller.text)
             able = controller.value
         grouped: frozenset[GroupCapability] = frozenset()
         if PluginService.GROUP_CONTROLLER_SERVICE in told.value.services:
             groups = await self._groups.capabilities(within=ASKING_SECONDS)
             if not isinstance(groups, Done):
-                return groups.text
+                return Lacking(groups.text)
             grouped = groups.value
         abilities = Abilities(told.value.services, able, told.value.expansion, groups=grouped)
         if not abilities.expands:
             node = await self._node.capabilities(within=ASKING_SECONDS)
             if isinstance(node, Uncertain):
-                return node.text
+                return Lacking(node.text)
             # A driver without a node part at this socket refuses.
             expands = isinstance(node, Done) and NodeCapability.EXPAND_VOLUME in node.value
             abilities = msgspec.structs.replace(abilities, node_expands=expands)
         calls = self._controller, self._snapshots, self._groups, self._health
-        return Driver(info.value.name, abilities, *calls)
+        return Driver(info.name, abilities, *calls)

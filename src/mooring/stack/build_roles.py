@@ -6,6 +6,7 @@ import random
 import tempfile
 import uuid
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,6 +109,7 @@ async def build_elected(
         recycling_for(host_rootfs=config.host_rootfs),
         monitoring=Monitoring(grace=config.node_monitor_grace),
         snapshots=SnapshotOptions(lease=lease),
+        release=config.release,
         flex=Drivers(config.volume_plugin_dir, clock),
     )
     informers = SharedInformers(client_of(server, CONTROLLERS), clock, rng)
@@ -125,7 +127,8 @@ async def build_elected(
     if wanted:
         roles.append(elected(controllers.NAME, CONTROLLERS, build_controllers))
     if chosen is None or scheduling.NAME in chosen:
-        roles.append(elected(scheduling.NAME, SCHEDULER, scheduling.build))
+        build_scheduler = partial(scheduling.build, release=config.release)
+        roles.append(elected(scheduling.NAME, SCHEDULER, build_scheduler))
     return Elected(roles, informers)
 
 
@@ -225,6 +228,7 @@ async def _build_node(
         volume_plugin_dir=config.volume_plugin_dir,
         dns=DnsOptions(config.cluster_dns, config.cluster_domain, config.resolv_conf),
         volume_stats_period=config.volume_stats_period,
+        release=config.release,
     )
     client = _client_of_node(server, config.node_name)
     loops = Loops(role.NAME, client, RealClock(), random.SystemRandom())

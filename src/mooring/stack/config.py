@@ -8,6 +8,7 @@ import msgspec
 
 from mooring.errors import UsageError
 from mooring.model.feature_gates import FeatureGates
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.names import dns_subdomain, label_value
 from mooring.oci.registry.settings import ImageSettings
 
@@ -48,6 +49,7 @@ class Config(msgspec.Struct, frozen=True):
 
     etcd: EtcdSettings | None = None  # instead of the database in the data directory
     gates: FeatureGates = FeatureGates()
+    release: KubernetesVersion = NEWEST  # of Kubernetes, that is followed
     no_sidecars_for: frozenset[str] = frozenset()  # drivers that bring their own
     sidecar_flags: tuple[str, ...] = ()  # DRIVER:FLAG=VALUE
 

@@ -21,7 +21,7 @@ from mooring.apiserver.store.etcd.failure import Failed
 from mooring.apiserver.store.etcd.layout import Layout
 from mooring.apiserver.store.etcd.loading import load
 from mooring.apiserver.store.etcd.store import EtcdStore
-from mooring.apiserver.store.etcd.wire import put_anyway
+from mooring.apiserver.store.etcd.wire import found_instead, put_if_unchanged
 from mooring.clock import Clock
 from mooring.errors import Damaged, EtcdError, HostError, UsageError
 from mooring.host.tree import remove_path
@@ -31,7 +31,7 @@ from mooring.upkeep.place import DATABASE, ETCD_REVISION, MIGRATED
 
 UNFINISHED = "migrating"  # a directory for a database that is not complete
 AT_ONCE = 64  # writes under way
-RAISED_KEY = b"mooring_migrated"  # written until etcd has come as far as the database
+RAISED_KEY = b"mooring_migrated/%d"  # some, written until etcd has come as far as the database
 DEFINITIONS = "apiextensions.k8s.io/customresourcedefinitions"
 
 Tables = Mapping[str, Mapping[str, Entry]]
@@ -170,13 +170,26 @@ async def _write(store: EtcdStore, entry: Entry) -> None:
 
 async def _raise_revision(cluster: Cluster, by: int) -> None:
     """So that no resourceVersion that a client may know comes again. Raises: EtcdError."""
-    for start in range(0, by, AT_ONCE):
-        count = min(AT_ONCE, by - start)
-        requests = (put_anyway(RAISED_KEY, b"%d" % (start + number)) for number in range(count))
-        try:
-            await asyncio.gather(*(cluster.transact(request) for request in requests))
-        except Failed as failed:
-            raise failed.as_error() from None
+    keys = min(AT_ONCE, max(by, 0))
+    try:
+        await asyncio.gather(
+            *(_write_often(cluster, RAISED_KEY % number, -(-by // keys)) for number in range(keys))
+        )
+    except Failed as failed:
+        raise failed.as_error() from None
+
+
+async def _write_often(cluster: Cluster, key: bytes, times: int) -> None:
+    """One after the other, each guarded: kine takes no others. Raises: Failed."""
+    guard = 0
+    while times:
+        response = await cluster.transact(put_if_unchanged(key, guard, b"%d" % times))
+        if response.succeeded:
+            guard = response.header.revision
+            times -= 1
+        else:  # an interrupted run has written it
+            found = found_instead(response)
+            guard = 0 if found is None else found.mod_revision
 
 
 def _check_subset(found: Tables, wanted: Tables, prefix: str) -> None:

@@ -30,6 +30,7 @@ from mooring.host.blocking import bulkheads, in_thread
 from mooring.host.bulkhead_metrics import BulkheadMetrics
 from mooring.host.loop_watch import LoopWatch
 from mooring.model.keys import Key
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.reconcile.elected import lease_of, log_leader
 from mooring.reconcile.leadership import FencedClient
 from mooring.reconcile.lease import TERMS, LeaderCallbacks, LeaderElection
@@ -76,6 +77,7 @@ class Standalone(msgspec.Struct, frozen=True):
     kubeconfig: Path | None = None
     leader_elect: bool = True
     metrics_address: str = ""  # empty: no metrics page
+    release: KubernetesVersion = NEWEST
 
 
 class StandaloneRole(msgspec.Struct, frozen=True):
@@ -117,6 +119,7 @@ def run_controllers(
         cluster.detaching,
         cluster.monitoring,
         snapshots=cluster.snapshots,
+        release=wanted.release,
         flex=Drivers(cluster.flex_volume_plugin_dir, RealClock()),
     )
 
@@ -131,7 +134,7 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     from mooring.scheduling import role
 
     async def build(loops: Loops) -> Role:
-        return role.build(loops, scheduler_name)
+        return role.build(loops, scheduler_name, wanted.release)
 
     run_standalone(StandaloneRole(role.NAME, "mooring scheduler is running", build), wanted, say)
 
@@ -164,6 +167,7 @@ def run_node(
             holding=Holding(instance),
             authority=endpoint.trust.authority,
             api_server=endpoint.server,
+            release=wanted.release,
         )
         if root.cannot:
             _log.warning(CANNOT_MOUNT, node=name, because=root.cannot)
@@ -255,13 +259,13 @@ def run_registrar(csi_address: str, directory: Path, seen_as: str, say: Say) -> 
 
     async def offer() -> None:
         async with Connection(csi_address) as connection, asyncio.TaskGroup() as tasks:
-            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_ready())
+            ready = tasks.create_task(DriverConnection(connection, RealClock()).wait_named())
             done, _ = await asyncio.wait([ready], timeout=WAITING_SECONDS)
             if not done:
                 say(f"mooring sidecar registrar is waiting for {csi_address}")
-            driver = await ready
-        say(f"mooring sidecar registrar offers {driver.name}")
-        await registrar.run(registrar.Offer(driver.name, seen_as, directory))
+            name = await ready
+        say(f"mooring sidecar registrar offers {name}")
+        await registrar.run(registrar.Offer(name, seen_as, directory))
 
     async def run() -> None:
         await run_until(stop_event(), {"registrar": offer})

@@ -13,6 +13,7 @@ import uvloop
 from mooring.apiserver.auth.kubeconfig import Kubeconfig
 from mooring.apiserver.auth.tokens import ADMIN
 from mooring.apiserver.auth.user import CONTROLLERS
+from mooring.apiserver.kinds.registry import builtin
 from mooring.apiserver.server import (
     Address,
     OpenOwn,
@@ -225,10 +226,10 @@ async def serving(
     address = Address(config.host, config.port)
     await in_thread(check_data_dir, config.data_dir)
     reach = find_reach(config.host, config.names, _addresses(config.host))
-    where, gates = config.data_dir, config.gates
+    where, kinds = config.data_dir, builtin(config.gates, config.release)
     async with (
         _shared_store(config, clock) as shared,
-        running(where, address, clock, reach.names, gates, shared, open_own) as server,
+        running(where, address, clock, reach.names, kinds, shared, open_own) as server,
     ):
         write_kubeconfigs(config, server)
         show_ui(server)

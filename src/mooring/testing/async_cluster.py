@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self, overload
 
 from mooring.model.document import Doc
+from mooring.model.kubernetes_version import NEWEST
 from mooring.testing.cluster import DEFAULT, NO_PAIRS, Cluster, Process
 from mooring.testing.errors import ClusterError
 from mooring.testing.handles import CsiDriver, Node
@@ -31,8 +32,14 @@ class AsyncCluster:
         process: Process = "thread",
         controllers: bool | Collection[str] = True,
         default_class: bool = True,
+        kubernetes_version: str = str(NEWEST),
     ) -> None:
-        self.sync = Cluster(process=process, controllers=controllers, default_class=default_class)
+        self.sync = Cluster(
+            process=process,
+            controllers=controllers,
+            default_class=default_class,
+            kubernetes_version=kubernetes_version,
+        )
 
     async def __aenter__(self) -> Self:
         starting = asyncio.ensure_future(asyncio.to_thread(self.sync.start))

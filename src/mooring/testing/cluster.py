@@ -20,6 +20,7 @@ from typing import Any, Literal, Self, overload
 
 from mooring.errors import UsageError
 from mooring.model.document import Doc
+from mooring.model.kubernetes_version import NEWEST
 from mooring.testing.control import Control, ThreadControl
 from mooring.testing.errors import ClusterError
 from mooring.testing.handles import ClusterClock, CsiDriver, Node
@@ -39,6 +40,7 @@ NO_PAIRS: Mapping[str, str] = {}
 class Cluster:
     """`process`: on a thread of this process, or a child of it. `controllers`: all, none, or those
     named (`scheduler` is one). `default_class`: claims that name no class are given a directory.
+    `kubernetes_version`: the release that is followed, 1.35 or 1.37.
 
     Usable from any thread. Each method may raise ClusterError.
     """
@@ -49,11 +51,16 @@ class Cluster:
         process: Process = "thread",
         controllers: bool | Collection[str] = True,
         default_class: bool = True,
+        kubernetes_version: str = str(NEWEST),
     ) -> None:
         if process not in ("thread", "child"):
             raise ClusterError(f"process is 'thread' or 'child', not {process!r}")
         self._process = process
-        self._settings = settings_of(controllers=controllers, default_class=default_class)
+        self._settings = settings_of(
+            controllers=controllers,
+            default_class=default_class,
+            kubernetes_version=kubernetes_version,
+        )
         self._running: _Running | None = None
 
     # its life
@@ -220,6 +227,11 @@ class Cluster:
         control = self._get().control
         control.call("add_driver", name=name, storage_class=storage_class, is_default=default)
         return CsiDriver(control, name)
+
+    def __reduce__(self) -> str:
+        raise ClusterError(
+            "a Cluster stays in its process: give another one its kubeconfig (c.kubeconfig)"
+        )
 
     def _get(self) -> "_Running":
         if self._running is None:

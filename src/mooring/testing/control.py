@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mooring.errors import MooringError
-from mooring.testing.errors import ClusterError
+from mooring.testing.errors import ClusterError, told_start_failure
 from mooring.testing.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class ThreadControl:
             if self._thread.ident is not None:  # it still writes to the directory
                 self._thread.join(STOP_SECONDS)
             if isinstance(error, MooringError | OSError | TimeoutError):
-                raise ClusterError(f"the cluster does not start: {error}") from error
+                told = told_start_failure(error, data_dir.parent.parent)
+                raise ClusterError(f"the cluster does not start: {told}") from error
             raise
 
     @property

@@ -5,6 +5,9 @@ ClusterError            the cluster cannot do what a test asked for; the text na
 └── NotYet              what was waited for has not come in time; shows the object and its events
 """
 
+from errno import EDQUOT, EMFILE, ENFILE, ENOSPC
+from pathlib import Path
+
 from mooring.errors import MooringError
 from mooring.model.document import Doc
 
@@ -26,3 +29,20 @@ class Refused(ClusterError):
 
 class NotYet(ClusterError, TimeoutError):
     """What was waited for has not come in time."""
+
+
+NO_ROOM = frozenset({ENOSPC, EDQUOT})
+NO_FILES = frozenset({EMFILE, ENFILE})
+
+
+def told_start_failure(error: BaseException, place: Path) -> str:
+    """Why a cluster whose files are below `place` does not start, and what helps."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number in NO_ROOM:
+        return f"there is no room in {place}: set TMPDIR to a directory that has some"
+    if number in NO_FILES:
+        return (
+            "too many files are open: stop clusters that are not used any more (each needs about "
+            "10), or raise the limit (`ulimit -n`)"
+        )
+    return str(error)

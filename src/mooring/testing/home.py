@@ -4,6 +4,7 @@ A process that was killed leaves its directory behind. The lock on it went with 
 next cluster of this user finds it, and removes it.
 """
 
+import atexit
 import fcntl
 import os
 import stat
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from mooring.errors import HostError
 from mooring.host.tree import remove_path
-from mooring.testing.errors import ClusterError
+from mooring.testing.errors import NO_FILES, NO_ROOM, ClusterError, told_start_failure
 
 PREFIX = "mooring-test-"
 NEW_PREFIX = "mooring-new-test-"
@@ -37,8 +38,8 @@ class Home:
         """Only the process that made it does so: a fork may end before its parent."""
         if os.getpid() != self._owner or self._lock < 0:
             return
-        with suppress(HostError):
-            remove_path(self.path)
+        if not _is_removed(self.path):  # no descriptor was free for it, perhaps
+            atexit.register(_remove_late, self.path, self._owner)
         os.close(self._lock)
         self._lock = -1
 
@@ -50,6 +51,9 @@ def make_home() -> Home:
         _sweep(parent)
         return _made(parent)
     except OSError as error:
+        if error.errno in NO_ROOM | NO_FILES:
+            told = told_start_failure(error, Path(tempfile.gettempdir()))
+            raise ClusterError(f"the cluster does not start: {told}") from error
         raise ClusterError(
             f"there is no directory for the cluster's keys ({error.strerror}): set TMPDIR to one "
             "that can be written to"
@@ -59,10 +63,27 @@ def make_home() -> Home:
 def _made(parent: Path) -> Home:
     """It has its name only once it is locked, so that nobody sweeps it before."""
     new = Path(tempfile.mkdtemp(prefix=NEW_PREFIX, dir=parent))
-    lock = os.open(new / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        lock = os.open(new / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError:
+        new.rmdir()
+        raise
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     path = parent / f"{PREFIX}{new.name.removeprefix(NEW_PREFIX)}"
     return Home(new.rename(path), lock)
+
+
+def _is_removed(path: Path) -> bool:
+    try:
+        remove_path(path)
+    except HostError:
+        return False
+    return True
+
+
+def _remove_late(path: Path, owner: int) -> None:
+    if os.getpid() == owner:
+        _is_removed(path)
 
 
 def _sweep(parent: Path) -> None:

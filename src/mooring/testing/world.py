@@ -19,6 +19,7 @@ from mooring.client.local import LocalClient
 from mooring.clock import Clock, RealClock
 from mooring.host.blocking import in_thread
 from mooring.model.document import Doc
+from mooring.model.kubernetes_version import VERSIONS
 from mooring.reconcile.role import Role
 from mooring.stack.build_roles import build_elected, client_of
 from mooring.stack.config import Config
@@ -44,13 +45,19 @@ def run_world(data_dir: Path, settings: Settings, ready: Ready) -> None:
 
 async def _run(data_dir: Path, settings: Settings, ready: Ready) -> None:
     clock = AdvancingClock(RealClock())
-    config = Config(data_dir, port=0, volume_plugin_dir=data_dir / "flexvolume")
+    config = Config(
+        data_dir,
+        port=0,
+        volume_plugin_dir=data_dir / "flexvolume",
+        release=VERSIONS[settings.kubernetes_version],
+    )
     async with serving(config, clock, _in_memory) as served:
         world = World(served, clock)
         ready(world)
         if settings.controllers is None or settings.controllers:
             await in_thread(_load_roles)  # takes 0.2 s, while the server answers
-            world.run(*await _build(config, served, clock, settings))
+            if not world.is_stopping:  # else its directory may be gone: nothing is made there
+                world.run(*await _build(config, served, clock, settings))
         await world.serve()
 
 
@@ -109,6 +116,10 @@ class World:
 
     def stop(self) -> None:
         self._stop.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stop.is_set()
 
     def run(self, *roles: Role) -> None:
         """Run these too, until the end."""

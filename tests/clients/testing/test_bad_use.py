@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pickle
 import select
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 import uvloop
 
 from mooring.testing import AsyncCluster, Cluster, ClusterError
+from tests.clients.nodes import need_root
 
 pytestmark = pytest.mark.timeout(240)
 PATIENCE = 60.0
@@ -255,3 +257,110 @@ def test_a_child_that_died_is_told() -> None:
     with pytest.raises(ClusterError, match="the cluster's process has ended"):
         c.get("namespace/default")
     c.stop()
+
+
+def test_too_many_clusters_are_refused_with_the_remedy_and_leave_nothing(program: Program) -> None:
+    told = program.run(
+        "import contextlib, resource\n"
+        "from mooring.testing import Cluster, ClusterError\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        "with contextlib.ExitStack() as clusters:\n"
+        "    try:\n"
+        "        for _ in range(64):\n"
+        "            clusters.enter_context(Cluster(controllers=False))\n"
+        "    except ClusterError as error:\n"
+        "        print(error)\n"
+    )
+    assert "too many files are open: stop clusters that are not used any more" in told
+    assert program.left == []
+
+
+def test_controllers_that_load_for_longer_than_a_stop_waits_make_nothing(program: Program) -> None:
+    program.run(
+        "import threading\n"
+        "from mooring.testing import Cluster, control, world\n"
+        "control.STOP_SECONDS = 0.1\n"
+        "stopped = threading.Event()\n"
+        "world._load_roles = stopped.wait\n"
+        "Cluster().start().stop()\n"
+        "stopped.set()\n"
+        "for thread in threading.enumerate():\n"
+        "    if thread.name == 'mooring-cluster':\n"
+        "        thread.join(60)\n"
+    )
+    assert program.left == []
+
+
+@pytest.mark.parametrize("process", ["thread", "child"])
+def test_a_full_disk_is_told_with_the_remedy(
+    program: Program, tmp_path: Path, process: str
+) -> None:
+    need_root()
+    mount = ("mount", "-t", "tmpfs", "-o", "size=8k", "full", str(tmp_path))
+    subprocess.run(mount, check=True)  # noqa: S603  as root
+    try:
+        told = program.run(
+            "from mooring.testing import Cluster, ClusterError\n"
+            "try:\n"
+            f"    Cluster(process={process!r}).start()\n"
+            "except ClusterError as error:\n"
+            "    print(error)\n"
+        )
+        assert f"there is no room in {tmp_path}: set TMPDIR" in told
+        assert program.left == []
+    finally:
+        subprocess.run(("umount", str(tmp_path)), check=True)  # noqa: S603, S607  as root
+
+
+@pytest.mark.parametrize("process", ["thread", "child"])
+def test_ctrl_c_at_any_moment_leaves_nothing(program: Program, process: str) -> None:
+    """Whichever part of its start, work or end a signal meets."""
+    for moment in (0.1, 0.2, 0.35, 0.5, 0.8):
+        running = program.start(
+            "from mooring.testing import Cluster\n"
+            "while True:\n"
+            f"    with Cluster(process={process!r}) as c, c.namespace() as ns:\n"
+            f"        ns.apply({MAP!r})\n"
+        )
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(moment)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=SECONDS)
+        assert "KeyboardInterrupt" in errors, moment
+        assert program.left == [], moment
+
+
+def test_another_process_is_given_the_kubeconfig_not_the_cluster(cluster: Cluster) -> None:
+    with pytest.raises(ClusterError, match="give another one its kubeconfig"):
+        pickle.dumps(cluster)
+
+
+def test_a_daemon_thread_that_holds_a_cluster_at_the_end_leaves_nothing(program: Program) -> None:
+    program.run(
+        "import threading\n"
+        "from mooring.testing import Cluster\n"
+        "runs = threading.Event()\n"
+        "def hold():\n"
+        "    with Cluster(controllers=False), Cluster(controllers=False, process='child'):\n"
+        "        runs.set()\n"
+        "        threading.Event().wait()\n"
+        "threading.Thread(target=hold, daemon=True).start()\n"
+        "runs.wait()\n"
+    )
+    assert program.left == []
+
+
+def test_a_process_without_a_home_and_an_exception_in_the_block(program: Program) -> None:
+    program.environment.pop("HOME", None)
+    told = program.run(
+        "from mooring.testing import Cluster\n"
+        "for process in ('thread', 'child'):\n"
+        "    try:\n"
+        "        with Cluster(controllers=False, process=process) as c:\n"
+        "            kept = c.kubeconfig\n"
+        "            raise ZeroDivisionError\n"
+        "    except ZeroDivisionError:\n"
+        "        print(kept.exists())\n"
+    )
+    assert told.split() == ["False", "False"]
+    assert program.left == []

@@ -51,6 +51,24 @@ def test_cheap():
 def test_asks_in_vain(cluster):
     pass
 """
+ASYNC = """
+import pytest, pytest_asyncio
+from mooring.testing import AsyncCluster
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared():
+    async with AsyncCluster(controllers=False) as running:
+        yield running
+
+async def test_uses_one_of_the_module(shared):
+    assert (await shared.get("namespace/default"))["status"]["phase"] == "Active"
+
+async def test_has_its_own_beside_the_plugins(shared, cluster):
+    async with AsyncCluster(controllers=False) as own:
+        assert len({own.url, shared.url, cluster.url}) == 3
+"""
 OPTIONS = """
 import pytest
 
@@ -68,6 +86,12 @@ def _run(pytester: pytest.Pytester, tests: str, *flags: str) -> pytest.RunResult
 def test_fixtures_on_every_worker_of_xdist(pytester: pytest.Pytester) -> None:
     ran = _run(pytester, THREE, "--mooring", "-n", "2")
     ran.assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize("mode", ["auto", "strict"])
+def test_async_tests_in_either_mode(pytester: pytest.Pytester, mode: str) -> None:
+    ran = _run(pytester, ASYNC, "--mooring", f"--asyncio-mode={mode}")
+    ran.assert_outcomes(passed=2)
 
 
 def test_a_failure_shows_the_namespace_and_options_can_be_chosen(

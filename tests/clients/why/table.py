@@ -1,5 +1,6 @@
 """The situations themselves."""
 
+from tests.clients.why.refused import REFUSED
 from tests.clients.why.situations import (
     CSI_DRIVER,
     DRIVER,
@@ -27,6 +28,7 @@ from tests.clients.why.situations import (
     volume_forgotten,
 )
 from tests.clients.why.stage import Doc, Stage
+from tests.clients.why.workloads import WORKLOADS
 
 CLAIM, POD = "PersistentVolumeClaim", "Pod"
 WAITS = "WaitForFirstConsumer"
@@ -151,7 +153,7 @@ NEWCOMERS = {
     ),
     "multi-attach": Situation(
         "pod/other",
-        "Multi-Attach error",
+        "Waiting for detach for volume",
         "deletes the pod that uses the volume on n1-$NS",
         (*NODES, CSI_DRIVER, csi_volume(), claim(), pod(**HERE)),
         begin=after(bound, attached({"attached": True}), made(pod("other", **THERE))),
@@ -442,4 +444,4 @@ MORE = {
     ),
 }
 
-SITUATIONS = NEWCOMERS | MORE
+SITUATIONS = NEWCOMERS | MORE | REFUSED | WORKLOADS

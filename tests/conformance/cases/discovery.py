@@ -17,13 +17,6 @@ NOT_SERVED = (
     "pods/resize",
     "services/proxy",
 )
-NEWER = ("csinodes/status",)  # of release 1.37, which the peer is older than
-NEWER_FIELDS = {
-    "io.k8s.api.core.v1.PersistentVolumeClaimStatus": {"healthStatus"},
-    "io.k8s.api.core.v1.PodStatus": {"volumeHealth"},
-    "io.k8s.api.storage.v1.CSINode": {"status"},
-}
-_LEFT_OUT = (*NOT_SERVED, *NEWER)
 _OURS = {kind.plural for kind in builtin().all()}
 
 
@@ -36,7 +29,7 @@ def resources_of_ours(doc: Any) -> Any:
     kept = [
         {key: value for key, value in entry.items() if key != "storageVersionHash"}
         for entry in doc["resources"]
-        if entry["name"].partition("/")[0] in _OURS and entry["name"] not in _LEFT_OUT
+        if entry["name"].partition("/")[0] in _OURS and entry["name"] not in NOT_SERVED
     ]
     return {**doc, "resources": sorted(kept, key=lambda entry: str(entry["name"]))}
 
@@ -70,7 +63,7 @@ def _served(resource: Any) -> Any:
     parts = [
         part
         for part in resource.get("subresources", ())
-        if f"{resource['resource']}/{part['subresource']}" not in _LEFT_OUT
+        if f"{resource['resource']}/{part['subresource']}" not in NOT_SERVED
     ]
     rest = {key: value for key, value in resource.items() if key != "subresources"}
     return {**rest, "subresources": parts} if parts else rest
@@ -99,12 +92,7 @@ class Schemas:
             if name in found or name.endswith("ManagedFieldsEntry"):
                 continue
             schema = schemas[name]
-            newer = NEWER_FIELDS.get(name, set())
-            properties = {
-                field: prop
-                for field, prop in schema.get("properties", {}).items()
-                if field not in newer
-            }
+            properties = schema.get("properties", {})
             if schema.get("type") == "array":  # theirs writes such a list out where it is used
                 continue
             found[name] = {

@@ -33,6 +33,10 @@ _FLAGS = (
 )
 
 
+RELEASE = ("--kubernetes-version", "1.35")
+"""Of kube-controller-manager, for Mooring to follow."""
+
+
 @contextmanager
 def kubernetes_alone(directory: Path, find: Find) -> Iterator[Cluster]:
     """Kubernetes with its own controllers. Raises Missing."""
@@ -56,7 +60,7 @@ def kubernetes_with_ours(directory: Path, find: Find) -> Iterator[Cluster]:
 @contextmanager
 def mooring_alone(directory: Path) -> Iterator[Cluster]:
     """Mooring's API server and, in a process of their own, its controllers. Raises Missing."""
-    server = ApiServer(directory / "data").start()
+    server = ApiServer(directory / "data", *RELEASE).start()
     with ExitStack() as parts:
         parts.callback(server.stop)
         kubeconfig = directory / "controllers.kubeconfig"
@@ -74,7 +78,7 @@ def _cluster(name: str, api: Kubernetes) -> Cluster:
 @contextmanager
 def _mooring_controllers(kubeconfig: Path, client: Client, log: Path) -> Iterator[None]:
     """`mooring controllers`, at work; directories are made where Kubernetes makes them."""
-    flags = ("--no-leader-elect", "--enable-hostpath-provisioner", "--log-level", "info")
+    flags = ("--no-leader-elect", "--enable-hostpath-provisioner", "--log-level", "info", *RELEASE)
     run = command("controllers", "--kubeconfig", str(kubeconfig), *flags)
     with running(run, log.with_suffix(""), {"TMPDIR": "/tmp"}) as process:  # noqa: S108
         wait_until(client, process, binds, log)

@@ -1,8 +1,11 @@
 """What an API server does when its etcd has no quorum, is full, went back, or is not the one."""
 
+import json
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 from time import monotonic
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from mooring.apiserver.auth.pki import open_pki
 from mooring.clock import RealClock
 from tests.clients.mooring_command import mooring, refused
+from tests.conformance.etcd import gateway
 from tests.conformance.etcd.members import EtcdMember, etcd_cluster
 from tests.conformance.etcd.servers import Client, NoAnswer, api_servers
 from tests.conformance.etcd.test_random_kills import pause
@@ -64,22 +68,134 @@ def test_without_a_quorum_nothing_is_acknowledged_and_caches_are_read(
         client.close()
 
 
-def test_a_full_etcd_takes_deletions_only(etcd_program: Path, tmp_path: Path) -> None:
+def test_a_full_etcd_is_read_takes_deletions_and_recovers(
+    etcd_program: Path, tmp_path: Path
+) -> None:
     flags = (*FORGETFUL, f"--quota-backend-bytes={8 << 20}")
     with (
         etcd_cluster(etcd_program, tmp_path / "etcd", 1, flags) as members,
         api_servers(tmp_path / "api", members, 1) as servers,
     ):
         client = Client(servers, 0)
-        code, doc = 0, {"message": ""}
+        code, doc, made = 0, {"message": ""}, 0
         for number in range(40):
             code, doc = client.ask("POST", MAPS, a_map(f"m{number}", "x" * 900_000))
             if code != 201:
                 break
+            made += 1
         assert (code, doc["message"]) == (500, "etcdserver: mvcc: database space exceeded"), doc
-        code, doc = client.ask("DELETE", f"{MAPS}/m0")
-        assert code == 200, doc
+        assert code_of(client, f"{MAPS}/m0") == 200
+        assert code_of(client, MAPS) == 200
+        for number in range(made - 1):
+            code, doc = client.ask("DELETE", f"{MAPS}/m{number}")
+            assert code == 200, doc
+        gateway.compact(members[0])
+        gateway.disarm(members[0])
+        code, doc = client.ask("POST", MAPS, a_map("room", "x" * 900_000))
+        assert code == 201, doc
         client.close()
+
+
+def test_a_slow_etcd_makes_writes_slow_and_none_is_made_twice(
+    etcd_program: Path, tmp_path: Path
+) -> None:
+    with (
+        etcd_cluster(etcd_program, tmp_path / "etcd", 1, FORGETFUL) as members,
+        api_servers(tmp_path / "api", members, 1) as servers,
+    ):
+        client = Client(servers, 0)
+        assert client.ask("POST", MAPS, a_map("slow", "0"))[0] == 201
+        revisions = []
+        for number in range(1, 4):
+            members[0].pause()
+            wake = Timer(3, members[0].go_on)
+            wake.start()
+            began = monotonic()
+            code, doc = client.ask("PUT", f"{MAPS}/slow", a_map("slow", str(number)))
+            wake.join()
+            assert (code, doc.get("data")) == (200, {"text": str(number)}), doc
+            assert monotonic() - began > 2
+            revisions.append(int(doc["metadata"]["resourceVersion"]))
+        stored = gateway.read_kv(members[0], "/registry/configmaps/default/slow")
+        assert int(stored["version"]) == 4, "each of the writes happened once"
+        assert int(stored["mod_revision"]) == revisions[-1]
+        client.close()
+
+
+def test_what_was_compacted_while_a_server_slept_is_read_anew(
+    etcd_program: Path, tmp_path: Path
+) -> None:
+    with (
+        etcd_cluster(etcd_program, tmp_path / "etcd", 1, FORGETFUL) as members,
+        api_servers(tmp_path / "api", members, 2) as servers,
+    ):
+        awake, asleep = servers
+        client, other = Client(servers, 0), Client(servers[1:], 0)
+        assert client.ask("POST", MAPS, a_map("kept"))[0] == 201
+        _, before = other.ask("GET", MAPS)
+        version = before["metadata"]["resourceVersion"]
+        asleep.send(signal.SIGSTOP)
+        for number in range(50):
+            assert client.ask("POST", MAPS, a_map(f"m{number}"))[0] == 201
+            assert client.ask("DELETE", f"{MAPS}/m{number}")[0] == 200
+        gateway.compact(members[0])
+        pause(15)  # longer than etcd keeps a connection that does not answer
+        asleep.send(signal.SIGCONT)
+        until(lambda: code_of(other, f"{MAPS}/kept") == 200, "it does not recover")
+        code, now = other.ask("GET", MAPS)
+        names = {item["metadata"]["name"] for item in now["items"]}
+        assert (code, "kept" in names) == (200, True)
+        assert not [name for name in names if name.startswith("m")]
+        watch = f"{MAPS}?watch=true&resourceVersion={version}&timeoutSeconds=5"
+        lines = [json.loads(line) for line in asleep.ask("GET", watch).body.splitlines()]
+        gone = [line["object"].get("code") for line in lines if line["type"] == "ERROR"]
+        assert gone == [410] or len(lines) == 100, "all that happened, or the news that it is lost"
+        client.close()
+        other.close()
+        assert awake.is_running
+
+
+def test_after_deletions_compaction_and_a_kill_revisions_go_on(
+    etcd_program: Path, tmp_path: Path
+) -> None:
+    with (
+        etcd_cluster(etcd_program, tmp_path / "etcd", 1) as members,
+        api_servers(tmp_path / "api", members, 1) as servers,
+    ):
+        (member,), client = members, Client(servers, 0)
+        for number in range(20):
+            assert client.ask("POST", MAPS, a_map(f"m{number}"))[0] == 201
+        for number in range(20):
+            assert client.ask("DELETE", f"{MAPS}/m{number}")[0] == 200
+        reached = gateway.revision(member)
+        gateway.compact(member)
+        member.kill()
+        member.start()
+        member.wait_until_it_answers()
+        assert gateway.revision(member) >= reached
+        until(lambda: code_of(client, MAPS) == 200, "it does not recover")
+        code, doc = client.ask("POST", MAPS, a_map("next"))
+        assert code == 201, doc
+        assert int(doc["metadata"]["resourceVersion"]) > reached
+        client.close()
+
+
+def test_kinds_that_only_a_newer_server_knows_are_left_alone(
+    etcd_program: Path, tmp_path: Path
+) -> None:
+    key, value = "/registry/newerthings/default/x", b'{"kind":"NewerThing","metadata":{"name":"x"}}'
+    with (
+        etcd_cluster(etcd_program, tmp_path / "etcd", 1, FORGETFUL) as members,
+        api_servers(tmp_path / "api", members, 1) as servers,
+    ):
+        (member,), (server,) = members, servers
+        gateway.put(member, key, value)
+        assert server.ask("POST", MAPS, a_map("beside")).code == 201
+        server.stop()
+        server.start()
+        assert server.ask("GET", "/readyz").code == 200
+        assert server.ask("GET", f"{MAPS}/beside").code == 200
+        assert gateway.read(member, key) == value
 
 
 def go_back(member: EtcdMember, saved: Path) -> None:

@@ -231,3 +231,52 @@ async def test_a_driver_that_cannot_be_started_has_changed_nothing(
         driver.errors.clear()
         await cluster.passes(200)
         assert driver.there == set()
+
+
+async def test_what_somebody_else_detached_is_attached_again_within_a_minute(
+    cluster: Cluster, driver: PlayedAttacher, drivers: PlayedDrivers
+) -> None:
+    async with cluster.controller(flex=drivers):
+        await cluster.pod()
+        await cluster.passes(120)
+        assert driver.deeds == ["attach pv1 n1"]
+        driver.there.clear()
+        await cluster.passes(60)
+        await cluster.passes(1)
+        assert driver.deeds == ["attach pv1 n1", "attach pv1 n1"]
+        assert driver.there == {("pv1", "n1")}
+        assert await listed(cluster) == [(UNIQUE, "/dev/played")]
+
+
+async def test_what_a_driver_takes_for_detached_goes_to_no_other_node_before_it_is_known(
+    cluster: Cluster, driver: PlayedAttacher, drivers: PlayedDrivers
+) -> None:
+    await cluster.node("n2")
+    async with cluster.controller(flex=drivers):
+        await cluster.pod()
+        await uses(cluster, "n1", UNIQUE)
+        driver.errors[Call.ATTACH] = VolumeError("not now")
+        driver.there.clear()
+        await cluster.passes(60)
+        driver.errors.clear()
+        await cluster.pod("other", "n2")
+        await cluster.passes(60)
+        assert driver.worst == 1
+        assert driver.there == {("pv1", "n1")}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [VolumeError("no"), NotStarted("gone"), Uncertain("late")],
+    ids=str,
+)
+async def test_a_driver_that_cannot_say_whether_it_is_attached_changes_nothing(
+    cluster: Cluster, driver: PlayedAttacher, drivers: PlayedDrivers, error: VolumeError
+) -> None:
+    async with cluster.controller(flex=drivers):
+        await cluster.pod()
+        driver.errors[Call.IS_ATTACHED] = error
+        driver.there.clear()
+        await cluster.passes(180)
+        assert driver.deeds == ["attach pv1 n1"]
+        assert await listed(cluster) == [(UNIQUE, "/dev/played")]

@@ -66,7 +66,7 @@ async def test_an_exclusive_disk_is_refused_to_another_node(cluster: Cluster) ->
     async with cluster.controller():
         await cluster.pod("p1", "n1")
         await cluster.pod("p2", "n2")
-        words = 'Multi-Attach error for volume "pv1" Volume is already used by pod(s) p1'
+        words = 'Waiting for detach for volume "pv1" Volume is already used by pod(s) p1'
         assert await cluster.told("FailedAttachVolume") == [("p2", "FailedAttachVolume", words)]
         assert await cluster.reported("n2") == []
 

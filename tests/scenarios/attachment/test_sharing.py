@@ -3,7 +3,10 @@
 from mooring.controllers.attachment.view import Policy
 from tests.scenarios.attachment.cluster import Cluster
 
-ALONE = "Volume is already exclusively attached to one node and can't be attached to another"
+ALONE = (
+    "Volume is already exclusively attached to one node, waiting on detach before it can be "
+    "attached to another node"
+)
 OPENING = 'Waiting for volume "pv1" to be detached from node "n1"'
 BY_HAND = "or until the node has the taint node.kubernetes.io/out-of-service"
 
@@ -14,7 +17,7 @@ async def nodes(cluster: Cluster) -> None:
 
 
 def refused(words: str) -> str:
-    return f'Multi-Attach error for volume "pv1" {words}'
+    return f'Waiting for detach for volume "pv1" {words}'
 
 
 async def test_a_shared_volume_is_on_both_nodes(cluster: Cluster) -> None:

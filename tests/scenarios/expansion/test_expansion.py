@@ -40,7 +40,7 @@ async def shown(cluster: Cluster) -> Doc:
         "capacity": status["capacity"]["storage"],
         "allocated": status.get("allocatedResources", {}).get("storage"),
         "at": status.get("allocatedResourceStatuses", {}).get("storage"),
-        "conditions": [c["type"] for c in status.get("conditions", [])],
+        "conditions": [c["type"] for c in status.get("conditions", []) if c["type"] != "Unused"],
         "resizer": claim["metadata"].get("annotations", {}).get(RESIZER),
     }
 

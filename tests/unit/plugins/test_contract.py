@@ -19,13 +19,13 @@ from mooring.plugins.contract import Plugin
 from mooring.plugins.downward_api import DownwardApiPlugin
 from mooring.plugins.empty_dir import EmptyDir
 from mooring.plugins.git_repo import NAME as GIT_REPO
-from mooring.plugins.glusterfs import Glusterfs
+from mooring.plugins.glusterfs.mount import Glusterfs
 from mooring.plugins.host_path.mount import HostPath
 from mooring.plugins.image import Image
 from mooring.plugins.local import Local
 from mooring.plugins.nfs import Nfs
 from mooring.plugins.projected import ProjectedPlugin
-from mooring.plugins.quobyte import Quobyte
+from mooring.plugins.quobyte.mount import Quobyte
 from mooring.plugins.secret import SecretPlugin
 from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts

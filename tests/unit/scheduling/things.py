@@ -135,8 +135,13 @@ def a_class(
     return _read(StorageClass, name, provisioner=provisioner, volumeBindingMode=mode, **body)
 
 
-def a_driver(name: str = DRIVER, *, tells_capacity: bool = True) -> CsiDriver:
-    return _read(CsiDriver, name, spec={"storageCapacity": tells_capacity})
+def a_driver(
+    name: str = DRIVER, *, tells_capacity: bool = True, must_be_there: bool | None = None
+) -> CsiDriver:
+    spec = {"storageCapacity": tells_capacity}
+    if must_be_there is not None:
+        spec["preventPodSchedulingIfMissing"] = must_be_there
+    return _read(CsiDriver, name, spec=spec)
 
 
 def a_csi_node(

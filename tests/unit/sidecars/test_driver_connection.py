@@ -51,6 +51,16 @@ async def test_a_driver_without_a_controller_is_not_asked_about_one(
     assert not driver.requests("ControllerGetCapabilities")
 
 
+async def test_for_its_name_a_driver_is_not_asked_what_it_can_do(
+    there: tuple[FakeCsiDriver, DriverConnection],
+) -> None:
+    driver, at = there
+    driver.next("GetPluginInfo", Fails(Code.UNAVAILABLE))
+    assert await asyncio.wait_for(at.wait_named(), 10) == "fake.csi.mooring.dev"
+    assert not driver.requests("GetPluginCapabilities")
+    assert not driver.requests("ControllerGetCapabilities")
+
+
 async def test_a_driver_whose_controller_expands_is_not_asked_about_its_node(
     there: tuple[FakeCsiDriver, DriverConnection],
 ) -> None:

@@ -10,7 +10,7 @@ from tests.vm.inside.programs import eventually, sh
 PORTAL = "127.0.0.1"
 DISKS = Path("/run/disks")
 MEGABYTES = 64
-_TGT = "tgtadm --lld iscsi --mode"
+_PORT = 3260  # of the first server; each further one has the next
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -23,8 +23,13 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class IscsiTargets:
-    def __init__(self) -> None:
+    """One server of targets; the first of a machine answers at all its addresses."""
+
+    def __init__(self, server: int = 0) -> None:
         self._count = 0
+        self._server = server
+        self._tgt = f"tgtadm -C {server} --lld iscsi --mode"
+        self.portal = f"{PORTAL}:{_PORT + server}"
 
     def start(self) -> None:
         sh(
@@ -34,25 +39,33 @@ class IscsiTargets:
             "tgtd; iscsid"
         )
 
-    def add(self, luns: int = 1, user: str = "", password: str = "") -> Target:
+    def start_beside(self) -> None:
+        """A further server; the initiator is there already."""
+        sh(f"tgtd -C {self._server} --iscsi portal={self.portal}")
+
+    def add(self, luns: int = 1, user: str = "", password: str = "", iqn: str = "") -> Target:
         self._count += 1
         number = self._count
-        iqn = f"iqn.2026-11.com.example:target{number}"
-        eventually(
-            lambda: (
-                sh(f"{_TGT} target --op new --tid {number} -T {iqn} && echo made || true") == "made"
-            ),
-            "tgtd answers",
-        )
-        disks = {lun: DISKS / f"{number}-{lun}" for lun in range(1, luns + 1)}
+        iqn = iqn or f"iqn.2026-11.com.example:target{self._server}.{number}"
+        make = f"{self._tgt} target --op new --tid {number} -T {iqn}"
+        eventually(lambda: sh(f"{make} && echo made || true") == "made", "tgtd answers")
+        disks = {lun: DISKS / f"{self._server}-{number}-{lun}" for lun in range(1, luns + 1)}
         for lun, path in disks.items():
             sh(f"truncate -s {MEGABYTES}M {path}")
-            sh(f"{_TGT} logicalunit --op new --tid {number} --lun {lun} -b {path}")
-        sh(f"{_TGT} target --op bind --tid {number} -I ALL")
+            sh(f"{self._tgt} logicalunit --op new --tid {number} --lun {lun} -b {path}")
+        sh(f"{self._tgt} target --op bind --tid {number} -I ALL")
         if user:
-            sh(f"{_TGT} account --op new --user {user} --password {password}")
-            sh(f"{_TGT} account --op bind --tid {number} --user {user}")
+            self._add_user(user, password)
+            sh(f"{self._tgt} account --op bind --tid {number} --user {user}")
         return Target(iqn, disks)
+
+    def close_discovery(self, user: str, password: str) -> None:
+        """Only this user may ask what targets there are."""
+        self._add_user(user, password)
+        sh(f"{self._tgt} account --op bind --user {user}")
+
+    def _add_user(self, user: str, password: str) -> None:
+        sh(f"{self._tgt} account --op new --user {user} --password {password}")
 
     def silence(self) -> None:
         """All targets stop answering, in the middle of whatever they do."""

@@ -1,40 +1,27 @@
 """iSCSI disks of pods: sessions come with the first pod and go with the last."""
 
-from hashlib import sha256
 from pathlib import Path
 from struct import pack
 from time import monotonic
 
 from tests.clients.kubectl import Doc, Kubectl
-from tests.clients.manifests import a_claim, a_secret, a_volume
+from tests.clients.manifests import a_secret
 from tests.clients.nodes import NODE, ServerWithNode
-from tests.clients.pods import Pods, a_script, mounting, of_claim
-from tests.vm.inside.iscsi_targets import PORTAL, IscsiTargets, Target
+from tests.clients.pods import Pods, of_claim
+from tests.vm.inside.iscsi_targets import PORTAL, IscsiTargets
+from tests.vm.inside.iscsi_volumes import (
+    a_claimed_disk,
+    a_user,
+    an_iscsi_volume,
+    digest,
+    messages,
+)
 from tests.vm.inside.programs import eventually, sh
 
 PASSWORD = "correct-horse-battery"
+CLOSED_SERVER = 2
 # A table with one Linux partition, from sector 2048 on.
 PARTITIONS = bytes(450) + b"\x83\0\0\0" + pack("<II", 2048, 8192) + bytes(48) + b"\x55\xaa"
-
-
-def an_iscsi_volume(target: Target, lun: int = 1) -> Doc:
-    source = {"targetPortal": PORTAL, "iqn": target.iqn, "lun": lun, "fsType": "ext4"}
-    return {"name": "data", "iscsi": source}
-
-
-def a_claimed_disk(name: str, claim: str, target: Target, lun: int = 1) -> list[Doc]:
-    """Of two disks of one target that pods have inline, a scheduler takes one for both."""
-    volume = a_volume(name, iscsi=an_iscsi_volume(target, lun)["iscsi"])
-    del volume["spec"]["csi"]
-    return [volume, a_claim(claim, volumeName=name)]
-
-
-def a_user(name: str, volume: Doc) -> Doc:
-    return a_script(name, volumes=[volume], container=mounting(data="/data"))
-
-
-def digest(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
 
 
 def test_a_disk_is_formatted_once_and_keeps_its_files(
@@ -80,6 +67,29 @@ def test_chap_opens_what_is_closed_without_it(iscsi: IscsiTargets, pods: Pods) -
     pods.kubectl("delete", "pod", "reader")
     eventually(lambda: not target.has_session, "the session is over")
     assert sh(f"grep -rl {PASSWORD} /etc/iscsi/nodes || true") == ""
+
+
+def test_chap_of_the_discovery_is_apart_from_that_of_the_session(
+    iscsi: IscsiTargets, pods: Pods
+) -> None:
+    closed = IscsiTargets(CLOSED_SERVER)
+    closed.start_beside()
+    target = closed.add()
+    closed.close_discovery("finder", PASSWORD)
+    without = an_iscsi_volume(target, targetPortal=closed.portal)
+    pods.create(a_user("stranger", without))
+    pods.kubectl.event("stranger", "FailedMount", "failed to get any path")
+    assert "failed to sendtargets" in messages(pods.kubectl)
+    keys = ("discovery.sendtargets.auth.username", "discovery.sendtargets.auth.password")
+    secret = a_secret("chap", **dict(zip(keys, ("finder", PASSWORD), strict=True)))
+    pods.create({**secret, "type": "kubernetes.io/iscsi-chap"})
+    chap: Doc = {"chapAuthDiscovery": True, "secretRef": {"name": "chap"}}
+    pods.ready(a_user("reader", an_iscsi_volume(target, targetPortal=closed.portal, **chap)))
+    records = sh(f"grep -rl {PASSWORD} /etc/iscsi").split()
+    assert records
+    assert all(Path(path).stat().st_mode & 0o077 == 0 for path in records)
+    pods.kubectl("delete", "pod", "reader", "stranger")
+    eventually(lambda: not target.has_session, "the session is over")
 
 
 def test_a_session_lasts_until_its_last_disk_is_gone(

@@ -48,7 +48,7 @@ def test_a_disk_moves_when_its_machine_has_lost_its_power(
     pods.ready(a_user("there", "c", NAME))
     pods.sh("there", "echo kept > /data/file; sync /data/file")
     pods.create(a_user("here", "c", NODE))
-    kubectl.event("here", "FailedAttachVolume", "Multi-Attach error")
+    kubectl.event("here", "FailedAttachVolume", "Waiting for detach for volume")
     second.lose_power()
     started = monotonic()
     kubectl("wait", f"node/{NAME}", "--for=condition=Ready=Unknown", WITHIN)

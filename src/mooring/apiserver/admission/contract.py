@@ -38,6 +38,17 @@ class AdmissionAttributes(msgspec.Struct, frozen=True):
     dry_run: bool = False
     warnings: list[str] = []  # for the client; webhooks add theirs
 
+    @property
+    def log_fields(self) -> dict[str, str]:
+        """Which write it is, for what is recorded of it."""
+        return {
+            "operation": self.operation.value,
+            "resource": self.kind.resource,
+            "namespace": self.namespace,
+            "name": self.name,
+            "user": self.user.name,
+        }
+
 
 class Objects(Protocol):
     """The newest readable documents; callers must not change what they get."""

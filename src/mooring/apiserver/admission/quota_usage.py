@@ -52,6 +52,8 @@ def _of_pod(pod: Doc) -> Amounts:
 def _of_claim(claim: Doc) -> Amounts:
     spec = claim.get("spec", {})
     storage = amounts_in(spec, "requests").get("storage", ZERO)
+    if allocated := (claim.get("status", {}).get("allocatedResources") or {}).get("storage"):
+        storage = max(storage, parse(allocated))  # it may have grown to that already
     used = {"requests.storage": storage}
     if name := spec.get("storageClassName"):
         used[f"{name}{_OF_CLASS}requests.storage"] = storage

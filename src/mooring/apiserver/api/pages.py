@@ -13,9 +13,7 @@ from mooring.apiserver.openapi.serving import OpenApi
 from mooring.apiserver.request.message import TEXT, Answer, Request, Response
 from mooring.apiserver.request.negotiation import DiscoveryForm, discovery_form, swagger_form
 from mooring.apiserver.request.options import check_timeout, first, parse_query
-
-KUBERNETES = ("1", "35")  # the version whose behaviour is followed
-
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 
 REVALIDATE = "no-cache, private"
 KEEP = "public"
@@ -32,13 +30,14 @@ class Pages:
         health: Health,
         metrics: Metrics,
         authority: bytes,
+        release: KubernetesVersion = NEWEST,
     ) -> None:
         self._discovery = discovery
         self._openapi = openapi
         self._health = health
         self._metrics = metrics
         self._authority = authority
-        self._version = encode(version())
+        self._version = encode(version(release))
         self._others: dict[str, Page] = {}
 
     def add(self, path: str, page: Page) -> None:
@@ -98,12 +97,11 @@ def published(
     return Response(200, page.body, page.content_type, tuple(headers))
 
 
-def version() -> dict[str, str]:
-    major, minor = KUBERNETES
+def version(release: KubernetesVersion) -> dict[str, str]:
     return {
-        "major": major,
-        "minor": minor,
-        "gitVersion": f"v{major}.{minor}.0+mooring-{__version__}",
+        "major": str(release.major),
+        "minor": str(release.minor),
+        "gitVersion": f"v{release}.0+mooring-{__version__}",
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

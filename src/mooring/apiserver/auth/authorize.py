@@ -28,6 +28,7 @@ from mooring.apiserver.auth.user import ANONYMOUS, MASTERS, User, find_node
 from mooring.apiserver.request.refusals import forbidden_as
 from mooring.errors import Forbidden, Unauthorized
 from mooring.model.field_error import show
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 
 _MOST_REMEMBERED = 4096
 
@@ -40,9 +41,11 @@ class Authorizer:
         objects: NodeObjects,
         bindings: Sequence[Binding] = FIXED_BINDINGS,
         stored: StoredRoles | None = None,
+        release: KubernetesVersion = NEWEST,
     ) -> None:
         self._nodes = NodeAuthorizer(objects)
         self._stored = stored
+        self._prefix = "node: " if release.names_refusing_authorizer else ""
         self._roles_by_user: dict[str, list[Role]] = {}
         self._roles_by_group: dict[str, list[Role]] = {}
         for binding in bindings:
@@ -66,7 +69,10 @@ class Authorizer:
         if verdict.allowed:
             return verdict
         by_rules = self._by_rules(user, attributes)
-        return by_rules if by_rules.allowed else verdict
+        if by_rules.allowed:
+            return by_rules
+        reason = verdict.reason and f"{self._prefix}{verdict.reason}"
+        return Verdict(allowed=False, reason=reason)
 
     def rules_for(self, user: User, namespace: str) -> list[Rule]:
         """Every rule that holds for this user there; a node may do more than these say."""

@@ -152,6 +152,7 @@ _VOLUME_CONTROLLERS = (
     *_SNAPSHOT_CONTROLLER,
     _READ_POPULATORS,
     Rule(("get", "list"), (CORE,), ("secrets",)),  # what CSI drivers are given
+    Rule(("get", "create", "delete"), (CORE,), ("endpoints", "services")),  # of glusterfs volumes
 )
 
 _POD_CONTROLLERS = (

@@ -211,7 +211,7 @@ def _put(value: Any, slot: _Slot, doc: Doc) -> None:
 @cache
 def _slots(message: str) -> Mapping[int, _Slot]:
     fields = load().message(message).fields.values()
-    return {field.number: _slot(field) for field in fields if field.number}
+    return {field.number: _slot(field) for field in fields if field.number and not field.off}
 
 
 def _slot(field: Field) -> _Slot:

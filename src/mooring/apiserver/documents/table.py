@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from mooring.apiserver.documents.partial import partial
-from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.contract import Kind, Row
 from mooring.apiserver.request.negotiation import META_V1
 from mooring.errors import BadRequest
 from mooring.model.age import age
@@ -49,10 +49,15 @@ def columns(kind: Kind) -> list[Doc]:
 
 
 def row(
-    kind: Kind, doc: Doc, now: str, along: Include = Include.METADATA, api_version: str = META_V1
+    kind: Kind,
+    doc: Doc,
+    now: str,
+    along: Include = Include.METADATA,
+    api_version: str = META_V1,
+    print_cells: Row | None = None,
 ) -> Doc:
     """One object as a row; `now` (RFC 3339) is what ages are counted to."""
-    cells = kind.row(doc, now) if kind.row else _name_and_age(doc, now)
+    cells = (print_cells or kind.row or _name_and_age)(doc, now)
     printed: Doc = {"cells": cells, "object": _object(doc, along, api_version)}
     conditions = kind.row_conditions(doc) if kind.row_conditions else None
     if conditions:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
 from mooring.apiserver.kinds.contract import AGE, NAME, Column
-from mooring.apiserver.kinds.immutability import same
+from mooring.apiserver.kinds.immutability import same, validate_unchanged
 from mooring.model.document import Doc
 from mooring.model.field_error import FieldError, invalid, not_supported, required
 from mooring.model.names import dns_subdomain, path_segment
@@ -60,9 +60,17 @@ def validate_rules(doc: Doc, *, namespaced: bool) -> Iterable[FieldError]:
         yield from _validate_rule(rule, f"rules[{index}]", namespaced=namespaced)
 
 
+def in_older_words(errors: Iterable[FieldError]) -> Iterable[FieldError]:
+    for error in errors:
+        if error.field.endswith("].verbs"):
+            yield required(error.field, "verbs must contain at least one value")
+        else:
+            yield error
+
+
 def _validate_rule(rule: Doc, path: str, *, namespaced: bool) -> Iterable[FieldError]:
     if not rule.get("verbs"):
-        yield required(f"{path}.verbs", "verbs must contain at least one value")
+        yield required(f"{path}.verbs")
     if urls := rule.get("nonResourceURLs"):
         field = f"{path}.nonResourceURLs"
         if namespaced:
@@ -112,5 +120,9 @@ def _validate_subject(subject: Doc, path: str, *, namespaced: bool) -> Iterable[
 
 
 def validate_same_role(new: Doc, old: Doc) -> Iterable[FieldError]:
+    yield from validate_unchanged("roleRef", new["roleRef"], old["roleRef"])
+
+
+def validate_same_role_before(new: Doc, old: Doc) -> Iterable[FieldError]:
     if not same(new["roleRef"], old["roleRef"]):
         yield invalid("roleRef", new["roleRef"], "cannot change roleRef")

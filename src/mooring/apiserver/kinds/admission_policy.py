@@ -27,6 +27,8 @@ from mooring.model.names import qualified_name
 REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
 ACTIONS = ("Audit", "Deny", "Warn")
 NOT_FOUND_ACTIONS = ("Allow", "Deny")
+MOST_ANNOTATIONS = 20
+MOST_VALUE_EXPRESSION = 5 * 1024  # bytes
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RULES = ("resourceRules", "excludeResourceRules")
 _UNSET = "<unset>"
@@ -82,12 +84,8 @@ def _validate(doc: Doc) -> Iterable[FieldError]:
         yield required(f"{path}.auditAnnotations", text)
     for index, validation in enumerate(validations):
         yield from _validate_validation(validation, f"{path}.validations[{index}]")
-    for index, annotation in enumerate(annotations):
-        at = f"{path}.auditAnnotations[{index}]"
-        for problem in qualified_name(annotation.get("key", "")):
-            yield invalid(f"{at}.key", annotation.get("key", ""), problem)
-        text = annotation.get("valueExpression", "")
-        yield from validate_expression(text, f"{at}.valueExpression", compile_text)
+    name = doc["metadata"].get("name", "")
+    yield from _validate_annotations(annotations, name, f"{path}.auditAnnotations")
 
 
 def _validate_variables(variables: list[Doc], path: str) -> Iterable[FieldError]:
@@ -121,6 +119,28 @@ def _validate_validation(validation: Doc, path: str) -> Iterable[FieldError]:
     reason = validation.get("reason")
     if reason is not None and reason not in REASONS:
         yield not_supported(f"{path}.reason", reason, REASONS)
+
+
+def _validate_annotations(annotations: list[Doc], policy: str, path: str) -> Iterable[FieldError]:
+    """They are recorded as `<name of the policy>/<key>`."""
+    if len(annotations) > MOST_ANNOTATIONS:
+        text = f"must not have more than {MOST_ANNOTATIONS} auditAnnotations"
+        yield invalid(path, annotations, text)
+        return
+    keys: set[str] = set()
+    for index, annotation in enumerate(annotations):
+        at, key = f"{path}[{index}]", annotation.get("key", "")
+        for problem in qualified_name(f"{policy}/{key}"):
+            yield invalid(f"{at}.key", f"{policy}/{key}", problem)
+        text = annotation.get("valueExpression", "")
+        if len(text.strip().encode()) > MOST_VALUE_EXPRESSION:
+            told = f"must not exceed {MOST_VALUE_EXPRESSION} bytes in length"
+            yield required(f"{at}.valueExpression", told)
+        else:
+            yield from validate_expression(text, f"{at}.valueExpression", compile_text)
+        if key in keys:
+            yield duplicate(f"{at}.key", key)
+        keys.add(key)
 
 
 def _validate_match(match: Doc, path: str) -> Iterable[FieldError]:

@@ -12,7 +12,7 @@ update   defaults, prepare_update(new, old), (admission), validate, validate_upd
 status   defaults, prepare_status(new, old), (admission), validate_status(new, old)
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -151,6 +151,7 @@ class Kind:
     # printing
     columns: tuple[Column, ...] = (NAME, AGE)
     row: Row | None = None  # None: name and age
+    list_row: Callable[[Sequence[Doc]], Row] | None = None  # of a list whose rows depend on others
     row_conditions: Callable[[Doc], list[Doc]] | None = None
 
     # writing

@@ -1,6 +1,7 @@
 """CSIDriver: the capabilities of a driver, and how the cluster treats its volumes."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from mooring.apiserver.kinds.cells import NONE, age_of, name_of
@@ -25,6 +26,11 @@ _MOST_TOKEN_SECONDS = 2**32
 
 
 def _defaults(doc: Doc) -> None:
+    _defaults_without_opt_in(doc)
+    doc["spec"].setdefault("preventPodSchedulingIfMissing", False)
+
+
+def _defaults_without_opt_in(doc: Doc) -> None:
     spec = doc.setdefault("spec", {})
     for field, value in _DEFAULTS.items():
         spec.setdefault(field, value)
@@ -154,3 +160,6 @@ CSI_DRIVER = Kind(
     update_warnings=_update_warnings,
     update_needs_version=True,
 )
+
+CSI_DRIVER_WITHOUT_OPT_IN = replace(CSI_DRIVER, defaults=_defaults_without_opt_in)
+"""Before drivers could ask that no pod goes where they are missing."""

@@ -1,6 +1,7 @@
 """CSINode: the drivers on a node, what they call it and how much it can take."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
@@ -22,7 +23,7 @@ def _defaults(doc: Doc) -> None:
 
 
 def _prepare_create(doc: Doc, _: Context) -> None:
-    doc.pop("status", None)
+    doc["status"] = {}
 
 
 def _prepare_update(new: Doc, old: Doc, context: Context) -> None:
@@ -113,3 +114,6 @@ CSI_NODE = Kind(
     validate_status=_validate_status,
     update_needs_version=True,
 )
+
+CSI_NODE_WITHOUT_STATUS = replace(CSI_NODE, status=False, prepare_create=lambda *_: None)
+"""Before Kubernetes 1.37."""

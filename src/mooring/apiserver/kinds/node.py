@@ -1,6 +1,7 @@
 """Node: a machine that runs pods. Unlike the others, it may bring its status along when created."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from ipaddress import ip_network
 from typing import Any
 
@@ -126,8 +127,16 @@ def _validate_update(new: Doc, old: Doc) -> Iterable[FieldError]:
             "spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'
         )
     if before.get("providerID") and now.get("providerID") != before["providerID"]:
+        yield invalid("spec.providerID", None, "field cannot be modified once set")
+
+
+def _validate_update_before(new: Doc, old: Doc) -> Iterable[FieldError]:
+    for error in _validate_update(new, old):
+        if error.field != "spec.providerID":
+            yield error
+            continue
         yield forbidden(
-            "spec.providerID", 'node updates may not change providerID except from "" to valid'
+            error.field, 'node updates may not change providerID except from "" to valid'
         )
 
 
@@ -226,3 +235,5 @@ NODE = Kind(
     fields={"spec.unschedulable": flag_in("spec", "unschedulable")},
     deleted_as_status=True,
 )
+
+NODE_BEFORE = replace(NODE, validate_update=_validate_update_before)

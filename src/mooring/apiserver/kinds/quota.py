@@ -6,18 +6,16 @@ from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
 from mooring.apiserver.kinds.contract import AGE, NAME, Column, Context, Kind
+from mooring.apiserver.kinds.quota_scopes import validate_same_scopes, validate_scopes
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.model.document import Doc
-from mooring.model.field_error import FieldError, forbidden, invalid
+from mooring.model.field_error import FieldError, invalid
 from mooring.model.names import qualified_name
 from mooring.model.quantity import ZERO, parse
 
 _AMOUNTS = ("cpu", "memory", "ephemeral-storage")
-_COUNTED = frozenset(
+_WHOLE = frozenset(
     (
-        *_AMOUNTS,
-        *(f"{part}.{name}" for part in ("requests", "limits") for name in _AMOUNTS),
-        "requests.storage",
         "configmaps",
         "persistentvolumeclaims",
         "pods",
@@ -29,8 +27,12 @@ _COUNTED = frozenset(
         "services.nodeports",
     )
 )
+_COUNTED = _WHOLE | {
+    *_AMOUNTS,
+    *(f"{part}.{name}" for part in ("requests", "limits") for name in _AMOUNTS),
+    "requests.storage",
+}
 _HUGE_PAGES = re.compile(r"(requests\.)?hugepages-")
-_NO_SCOPES = "Mooring counts all objects of a namespace: leave scopes out"
 
 
 def _defaults(doc: Doc) -> None:
@@ -43,30 +45,36 @@ def _prepare_create(doc: Doc, _: Context) -> None:
 
 def _validate(doc: Doc) -> Iterable[FieldError]:
     spec = doc["spec"]
-    for name, amount in (spec.get("hard") or {}).items():
+    hard = spec.get("hard") or {}
+    for name, amount in hard.items():
         yield from _validate_amount(name, amount, "spec.hard")
-    for field in ("scopes", "scopeSelector"):
-        if spec.get(field):
-            yield forbidden(f"spec.{field}", _NO_SCOPES)
+    yield from validate_scopes(spec, filter(_is_standard, hard))
+
+
+def _is_standard(name: str) -> bool:
+    return name in _COUNTED or bool(_HUGE_PAGES.match(name))
 
 
 def _validate_amount(name: str, amount: str, path: str) -> Iterable[FieldError]:
     for problem in _problems_of_name(name):
         yield invalid(f"{path}[{name}]", name, problem)
-    if parse(amount) < ZERO:
+    quantity = parse(amount)
+    if quantity < ZERO:
         why = "must be greater than or equal to 0"
         yield invalid(f"{path}[{name}]", amount, why)
+    if name in _WHOLE and quantity.value.denominator != 1:
+        yield invalid(f"{path}[{name}]", amount, "must be an integer")
 
 
 def _problems_of_name(name: str) -> Iterable[str]:
     """Without a prefix a name is one of those that are counted: a typo would count nothing."""
     problems = tuple(qualified_name(name))
     yield from problems
-    if problems or "/" in name or name in _COUNTED or _HUGE_PAGES.match(name):
+    if problems or "/" in name or _is_standard(name):
         return
     if name != "storage":
         yield "must be a standard resource type or fully qualified"
-    yield "must be a standard resource for quotas"
+    yield "must be a standard resource for quota"
 
 
 def _validate_status(new: Doc, _: Doc) -> Iterable[FieldError]:
@@ -102,5 +110,6 @@ RESOURCE_QUOTA = Kind(
     prepare_update=keep_status,
     prepare_status=keep_all_but_status,
     validate=_validate,
+    validate_update=validate_same_scopes,
     validate_status=_validate_status,
 )

@@ -6,6 +6,7 @@ definition had before, `withdraw` takes them away. Built-in kinds stay.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -42,6 +43,7 @@ from mooring.apiserver.kinds.limit_range import LIMIT_RANGE
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.network_policy import NETWORK_POLICY
 from mooring.apiserver.kinds.node import NODE
+from mooring.apiserver.kinds.older import OLDER
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.pod_template import POD_TEMPLATE
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
@@ -73,7 +75,10 @@ from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
 from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
 from mooring.apiserver.kinds.volume import VOLUME
 from mooring.apiserver.kinds.webhook_configuration import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
+from mooring.apiserver.schema.parse import load
+from mooring.apiserver.schema.releases import name_at
 from mooring.model.feature_gates import FeatureGates
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _MATURITY = {"alpha": 0, "beta": 1, None: 2}
@@ -93,7 +98,8 @@ class Group(msgspec.Struct, frozen=True):
 class Kinds:
     """The kinds of one server."""
 
-    def __init__(self, kinds: Iterable[Kind] = ()) -> None:
+    def __init__(self, kinds: Iterable[Kind] = (), release: KubernetesVersion = NEWEST) -> None:
+        self.release = release
         self._by_path: dict[tuple[str, str, str], Kind] = {}
         self._by_kind: dict[tuple[str, str, str], Kind] = {}
         self._groups: tuple[Group, ...] = ()
@@ -257,73 +263,80 @@ def is_higher(version: str, than: str) -> bool:
     return _place(version) < _place(than)
 
 
-def builtin(gates: FeatureGates | None = None) -> Kinds:
-    """The kinds every server starts with."""
+def builtin(gates: FeatureGates | None = None, release: KubernetesVersion = NEWEST) -> Kinds:
+    """The kinds every server of that release starts with."""
     across = gates is not None and gates.cross_namespace
-    return Kinds(
-        (
-            NAMESPACE,
-            NODE,
-            POD,
-            SECRET,
-            CONFIG_MAP,
-            SERVICE_ACCOUNT,
-            EVENT,
-            VOLUME,
-            CLAIM_ACROSS_NAMESPACES if across else CLAIM,
-            POD_TEMPLATE,
-            REPLICATION_CONTROLLER,
-            SERVICE,
-            ENDPOINTS,
-            RESOURCE_QUOTA,
-            LIMIT_RANGE,
-            DEPLOYMENT,
-            REPLICA_SET,
-            CONTROLLER_REVISION,
-            STATEFUL_SET,
-            DAEMON_SET,
-            STORAGE_CLASS,
-            ATTACHMENT,
-            CSI_DRIVER,
-            CSI_NODE,
-            STORAGE_CAPACITY,
-            ATTRIBUTES_CLASS,
-            SNAPSHOT,
-            SNAPSHOT_CONTENT,
-            SNAPSHOT_CLASS,
-            GROUP_SNAPSHOT,
-            GROUP_SNAPSHOT_V1,
-            GROUP_SNAPSHOT_CONTENT,
-            GROUP_SNAPSHOT_CONTENT_V1,
-            GROUP_SNAPSHOT_CLASS,
-            GROUP_SNAPSHOT_CLASS_V1,
-            VOLUME_POPULATOR,
-            SNAPSHOT_METADATA_SERVICE,
-            REFERENCE_GRANT,
-            REFERENCE_GRANT_V1,
-            LEASE,
-            DEFINITION,
-            EVENT_V1,
-            TRUST_BUNDLE,
-            MUTATING_WEBHOOKS,
-            VALIDATING_WEBHOOKS,
-            ADMISSION_POLICY,
-            POLICY_BINDING,
-            NETWORK_POLICY,
-            ENDPOINT_SLICE,
-            JOB,
-            CRON_JOB,
-            PRIORITY_CLASS,
-            DISRUPTION_BUDGET,
-            ROLE,
-            ROLE_BINDING,
-            CLUSTER_ROLE,
-            CLUSTER_ROLE_BINDING,
-            TOKEN_REVIEW,
-            SELF_SUBJECT_REVIEW,
-            SELF_SUBJECT_ACCESS_REVIEW,
-            SELF_SUBJECT_RULES_REVIEW,
-            SUBJECT_ACCESS_REVIEW,
-            LOCAL_SUBJECT_ACCESS_REVIEW,
-        )
+    kinds = (
+        NAMESPACE,
+        NODE,
+        POD,
+        SECRET,
+        CONFIG_MAP,
+        SERVICE_ACCOUNT,
+        EVENT,
+        VOLUME,
+        CLAIM_ACROSS_NAMESPACES if across else CLAIM,
+        POD_TEMPLATE,
+        REPLICATION_CONTROLLER,
+        SERVICE,
+        ENDPOINTS,
+        RESOURCE_QUOTA,
+        LIMIT_RANGE,
+        DEPLOYMENT,
+        REPLICA_SET,
+        CONTROLLER_REVISION,
+        STATEFUL_SET,
+        DAEMON_SET,
+        STORAGE_CLASS,
+        ATTACHMENT,
+        CSI_DRIVER,
+        CSI_NODE,
+        STORAGE_CAPACITY,
+        ATTRIBUTES_CLASS,
+        SNAPSHOT,
+        SNAPSHOT_CONTENT,
+        SNAPSHOT_CLASS,
+        GROUP_SNAPSHOT,
+        GROUP_SNAPSHOT_V1,
+        GROUP_SNAPSHOT_CONTENT,
+        GROUP_SNAPSHOT_CONTENT_V1,
+        GROUP_SNAPSHOT_CLASS,
+        GROUP_SNAPSHOT_CLASS_V1,
+        VOLUME_POPULATOR,
+        SNAPSHOT_METADATA_SERVICE,
+        REFERENCE_GRANT,
+        REFERENCE_GRANT_V1,
+        LEASE,
+        DEFINITION,
+        EVENT_V1,
+        TRUST_BUNDLE,
+        MUTATING_WEBHOOKS,
+        VALIDATING_WEBHOOKS,
+        ADMISSION_POLICY,
+        POLICY_BINDING,
+        NETWORK_POLICY,
+        ENDPOINT_SLICE,
+        JOB,
+        CRON_JOB,
+        PRIORITY_CLASS,
+        DISRUPTION_BUDGET,
+        ROLE,
+        ROLE_BINDING,
+        CLUSTER_ROLE,
+        CLUSTER_ROLE_BINDING,
+        TOKEN_REVIEW,
+        SELF_SUBJECT_REVIEW,
+        SELF_SUBJECT_ACCESS_REVIEW,
+        SELF_SUBJECT_RULES_REVIEW,
+        SUBJECT_ACCESS_REVIEW,
+        LOCAL_SUBJECT_ACCESS_REVIEW,
     )
+    return Kinds((_at(release, kind) for kind in kinds), release)
+
+
+def _at(release: KubernetesVersion, kind: Kind) -> Kind:
+    """The kind as it is there, with the fields that it has there."""
+    if not release.serves_newer_kinds:
+        kind = OLDER.get(kind, kind)
+    older = name_at(kind.message, release.minor)
+    return kind if load().find(older) is None else replace(kind, message=older)

@@ -1,8 +1,15 @@
 """Role and ClusterRole: rights, in one namespace or everywhere, for bindings to give away."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from mooring.apiserver.kinds.access_rules import GROUP, ROLE_COLUMNS, role_row, validate_rules
+from mooring.apiserver.kinds.access_rules import (
+    GROUP,
+    ROLE_COLUMNS,
+    in_older_words,
+    role_row,
+    validate_rules,
+)
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.label_selector import validate_label_selector
 from mooring.model.document import Doc
@@ -58,4 +65,9 @@ CLUSTER_ROLE = Kind(
     name_rule=path_segment,
     update_creates=True,
     deleted_as_status=True,
+)
+
+ROLE_BEFORE = replace(ROLE, validate=lambda doc: in_older_words(_validate_role(doc)))
+CLUSTER_ROLE_BEFORE = replace(
+    CLUSTER_ROLE, validate=lambda doc: in_older_words(_validate_cluster_role(doc))
 )

@@ -1,6 +1,7 @@
 """RoleBinding and ClusterRoleBinding: the subjects of a role, in one namespace or all."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mooring.apiserver.kinds.access_rules import (
     BINDING_COLUMNS,
@@ -9,6 +10,7 @@ from mooring.apiserver.kinds.access_rules import (
     default_binding,
     validate_binding,
     validate_same_role,
+    validate_same_role_before,
 )
 from mooring.apiserver.kinds.contract import Kind
 from mooring.model.document import Doc
@@ -56,4 +58,9 @@ CLUSTER_ROLE_BINDING = Kind(
     name_rule=path_segment,
     update_creates=True,
     deleted_as_status=True,
+)
+
+ROLE_BINDING_BEFORE = replace(ROLE_BINDING, validate_update=validate_same_role_before)
+CLUSTER_ROLE_BINDING_BEFORE = replace(
+    CLUSTER_ROLE_BINDING, validate_update=validate_same_role_before
 )

@@ -1,11 +1,12 @@
 """StorageClass: a class of storage, and its provisioner."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mooring.apiserver.kinds.cells import age_of, name_of
-from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind
-from mooring.apiserver.kinds.immutability import same, validate_unchanged
+from mooring.apiserver.kinds.contract import AGE, NAME, Column, Kind, Row
+from mooring.apiserver.kinds.immutability import IMMUTABLE, same, validate_unchanged
 from mooring.apiserver.kinds.node_affinity import deprecated_label
 from mooring.apiserver.kinds.parameters import validate_parameters
 from mooring.model.document import Doc
@@ -89,6 +90,12 @@ def _validate_expression(key: str, values: list[str], path: str) -> Iterable[Fie
 
 
 def _validate_update(new: Doc, old: Doc) -> Iterable[FieldError]:
+    for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
+        if not same(new.get(field), old.get(field)):
+            yield invalid(field, None, IMMUTABLE)
+
+
+def _validate_update_before(new: Doc, old: Doc) -> Iterable[FieldError]:
     for field in ("parameters", "provisioner", "reclaimPolicy"):
         if not same(new.get(field), old.get(field)):
             yield forbidden(field, f"updates to {field} are forbidden.")
@@ -105,8 +112,25 @@ def _warnings(doc: Doc) -> Iterable[str]:
 
 
 def _row(doc: Doc, now: str) -> list[Any]:
+    return _cells(doc, now, is_marked=False)
+
+
+def _row_before(doc: Doc, now: str) -> list[Any]:
+    return _cells(doc, now, is_marked=is_default(doc))
+
+
+def _list_row(docs: Sequence[Doc]) -> Row:
+    """Of several defaults the newest is the one that counts, and is marked; then the first name."""
+    newest = ""
+    defaults = sorted(filter(is_default, docs), key=name_of)
+    if defaults:
+        newest = name_of(max(defaults, key=lambda doc: doc["metadata"]["creationTimestamp"]))
+    return lambda doc, now: _cells(doc, now, is_marked=name_of(doc) == newest)
+
+
+def _cells(doc: Doc, now: str, *, is_marked: bool) -> list[Any]:
     return [
-        f"{name_of(doc)} (default)" if is_default(doc) else name_of(doc),
+        f"{name_of(doc)} (default)" if is_marked else name_of(doc),
         doc.get("provisioner", ""),
         doc.get("reclaimPolicy", "Delete"),
         doc.get("volumeBindingMode", "Immediate"),
@@ -132,8 +156,13 @@ STORAGE_CLASS = Kind(
         AGE,
     ),
     row=_row,
+    list_row=_list_row,
     defaults=_defaults,
     validate=_validate,
     validate_update=_validate_update,
     warnings=_warnings,
+)
+
+STORAGE_CLASS_BEFORE = replace(
+    STORAGE_CLASS, row=_row_before, list_row=None, validate_update=_validate_update_before
 )

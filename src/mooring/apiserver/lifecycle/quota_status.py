@@ -1,19 +1,24 @@
 """Counts what the objects of a namespace take of its quotas: when a quota is new or changes, and
-when something goes. What comes is charged when it is written (`verbs/charging.py`)."""
+when something goes. What comes is charged when it is written (`verbs/charging.py`), by any server:
+what was charged in the last seconds stays charged where others write too (`recent_charges.py`)."""
 
 from collections.abc import Iterator
 
 from mooring.apiserver.admission.pod_amounts import Amounts
+from mooring.apiserver.admission.quota_scopes import Standing, is_within, standing_of
 from mooring.apiserver.admission.quota_usage import more, usage_of
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.documents.objects import store_prefix
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
+from mooring.apiserver.kinds.quota_scopes import requirements_of
 from mooring.apiserver.lifecycle.housekeeper import AGAIN
+from mooring.apiserver.lifecycle.recent_charges import RecentCharges, bounded
 from mooring.apiserver.store.contract import Change, Entry, Event
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.changing import change_of, last_state
+from mooring.apiserver.verbs.charging import Demand, demand_of
 from mooring.model.document import Doc
 from mooring.model.quantity import ZERO
 from mooring.reconcile.queue import KeyedQueue
@@ -24,6 +29,11 @@ RESYNC_SECONDS = 300.0  # the net: a charge whose object was never written, afte
 _OF_CLASS = ".storageclass.storage.k8s.io/"
 _OF_PODS = ("cpu", "memory", "ephemeral-storage", "requests.", "limits.", "hugepages-")
 _ENDS = (b'"phase":"Succeeded"', b'"phase":"Failed"')
+_DEADLINE = b'"activeDeadlineSeconds":'
+
+
+class _Behind(Exception):
+    """The quota is newer than the objects that would be counted."""
 
 
 class QuotaStatus:
@@ -31,6 +41,7 @@ class QuotaStatus:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._recent = RecentCharges(backend.clock) if backend.store.is_shared else None
         self.queue: KeyedQueue[str] = KeyedQueue(backend.clock, AGAIN)
 
     async def run(self) -> None:
@@ -45,11 +56,30 @@ class QuotaStatus:
             self.queue.add(_namespace(entry))
 
     def _hear(self, kind: Kind, event: Event) -> None:
+        if self._recent is not None:
+            self._follow(self._recent, kind, event)
         if not _frees(kind, event):
             return
         namespace = _namespace(event.entry)
         if kind is RESOURCE_QUOTA or self._quotas(namespace, limit=1):
             self.queue.add(namespace)
+
+    def _follow(self, recent: RecentCharges, kind: Kind, event: Event) -> None:
+        """Charges, and what they were for."""
+        namespace = _namespace(event.entry)
+        if kind is RESOURCE_QUOTA:
+            quota = decode(kind, event.entry)
+            if event.deleted:
+                recent.forget(quota)
+            else:
+                recent.note(quota, event.revision)
+        elif not event.deleted and (quotas := self._quotas(namespace)):
+            old = None if event.previous is None else decode(kind, event.previous)
+            demand = demand_of(kind, namespace, decode(kind, event.entry), old)
+            for each in quotas:
+                quota = decode(RESOURCE_QUOTA, each)
+                if amounts := demand.of(quota):
+                    recent.settle(quota, amounts, event.revision)
 
     def _quotas(self, namespace: str, limit: int = 0) -> list[Entry]:
         table = RESOURCE_QUOTA.store_table
@@ -59,24 +89,37 @@ class QuotaStatus:
         counter = _Counter(self._backend, namespace)
         is_busy = False
         quotas = self._quotas(namespace)
-        for found in quotas:
-            hard = decode(RESOURCE_QUOTA, found).get("spec", {}).get("hard") or {}
-            await counter.prepare(set(hard))
+        for each in quotas:
+            await counter.prepare(set(_hard(decode(RESOURCE_QUOTA, each))))
 
             def decide(entry: Entry | None) -> Change:
                 nonlocal is_busy
                 if entry is None:
                     return None
+                if entry.revision > self._backend.store.revision:
+                    raise _Behind
                 quota = decode(RESOURCE_QUOTA, entry)
                 pending = list(self._backend.charging.reservations.held_in(namespace))
-                is_busy = is_busy or bool(pending)
-                counted = counter.count(quota, pending)
+                found = counter.count(quota, pending)
+                taken = self._taken(quota, entry.revision, found)
+                is_busy = is_busy or bool(pending) or taken != found
+                counted = _with_status(quota, taken)
                 return None if counted == quota else change_of(RESOURCE_QUOTA, counted)
 
-            await self._backend.store.write(found.table, found.name, decide)
+            try:
+                await self._backend.store.write(each.table, each.name, decide)
+            except _Behind:
+                is_busy = True
         if is_busy:
             return Again(RECOUNT_SECONDS)
         return Again(RESYNC_SECONDS) if quotas else Settled()
+
+    def _taken(self, quota: Doc, revision: int, counted: Amounts) -> Amounts:
+        """What was counted, and what other servers may be writing."""
+        if self._recent is None:
+            return counted
+        self._recent.note(quota, revision)
+        return bounded(counted, self._recent.unsettled(quota), quota)
 
 
 class _Counter:
@@ -85,7 +128,7 @@ class _Counter:
     def __init__(self, backend: Backend, namespace: str) -> None:
         self._backend = backend
         self._namespace = namespace
-        self._known: dict[tuple[str, str], tuple[int, Amounts]] = {}
+        self._known: dict[tuple[str, str], tuple[int, Amounts, Standing]] = {}
 
     async def prepare(self, hard: set[str]) -> None:
         """Look at all objects, a few at a time, so that others have their turn in between."""
@@ -95,16 +138,20 @@ class _Counter:
             if turn.is_over:
                 await turn.pause()
 
-    def count(self, quota: Doc, pending: list[Amounts]) -> Doc:
-        """The quota with what is taken now, by objects and by those that are being written."""
-        hard = quota.get("spec", {}).get("hard") or {}
-        totals = dict.fromkeys(hard, ZERO)
-        usages = [self._usage(kind, entry) for kind, entry in self._counted(set(hard))]
-        for amounts in (*usages, *pending):
+    def count(self, quota: Doc, pending: list[Demand]) -> Amounts:
+        """What is taken now, by objects and by those that are being written."""
+        totals = dict.fromkeys(_hard(quota), ZERO)
+        requirements = requirements_of(quota.get("spec") or {})
+        usages = [
+            amounts
+            for kind, entry in self._counted(set(totals))
+            for amounts, standing in (self._usage(kind, entry),)
+            if is_within(requirements, standing)
+        ]
+        for amounts in (*usages, *(demand.of(quota) or {} for demand in pending)):
             for name in amounts.keys() & totals.keys():
                 totals[name] += amounts[name]
-        used = {name: str(amount) for name, amount in totals.items()}
-        return {**quota, "status": {"hard": dict(hard), "used": used}}
+        return totals
 
     def _counted(self, hard: set[str]) -> Iterator[tuple[Kind, Entry]]:
         versions = {(kind.store_table, kind.resource): kind for kind in self._backend.kinds.all()}
@@ -114,12 +161,23 @@ class _Counter:
                 for entry in self._backend.store.range(kind.store_table, prefix).entries:
                     yield kind, entry
 
-    def _usage(self, kind: Kind, entry: Entry) -> Amounts:
+    def _usage(self, kind: Kind, entry: Entry) -> tuple[Amounts, Standing]:
         place = (entry.table, entry.name)
         known = self._known.get(place)
         if known is None or known[0] != entry.revision:
-            known = self._known[place] = entry.revision, usage_of(kind, last_state(kind, entry))
-        return known[1]
+            doc = last_state(kind, entry)
+            known = entry.revision, usage_of(kind, doc), standing_of(kind, doc)
+            self._known[place] = known
+        return known[1], known[2]
+
+
+def _hard(quota: Doc) -> Doc:
+    return quota.get("spec", {}).get("hard") or {}
+
+
+def _with_status(quota: Doc, taken: Amounts) -> Doc:
+    used = {name: str(amount) for name, amount in taken.items()}
+    return {**quota, "status": {"hard": dict(_hard(quota)), "used": used}}
 
 
 def _namespace(entry: Entry) -> str:
@@ -139,9 +197,13 @@ def _frees(kind: Kind, event: Event) -> bool:
         return False
     if kind.resource == "persistentvolumeclaims":
         before, after = decode(kind, event.previous), decode(kind, event.entry)
-        return bool(more(usage_of(kind, before), usage_of(kind, after)))
+        return bool(more(usage_of(kind, before), usage_of(kind, after))) or standing_of(
+            kind, before
+        ) != standing_of(kind, after)
     if kind.resource != "pods":
         return False
+    if (_DEADLINE in event.entry.value) != (_DEADLINE in event.previous.value):
+        return True
     return _is_over(event.entry) and not _is_over(event.previous)
 
 

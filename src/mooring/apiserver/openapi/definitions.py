@@ -89,12 +89,12 @@ class Definitions:
             if message in self._custom:
                 self._made[name] = self._custom_kind(message, self._custom[message])
                 return self._pointer(name)
-            if message not in self._schema.messages:
+            if (found := self._schema.find(message)) is None:
                 raise UnknownMessage(f"the schema has no message {message}")
             self._made[
                 name
             ] = {}  # already known while it is made: messages may refer to themselves
-            self._made[name] = self._message(self._schema.messages[message])
+            self._made[name] = self._message(found)
         return self._pointer(name)
 
     def _custom_kind(self, message: str, structure: Structure) -> Doc:

@@ -7,6 +7,7 @@ import msgspec
 from mooring.apiserver.kinds.contract import Kind, Subresource
 from mooring.apiserver.kinds.subresources import answers_in, subresources
 from mooring.apiserver.schema.contract import Scalar, Schema
+from mooring.apiserver.schema.releases import newest_name
 from mooring.model.document import Doc
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -44,7 +45,7 @@ class Names(msgspec.Struct, frozen=True):
     kinds: Mapping[str, list[Doc]]  # by message: the group, version and kind it is served as
 
     def definition(self, message: str) -> str:
-        package, _, name = message.rpartition(".")
+        package, _, name = newest_name(message).rpartition(".")
         return f"{self.packages.get(package, f'io.k8s.api.{package}')}.{name}"
 
 

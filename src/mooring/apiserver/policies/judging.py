@@ -1,4 +1,4 @@
-"""One policy over one write: which of its validations fail, and what is said of it. Pure."""
+"""One policy over one write: which of its validations fail, and what is said and recorded. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,6 +20,13 @@ class Failure(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class Annotation(msgspec.Struct, frozen=True):
+    """What is to be recorded of a write."""
+
+    key: str
+    value: str
+
+
 class Policy(msgspec.Struct, frozen=True):
     """A policy, ready to be asked."""
 
@@ -32,9 +39,11 @@ class Policy(msgspec.Struct, frozen=True):
         return self.spec.get("failurePolicy") != "Ignore"
 
 
-def judge(policy: Policy, values: Mapping[str, Any], budget: Budget) -> Iterator[Failure]:
-    """What a write is refused for. `values` has the parameters too; `budget` is of all looks at
-    this write."""
+def judge(
+    policy: Policy, values: Mapping[str, Any], budget: Budget
+) -> Iterator[Failure | Annotation]:
+    """What a write is refused for, and what is recorded of it. `values` has the parameters too;
+    `budget` is of all looks at this write."""
     try:
         if not holds_for(policy.expressions.conditions, values, budget):
             return
@@ -57,6 +66,24 @@ def judge(policy: Policy, values: Mapping[str, Any], budget: Budget) -> Iterator
             told = _said(message, seen, budget) or written.get("message", "").strip()
             told = told or f"failed expression: {expression.text.strip()}"
             yield Failure(told, written.get("reason", ""))
+    yield from _annotations(policy, seen, budget)
+
+
+def _annotations(
+    policy: Policy, values: Mapping[str, Any], budget: Budget
+) -> Iterator[Failure | Annotation]:
+    for key, expression in policy.expressions.annotations:
+        try:
+            value = expression.evaluate(values, budget)
+        except CelError as error:
+            if policy.fails_closed:
+                yield Failure(f"expression '{expression.text}' resulted in error: {error}")
+            continue
+        if isinstance(value, str):
+            if text := value.strip():
+                yield Annotation(key, text)
+        elif value is not None:
+            yield Failure(f"valueExpression '{expression.text}' must result in a string or null")
 
 
 def holds_for(

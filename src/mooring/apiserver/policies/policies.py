@@ -13,7 +13,7 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.policy_expressions import compile_policy
 from mooring.apiserver.kinds.registry import Kinds
 from mooring.apiserver.kinds.webhook_configuration import GROUP
-from mooring.apiserver.policies.judging import MOST_COST, Failure, Policy, judge
+from mooring.apiserver.policies.judging import MOST_COST, Annotation, Failure, Policy, judge
 from mooring.apiserver.policies.scope import Scope, read_binding_scope, read_scope
 from mooring.apiserver.policies.variables import Authorize, variables_of
 from mooring.apiserver.request.refusals import forbidden, refusal_of
@@ -68,7 +68,9 @@ class Policies:
         for bound in self._in_force(attributes):
             kind = self._concerned(bound, attributes)
             if kind is not None:
-                self._heed(bound, attributes, tuple(self._failures(bound, attributes, kind)))
+                found = tuple(self._findings(bound, attributes, kind))
+                _record(bound, attributes, found)
+                _heed(bound, attributes, tuple(each for each in found if isinstance(each, Failure)))
 
     def _in_force(self, attributes: AdmissionAttributes) -> tuple[Bound, ...]:
         if self._bound is None:
@@ -84,9 +86,9 @@ class Policies:
             return None
         return kind
 
-    def _failures(
+    def _findings(
         self, bound: Bound, attributes: AdmissionAttributes, kind: Kind
-    ) -> Iterator[Failure]:
+    ) -> Iterator[Failure | Annotation]:
         values = variables_of(attributes, kind, self._objects, self._authorize)
         chosen = self._parameters(bound, attributes)
         if isinstance(chosen, Failure):
@@ -133,22 +135,6 @@ class Policies:
             if selector.matches(doc["metadata"].get("labels") or {}):
                 yield doc
 
-    def _heed(
-        self, bound: Bound, attributes: AdmissionAttributes, failures: tuple[Failure, ...]
-    ) -> None:
-        if not failures:
-            return
-        actions = bound.spec.get("validationActions") or ()
-        named = f"ValidatingAdmissionPolicy '{bound.policy.name}' with binding '{bound.binding}'"
-        for failure in failures:
-            if "Warn" in actions:
-                told = f"Validation failed for {named}: {failure.message}"
-                attributes.warnings.append(told)
-            if "Audit" in actions:
-                _log.info("a policy is not kept", policy=bound.policy.name, because=failure.message)
-        if "Deny" in actions:
-            raise _denied(attributes, f"{named} denied request: ", failures[0])
-
     def _forget(self) -> None:
         self._bound = None
 
@@ -174,6 +160,33 @@ class Policies:
         if kind is None:
             return ()
         return (decode(kind, entry) for entry in self._store.range(kind.store_table).entries)
+
+
+def _record(
+    bound: Bound, attributes: AdmissionAttributes, found: tuple[Failure | Annotation, ...]
+) -> None:
+    """Into the log: there is no other record of requests."""
+    named = {"policy": bound.policy.name, "binding": bound.binding, **attributes.log_fields}
+    is_audited = "Audit" in (bound.spec.get("validationActions") or ())
+    for each in found:
+        if isinstance(each, Annotation):
+            _log.info("annotated by a policy", **named, key=each.key, value=each.value)
+        elif is_audited:
+            _log.info("a policy is not kept", **named, because=each.message)
+
+
+def _heed(bound: Bound, attributes: AdmissionAttributes, failures: tuple[Failure, ...]) -> None:
+    """Raises: ApiError, if the binding denies."""
+    if not failures:
+        return
+    actions = bound.spec.get("validationActions") or ()
+    named = f"ValidatingAdmissionPolicy '{bound.policy.name}' with binding '{bound.binding}'"
+    if "Warn" in actions:
+        attributes.warnings.extend(
+            f"Validation failed for {named}: {failure.message}" for failure in failures
+        )
+    if "Deny" in actions:
+        raise _denied(attributes, f"{named} denied request: ", failures[0])
 
 
 def _denied(attributes: AdmissionAttributes, prefix: str, failure: Failure) -> ApiError:

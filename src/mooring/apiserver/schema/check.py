@@ -75,8 +75,10 @@ class _Walk:
                 del doc[key]
             else:
                 kept = None if value is None else self.field(value, field)
-                if kept is None or (
-                    not kept and not self.keep_empty and key in left_out_when_empty(name)
+                if (
+                    kept is None
+                    or field.off
+                    or (not kept and not self.keep_empty and key in left_out_when_empty(name))
                 ):
                     del doc[key]
                 elif kept is not value:

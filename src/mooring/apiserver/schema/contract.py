@@ -62,6 +62,9 @@ class Field(msgspec.Struct, frozen=True):
     pointer: bool = False  # in protobuf, presence has meaning: an empty value is kept
     required: bool = False  # for OpenAPI; absent lists are emitted as []
     shown: bool = False  # emitted, null or zero, when it is absent; yet not required
+    off: bool = False  # its feature gate is off: it is read, and left out
+    since: int = 0  # the minor release that brought it
+    until: int = 1 << 30  # the last one that has it
     description: str = ""
 
     @property
@@ -85,7 +88,14 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Schema(msgspec.Struct, frozen=True):
-    messages: Mapping[str, Message]
+    messages: Mapping[str, Message]  # of the newest release
+    older: Mapping[str, Message] = {}  # of older ones, as far as they were others (`releases.py`)
 
     def message(self, name: str) -> Message:
-        return self.messages[name]
+        found = self.find(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def find(self, name: str) -> Message | None:
+        return self.messages.get(name) or self.older.get(name)

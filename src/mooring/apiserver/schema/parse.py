@@ -27,6 +27,9 @@ description. The type is a scalar or a message (of the same package unless it ha
     granular   merged field by field, though the message it refers to is atomic
     patch=a    strategic merge tells the items of the list apart by this field
     retain     strategic merge honours `$retainKeys`
+    since=1.37 the release of Kubernetes that brought it
+    until=1.35 the last one that has it
+    off        behind a feature gate that is off there: it is read, and left out
 
 Of a single message `Field.merge` has the last word; of the items of a list, `Message.atomic`.
 """
@@ -37,6 +40,8 @@ from pathlib import Path
 from typing import Any
 
 from mooring.apiserver.schema.contract import Field, Merge, Message, Scalar, Schema, Shape
+from mooring.apiserver.schema.releases import newest_messages, older_messages
+from mooring.model.kubernetes_version import NEWEST, VERSIONS
 
 _SCALARS = {scalar.value: scalar for scalar in Scalar}
 _SHAPES = {"[]": Shape.LIST, "{}": Shape.MAP}
@@ -62,7 +67,9 @@ def parse(files: Iterable[tuple[str, str]]) -> Schema:
             if draft.name in drafts:
                 raise ValueError(f"{name}: {draft.name} is defined twice")
             drafts[draft.name] = draft
-    return Schema({name: draft.message(drafts) for name, draft in drafts.items()})
+    messages = {name: draft.message(drafts) for name, draft in drafts.items()}
+    others = [one.minor for one in VERSIONS.values() if one is not NEWEST]
+    return Schema(newest_messages(messages), older_messages(messages, others))
 
 
 class _Draft:
@@ -125,10 +132,12 @@ def _field(words: list[str], description: str, package: str, others: dict[str, _
     for flag in flags:
         flag_name, _, value = flag.partition("=")
         match flag_name:
-            case "pointer" | "inline" | "required" | "shown":
+            case "pointer" | "inline" | "required" | "shown" | "off":
                 options[flag_name] = True
             case "replace":
                 options["patch_replaces"] = True
+            case "since" | "until":
+                options[flag_name] = int(value.removeprefix("1."))
             case "retain":
                 options["retain_keys"] = True
             case "patch":

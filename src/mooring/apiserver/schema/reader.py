@@ -127,11 +127,15 @@ def _tidier(message: str) -> Tidy | None:
         return None
     optional = left_out_when_empty(message)
     fields = json_fields(message)
-    below = {name: within for name, field in fields.items() if (within := _below(field))}
+    below = {
+        name: within
+        for name, field in fields.items()
+        if not field.off and (within := _below(field))
+    }
     steps = {
         name: step
         for name, field in fields.items()
-        if (step := _drop_zero if name in optional and field.type in _ZEROES else _step(field))
+        if (step := _drop_zero if _is_optional_zero(field, optional) else _step(field))
     }
     if not steps and not below:
         return None
@@ -145,6 +149,14 @@ def _tidier(message: str) -> Tidy | None:
     return tidy
 
 
+def _is_optional_zero(field: Field, optional: frozenset[str]) -> bool:
+    return field.name in optional and field.type in _ZEROES and not field.off
+
+
+def _drop(doc: Doc, name: str) -> None:
+    del doc[name]
+
+
 def _drop_zero(doc: Doc, name: str) -> None:
     if not doc[name]:
         del doc[name]
@@ -152,6 +164,8 @@ def _drop_zero(doc: Doc, name: str) -> None:
 
 def _step(field: Field) -> Step | None:
     """The step that normalizes a value of this field, or None."""
+    if field.off:
+        return _drop
     spell = _SPELLINGS.get(field.type) if isinstance(field.type, Scalar) else None
     return None if spell is None else _spelling(spell, field)
 

@@ -112,6 +112,11 @@ class Store(Protocol):
         """Why the last write failed, until one succeeds; None while all is well."""
         ...
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other servers write to it too."""
+        ...
+
     def get(self, table: str, name: str) -> Entry | None:
         """The newest readable version."""
         ...

@@ -160,6 +160,10 @@ class Timeline:
     def trouble(self) -> str | None:
         return None if self._open else "the store is closed"
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
     def get(self, table: str, name: str) -> Entry | None:
         known = self._tables.get(table)
         return None if known is None else known.entries.get(name)

@@ -75,9 +75,16 @@ def list_in_form(
     along = _include(call)
     is_table = call.form.what is What.TABLE
 
+    print_cells = kind.row
+    if is_table and kind.list_row is not None:
+        entries = list(entries)
+        print_cells = kind.list_row([decode(kind, entry) for entry in entries])
+
     def made(entry: Entry) -> bytes:
         doc = decode(kind, entry)
-        return encode(row(kind, doc, now, along, version) if is_table else partial(doc, version))
+        if is_table:
+            return encode(row(kind, doc, now, along, version, print_cells))
+        return encode(partial(doc, version))
 
     if is_table:
         empty = table(kind, (), metadata, now, along, version)

@@ -83,10 +83,13 @@ async def write_change(backend: Backend, call: Call, prepare: Prepare) -> Change
 async def _charged(
     backend: Backend, call: Call, prepare: Prepare, warnings: list[str]
 ) -> AsyncIterator[None]:
-    """A claim that grows takes more of its namespace's quotas. Raises: Forbidden."""
-    is_claim = call.kind.resource == "persistentvolumeclaims" and not call.route.subresource
-    entry = backend.store.get(call.kind.store_table, call.store_name) if is_claim else None
-    if entry is None or not backend.charging.quotas(call.namespace):
+    """A claim that grows takes more of its namespace's quotas, a change may bring an object into
+    the scope of one. Raises: Forbidden."""
+    may_take = not call.route.subresource and backend.charging.heeds_changes(
+        call.kind, call.namespace
+    )
+    entry = backend.store.get(call.kind.store_table, call.store_name) if may_take else None
+    if entry is None:
         yield
         return
     said = list(warnings)

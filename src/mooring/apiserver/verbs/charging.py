@@ -12,11 +12,13 @@ from itertools import count
 import msgspec
 
 from mooring.apiserver.admission.pod_amounts import Amounts
+from mooring.apiserver.admission.quota_scopes import Standing, is_within, standing_of
 from mooring.apiserver.admission.quota_usage import more, spelled, unspecified, usage_of
 from mooring.apiserver.documents.document import decode, to_put
 from mooring.apiserver.documents.objects import store_name
 from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
+from mooring.apiserver.kinds.quota_scopes import requirements_of
 from mooring.apiserver.request.refusals import forbidden
 from mooring.apiserver.store.contract import Change, Entry, Store
 from mooring.errors import Forbidden
@@ -26,9 +28,40 @@ from mooring.model.quantity import ZERO, parse
 _FOR_FREE: AbstractAsyncContextManager[None] = nullcontext()
 
 
-class _Reservation(msgspec.Struct, frozen=True):
+class Demand(msgspec.Struct, frozen=True):
+    """What a write takes of the quotas of its namespace."""
+
+    kind: Kind
     namespace: str
+    new: Doc
     amounts: Amounts
+    standing: Standing
+    amounts_before: Amounts
+    standing_before: Standing | None  # None: the object is new
+
+    @property
+    def name(self) -> str:
+        return str(self.new["metadata"].get("name", ""))
+
+    def of(self, quota: Doc) -> Amounts | None:
+        """What it takes more than before; None: the quota does not count the object."""
+        requirements = requirements_of(quota.get("spec") or {})
+        if not is_within(requirements, self.standing):
+            return None
+        counted = self.standing_before is not None and is_within(requirements, self.standing_before)
+        return more(self.amounts, self.amounts_before if counted else {})
+
+
+def demand_of(kind: Kind, namespace: str, new: Doc, old: Doc | None) -> Demand:
+    return Demand(
+        kind,
+        namespace,
+        new,
+        usage_of(kind, new),
+        standing_of(kind, new),
+        usage_of(kind, old) if old is not None else {},
+        standing_of(kind, old) if old is not None else None,
+    )
 
 
 class Reservations:
@@ -36,25 +69,18 @@ class Reservations:
 
     def __init__(self) -> None:
         self._numbers = count()
-        self._held: dict[int, _Reservation] = {}
+        self._held: dict[int, Demand] = {}
 
-    def hold(self, namespace: str, amounts: Amounts) -> int:
+    def hold(self, demand: Demand) -> int:
         number = next(self._numbers)
-        self._held[number] = _Reservation(namespace, amounts)
+        self._held[number] = demand
         return number
 
     def release(self, number: int) -> None:
         del self._held[number]
 
-    def held_in(self, namespace: str) -> Iterator[Amounts]:
-        return (held.amounts for held in self._held.values() if held.namespace == namespace)
-
-
-class _Request(msgspec.Struct, frozen=True):
-    kind: Kind
-    name: str
-    new: Doc
-    amounts: Amounts  # that it takes more than before
+    def held_in(self, namespace: str) -> Iterator[Demand]:
+        return (held for held in self._held.values() if held.namespace == namespace)
 
 
 class Charging:
@@ -69,62 +95,66 @@ class Charging:
         quotas = self.quotas(namespace) if kind.namespaced else []
         if not quotas:
             return _FOR_FREE
-        return self._charged(quotas, kind, namespace, new, old, dry_run=dry_run)
+        demand = demand_of(kind, namespace, new, old)
+        return self._charged(quotas, demand, dry_run=dry_run)
 
     @asynccontextmanager
     async def _charged(
-        self,
-        quotas: list[Doc],
-        kind: Kind,
-        namespace: str,
-        new: Doc,
-        old: Doc | None,
-        *,
-        dry_run: bool,
+        self, quotas: list[Doc], demand: Demand, *, dry_run: bool
     ) -> AsyncIterator[None]:
-        before = usage_of(kind, old) if old is not None else {}
-        amounts = more(usage_of(kind, new), before)
-        request = _Request(kind, new["metadata"].get("name", ""), new, amounts)
         if dry_run:
             for quota in quotas:
-                _spent(quota, request, is_new=old is None)
+                _spent(quota, demand)
             yield
             return
-        number = self.reservations.hold(namespace, amounts)
+        number = self.reservations.hold(demand)
         paid: list[Doc] = []
         try:
             for quota in quotas:
-                await self._charge(quota, request, is_new=old is None)
+                await self._charge(quota, demand)
                 paid.append(quota)
             yield
         except BaseException:
             for quota in paid:
-                await self._refund(quota, amounts)
+                await self._refund(quota, demand)
             raise
         finally:
             self.reservations.release(number)
+
+    def heeds_changes(self, kind: Kind, namespace: str) -> bool:
+        """Whether a change of such an object may take more of a quota."""
+        match kind.resource:
+            case "persistentvolumeclaims":
+                return bool(self.quotas(namespace))
+            case "pods":
+                return any(
+                    requirements_of(each.get("spec") or {}) for each in self.quotas(namespace)
+                )
+            case _:
+                return False
 
     def quotas(self, namespace: str) -> list[Doc]:
         kind = RESOURCE_QUOTA
         page = self._store.range(kind.store_table, f"{namespace}/")
         return [decode(kind, entry) for entry in page.entries]
 
-    async def _charge(self, quota: Doc, request: _Request, *, is_new: bool) -> None:
+    async def _charge(self, quota: Doc, demand: Demand) -> None:
         def decide(entry: Entry | None) -> Change:
             if entry is None:
                 return None
             newest = decode(RESOURCE_QUOTA, entry)
-            spent = _spent(newest, request, is_new=is_new)
+            spent = _spent(newest, demand)
             return None if spent is None else to_put(spent)
 
         await self._store.write(RESOURCE_QUOTA.store_table, _place(quota), decide)
 
-    async def _refund(self, quota: Doc, amounts: Amounts) -> None:
+    async def _refund(self, quota: Doc, demand: Demand) -> None:
         def decide(entry: Entry | None) -> Change:
             if entry is None:
                 return None
             newest = decode(RESOURCE_QUOTA, entry)
             used = dict(newest.get("status", {}).get("used") or {})
+            amounts = demand.of(newest) or {}
             for name in amounts.keys() & used.keys():
                 left = parse(used[name]) - amounts[name]
                 used[name] = str(max(left, ZERO))
@@ -142,30 +172,33 @@ def _with_used(quota: Doc, used: Doc) -> Doc:
     return {**quota, "status": {**quota.get("status", {}), "used": used}}
 
 
-def _spent(quota: Doc, request: _Request, *, is_new: bool) -> Doc | None:
-    """The quota after the request; None: it is not about this. Raises: Forbidden."""
+def _spent(quota: Doc, demand: Demand) -> Doc | None:
+    """The quota after the write; None: it is not about this. Raises: Forbidden."""
+    amounts = demand.of(quota)
+    if amounts is None:
+        return None
     name, status = quota["metadata"]["name"], quota.get("status", {})
     hard = quota.get("spec", {}).get("hard") or {}
-    is_new_pod = is_new and request.kind.resource == "pods"
-    if is_new_pod and (missing := unspecified(hard, request.new)):
-        raise _refused(request, f"failed quota: {name}: {missing}")
-    concerned = sorted(request.amounts.keys() & hard.keys())
+    is_new_pod = demand.standing_before is None and demand.kind.resource == "pods"
+    if is_new_pod and (missing := unspecified(hard, demand.new)):
+        raise _refused(demand, f"failed quota: {name}: {missing}")
+    concerned = sorted(amounts.keys() & hard.keys())
     if not concerned:
         return None
     used = status.get("used") or {}
     if any(each not in used for each in concerned):
         told = f"status unknown for quota: {name}, resources: {','.join(concerned)}"
-        raise _refused(request, told)
-    after = {each: parse(used[each]) + request.amounts[each] for each in concerned}
+        raise _refused(demand, told)
+    after = {each: parse(used[each]) + amounts[each] for each in concerned}
     exceeded = [each for each in concerned if after[each] > parse(hard[each])]
     if exceeded:
-        asked = spelled({each: request.amounts[each] for each in exceeded})
+        asked = spelled({each: amounts[each] for each in exceeded})
         had = spelled({each: used[each] for each in exceeded})
         most = spelled({each: hard[each] for each in exceeded})
         told = f"exceeded quota: {name}, requested: {asked}, used: {had}, limited: {most}"
-        raise _refused(request, told)
+        raise _refused(demand, told)
     return _with_used(quota, {**used, **{each: str(amount) for each, amount in after.items()}})
 
 
-def _refused(request: _Request, told: str) -> Forbidden:
-    return forbidden(request.kind, request.name, told)
+def _refused(demand: Demand, told: str) -> Forbidden:
+    return forbidden(demand.kind, demand.name, told)

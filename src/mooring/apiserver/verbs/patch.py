@@ -69,6 +69,8 @@ async def patch(backend: Backend, call: Call) -> Response:
         most = MOST_PATCH_VALUES if media == JSON_PATCH else MOST_VALUES
         read = read_json(call.request.body, most)
     except ValueError as error:
+        if backend.kinds.release.calls_patches_invalid:
+            raise BadRequest("invalid JSON patch") from error
         prefix = "" if media == STRATEGIC else "error decoding patch: "
         raise BadRequest(f"{prefix}{error}") from error
     return await _patch(backend, call, options, read, _patch_by(backend, call.kind, media, read))

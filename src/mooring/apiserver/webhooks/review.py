@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -32,6 +33,7 @@ class HookAnswer(msgspec.Struct, frozen=True):
     status: Doc
     patch: list[Any] | None = None
     warnings: tuple[str, ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()  # to be recorded
 
 
 def question(hook: Hook, attributes: AdmissionAttributes, kind: Kind, uid: str) -> bytes:
@@ -111,7 +113,13 @@ def read_answer(body: bytes, hook: Hook, uid: str, *, may_patch: bool) -> HookAn
         status if isinstance(status, dict) else {},
         patch,
         tuple(str(each) for each in warnings) if isinstance(warnings, list) else (),
+        tuple(_read_annotations(response.get("auditAnnotations"))),
     )
+
+
+def _read_annotations(given: object) -> Iterator[tuple[str, str]]:
+    if isinstance(given, dict):
+        yield from ((str(key), str(value)) for key, value in given.items())
 
 
 def _read(body: bytes) -> Doc:

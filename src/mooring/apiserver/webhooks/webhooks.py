@@ -248,6 +248,9 @@ class Webhooks:
 
 def _heed(hook: Hook, answer: HookAnswer, attributes: AdmissionAttributes) -> None:
     attributes.warnings.extend(text[:MOST_WARNING] for text in answer.warnings)
+    for key, value in answer.annotations:
+        fields = {"webhook": hook.name, **attributes.log_fields}
+        _log.info("annotated by a webhook", **fields, key=key, value=value)
     if not answer.allowed:
         raise _denied(hook.name, answer.status)
 

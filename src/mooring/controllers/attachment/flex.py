@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from mooring import log
 from mooring.controllers.attachment.volume_name import name_of_attachment
 from mooring.errors import MooringError
 from mooring.host.blocking import within_volume
@@ -26,6 +27,8 @@ from mooring.plugins.contract import NotStarted, Uncertain, VolumeError
 from mooring.plugins.flex.controller import FlexControl
 from mooring.plugins.flex.drivers import Drivers
 from mooring.plugins.flex.names import FlexName, find_flex_name
+
+_log = log.get("mooring.attachment")
 
 _DEVICE = "devicePath"
 
@@ -103,6 +106,26 @@ class FlexAttachments:
             self._keep(name, node, is_attached=False)
             raise VolumeError(str(error)) from error
         self._drop(name, node)
+
+    async def is_gone(self, name: FlexName, use: VolumeUse, node: str) -> bool:
+        """Whether its driver says that it is not attached any more; then that is uncertain.
+
+        So the node keeps others from it until the driver has attached it again, or detached it.
+        What became of it while the driver was asked counts for more than the answer.
+        """
+        known = self.find(name_of_attachment(name, node))
+        if known is None or not known.is_attached:
+            return False
+        try:
+            with within_volume(name.unique):
+                is_attached = await self._control(name).is_attached(use, node)
+        except MooringError as error:
+            _log.warning("cannot verify attachment", volume=use.name, node=node, error=error)
+            return False
+        if is_attached is not False or self.find(known.name) is not known:
+            return False
+        self._keep(name, node, is_attached=False)
+        return True
 
     def _control(self, name: FlexName) -> FlexControl:
         driver = None if self.drivers is None else self.drivers.find(name.driver)

@@ -20,6 +20,7 @@ from mooring.controllers.attachment.plan import (
 )
 from mooring.controllers.attachment.view import VolumeOnNodeView, VolumeView
 from mooring.model.event import EventType
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.pod import Pod
 from mooring.model.steps import Emit
 from mooring.model.timestamp import to_seconds
@@ -60,7 +61,12 @@ def refuse(
         users = [pod for holder in shown for pod in holder.pods]
         for pod in on_node.pods:
             if _is_news(memory.refused, "", pod.uid, view.now):
-                yield Emit(pod, EventType.WARNING, FAILED, refusal(view.label, pod, users))
+                yield Emit(
+                    pod,
+                    EventType.WARNING,
+                    FAILED,
+                    refusal(view.label, pod, users, view.policy.release),
+                )
         memory = replace(memory, refused=_recorded(memory.refused, "", on_node, view.now))
     waits = [wait for holder in holders if (wait := find_wait(view, holder)) is not None]
     for wait in waits[:1]:
@@ -95,11 +101,16 @@ def _lasts(known: RecordedEvents, topic: str, now: float) -> bool:
     return known.topic == topic and now - known.at < RECORD_AGAIN_SECONDS
 
 
-def refusal(label: str, pod: Pod, users: Sequence[Pod]) -> str:
+def refusal(label: str, pod: Pod, users: Sequence[Pod], release: KubernetesVersion = NEWEST) -> str:
     """The event of a pod that cannot have the volume; names of other namespaces stay unsaid."""
-    opening = f'Multi-Attach error for volume "{label}" Volume is already'
+    waits = release.waits_for_detach
+    problem = "Waiting for detach" if waits else "Multi-Attach error"
+    opening = f'{problem} for volume "{label}" Volume is already'
     if not users:
-        return f"{opening} exclusively attached to one node and can't be attached to another"
+        alone = f"{opening} exclusively attached to one node"
+        if waits:
+            return f"{alone}, waiting on detach before it can be attached to another node"
+        return f"{alone} and can't be attached to another"
     near = sorted(user.name for user in users if user.namespace == pod.namespace)
     far = len(users) - len(near)
     words = f"{opening} used by"

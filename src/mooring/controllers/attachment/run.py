@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from math import inf
 from typing import Final
 
+import msgspec
+
 from mooring.client.contract import Client
 from mooring.clock import Clock
 from mooring.controllers.attachment.actual import Actual, VolumeOnNode
@@ -21,6 +23,7 @@ from mooring.controllers.attachment.event_handlers import AttachDetachEventHandl
 from mooring.controllers.attachment.flex import FlexAttachments
 from mooring.controllers.attachment.metrics import AttachmentMetrics
 from mooring.controllers.attachment.status import NodeReports
+from mooring.controllers.attachment.verify import FlexVerification
 from mooring.controllers.attachment.view import Policy, VolumeOnNodeView, VolumeView
 from mooring.controllers.attachment.volume_name import VolumeName, find_volume_name
 from mooring.controllers.options import Options
@@ -35,7 +38,7 @@ from mooring.plugins.flex.drivers import Drivers
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.recorder import Recorder
-from mooring.reconcile.worker import Again, Settled, Verdict, serve
+from mooring.reconcile.worker import Again, Settled, Verdict, lasting, serve
 
 COMPONENT: Final = "attachdetach-controller"
 """The reporting component of its events."""
@@ -47,7 +50,8 @@ AS_KUBERNETES = Policy()
 
 def build(loops: Loops, options: Options) -> None:
     """Add the AttachDetach controller to the role."""
-    add_controller(loops, options.detaching, options.flex)
+    policy = msgspec.structs.replace(options.detaching, release=options.release)
+    add_controller(loops, policy, options.flex)
 
 
 def add_controller(loops: Loops, policy: Policy, flex: Drivers | None = None) -> "AttachDetach":
@@ -87,8 +91,9 @@ class AttachDetach:
         self._clock = clock
         self._known = known
         self._policy = policy
-        self._desired = Desired(lambda volume: self.queue.add(Key("", volume)))
+        self._desired = Desired(self._wake)
         self._flex = FlexAttachments(flex)
+        self._verification = FlexVerification(clock, self._desired, self._flex, self._wake)
         self._actual = Actual(self._find)
         self._departures = Departures(clock, self._actual)
         self._reports = NodeReports(client, clock, known.nodes, self._actual.is_attaching_to)
@@ -132,6 +137,7 @@ class AttachDetach:
                 tasks.create_task(serve(self.queue, self.reconcile))
             for _ in range(NODE_WORKERS):
                 tasks.create_task(serve(self._reports.queue, self._reports.reconcile))
+            tasks.create_task(lasting("verification", self._clock, self._verification.run))
 
     async def reconcile(self, key: Key) -> Verdict:
         """One volume; what a node says from which it was withdrawn is decided on in turn."""
@@ -146,6 +152,9 @@ class AttachDetach:
             if not performed.read:
                 return Settled() if again == inf else Again(max(again, 0.0))
             read = dict(performed.read)
+
+    def _wake(self, volume: str) -> None:
+        self.queue.add(Key("", volume))
 
     def _find(self, attachment: str) -> Attachment | None:
         return self._flex.find(attachment) or self._known.attachments.get(Key("", attachment))

@@ -8,6 +8,7 @@ from mooring.controllers.attachment.actual import Memory, State, VolumeOnNode, s
 from mooring.controllers.attachment.resolve import AttachableVolume
 from mooring.controllers.attachment.volume_name import VolumeName
 from mooring.model.attachment import Attachment
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
@@ -20,6 +21,7 @@ class Policy(msgspec.Struct, frozen=True):
 
     max_wait: float = MAX_WAIT_SECONDS  # seconds; of a node that is not ready
     forces_on_timeout: bool = True
+    release: KubernetesVersion = NEWEST  # in whose words pods are told that they wait
 
 
 class Departure(msgspec.Struct, frozen=True):

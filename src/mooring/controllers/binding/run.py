@@ -38,6 +38,9 @@ from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Plugin
+from mooring.plugins.glusterfs.volumes import GlusterVolumes
+from mooring.plugins.quobyte.volumes import QuobyteVolumes
+from mooring.plugins.rbd.volumes import RbdVolumes
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.reflector import AT_ONCE
@@ -59,7 +62,7 @@ class BinderSettings(msgspec.Struct, frozen=True):
 
 def build(loops: Loops, options: Options) -> None:
     """Add the binder to the role."""
-    add_binder(loops, _plugins(loops.client, options))
+    add_binder(loops, _plugins(loops.client, loops.clock, options))
 
 
 def add_binder(
@@ -83,11 +86,17 @@ def add_binder(
     return binder
 
 
-def _plugins(client: Client, options: Options) -> InTreePlugins:
+def _plugins(client: Client, clock: Clock, options: Options) -> InTreePlugins:
     recycling = options.recycling
+    makers = {
+        Plugin.HOST_PATH: options.host_path,
+        Plugin.GLUSTERFS: GlusterVolumes(client, clock),
+        Plugin.QUOBYTE: QuobyteVolumes(client),
+        Plugin.RBD: RbdVolumes(client),
+    }
     return InTreePlugins(
-        provisioners={Plugin.HOST_PATH: options.host_path},
-        deleters={Plugin.HOST_PATH: options.host_path},
+        provisioners=makers,
+        deleters=makers,
         recyclers={
             Plugin.HOST_PATH: PodRecycler(client, recycling.host_path, recycling.host_path_pod),
             Plugin.NFS: PodRecycler(client, recycling.nfs, recycling.nfs_pod),

@@ -5,6 +5,7 @@ from typing import Any, assert_never
 from mooring import log
 from mooring.client.contract import Client, Part
 from mooring.clock import Clock
+from mooring.controllers.expansion.back_ends import BackEnds
 from mooring.controllers.expansion.plan import (
     EXTERNAL,
     FAILED,
@@ -19,7 +20,6 @@ from mooring.controllers.expansion.plan import (
     Write,
 )
 from mooring.errors import ApiError, Conflict, HostError
-from mooring.host.blocking import within_volume
 from mooring.model import expansion
 from mooring.model.claim import Claim, ClaimStatus
 from mooring.model.event import EventType
@@ -27,12 +27,8 @@ from mooring.model.steps import Emit, Fail
 from mooring.model.storage_terms import STORAGE
 from mooring.model.timestamp import to_seconds
 from mooring.model.volume import Volume
-from mooring.model.volume_use import VolumeUse
 from mooring.model.wellknown import Annotation
 from mooring.plugins.contract import VolumeError
-from mooring.plugins.flex.controller import FlexControl
-from mooring.plugins.flex.drivers import Drivers
-from mooring.plugins.flex.source import find_driver_name
 from mooring.reconcile.apply import apply
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.recorder import Recorder
@@ -48,14 +44,14 @@ class Effects:
         recorder: Recorder,
         claims: Informer[Claim],
         volumes: Informer[Volume],
-        flex: Drivers | None = None,
+        back_ends: BackEnds,
     ) -> None:
         self._client = client
         self._clock = clock
         self._recorder = recorder
         self._claims = claims
         self._volumes = volumes
-        self._flex = flex
+        self._back_ends = back_ends
 
     async def perform(self, plan: Plan, claim: Claim) -> None:
         """Each write builds on the one before; the first that is refused is shown in an event.
@@ -95,7 +91,7 @@ class Effects:
             case Finish(size):
                 return await self._save(claim, expansion.finish(claim.status, size))
             case GrowBackEnd(volume, size, before):
-                await self._grow_back_end(volume, size.bytes_ceil(), before.bytes_ceil())
+                await self._back_ends.grow(volume, size.bytes_ceil(), before.bytes_ceil())
             case GrowVolume(volume, size, before):
                 await self._grow(volume, str(size), before)
             case ForgetBefore(volume):
@@ -104,17 +100,6 @@ class Effects:
             case other:
                 assert_never(other)
         return claim
-
-    async def _grow_back_end(self, volume: Volume, size: int, before: int) -> None:
-        """Without its driver here there is nothing to do: a driver on the node may do all.
-
-        Repeated: a driver grows what has grown to the same size. Raises: VolumeError.
-        """
-        use = VolumeUse(volume=volume)
-        driver = None if self._flex is None else self._flex.find(find_driver_name(use) or "")
-        if driver is not None:
-            with within_volume(f"{driver.name}/{volume.name}"):
-                await FlexControl(driver).grow(use, size, before)
 
     async def _save(self, claim: Claim, wanted: ClaimStatus, resizer: str = "") -> Claim:
         """Status and annotation go through the status part, the one that resizers may write."""

@@ -40,7 +40,7 @@ class GrowVolume(msgspec.Struct, frozen=True):
 
 
 class GrowBackEnd(msgspec.Struct, frozen=True):
-    """Have the FlexVolume driver grow it, if the driver is on this machine."""
+    """Have its FlexVolume driver, if that is on this machine, or our plugin grow it."""
 
     volume: Volume
     size: Quantity

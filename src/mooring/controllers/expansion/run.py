@@ -4,6 +4,7 @@ from typing import Final
 
 from mooring.client.contract import Client
 from mooring.clock import Clock
+from mooring.controllers.expansion.back_ends import BackEnds
 from mooring.controllers.expansion.decide import decide
 from mooring.controllers.expansion.effects import Effects
 from mooring.controllers.expansion.view import ClaimView, find_local_expander, wakes
@@ -11,8 +12,10 @@ from mooring.controllers.options import Options
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
 from mooring.model.volume import Volume
-from mooring.model.wellknown import Annotation
-from mooring.plugins.flex.drivers import Drivers
+from mooring.model.wellknown import Annotation, Plugin
+from mooring.plugins.contract import Expandable
+from mooring.plugins.glusterfs.volumes import GlusterVolumes
+from mooring.plugins.rbd.volumes import RbdVolumes
 from mooring.reconcile.informer import Informer
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.queue import KeyedQueue
@@ -23,13 +26,19 @@ COMPONENT: Final = "volume_expand"
 """The reporting component of its events."""
 
 WORKERS = 10
+NOBODY = BackEnds()
 
 
 def build(loops: Loops, options: Options) -> None:
     """Add the expand controller to the role."""
     claims, volumes = loops.informer(Claim), loops.informer(Volume)
     recorder = loops.recorder(COMPONENT)
-    controller = Expansion(loops.client, loops.clock, recorder, claims, volumes, options.flex)
+    in_tree: dict[str, Expandable] = {
+        Plugin.GLUSTERFS: GlusterVolumes(loops.client, loops.clock),
+        Plugin.RBD: RbdVolumes(loops.client),
+    }
+    back_ends = BackEnds(options.flex, in_tree)
+    controller = Expansion(loops.client, loops.clock, recorder, claims, volumes, back_ends)
     loops.add(controller.run, {controller.queue_name: controller.queue})
 
 
@@ -45,19 +54,18 @@ class Expansion:
         recorder: Recorder,
         claims: Informer[Claim],
         volumes: Informer[Volume],
-        flex: Drivers | None = None,
+        back_ends: BackEnds = NOBODY,
     ) -> None:
         self.queue: KeyedQueue[Key] = KeyedQueue(clock)
         self._claims = claims
         self._volumes = volumes
-        self._flex = flex
-        self._effects = Effects(client, clock, recorder, claims, volumes, flex)
+        self._back_ends = back_ends
+        self._effects = Effects(client, clock, recorder, claims, volumes, back_ends)
         claims.on_change(self._on_claim)
         volumes.on_change(self._on_volume)
 
     async def run(self) -> None:
-        if self._flex is not None:
-            await self._flex.looked.wait()  # else a driver that is here would be passed over
+        await self._back_ends.known()
         await work((self._claims, self._volumes), self.queue, self.reconcile, WORKERS)
 
     async def reconcile(self, key: Key) -> Verdict:
@@ -69,9 +77,7 @@ class Expansion:
         return Settled()
 
     def _view(self, claim: Claim, volume: Volume | None) -> ClaimView:
-        name = None if volume is None else find_local_expander(volume)
-        driver = None if self._flex is None or name is None else self._flex.find(name)
-        leaves = driver is None or driver.capabilities.requires_fs_resize
+        leaves = volume is None or self._back_ends.leave_file_system(volume)
         return ClaimView(claim, volume, driver_leaves_file_system=leaves)
 
     def _on_claim(self, before: Claim | None, after: Claim | None) -> None:

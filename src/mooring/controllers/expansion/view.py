@@ -5,7 +5,9 @@ import msgspec
 from mooring.model.claim import Claim
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume import Volume
-from mooring.model.wellknown import Annotation
+from mooring.model.wellknown import Annotation, Plugin
+
+PLUGINS_BY_SOURCE = {"glusterfs": Plugin.GLUSTERFS, "rbd": Plugin.RBD}
 
 
 class ClaimView(msgspec.Struct, frozen=True):
@@ -34,9 +36,11 @@ def needs_file_system(view: ClaimView, volume: Volume) -> bool:
 
 
 def find_local_expander(volume: Volume) -> str | None:
-    """The FlexVolume driver that expands it; None for others."""
-    flex = volume.spec.flex_volume
-    return None if flex is None else str(flex.get("driver", ""))
+    """The FlexVolume driver or plugin of ours that expands it; None for others."""
+    if (flex := volume.spec.flex_volume) is not None:
+        return str(flex.get("driver", ""))
+    source = volume.spec.find_source()
+    return PLUGINS_BY_SOURCE.get(source[0]) if source is not None else None
 
 
 def wakes(before: Claim | None, after: Claim) -> bool:

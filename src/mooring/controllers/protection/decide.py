@@ -8,21 +8,35 @@ Always true of a plan:
 - A finished pod uses its claims until it is gone; a pod without a node uses none.
 - A volume loses it only in a phase that is known, and not Bound.
 - A class loses it only if no volume and no claim refers to it: in spec, status or modification.
+- A bound claim says in its condition Unused whether a pod refers to it, and since when; nothing is
+  written while that stays as it is, nor once the claim is being deleted.
 - The pods that a deletion waits for are shown once, and again when they are others.
 """
 
-from mooring.controllers.protection.plan import AddFinalizer, AskServer, Plan, RemoveFinalizer
-from mooring.controllers.protection.view import ClaimView, ClassView, Evidence
+from mooring.controllers.protection.plan import (
+    AddFinalizer,
+    AskServer,
+    Plan,
+    RemoveFinalizer,
+    SetConditions,
+)
+from mooring.controllers.protection.view import ClaimView, ClassView, Evidence, UsageView
 from mooring.model.claim import Claim
+from mooring.model.condition import Condition, find_condition, set_condition
 from mooring.model.event import EventType
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
 from mooring.model.steps import Emit, plan
+from mooring.model.timestamp import to_seconds
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
 
 BLOCKED = "DeletionBlocked"
 MOST_NAMED = 5
+
+UNUSED = "Unused"
+_A_POD = Condition(UNUSED, "False", "PodUsingPVC", "A pod is currently referencing this PVC")
+_NO_POD = Condition(UNUSED, "True", "NoPodsUsingPVC", "No pods are currently referencing this PVC")
 
 
 def needs_action(protected: ApiObject, finalizer: str) -> bool:
@@ -44,6 +58,33 @@ def decide_claim(view: ClaimView) -> Plan:
     if view.evidence is Evidence.CACHE:
         return plan("no pod in the cache uses it", AskServer(claim))
     return plan("no pod uses it", RemoveFinalizer(claim, Finalizer.CLAIM_PROTECTION))
+
+
+def decide_usage(view: UsageView) -> Plan:
+    """Say of a bound claim whether a pod that is not finished refers to it, scheduled or not.
+
+    Before it is bound its status is the binder's to write.
+    """
+    claim = view.claim
+    if claim.is_deleting or not claim.is_bound:
+        return plan("only the use of bound claims is noted")
+    is_unused = not any(_refers_to(pod, claim) for pod in view.pods)
+    known = find_condition(claim.status.conditions, UNUSED)
+    if known is not None and known.is_true == is_unused:
+        return plan("its use is noted")
+    wanted = _NO_POD if is_unused else _A_POD
+    conditions = set_condition(claim.status.conditions, wanted, to_seconds(view.now))
+    return plan(wanted.message, SetConditions(claim, conditions))
+
+
+def _refers_to(pod: Pod, claim: Claim) -> bool:
+    if pod.is_terminated or pod.namespace != claim.namespace:
+        return False
+    return any(
+        pod.find_claim_name(volume) == claim.name
+        and (volume.persistent_volume_claim is not None or _is_made_for(claim, pod))
+        for volume in pod.spec.volumes
+    )
 
 
 def decide_volume(volume: Volume) -> Plan:

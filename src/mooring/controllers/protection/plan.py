@@ -6,6 +6,7 @@ import msgspec
 
 from mooring.model import steps
 from mooring.model.claim import Claim
+from mooring.model.condition import Condition
 from mooring.model.meta import ApiObject
 from mooring.model.steps import Emit
 
@@ -28,5 +29,12 @@ class AskServer(msgspec.Struct, frozen=True):
     claim: Claim
 
 
-Step = AddFinalizer | RemoveFinalizer | AskServer | Emit
+class SetConditions(msgspec.Struct, frozen=True):
+    """All conditions of the claim, the one about its use among them."""
+
+    of: Claim
+    conditions: tuple[Condition, ...]
+
+
+Step = AddFinalizer | RemoveFinalizer | AskServer | SetConditions | Emit
 Plan: TypeAlias = steps.Plan[Step]

@@ -12,6 +12,7 @@ from mooring.controllers.options import Options
 from mooring.controllers.protection.decide import (
     decide_claim,
     decide_class,
+    decide_usage,
     decide_volume,
     needs_action,
 )
@@ -22,15 +23,17 @@ from mooring.controllers.protection.view import (
     ClaimView,
     ClassView,
     Evidence,
+    UsageView,
     classes_of_claim,
     classes_of_volume,
 )
 from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
 from mooring.model.keys import Key
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
-from mooring.model.steps import Emit
+from mooring.model.steps import Emit, plan
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer
 from mooring.reconcile.informer import Informer
@@ -48,12 +51,13 @@ WORKERS = 8
 _REFERRING = "protection: by attributes class"
 
 
-def build(loops: Loops, _: Options) -> None:
+def build(loops: Loops, options: Options) -> None:
     """Add the protection of claims, of volumes and of classes to the role."""
     client, clock = loops.client, loops.clock
     claims, volumes = loops.informer(Claim), loops.informer(Volume)
     pods, classes = loops.informer(Pod), loops.informer(AttributesClass)
-    of_claims = ClaimProtection(client, clock, loops.recorder(COMPONENT), claims, pods)
+    recorder = loops.recorder(COMPONENT)
+    of_claims = ClaimProtection(client, clock, recorder, claims, pods, options.release)
     of_volumes = VolumeProtection(client, clock, volumes)
     of_classes = ClassProtection(client, clock, classes, volumes, claims)
     loops.add(of_claims.run, {of_claims.queue_name: of_claims.queue})
@@ -71,12 +75,15 @@ class ClaimProtection:
         recorder: Recorder,
         claims: Informer[Claim],
         pods: Informer[Pod],
+        release: KubernetesVersion = NEWEST,
     ) -> None:
         self.queue: KeyedQueue[Key] = KeyedQueue(clock)
         self._claims = claims
         self._pods = pods
         self._live = LivePods(client)
         self._effects = Effects(client, recorder)
+        self._clock = clock
+        self._notes_use = release.marks_unused_claims
         self._recorded: dict[str, str] = {}  # events, by the claim's uid
         index_by_claim(pods)
         claims.on_change(self._on_claim)
@@ -89,34 +96,51 @@ class ClaimProtection:
         claim = self._claims.get(key)
         if claim is None:
             return Settled()
-        plan = self._decide(claim, pods_using(self._pods, key), Evidence.CACHE)
-        if any(isinstance(step, AskServer) for step in plan.steps):
-            plan = self._decide(claim, await self._live.naming(key), Evidence.SERVER)
-        await self._effects.perform(plan)
-        for step in plan.steps:
+        decided = self._decide(claim, pods_using(self._pods, key), Evidence.CACHE)
+        if any(isinstance(step, AskServer) for step in decided.steps):
+            decided = self._decide(claim, await self._live.naming(key), Evidence.SERVER)
+        await self._effects.perform(decided)
+        for step in decided.steps:
             if isinstance(step, Emit):
                 self._recorded[claim.uid] = step.message
+        if not decided.steps:  # else the claim has changed, and is seen again
+            await self._effects.perform(self._decide_usage(claim))
         return Settled()
+
+    def _decide_usage(self, claim: Claim) -> Plan:
+        """By the cache alone: a pod that it does not show yet is noted a moment later."""
+        if not self._notes_use:
+            return plan("the use of claims is not noted in this release")
+        pods = pods_using(self._pods, claim.key)
+        return decide_usage(UsageView(claim, tuple(pods), self._clock.now()))
 
     def _decide(self, claim: Claim, pods: Iterable[Pod], evidence: Evidence) -> Plan:
         recorded = self._recorded.get(claim.uid, "")
         return decide_claim(ClaimView(claim, tuple(pods), evidence, recorded))
 
     def _on_claim(self, before: Claim | None, after: Claim | None) -> None:
-        if after is not None and needs_action(after, Finalizer.CLAIM_PROTECTION):
+        if after is not None and self._concerns(after):
             self.queue.add(after.key)
         if before is not None and after is None:
             self._recorded.pop(before.uid, None)
 
     def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
-        """Any change may add or end a use; it matters only to claims that are being deleted.
+        """Any change may add or end a use; it matters to claims that are being deleted, and to
+        those whose use is noted.
 
         A claim not yet seen as deleting is reconciled when the watch delivers that.
         """
         for key in {key for pod in (before, after) if pod for key in pod.claim_keys()}:
             claim = self._claims.get(key)
-            if claim is not None and _waits_to_go(claim, Finalizer.CLAIM_PROTECTION):
+            if claim is not None and (
+                _waits_to_go(claim, Finalizer.CLAIM_PROTECTION) or self._decide_usage(claim).steps
+            ):
                 self.queue.add(key)
+
+    def _concerns(self, claim: Claim) -> bool:
+        return needs_action(claim, Finalizer.CLAIM_PROTECTION) or bool(
+            self._decide_usage(claim).steps
+        )
 
 
 class VolumeProtection:

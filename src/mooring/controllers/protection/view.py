@@ -1,6 +1,7 @@
 """What the protection reconcilers look at, one object at a time."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from enum import Enum
 
 import msgspec
@@ -25,6 +26,14 @@ class ClaimView(msgspec.Struct, frozen=True):
     pods: tuple[Pod, ...]
     evidence: Evidence
     recorded: str = ""  # the last event about the pods it waits for
+
+
+class UsageView(msgspec.Struct, frozen=True):
+    """A claim and the pods that name it, whatever became of them."""
+
+    claim: Claim
+    pods: tuple[Pod, ...]
+    now: datetime
 
 
 class ClassView(msgspec.Struct, frozen=True):

@@ -274,7 +274,7 @@ def _info(told: Told) -> Doc:
         "kernelVersion": identity.kernel,
         "osImage": identity.os_image,
         "containerRuntimeVersion": f"mooring://{told.version}",
-        "kubeletVersion": f"v1.35.0+mooring-{told.version}",
+        "kubeletVersion": f"v{identity.release}.0+mooring-{told.version}",
         "kubeProxyVersion": "",
         "operatingSystem": "linux",
         "architecture": identity.architecture,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.node.options import LOOPBACK
 
 KIBI = 1024
@@ -44,6 +45,7 @@ class Identity(msgspec.Struct, frozen=True):
     boot_id: str = ""
     addresses: tuple[str, ...] = ()
     endpoint: KubeletEndpoint | None = None  # None: it serves nothing
+    release: KubernetesVersion = NEWEST  # that the node follows
 
 
 class Amounts(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ Nothing is mounted, owned or removed here; the path is only checked, and made wh
 for. The controllers make, delete and recycle such volumes.
 """
 
+import json
 import os
 import stat
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from mooring.host.blocking import in_thread
 from mooring.host.refusal import refusals
+from mooring.model.kubernetes_version import NEWEST, KubernetesVersion
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
 from mooring.model.storage_terms import AccessMode
@@ -36,7 +38,16 @@ _IS: dict[str, tuple[Callable[[int], bool], str]] = {
 }
 
 
-def check(path: Path, path_type: str) -> None:
+_CALLED = (  # as the API spells what is found
+    (stat.S_ISDIR, "Directory"),
+    (stat.S_ISREG, "File"),
+    (stat.S_ISSOCK, "Socket"),
+    (stat.S_ISCHR, "CharDevice"),
+    (stat.S_ISBLK, "BlockDevice"),
+)
+
+
+def check(path: Path, path_type: str, release: KubernetesVersion = NEWEST) -> None:
     """See that `path` is what `path_type` says, through links; make it where the type says so.
 
     Raises: VolumeError when it is something else; HostError when it cannot be made.
@@ -54,17 +65,36 @@ def check(path: Path, path_type: str) -> None:
     elif mode is None and path_type == "FileOrCreate":
         _make_file(path)
     elif mode is None or not is_right(mode):
-        raise VolumeError(f"hostPath type check failed: {path} is not a {kind}")
+        raise VolumeError(_refusal(path, kind, mode, release))
+
+
+def _refusal(path: Path, kind: str, mode: int | None, release: KubernetesVersion) -> str:
+    if not release.tells_found_type:
+        return f"hostPath type check failed: {path} is not a {kind}"
+    found = mode and next((name for is_it, name in _CALLED if is_it(mode)), None)
+    if found:
+        return f"hostPath type check failed: {path} is not a {kind}, it's a {found}"
+    why = (
+        f"path {json.dumps(str(path))} does not exist"
+        if mode is None
+        else "only recognise file, directory, socket, block device and character device"
+    )
+    return (
+        f"hostPath type check failed, {path} is not a {kind}, unable to determine its type: {why}"
+    )
 
 
 class HostPathMounter:
-    def __init__(self, source: HostPathSource, *, read_only: bool) -> None:
+    def __init__(
+        self, source: HostPathSource, *, read_only: bool, release: KubernetesVersion = NEWEST
+    ) -> None:
         self.path = Path(source.path)
         self.attributes = Attributes(read_only=read_only)
         self._type = source.type
+        self._release = release
 
     async def set_up(self, request: MountRequest) -> None:
-        await in_thread(check, self.path, self._type)
+        await in_thread(check, self.path, self._type, self._release)
 
     async def usage(self) -> Usage | None:
         return None
@@ -82,6 +112,9 @@ class HostPath:
     takes_mount_options = False
     access_modes = (AccessMode.ONCE,)
 
+    def __init__(self, release: KubernetesVersion = NEWEST) -> None:
+        self._release = release
+
     def supports(self, use: VolumeUse) -> bool:
         return _find_source(use) is not None
 
@@ -92,7 +125,8 @@ class HostPath:
         return False
 
     def mounter(self, use: VolumeUse, pod: Pod) -> HostPathMounter:
-        return HostPathMounter(_source(use), read_only=use.read_only)
+        source = _source(use)
+        return HostPathMounter(source, read_only=use.read_only, release=self._release)
 
     def unmounter(self, name: str, pod_uid: str) -> HostPathUnmounter:
         return HostPathUnmounter()

@@ -30,6 +30,7 @@ _log = log.get("mooring.plugins.rbd")
 
 WATCHER_LOOKS, FIRST_PAUSE, FACTOR = 10, 1.0, 1.4  # until another's watch of the image has ended
 DEVICE_LOOKS = 10  # one a second
+NBD = "/dev/nbd"
 KUBELETS = "rbd.json"  # of kubelets before 1.10
 
 
@@ -113,15 +114,31 @@ class RbdImages:
         return "watcher=" in ended.output
 
     def _map(self, image: RbdImage, key: str) -> None:
-        try:
-            loaded = self._run("modprobe", "rbd")
-            if loaded.code:
-                _log.warning("modprobe rbd failed", output=loaded.output)
-        except HostError as error:
-            _log.warning("modprobe rbd failed", error=error)
+        """By the kernel's own driver; by rbd-nbd, if that is here, where the kernel cannot."""
+        self._load("rbd")
         ended = self._as_user(image, key, ("rbd", "map", image.spec))
+        if ended.code and self._device(image):
+            return  # mapped all the same: a second mapping would write beside the first
+        if ended.code and self._has_nbd():
+            _log.warning("rbd map failed, rbd-nbd is tried", image=image.spec, status=ended.status)
+            ended = self._as_user(image, key, ("rbd-nbd", "map", image.spec))
         if ended.code:
             raise VolumeError(f"rbd: map failed {ended.status}, rbd output: {ended.output}")
+
+    def _has_nbd(self) -> bool:
+        self._load("nbd")
+        try:
+            return not self._run("rbd-nbd", "--version").code
+        except HostError:
+            return False  # it is not installed
+
+    def _load(self, module: str) -> None:
+        try:
+            loaded = self._run("modprobe", module)
+            if loaded.code:
+                _log.warning(f"modprobe {module} failed", output=loaded.output)
+        except HostError as error:
+            _log.warning(f"modprobe {module} failed", error=error)
 
     def _as_user(self, image: RbdImage, key: str, argv: tuple[str, ...]) -> Finished:
         """With the key in a file: `--key` would show it to every user of the machine."""
@@ -156,7 +173,8 @@ class RbdImages:
         device = self._device(image)
         if not device:
             return
-        ended = self._run("rbd", "unmap", device)
+        program = "rbd-nbd" if device.startswith(NBD) else "rbd"
+        ended = self._run(program, "unmap", device)
         if ended.code:
             raise VolumeError(
                 f"rbd: failed to unmap device {device}, error {ended.status},"

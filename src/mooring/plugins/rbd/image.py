@@ -31,11 +31,7 @@ class RbdImage(msgspec.Struct, frozen=True):
     def of(cls, use: VolumeUse) -> Self:
         """Raises: VolumeError."""
         source = get_source(use)
-        check_element("rbd.pool", source.pool)
-        check_element("rbd.image", source.image)
-        if BETWEEN in source.pool or source.pool.endswith(_END):
-            text = f"rbd.pool {source.pool!r} must not hold {BETWEEN!r} nor end with {_END!r}"
-            raise VolumeError(f"{text}: its directory would not tell it from the image")
+        check_names(source.pool, source.image)
         ceph_values.check_monitors("rbd.monitors", source.monitors)
         ceph_values.check_user("rbd.user", source.user)
         ceph_values.check_file("rbd.keyring", source.keyring)
@@ -76,6 +72,15 @@ def get_source(use: VolumeUse) -> RbdSource:
     if (source := find_source(use)) is None:
         raise VolumeError("spec does not reference a RBD volume type")
     return source
+
+
+def check_names(pool: str, image: str) -> None:
+    """Raises: VolumeError."""
+    check_element("rbd.pool", pool)
+    check_element("rbd.image", image)
+    if BETWEEN in pool or pool.endswith(_END):
+        text = f"rbd.pool {pool!r} must not hold {BETWEEN!r} nor end with {_END!r}"
+        raise VolumeError(f"{text}: its directory would not tell it from the image")
 
 
 def volume_name(source: RbdSource) -> str:

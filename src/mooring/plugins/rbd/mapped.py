@@ -1,4 +1,4 @@
-"""What the kernel has mapped, as it tells in /sys. Blocks."""
+"""What is mapped on this node, as the kernel tells in /sys and /proc. Blocks."""
 
 from pathlib import Path
 
@@ -6,7 +6,12 @@ _NO_NAMESPACE, _NO_SNAPSHOT = "", "-"
 
 
 def find_device(pool: str, image: str, root: Path = Path("/")) -> str:
-    """Where an image is mapped on this node, or "". A snapshot of it is something else."""
+    """Where an image is mapped on this node, or ""."""
+    return _find_by_kernel(pool, image, root) or _find_by_nbd(pool, image, root)
+
+
+def _find_by_kernel(pool: str, image: str, root: Path) -> str:
+    """A snapshot of the image is something else."""
     for entry in sorted((root / "sys/bus/rbd/devices").glob("*")):
         told = (
             _read(entry / "pool"),
@@ -16,6 +21,18 @@ def find_device(pool: str, image: str, root: Path = Path("/")) -> str:
         )
         if told == (pool, image, _NO_NAMESPACE, _NO_SNAPSHOT):
             return str(root / f"dev/rbd{entry.name}")
+    return ""
+
+
+def _find_by_nbd(pool: str, image: str, root: Path) -> str:
+    """The kernel knows only which process serves a device; its command tells the image."""
+    for entry in sorted((root / "sys/block").glob("nbd*")):
+        pid = _read(entry / "pid")
+        if not pid.isdigit():
+            continue
+        program, *words = _read(root / "proc" / pid / "cmdline").split("\0")
+        if Path(program).name == "rbd-nbd" and words[:2] == ["map", f"{pool}/{image}"]:
+            return str(root / "dev" / entry.name)
     return ""
 
 

@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
+from mooring.host.blocking import in_thread, taking
+from mooring.host.bulkhead import LONG_SECONDS
+from mooring.host.resize import resize
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod import Pod
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins import ceph
-from mooring.plugins.contract import VolumeError
+from mooring.plugins.contract import GrowthRequest, VolumeError
 from mooring.plugins.disk_mounts import FormatAndMount, really
 from mooring.plugins.disk_plugin import DiskPlugin, find_mounted
 from mooring.plugins.layout import DEVICES
@@ -66,6 +69,16 @@ class Rbd(DiskPlugin):
     ) -> None:
         """Without further arguments it works on this machine."""
         super().__init__(host, _Disks(host, images or RbdImages(host, ceph.run)), how)
+
+    def needs_node_growth(self, use: VolumeUse) -> bool:
+        return True
+
+    async def grow_on_node(self, request: GrowthRequest) -> bool:
+        """The kernel is told by the cluster that a mapped image has grown."""
+        if request.use.mode is not VolumeMode.BLOCK:
+            with taking(LONG_SECONDS):
+                await in_thread(resize, Path(request.device), request.device_mount_path)
+        return True
 
     def volume_name(self, use: VolumeUse) -> str:
         return volume_name(get_source(use))

@@ -1,14 +1,15 @@
-"""How many volumes a CSI driver can attach to a node."""
+"""Whether a node has the CSI drivers of a pod, and how many volumes each can attach to it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import msgspec
 
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
-from mooring.model.csi_node import CsiNode
+from mooring.model.csi_driver import CsiDriver
+from mooring.model.csi_node import CsiNode, NodeDriver
 from mooring.model.csi_translation.translate import translate, translate_inline
 from mooring.model.keys import Key
 from mooring.model.may_destroy import handle_of
@@ -49,7 +50,25 @@ def look_at(picture: Picture) -> Opinion:
     disks = tuple(disks_of(pod))
     if not (claims or disks):
         return None
-    return partial(_check, picture.storage, _Wanted(claims, disks))
+    wanted = _Wanted(claims, disks)
+    if picture.release.checks_drivers:
+        return partial(_check_drivers, picture.storage, wanted)
+    return partial(_check, picture.storage, wanted)
+
+
+def _check_drivers(storage: Storage, wanted: _Wanted, node: NodeView) -> Refused | None:
+    """A driver that asks for it gets no pod where it is not installed; others may come later."""
+    installed = {driver.name for driver in _drivers(node.csi)}
+    new = _attached(storage, wanted.claims, wanted.disks, node.csi)
+    for name in sorted({volume.driver for volume in new} - installed):
+        driver = storage.find_driver(name)
+        if driver is not None and driver.spec.prevent_pod_scheduling_if_missing:
+            return Refused((f"{name} CSI driver is not installed on the node",), yields=True)
+    return _check(storage, wanted, node)
+
+
+def _drivers(csi: CsiNode | None) -> Sequence[NodeDriver]:
+    return (csi.spec.drivers or ()) if csi is not None else ()
 
 
 def _check(storage: Storage, wanted: _Wanted, node: NodeView) -> Refused | None:
@@ -68,7 +87,7 @@ def _check(storage: Storage, wanted: _Wanted, node: NodeView) -> Refused | None:
 
 
 def _limits(csi: CsiNode | None) -> Iterator[tuple[str, int]]:
-    for driver in (csi.spec.drivers or ()) if csi is not None else ():
+    for driver in _drivers(csi):
         if driver.most_volumes is not None:
             yield driver.name, driver.most_volumes
 
@@ -145,8 +164,14 @@ def is_woken(pod: Pod, change: Change) -> bool:
             return True
         case Change(CsiNode() as before, CsiNode() as after):
             known, now = dict(_limits(before)), dict(_limits(after))
-            return any(most > known.get(driver, 0) for driver, most in now.items()) or any(
-                driver not in now for driver in known
+            return (
+                any(most > known.get(driver, 0) for driver, most in now.items())
+                or any(driver not in now for driver in known)
+                or not _names(after) <= _names(before)
+            )
+        case Change(CsiDriver() as before, after):  # it does not ask for it any more
+            return bool(before.spec.prevent_pod_scheduling_if_missing) and not (
+                isinstance(after, CsiDriver) and after.spec.prevent_pod_scheduling_if_missing
             )
         case Change(CsiNode() as before, None):  # and its limits with it
             return bool(dict(_limits(before)))
@@ -158,6 +183,10 @@ def is_woken(pod: Pod, change: Change) -> bool:
             return is_own_claim(pod, change)
         case _:
             return is_new_node(change)
+
+
+def _names(csi: CsiNode) -> set[str]:
+    return {driver.name for driver in _drivers(csi)}
 
 
 def _has_volumes(pod: Pod) -> bool:

@@ -42,6 +42,7 @@ from mooring.scheduling.decide.contract import Among, Change, Check, Refused, Ru
 from mooring.scheduling.decide.memory import Memory, PodShape, pod_shape
 from mooring.scheduling.decide.preemption import Waiting, preempt
 from mooring.scheduling.decide.score import Merits, best_of, by_merit, is_each_by_itself, merits_of
+from mooring.scheduling.decide.storage_score import storage_score, tells_nodes_apart
 from mooring.scheduling.decide.without_claims import WithoutClaims
 from mooring.scheduling.plan import (
     Assignment,
@@ -118,18 +119,29 @@ def decide(picture: Picture, memory: Memory[Answer] | None = None) -> Verdict:
         else:
             refusals[node.name] = answer
     feasible: list[tuple[NodeView, Merits]] = []
-    by_itself = is_each_by_itself(passing)
+    scored = _scored_volumes(picture, opinions)
+    by_itself = scored is None and is_each_by_itself(passing)
     for node, merits in sorted(passing, key=by_merit) if by_itself else passing:
         refused = _judge(_Opinions(others), node)
         if refused is not None:
             refusals[node.name] = refused
         else:
-            feasible.append((node, merits))
+            storage = 0 if scored is None else storage_score(scored, node)
+            feasible.append((node, msgspec.structs.replace(merits, storage=storage)))
             if by_itself:
                 break  # it is the best of all: nobody needs to ask about the others
     if not feasible:
         return _refused(picture, refusals)
     return _placed(opinions, best_of(feasible))
+
+
+def _scored_volumes(picture: Picture, opinions: _Opinions) -> binding.VolumeCheck | None:
+    """What the nodes are compared by, if volumes have yet to be found or made."""
+    if picture.release.scores_capacity:
+        for _, check in opinions.checks:
+            if isinstance(check, binding.VolumeCheck) and tells_nodes_apart(check):
+                return check
+    return None
 
 
 def _refused(picture: Picture, refusals: Mapping[str, tuple[str, Refused]]) -> Unschedulable:

@@ -1,6 +1,7 @@
 """Which of the nodes that will do is the best.
 
-The weights are upstream's: mild taints first, then what the pod would like, then room. What is
+The weights are upstream's: mild taints first, then what the pod would like, then room, on the node
+and for its volumes. What is
 still equal goes to the node with the fewest pods, then to the first by name.
 """
 
@@ -15,7 +16,7 @@ from mooring.scheduling.decide.taints import count_disliked
 from mooring.scheduling.view import Demand, NodeView
 
 MOST = 100
-TAINTS, AFFINITY, ROOM = 3, 2, 1  # weights
+TAINTS, AFFINITY, ROOM, STORAGE = 3, 2, 1, 1  # weights
 
 
 class Merits(msgspec.Struct, frozen=True):
@@ -24,6 +25,7 @@ class Merits(msgspec.Struct, frozen=True):
     disliked: int
     liked: int
     room: int
+    storage: int = 0  # room for its volumes
 
 
 def merits_of(pod: Pod, node: NodeView) -> Merits:
@@ -46,7 +48,10 @@ def best_of(nodes: Sequence[tuple[NodeView, Merits]]) -> NodeView:
     disliked = _scaled([merits.disliked for _, merits in nodes])
     liked = _scaled([merits.liked for _, merits in nodes])
     ranks = [
-        (TAINTS * (MOST - bad) + AFFINITY * good + ROOM * merits.room, -len(node.pods))
+        (
+            TAINTS * (MOST - bad) + AFFINITY * good + ROOM * merits.room + STORAGE * merits.storage,
+            -len(node.pods),
+        )
         for bad, good, (node, merits) in zip(disliked, liked, nodes, strict=True)
     ]
     highest = max(ranks)

@@ -253,7 +253,7 @@ def test_masters_may_everything_by_group_not_by_name(authorizer: Authorizer) -> 
 def test_a_node_without_a_name_has_no_rights_of_a_node(authorizer: Authorizer) -> None:
     nameless = User("system:node:", groups=(NODES, AUTHENTICATED))
     verdict = authorizer.authorize(nameless, an_attempt("list csidrivers.storage.k8s.io"))
-    assert verdict == Verdict(allowed=False, reason='unknown node for user "system:node:"')
+    assert verdict == Verdict(allowed=False, reason='node: unknown node for user "system:node:"')
     assert authorizer.authorize(nameless, an_attempt("get /api")).allowed
 
 

@@ -35,7 +35,7 @@ def self_review(user: User, metadata: Doc | None = None, **spec: Any) -> Doc:
     return reviews.self_subject_access_review(document, user, AUTHORIZER)
 
 
-OTHERS = "no relationship found between node 'n1' and this object"
+OTHERS = "node: no relationship found between node 'n1' and this object"
 GET_PV = {"verb": "get", "resource": "persistentvolumes"}
 LIST_PODS = {"verb": "list", "resource": "pods"}
 
@@ -108,7 +108,7 @@ MAY_I: dict[str, tuple[User, Doc, Doc]] = {
         },
         {
             "allowed": False,
-            "reason": "can only list/watch pods with spec.nodeName field selector",
+            "reason": "node: can only list/watch pods with spec.nodeName field selector",
             "evaluationError": ("spec.resourceAttributes.fieldSelector ignored due to parse error"),
         },
     ),
@@ -146,7 +146,7 @@ MAY_I: dict[str, tuple[User, Doc, Doc]] = {
         },
         {
             "allowed": False,
-            "reason": "can only list/watch pods with spec.nodeName field selector",
+            "reason": "node: can only list/watch pods with spec.nodeName field selector",
         },
     ),
 }

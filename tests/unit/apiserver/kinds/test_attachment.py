@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.apiserver.kinds.attachment import ATTACHMENT
+from mooring.apiserver.kinds.attachment import ATTACHMENT, ATTACHMENT_BEFORE
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
@@ -116,7 +116,23 @@ UPDATED: dict[str, tuple[Doc, list[str]]] = {
 
 @pytest.mark.parametrize(("patch", "complaints"), UPDATED.values(), ids=UPDATED)
 def test_update(patch: Doc, complaints: list[str]) -> None:
-    assert update(ATTACHMENT, created(ATTACHMENT, an_attachment()), patch) == complaints
+    old = created(ATTACHMENT, an_attachment())
+    assert update(ATTACHMENT_BEFORE, old, patch) == complaints
+
+
+def test_what_was_not_changed_is_not_shown_since_1_37() -> None:
+    old = created(ATTACHMENT, an_attachment())
+    complaints = update(ATTACHMENT, old, {"spec": {"nodeName": "another"}})
+    assert complaints == ["spec: Invalid value: null: field is immutable"]
+
+
+def test_a_missing_attacher_is_told_once_and_last_since_1_37() -> None:
+    doc = an_attachment()
+    doc["spec"] |= {"attacher": "", "nodeName": "Not a name"}
+    fields = [complaint.partition(":")[0] for complaint in create(ATTACHMENT, doc)]
+    assert fields == ["spec.nodeName", "spec.attacher"]
+    before = [complaint.partition(":")[0] for complaint in create(ATTACHMENT_BEFORE, doc)]
+    assert before == ["spec.attacher", "spec.nodeName"]
 
 
 def test_the_main_path_cannot_touch_status() -> None:
@@ -167,7 +183,15 @@ STATUS: dict[str, tuple[Doc, list[str]]] = {
 @pytest.mark.parametrize(("status", "complaints"), STATUS.values(), ids=STATUS)
 def test_status(status: Doc, complaints: list[str]) -> None:
     old = created(ATTACHMENT, an_attachment())
-    assert update_status(ATTACHMENT, old, {"status": status}) == complaints
+    assert update_status(ATTACHMENT_BEFORE, old, {"status": status}) == complaints
+
+
+def test_the_real_limit_of_messages_is_told_since_1_37() -> None:
+    old = created(ATTACHMENT, an_attachment())
+    error = {"attachError": {"message": "x" * 1025}}
+    assert update_status(ATTACHMENT, old, {"status": error}) == [
+        "status.attachError.message: Too long: may not be more than 1024 bytes"
+    ]
 
 
 def test_a_row() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.apiserver.kinds.csi_driver import CSI_DRIVER
+from mooring.apiserver.kinds.csi_driver import CSI_DRIVER, CSI_DRIVER_WITHOUT_OPT_IN
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
@@ -36,7 +36,13 @@ def test_a_driver_that_says_nothing() -> None:
         "volumeLifecycleModes": ["Persistent"],
         "requiresRepublish": False,
         "seLinuxMount": False,
+        "preventPodSchedulingIfMissing": False,
     }
+
+
+def test_whether_a_driver_must_be_there_is_not_said_before_1_37() -> None:
+    spec = created(CSI_DRIVER_WITHOUT_OPT_IN, a_driver())["spec"]
+    assert "preventPodSchedulingIfMissing" not in spec
 
 
 def test_a_token_request_has_an_audience_be_it_empty() -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mooring.apiserver.kinds.node import NODE
+from mooring.apiserver.kinds.node import NODE, NODE_BEFORE
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
@@ -155,10 +155,7 @@ CHANGES: dict[str, tuple[Doc, Doc, list[str]]] = {
     "who provides it is for ever": (
         OLD,
         {"spec": {"providerID": None}},
-        [
-            "spec.providerID: Forbidden: node updates may not change providerID "
-            'except from "" to valid'
-        ],
+        ["spec.providerID: Invalid value: null: field cannot be modified once set"],
     ),
 }
 
@@ -257,3 +254,9 @@ def test_unschedulable_is_selectable() -> None:
     read = NODE.fields["spec.unschedulable"]
     assert read(node({"unschedulable": True})) == "true"
     assert read(node()) == "false"
+
+
+def test_who_provides_it_was_for_ever_in_other_words() -> None:
+    assert update(NODE_BEFORE, OLD, {"spec": {"providerID": None}}) == [
+        'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid'
+    ]

@@ -3,6 +3,7 @@
 import pytest
 
 from mooring.apiserver.kinds.contract import Kind
+from mooring.apiserver.kinds.older import OLDER
 from mooring.apiserver.kinds.role import CLUSTER_ROLE, ROLE
 from mooring.apiserver.kinds.role_binding import CLUSTER_ROLE_BINDING, ROLE_BINDING
 from mooring.model.document import Doc
@@ -26,7 +27,7 @@ LOCAL: dict[str, tuple[Doc, list[str]]] = {
     "a rule": (READS, []),
     "no verbs": (
         {**READS, "verbs": []},
-        ["rules[0].verbs: Required value: verbs must contain at least one value"],
+        ["rules[0].verbs: Required value"],
     ),
     "nothing to do it to": (
         {"verbs": ["get"]},
@@ -144,8 +145,18 @@ def test_everywhere_only_cluster_roles_are_given() -> None:
 def test_a_binding_stays_with_its_role(kind: Kind) -> None:
     stored = created(kind, BINDING)
     (complaint,) = update(kind, stored, {"roleRef": {"name": "edit"}})
-    assert complaint.endswith(": cannot change roleRef")
+    assert complaint.endswith(": field is immutable")
+    (before,) = update(OLDER[kind], stored, {"roleRef": {"name": "edit"}})
+    assert before.endswith(": cannot change roleRef")
     assert update(kind, stored, {"subjects": None}) == []
+
+
+@pytest.mark.parametrize("kind", [ROLE, CLUSTER_ROLE], ids=lambda k: k.kind)
+def test_that_a_rule_needs_verbs_was_said_in_more_words(kind: Kind) -> None:
+    doc = {"metadata": {"name": "r"}, "rules": [{**READS, "verbs": []}]}
+    assert create(OLDER[kind], doc) == [
+        "rules[0].verbs: Required value: verbs must contain at least one value"
+    ]
 
 
 def test_rows() -> None:

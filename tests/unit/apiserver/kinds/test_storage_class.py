@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.apiserver.kinds.storage_class import STORAGE_CLASS, is_default
+from mooring.apiserver.kinds.storage_class import STORAGE_CLASS, STORAGE_CLASS_BEFORE, is_default
 from mooring.model.document import Doc
 from tests.unit.apiserver.kinds.writing import (
     BEFORE,
@@ -135,7 +135,7 @@ UPDATED: dict[str, tuple[Doc, list[str]]] = {
 
 @pytest.mark.parametrize(("patch", "complaints"), UPDATED.values(), ids=UPDATED)
 def test_update(patch: Doc, complaints: list[str]) -> None:
-    assert update(STORAGE_CLASS, created(STORAGE_CLASS, a_class()), patch) == complaints
+    assert update(STORAGE_CLASS_BEFORE, created(STORAGE_CLASS, a_class()), patch) == complaints
 
 
 def test_a_label_with_a_successor_is_warned_of() -> None:
@@ -158,7 +158,8 @@ DEFAULT: dict[str, tuple[dict[str, str], bool]] = {
 def test_the_default_class(annotations: dict[str, str], *, default: bool) -> None:
     doc = merged(created(STORAGE_CLASS, a_class()), {"metadata": {"annotations": annotations}})
     assert is_default(doc) is default
-    assert printed(STORAGE_CLASS, doc)["Name"] == ("fast (default)" if default else "fast")
+    assert printed(STORAGE_CLASS_BEFORE, doc)["Name"] == ("fast (default)" if default else "fast")
+    assert printed(STORAGE_CLASS, doc)["Name"] == "fast"
 
 
 def test_a_row() -> None:

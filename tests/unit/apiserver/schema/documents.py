@@ -63,7 +63,11 @@ _SCALARS: dict[Scalar, st.SearchStrategy[Any]] = {
 @st.composite
 def documents(draw: st.DrawFn, message: str, depth: int = 0) -> Doc:
     """A document of `message` with a few of its fields, none of them empty without meaning."""
-    fields = [field for field in json_fields(message).values() if not _names_a_kind(field, depth)]
+    fields = [
+        field
+        for field in json_fields(message).values()
+        if not field.off and not _names_a_kind(field, depth)
+    ]
     most = max(1, 4 - depth)
     chosen = draw(st.lists(st.sampled_from(fields), max_size=most, unique_by=lambda f: f.name))
     doc = {field.name: draw(values(field, depth)) for field in chosen}

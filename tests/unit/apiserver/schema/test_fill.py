@@ -60,7 +60,7 @@ FILLED: dict[str, tuple[str, Doc, Doc]] = {
     "lists that are required are empty, not null": (
         "storage.v1.CSINode",
         {"metadata": {"name": "n"}},
-        {"metadata": {"name": "n"}, "spec": {"drivers": []}},
+        {"metadata": {"name": "n"}, "spec": {"drivers": []}, "status": {}},
     ),
     "some pointers are shown as null": (
         "core.v1.TypedLocalObjectReference",

@@ -4,6 +4,7 @@ Revisions may have gaps, and a change may reach a watch late: no test relies on 
 """
 
 import asyncio
+import contextlib
 import pkgutil
 from importlib import import_module
 from itertools import pairwise
@@ -398,6 +399,42 @@ class TestWatch:
         late = await Follower(store, CLAIMS, start).take(200)
         assert [event.revision for event in late] == told[0]
 
+    async def test_an_object_that_came_back_is_another_for_whoever_was_slow(
+        self, store: Store
+    ) -> None:
+        await stored(store, CLAIMS, "a/x", "old")
+        slow = Follower(store, CLAIMS, store.revision)
+        removed = await store.write(CLAIMS, "a/x", remove())
+        assert removed is not None
+        again = await store.write(CLAIMS, "a/x", create("new"))
+        assert again is not None
+        gone, came = await slow.take(2)
+        assert (gone.revision, gone.deleted) == (removed.revision, True)
+        assert (came.revision, came.deleted, came.previous) == (again.revision, False, None)
+
+    async def test_the_state_at_what_a_watch_has_seen_is_that_of_its_events(
+        self, store: Store
+    ) -> None:
+        follower = Follower(store, CLAIMS, store.revision)
+        replayed: dict[str, bytes] = {}
+
+        async def writer(mine: int) -> None:
+            for i in range(20):
+                decide = remove() if i % 3 == 2 else put(str(i))
+                await store.write(CLAIMS, f"{mine}/{i % 2}", decide)
+
+        writing = [asyncio.ensure_future(writer(i)) for i in range(5)]
+        while not all(task.done() for task in writing):
+            for event in follower.watch.poll(7):
+                if event.deleted:
+                    del replayed[event.entry.name]
+                else:
+                    replayed[event.entry.name] = event.entry.value
+            at = follower.watch.revision
+            page = store.range(CLAIMS, revision=at)
+            assert replayed == {entry.name: entry.value for entry in page.entries}
+            await settle(1)
+
     async def test_replaying_the_events_gives_the_table(self, store: Store) -> None:
         start = store.revision
         for i in range(30):
@@ -452,6 +489,41 @@ class TestCompaction:
         assert names(store.range(CLAIMS, revision=middle)) == ["0", "1", "2"]
         events = await Follower(store, CLAIMS, middle).take(2)
         assert [event.entry.name for event in events] == ["3", "4"]
+
+    @pytest.mark.parametrize("beside", [-1, 0, 1])
+    async def test_a_watch_beside_a_compacted_removal_is_complete_or_refused(
+        self, store: Store, beside: int
+    ) -> None:
+        await stored(store, CLAIMS, "a/x", "one")
+        removed = await store.write(CLAIMS, "a/x", remove())
+        assert removed is not None
+        later = [await stored(store, CLAIMS, f"a/{i}", "v") for i in range(2)]
+        await store.compact(removed.revision)
+        expected = [e.revision for e in later if e.revision > removed.revision + beside]
+        try:
+            follower = Follower(store, CLAIMS, removed.revision + beside)
+        except Compacted:
+            assert beside < 0
+        else:
+            assert [e.revision for e in await follower.take(len(expected))] == expected
+
+    async def test_what_comes_and_goes_is_told_wholly_or_not_at_all_while_history_goes(
+        self, store: Store
+    ) -> None:
+        told = {store.revision: False}  # revision of a removal or creation: whether it removed
+        for number in range(60):
+            is_removal = number % 2 == 1
+            decide = remove() if is_removal else create("v")
+            entry = await store.write(CLAIMS, f"a/{number // 2 % 3}", decide)
+            assert entry is not None
+            told[entry.revision] = is_removal
+            if number % 10 == 9:
+                await store.compact(entry.revision - 7)
+            after = list(told)[number * 7 % len(told)]
+            with contextlib.suppress(Compacted):
+                events = store.watch(CLAIMS, after, lambda: None).poll()
+                seen = {event.revision: event.deleted for event in events}
+                assert seen == {at: gone for at, gone in told.items() if at > after}
 
     async def test_what_was_compacted_is_refused(self, store: Store) -> None:
         entries = [await stored(store, CLAIMS, str(i), "v") for i in range(3)]

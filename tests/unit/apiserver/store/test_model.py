@@ -36,8 +36,9 @@ class StoreMachine(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp())
         self.clock = VirtualClock()
         self.store = self.opened()
-        self.states: dict[int, State] = {self.store.revision: {table: {} for table in TABLES}}
-        self.oldest = self.store.revision
+        began = (self.store.oldest, self.store.revision)
+        self.states: dict[int, State] = {at: {table: {} for table in TABLES} for at in began}
+        self.oldest = self.store.oldest
         self.watches: list[tuple[str, Watch, dict[str, bytes]]] = []
 
     def opened(self) -> Store:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.client.contract import EVERYTHING
+from mooring.controllers.expansion.back_ends import BackEnds
 from mooring.controllers.expansion.run import COMPONENT, Expansion
 from mooring.errors import Conflict, ConnectionLost, Forbidden
 from mooring.model.claim import Claim
@@ -57,7 +58,8 @@ class World:
         claims = Reflector(self.eyes, Claim, EVERYTHING, self.clock, rng)
         volumes = Reflector(self.eyes_for_volumes, Volume, EVERYTHING, self.clock, rng)
         recorder = Recorder(self.eyes, self.clock, rng, COMPONENT)
-        expanding = Expansion(self.client, self.clock, recorder, claims, volumes, self.flex)
+        back_ends = BackEnds(self.flex)
+        expanding = Expansion(self.client, self.clock, recorder, claims, volumes, back_ends)
         async with asyncio.TaskGroup() as tasks:
             parts = (claims.run(), volumes.run(), recorder.run(), expanding.run())
             owned = [tasks.create_task(part) for part in parts]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import HostError
+from mooring.model.kubernetes_version import V1_35, V1_37
 from mooring.model.meta import ObjectMeta
 from mooring.model.pod_volume import PodVolume
 from mooring.model.volume import Volume, VolumeSpec
@@ -101,12 +102,39 @@ def test_grid(tmp_path: Path, path_type: str, make: Callable[[Path], Path], verd
         check(path, path_type)
     else:
         with pytest.raises(VolumeError) as refused:
-            check(path, path_type)
+            check(path, path_type, V1_35)
         assert str(refused.value) == f"hostPath type check failed: {path} is not a {verdict}"
     has_changed = picture_of(tmp_path) != before
     assert has_changed == (verdict == MAKES)
     if verdict == MAKES:
         assert path.exists()
+
+
+FOUND = {
+    "a file": (_file, "failed: {} is not a directory, it's a File"),
+    "a socket": (_socket, "failed: {} is not a directory, it's a Socket"),
+    "a character device": (_char_device, "failed: {} is not a directory, it's a CharDevice"),
+    "a block device": (_block_device, "failed: {} is not a directory, it's a BlockDevice"),
+    "nothing": (
+        _missing,
+        'failed, {0} is not a directory, unable to determine its type: path "{0}" does not exist',
+    ),
+    "a fifo": (
+        _fifo,
+        "failed, {} is not a directory, unable to determine its type: only recognise file, "
+        "directory, socket, block device and character device",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "words"), FOUND.values(), ids=FOUND)
+def test_what_was_found_is_told_since_1_37(
+    tmp_path: Path, make: Callable[[Path], Path], words: str
+) -> None:
+    path = make(tmp_path / "it")
+    with pytest.raises(VolumeError) as refused:
+        check(path, "Directory", V1_37)
+    assert str(refused.value) == f"hostPath type check {words.format(path)}"
 
 
 @pytest.mark.parametrize("make", STATES.values(), ids=[*STATES])

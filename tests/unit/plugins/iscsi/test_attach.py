@@ -107,6 +107,15 @@ async def test_one_portal(node: Node) -> None:
     assert not target.exists()
 
 
+async def test_a_disk_that_comes_up_under_another_name_is_known_by_its_session(node: Node) -> None:
+    await node.mount(claimed())
+    node.scsi.disks = {(3, 1): Path("/dev/sdk"), (9, 0): Path("/dev/sda")}  # sda is another's now
+    await node.unmount(claimed())
+    assert node.scsi.removed == ["/dev/sdk"]
+    await node.mount(claimed())
+    assert [call.source for call in node.mounts.calls if call.fs_type] == ["/dev/sda", "/dev/sdb"]
+
+
 async def test_a_session_that_is_there_is_used(node: Node) -> None:
     await node.attach(claimed())
     node.heard()

@@ -38,3 +38,27 @@ def test_a_snapshot_and_an_image_of_a_namespace_are_others(
     assert find_device("rbd", "disk", tmp_path) == str(tmp_path / "dev/rbd0")
     (entry / file).write_text(f"{content}\n")
     assert find_device("rbd", "disk", tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "device"),
+    [
+        ("rbd-nbd\0map\0rbd/disk\0--id\0admin\0", "dev/nbd3"),
+        ("/usr/bin/rbd-nbd\0map\0rbd/disk\0", "dev/nbd3"),
+        ("rbd-nbd\0map\0rbd/disk2\0", ""),
+        ("rbd-nbd\0unmap\0rbd/disk\0", ""),
+        ("qemu-nbd\0map\0rbd/disk\0", ""),
+        ("", ""),
+    ],
+)
+def test_an_image_behind_a_network_block_device_is_known_by_the_command_that_serves_it(
+    tmp_path: Path, command: str, device: str
+) -> None:
+    for number, pid in (("0", ""), ("1", "no number"), ("2", "77"), ("3", "42")):
+        entry = tmp_path / "sys/block" / f"nbd{number}"
+        entry.mkdir(parents=True)
+        (entry / "pid").write_text(f"{pid}\n")
+    process = tmp_path / "proc/42"
+    process.mkdir(parents=True)
+    (process / "cmdline").write_text(command)
+    assert find_device("rbd", "disk", tmp_path) == (str(tmp_path / device) if device else "")

@@ -7,7 +7,8 @@ import pytest
 from mooring.errors import HostError
 from mooring.model.storage_terms import AccessMode, VolumeMode
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import DeviceRequest, VolumeError
+from mooring.plugins.contract import DeviceRequest, GrowthRequest, VolumeError
+from mooring.plugins.rbd import plugin
 from mooring.plugins.rbd.plugin import Rbd
 from tests.fakes.mounts import FakeMounts
 from tests.unit.plugins.iscsi.world import AttachedWorld
@@ -115,6 +116,68 @@ async def test_a_refusal_is_told_and_leaves_nothing(tmp_path: Path, verb: str, t
         await world.attach()
     assert str(refused.value) == text
     assert world.leftovers() == ()
+
+
+async def test_what_the_kernel_cannot_map_is_mapped_by_rbd_nbd_if_that_is_here(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, claimed(secretRef=SECRET))
+    world.ceph.has_nbd = True
+    world.ceph.refuses["map"] = "rbd: sysfs write failed: image uses unsupported features"
+    await world.set_up()
+    as_user = ("--id", "admin", *MONITORS, "-k")
+    assert [argv[:-1] for argv in world.ceph.calls if "-k" in argv][1:] == [
+        ("rbd", "map", "rbd/disk", *as_user),
+        ("rbd-nbd", "map", "rbd/disk", *as_user),
+    ]
+    assert world.mounts.calls[0].source == "/dev/nbd0"
+    world.ceph.calls.clear()
+    await world.tear_down()
+    assert world.ceph.calls == [("rbd-nbd", "unmap", "/dev/nbd0")]
+    assert world.leftovers() == ()
+
+
+async def test_what_rbd_nbd_cannot_map_either_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path, claimed())
+    world.ceph.has_nbd = True
+    world.ceph.refuses |= {"map": "no krbd", "nbd": "no monitor"}
+    with pytest.raises(VolumeError) as refused:
+        await world.attach()
+    assert str(refused.value) == "rbd: map failed exit status 1, rbd output: no monitor"
+    assert world.leftovers() == ()
+
+
+async def test_what_was_mapped_though_the_program_failed_is_not_mapped_a_second_time(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, claimed())
+    world.ceph.has_nbd = True
+    world.ceph.refuses["map"] = "rbd: mapping succeeded but /dev/rbd0 is not accessible"
+    world.ceph.maps_all_the_same = True
+    assert await world.attach() == "/dev/rbd0"
+    assert world.ceph.by_nbd == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "grown"),
+    [
+        (VolumeMode.FILESYSTEM, [(Path("/dev/rbd0"), Path("/global"))]),
+        (VolumeMode.BLOCK, []),
+    ],
+)
+async def test_a_file_system_grows_with_its_image_and_a_device_has_grown(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mode: VolumeMode,
+    grown: list[tuple[Path, Path]],
+) -> None:
+    resized: list[tuple[Path, Path]] = []
+    monkeypatch.setattr(plugin, "resize", lambda device, at: resized.append((device, at)))
+    world = World(tmp_path, claimed(mode=mode))
+    assert world.rbd.needs_node_growth(world.use)
+    request = GrowthRequest(world.use, 2 << 30, 1 << 30, "/dev/rbd0", Path("/pod"), Path("/global"))
+    assert await world.rbd.grow_on_node(request)
+    assert resized == grown
 
 
 async def test_a_kernel_module_that_cannot_be_loaded_may_be_there_already(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from mooring.errors import HostError
 from mooring.host.command import Finished
 from mooring.host.contract import MountOps
 from mooring.model.meta import ObjectMeta
@@ -33,6 +34,9 @@ class FakeCeph:
         self.statuses: list[str] = []  # one after the other; then it is free
         self.refuses: dict[str, str] = {}  # by the verb: what it says
         self.leaves_no_device = False
+        self.maps_all_the_same = False  # and says that it has failed
+        self.has_nbd = False
+        self.by_nbd: list[tuple[str, str]] = []
 
     def __call__(self, *argv: str) -> Finished:
         self.calls.append(argv)
@@ -41,6 +45,10 @@ class FakeCeph:
             if file.exists():
                 self.keyrings.append((file.read_text(), file.stat().st_mode & 0o777))
         verb = argv[1]
+        if argv[0] == "rbd-nbd":
+            return self._nbd(argv)
+        if verb == "map" and self.maps_all_the_same:
+            self.map(*argv[2].split("/"))
         if verb in self.refuses:
             return Finished(argv, 1, self.refuses[verb])
         if verb == "status":
@@ -51,11 +59,28 @@ class FakeCeph:
             del self.mapped[int(argv[2].removeprefix("/dev/rbd"))]
         return Finished(argv, 0, "")
 
+    def _nbd(self, argv: tuple[str, ...]) -> Finished:
+        if not self.has_nbd:
+            raise HostError("rbd-nbd: executable file not found in $PATH")
+        match argv[1]:
+            case "map" if "nbd" in self.refuses:
+                return Finished(argv, 1, self.refuses["nbd"])
+            case "map":
+                pool, image = argv[2].split("/")
+                self.by_nbd.append((pool, image))
+            case "unmap":
+                del self.by_nbd[int(argv[2].removeprefix("/dev/nbd"))]
+            case _:
+                assert argv[1] == "--version"
+        return Finished(argv, 0, "")
+
     def map(self, pool: str, image: str) -> None:
         self.mapped.append((pool, image))
 
     def find(self, pool: str, image: str) -> str:
         wanted = (pool, image)
+        if wanted in self.by_nbd:
+            return f"/dev/nbd{self.by_nbd.index(wanted)}"
         return f"/dev/rbd{self.mapped.index(wanted)}" if wanted in self.mapped else ""
 
     def verbs(self) -> list[str]:

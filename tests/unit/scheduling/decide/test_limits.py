@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.model.claim import Claim
+from mooring.model.csi_driver import CsiDriver
+from mooring.model.kubernetes_version import V1_35
 from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.scheduling.decide.contract import Change
@@ -19,6 +22,7 @@ from tests.unit.scheduling.things import (
     a_claim,
     a_class,
     a_csi_node,
+    a_driver,
     a_node,
     a_pod,
     a_volume,
@@ -172,6 +176,41 @@ def test_portworx_counts_only_where_the_node_says_that_it_was_taken_over() -> No
         assert reasons(RULE, picture_of(pod, view_of(csi=csi), storage=storage)) == then
 
 
+MISSING = (f"{DRIVER} CSI driver is not installed on the node",)
+A_NODE_WITHOUT = view_of(a_node(), csi=a_csi_node(driver="another"))
+MUST, MAY = a_driver(must_be_there=True), a_driver(must_be_there=False)
+DRIVERS: dict[str, tuple[CsiDriver | None, NodeView, tuple[str, ...]]] = {
+    "installed": (MUST, view_of(a_node(), csi=a_csi_node()), FINE),
+    "missing, and it asked for that": (MUST, A_NODE_WITHOUT, MISSING),
+    "missing, and nothing is known of the node": (MUST, view_of(), MISSING),
+    "missing, and it did not ask for that": (MAY, A_NODE_WITHOUT, FINE),
+    "missing, and it says nothing": (a_driver(), A_NODE_WITHOUT, FINE),
+    "missing, and nobody knows it": (None, A_NODE_WITHOUT, FINE),
+    "installed, and full": (MUST, node(1, "b"), FULL),
+}
+
+
+@pytest.mark.parametrize("claim", ["a", "new"])
+@pytest.mark.parametrize(("driver", "view", "then"), DRIVERS.values(), ids=DRIVERS)
+def test_a_driver_that_asks_for_it_gets_no_pod_where_it_is_missing(
+    driver: CsiDriver | None, view: NodeView, then: tuple[str, ...], claim: str
+) -> None:
+    things = (*bound("a", "b"), a_class(), a_claim("new", storage_class="local"))
+    storage = Stored(*things, *([driver] if driver else []))
+    assert reasons(RULE, picture_of(a_pod("web", claim), view, storage=storage)) == then
+
+
+def test_no_driver_is_missed_in_1_35() -> None:
+    picture = picture_of(a_pod("web", "a"), A_NODE_WITHOUT, storage=Stored(*bound("a"), MUST))
+    assert reasons(RULE, replace(picture, release=V1_35)) == FINE
+
+
+def test_attachments_that_no_pod_explains_count_where_drivers_are_looked_for() -> None:
+    storage = Stored(*bound("a", "b"), MUST)
+    view = node(1, attached=("b",))
+    assert reasons(RULE, picture_of(a_pod("web", "a"), view, storage=storage)) == FULL
+
+
 MINE = a_pod("web", "a")
 WAKES: dict[str, tuple[Pod, Change, bool]] = {
     "a driver registers": (MINE, Change(None, a_csi_node()), True),
@@ -187,6 +226,14 @@ WAKES: dict[str, tuple[Pod, Change, bool]] = {
     "a volume is attached": (MINE, Change(None, an_attachment("b")), False),
     "its claim comes": (MINE, Change(None, a_claim("a")), True),
     "another claim comes": (MINE, Change(None, a_claim("b")), False),
+    "a driver without a limit comes": (
+        MINE,
+        Change(a_csi_node(driver="another"), a_csi_node()),
+        True,
+    ),
+    "a driver asks to be there no more": (MINE, Change(MUST, MAY), True),
+    "a driver that asked to be there is gone": (MINE, Change(MUST, None), True),
+    "a driver asks to be there": (MINE, Change(MAY, MUST), False),
     "a driver's limit is unchanged": (
         MINE,
         Change(a_csi_node(most=1), a_csi_node(most=1, driver=DRIVER)),

@@ -1,6 +1,7 @@
 """CustomResourceDefinition: a kind that its author defines. `apiserver/custom/` serves it."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -148,8 +149,24 @@ def _begin_deletion(doc: Doc) -> None:
     status["conditions"] = with_conditions(conditions(doc), [pending], now)
 
 
-def _row(doc: Doc, _: str) -> list[Any]:
+def _row_before(doc: Doc, _: str) -> list[Any]:
     return [name_of(doc), doc["metadata"].get("creationTimestamp", "")]
+
+
+def _row(doc: Doc, _: str) -> list[Any]:
+    spec = doc["spec"]
+    served = (version for version in spec["versions"] if version["served"])
+    labels = (f"{one['name']}(storage)" if one["storage"] else one["name"] for one in served)
+    return [
+        name_of(doc),
+        spec["scope"],
+        ",".join(sorted(labels)),
+        doc["metadata"].get("creationTimestamp", ""),
+        spec["group"],
+        spec["names"]["kind"],
+        ",".join(spec["names"].get("shortNames") or ()),
+        is_true(doc, ESTABLISHED),
+    ]
 
 
 DEFINITION = Kind(
@@ -162,7 +179,16 @@ DEFINITION = Kind(
     short_names=("crd", "crds"),
     categories=("api-extensions",),
     status=True,
-    columns=(NAME, Column("Created At", type="date")),
+    columns=(
+        NAME,
+        Column("Scope"),
+        Column("Versions"),
+        Column("Created At", type="date"),
+        Column("Group", wide=True),
+        Column("Kind", wide=True),
+        Column("ShortNames", wide=True),
+        Column("Established", type="boolean", wide=True),
+    ),
     row=_row,
     defaults=_defaults,
     prepare_create=_prepare_create,
@@ -178,4 +204,8 @@ DEFINITION = Kind(
     judges_update_whole=True,
     also_held=_is_kept,
     begin_deletion=_begin_deletion,
+)
+
+DEFINITION_BEFORE = replace(
+    DEFINITION, columns=(NAME, Column("Created At", type="date")), row=_row_before
 )

@@ -68,7 +68,11 @@ class Definitions:
         self._served: dict[str, _Served] = {}  # by definition
         self._emptied: dict[str, Watch] = {}  # by definition that is being deleted: its objects
         self._follower = Follower(
-            backend.store, backend.kinds, self._see, self._change, lambda kind: kind is DEFINITION
+            backend.store,
+            backend.kinds,
+            self._see,
+            self._change,
+            lambda kind: kind.resource == DEFINITION.resource,
         )
 
     def start(self) -> None:

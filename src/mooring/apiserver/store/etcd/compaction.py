@@ -9,13 +9,20 @@ from mooring import log as logs
 from mooring.apiserver.store.etcd.cluster import Cluster
 from mooring.apiserver.store.etcd.failure import Failed
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import CompactionRequest
-from mooring.apiserver.store.etcd.wire import COMPACT, COMPACTED, found_instead, put_if_version
+from mooring.apiserver.store.etcd.wire import (
+    COMPACT,
+    COMPACT_KEY,
+    COMPACTED,
+    NEWEST,
+    RANGE,
+    found_instead,
+    put_if_version,
+)
 from mooring.clock import Clock
 from mooring.errors import EtcdError
 
 _log = logs.get("mooring.etcd")
 
-KEY = b"compact_rev_key"
 INTERVAL = 300.0  # seconds
 
 
@@ -41,7 +48,7 @@ class Compaction:
 
         Raises: Failed, EtcdError.
         """
-        request = put_if_version(KEY, self._round, b"%d" % self._seen)
+        request = put_if_version(COMPACT_KEY, self._round, b"%d" % self._seen)
         response = await self._cluster.transact(request)
         before, self._seen = self._seen, response.header.revision
         if not response.succeeded:
@@ -52,6 +59,18 @@ class Compaction:
         if before:
             await compact(self._cluster, before)
         return before
+
+
+async def have_key(cluster: Cluster) -> int:
+    """The first round, if there was none: whoever asks for the newest revision reads the key.
+
+    Returns the newest revision. Raises: Failed, EtcdError.
+    """
+    answer = await cluster.read(RANGE, NEWEST)
+    if answer.kvs:
+        return answer.header.revision
+    made = await cluster.transact(put_if_version(COMPACT_KEY, 0, b"0"))
+    return made.header.revision
 
 
 async def compact(cluster: Cluster, revision: int) -> None:

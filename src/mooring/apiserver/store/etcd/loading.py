@@ -7,7 +7,7 @@ from mooring.apiserver.store.etcd.cluster import Cluster
 from mooring.apiserver.store.etcd.failure import Failed
 from mooring.apiserver.store.etcd.layout import Layout
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import RangeResponse, ResponseHeader
-from mooring.apiserver.store.etcd.wire import COMPACTED, RANGE, read_key, read_page
+from mooring.apiserver.store.etcd.wire import COMPACTED, NEWEST, RANGE, read_page
 from mooring.errors import EtcdError
 
 FIRST_PAGE, LARGEST_PAGE = 50, 1000  # keys
@@ -38,7 +38,7 @@ async def load(cluster: Cluster, layout: Layout, back: int = 0) -> Loaded:
 
 
 async def _load(cluster: Cluster, layout: Layout, back: int) -> Loaded:
-    newest = (await cluster.read(RANGE, read_key(layout.prefix))).header
+    newest = (await cluster.read(RANGE, NEWEST)).header
     loaded = Loaded({}, max(newest.revision - back, 1), newest)
     after, more, limit = b"", True, FIRST_PAGE
     while more:

@@ -16,7 +16,7 @@ from mooring import log as logs
 from mooring.apiserver.store.contract import Change, Decide, Entry, Event, Put, Remove
 from mooring.apiserver.store.etcd.attempt import Attempt, Seen
 from mooring.apiserver.store.etcd.cluster import Cluster
-from mooring.apiserver.store.etcd.compaction import INTERVAL, Compaction, compact
+from mooring.apiserver.store.etcd.compaction import INTERVAL, Compaction, compact, have_key
 from mooring.apiserver.store.etcd.failure import Failed
 from mooring.apiserver.store.etcd.layout import Layout, UnreadableValue
 from mooring.apiserver.store.etcd.leases import Leases
@@ -33,6 +33,7 @@ from mooring.apiserver.store.etcd.turns import Key, KeyTurns
 from mooring.apiserver.store.etcd.watching import Watching
 from mooring.apiserver.store.etcd.wire import (
     LEASE_GRANT,
+    NEWEST,
     NO_LEASE,
     RANGE,
     delete_if_unchanged,
@@ -100,6 +101,7 @@ class EtcdStore(Timeline):
         try:
             loaded = await load(cluster, layout, HISTORY)
             witness = Witness.open(mark, loaded.header)
+            newest = await _begin(cluster, loaded.header.revision)
         except BaseException:
             await cluster.close()
             raise
@@ -107,7 +109,7 @@ class EtcdStore(Timeline):
         store.load(loaded.tables, loaded.revision)
         store._start(compaction_interval)
         try:
-            await store._reach(loaded.header.revision)
+            await store._reach(newest)
         except BaseException:
             await store.close()
             raise
@@ -118,6 +120,10 @@ class EtcdStore(Timeline):
     def trouble(self) -> str | None:
         unread = next(iter(self._unread.values()), None)
         return super().trouble or self._witness.flaw or self._probed or unread
+
+    @property
+    def is_shared(self) -> bool:
+        return True
 
     async def write(self, table: str, name: str, decide: Decide) -> Entry | None:
         self.check_open()
@@ -274,7 +280,7 @@ class EtcdStore(Timeline):
                 return self._seen(key, found_instead(response), response.header.revision)
         try:
             newest = await self._read(key)
-            await self._reach(newest.revision)
+            await self._reach(await self._newest.ask())
         except EtcdError as error:
             raise _unknown(str(error)) from error
         if attempt.revision:
@@ -321,7 +327,7 @@ class EtcdStore(Timeline):
     async def _read_revision(self) -> int:
         known = self._revision
         try:
-            answer = await self._cluster.read(RANGE, read_key(self._layout.prefix))
+            answer = await self._cluster.read(RANGE, NEWEST)
         except Failed as failed:
             raise failed.as_error() from None
         self._witness.check(answer.header, known)
@@ -406,6 +412,15 @@ class EtcdStore(Timeline):
         finally:
             waiting.cancel()
             alarm.cancel()
+
+
+async def _begin(cluster: Cluster, known: int) -> int:
+    """The newest revision. A full etcd is read all the same. Raises: EtcdError."""
+    try:
+        return await have_key(cluster)
+    except Failed as failed:
+        _log.warning("etcd takes no writes", because=failed.text)
+        return known
 
 
 def _unknown(lost: str) -> EtcdError:

@@ -14,7 +14,7 @@ from mooring.apiserver.store.etcd.failure import Failed
 from mooring.apiserver.store.etcd.member import WatchStream
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import Event as WireEvent
 from mooring.apiserver.store.etcd.proto.etcd_pb2 import ResponseHeader, WatchResponse
-from mooring.apiserver.store.etcd.wire import PROGRESS, RANGE, follow, read_key
+from mooring.apiserver.store.etcd.wire import NEWEST, PROGRESS, RANGE, follow
 from mooring.clock import Clock
 from mooring.errors import EtcdError
 
@@ -83,7 +83,7 @@ class Watching:
 
     async def _follow(self) -> None:
         known = self._following.revision
-        newest = await self._cluster.read(RANGE, read_key(self._prefix))
+        newest = await self._cluster.read(RANGE, NEWEST)
         if not self._following.check_header(newest.header, known):
             await self._following.reload()
         stream = self._stream = self._cluster.watch()

@@ -48,6 +48,14 @@ COMPACTED = "etcdserver: mvcc: required revision has been compacted"
 NO_LEASE = "etcdserver: requested lease not found"
 
 
+COMPACT_KEY = b"compact_rev_key"
+"""What the servers contend for when they compact. It is also the key that is read to learn the
+newest revision: of a key that is not there kine tells what it has polled, up to a second ago."""
+
+NEWEST = RangeRequest(key=COMPACT_KEY, limit=1)
+"""The newest revision is in the header of the answer."""
+
+
 def read_key(key: bytes) -> RangeRequest:
     """One key, as all members agree on it now."""
     return RangeRequest(key=key, limit=1)
@@ -77,10 +85,6 @@ def put_if_version(key: bytes, version: int, value: bytes) -> TxnRequest:
     compare = Compare(target=Compare.VERSION, key=key, version=version)
     put = RequestOp(request_put=PutRequest(key=key, value=value))
     return TxnRequest(compare=[compare], success=[put], failure=[_reading(key)])
-
-
-def put_anyway(key: bytes, value: bytes) -> TxnRequest:
-    return TxnRequest(success=[RequestOp(request_put=PutRequest(key=key, value=value))])
 
 
 def _guarded(key: bytes, guard: int, then: RequestOp) -> TxnRequest:

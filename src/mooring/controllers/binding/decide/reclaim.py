@@ -27,7 +27,13 @@ JUDGED = frozenset((VolumePhase.RELEASED, VolumePhase.FAILED))
 DESTROYING = frozenset((ReclaimPolicy.DELETE, ReclaimPolicy.RECYCLE))
 UNKNOWN_POLICY = "Volume has unrecognized PersistentVolumeReclaimPolicy"
 NO_PLUGIN = "no volume plugin matched"
-PLUGINS_BY_SOURCE = {"hostPath": Plugin.HOST_PATH, "nfs": Plugin.NFS}
+PLUGINS_BY_SOURCE = {
+    "glusterfs": Plugin.GLUSTERFS,
+    "hostPath": Plugin.HOST_PATH,
+    "nfs": Plugin.NFS,
+    "quobyte": Plugin.QUOBYTE,
+    "rbd": Plugin.RBD,
+}
 
 
 class InTree(msgspec.Struct, frozen=True):

@@ -144,12 +144,13 @@ class TestLostAnswers:
     async def test_a_write_that_happened_is_not_made_again(self) -> None:
         async with a_server(Data()) as one:
             await one.store.write(CLAIMS, "counter", increment)
+            one.member.calls.clear()
             one.member.loses_answers_of.add(TxnRequest)
             written = await one.store.write(CLAIMS, "counter", increment)
             assert written is not None
             assert written.value == b"2 at %d" % written.revision
             assert one.store.revision == written.revision
-            assert one.member.calls.count("Txn") == 2
+            assert one.member.calls.count("Txn") == 1
 
     async def test_a_creation_that_happened_is_recognized(self) -> None:
         async with a_server(Data()) as one:
@@ -401,7 +402,7 @@ class TestRestored:
                 await stored(one.store, CLAIMS, "a/x", str(number))
         async with a_server(data, mark=mark) as one:
             assert one.store.count(CLAIMS) == 1
-        with pytest.raises(UsageError, match=rf"was at 6 before.*remove {mark}"):
+        with pytest.raises(UsageError, match=rf"was at 7 before.*remove {mark}"):
             async with a_server(Data(), mark=mark):
                 pass
         mark.unlink()

@@ -14,7 +14,7 @@ from mooring.model.removed_source import GlusterfsSource
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import NotStarted, VolumeError
-from mooring.plugins.glusterfs import NAME, Glusterfs, decide_mount, log_file
+from mooring.plugins.glusterfs.mount import NAME, Glusterfs, decide_mount, log_file
 from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts, MountCall
 from tests.unit.plugins.objects import PlayedApi

@@ -10,7 +10,7 @@ from mooring.model.removed_source import QuobyteSource
 from mooring.model.volume import Volume, VolumeSpec
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import NotStarted, VolumeError
-from mooring.plugins.quobyte import NAME, Quobyte, decide_part
+from mooring.plugins.quobyte.mount import NAME, Quobyte, decide_part
 from mooring.plugins.volume_host import Host
 from tests.fakes.mounts import FakeMounts, MountCall
 from tests.unit.plugins.world import POD_UID, a_host, a_pod, a_request, inline
