@@ -86,7 +86,7 @@ class QuotaStatus:
                 pending = list(self._backend.charging.reservations.held_in(namespace))
                 found = counter.count(quota, pending)
                 taken = self._raised(quota, found)
-                is_busy = is_busy or bool(pending) or taken != found
+                is_busy = is_busy or bool(pending) or taken != found or _is_new(quota)
                 counted = _with_status(quota, taken)
                 return None if counted == quota else change_of(RESOURCE_QUOTA, counted)
 
@@ -100,13 +100,16 @@ class QuotaStatus:
 
     def _raised(self, quota: Doc, counted: Amounts) -> Amounts:
         """What was counted, and what must not be given back yet: another server may be writing
-        what it is for."""
+        what it is for. Of what was charged before, all is counted."""
         if self._recent is None:
             return counted
         self._recent.note(quota)
         unsettled = self._recent.unsettled(quota)
+        used = quota.get("status", {}).get("used") or {}
         return {
-            name: max(amount, parse(unsettled[name])) if name in unsettled else amount
+            name: max(amount, min(parse(used[name]), amount + unsettled[name]))
+            if name in used and name in unsettled
+            else amount
             for name, amount in counted.items()
         }
 
@@ -162,6 +165,11 @@ class _Counter:
 
 def _hard(quota: Doc) -> Doc:
     return quota.get("spec", {}).get("hard") or {}
+
+
+def _is_new(quota: Doc) -> bool:
+    """Whether some of it was never counted: what was begun before it was there was not charged."""
+    return bool(_hard(quota).keys() - (quota.get("status", {}).get("used") or {}).keys())
 
 
 def _with_status(quota: Doc, taken: Amounts) -> Doc:

@@ -6,9 +6,10 @@ others have. So what was charged a moment ago is not given back by a count that 
 
 from collections.abc import Mapping
 
+from mooring.apiserver.admission.pod_amounts import Amounts
 from mooring.clock import Clock
 from mooring.model.document import Doc
-from mooring.model.quantity import ZERO, parse
+from mooring.model.quantity import ZERO, Quantity, parse
 
 SETTLED_SECONDS = 10.0
 """From a charge to the end of the write that it is for: etcd answers a write within 8 seconds."""
@@ -22,29 +23,34 @@ class RecentCharges:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._used: dict[_Place, Mapping[str, str]] = {}
-        self._risen: dict[_Place, dict[str, float]] = {}  # when, of each resource
+        self._rises: dict[_Place, dict[str, dict[int, Quantity]]] = {}  # by resource and second
 
     def note(self, quota: Doc) -> None:
         """A version of it, no older than the one before. Of the first nobody knows its age."""
         place = _place(quota)
         used: Mapping[str, str] = quota.get("status", {}).get("used") or {}
         before = self._used.get(place, {})
-        risen = self._risen.setdefault(place, {})
+        rises = self._rises.setdefault(place, {})
+        now = int(self._clock.monotonic())
         for name, amount in used.items():
-            if parse(amount) > (parse(before[name]) if name in before else ZERO):
-                risen[name] = self._clock.monotonic()
+            rise = parse(amount) - (parse(before[name]) if name in before else ZERO)
+            if rise > ZERO:
+                recent = self._recent(rises.get(name, {}))
+                rises[name] = {**recent, now: recent.get(now, ZERO) + rise}
         self._used[place] = used
 
     def forget(self, quota: Doc) -> None:
         self._used.pop(_place(quota), None)
-        self._risen.pop(_place(quota), None)
+        self._rises.pop(_place(quota), None)
 
-    def unsettled(self, quota: Doc) -> Mapping[str, str]:
-        """What it says is used of each resource that was charged too recently to be given back."""
-        since = self._clock.monotonic() - SETTLED_SECONDS
-        risen = self._risen.get(_place(quota), {})
-        used: Mapping[str, str] = quota.get("status", {}).get("used") or {}
-        return {name: amount for name, amount in used.items() if risen.get(name, since) > since}
+    def unsettled(self, quota: Doc) -> Amounts:
+        """How much of each resource was charged too recently to be given back."""
+        rises = self._rises.get(_place(quota), {})
+        return {name: sum(self._recent(of).values(), ZERO) for name, of in rises.items()}
+
+    def _recent(self, rises: Mapping[int, Quantity]) -> dict[int, Quantity]:
+        since = int(self._clock.monotonic() - SETTLED_SECONDS)
+        return {second: amount for second, amount in rises.items() if second >= since}
 
 
 def _place(quota: Doc) -> _Place:
