@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from mooring.errors import Invalid
 from mooring.model.endpoints import Endpoints
 from mooring.model.keys import Key
+from mooring.model.reference import ClaimRef
 from mooring.model.service import Service
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume import Volume
@@ -125,8 +126,8 @@ async def test_the_group_of_a_volume_that_is_gone_is_free_again(world: World) ->
     for number in range(3):
         claim = replace(world.claim(), metadata=replace(world.claim().metadata, uid=f"{number}"))
         volume = world.volume(await world.volumes.provision(world.order(claim, gidMax="2000")))
-        made_for = replace(volume.spec.claim_ref, uid=claim.uid)
-        await world.volumes.delete(replace(volume, spec=replace(volume.spec, claim_ref=made_for)))
+        made_for = replace(volume.spec, claim_ref=ClaimRef(namespace="ns", name="c", uid=claim.uid))
+        await world.volumes.delete(replace(volume, spec=made_for))
 
 
 async def test_a_service_that_a_volume_only_names_is_not_deleted_with_it(world: World) -> None:
