@@ -61,7 +61,7 @@ class GlusterVolumes:
     def __init__(self, client: Client, clock: Clock, ask: rest.Ask = rest.ask) -> None:
         self._client = client
         self._clock = clock
-        self._ask = ask
+        self._ask = rest.few_at_once(ask)
         self._gids = Gids()
 
     def check(self) -> None:
