@@ -11,7 +11,7 @@ TESTS ?= tests
 PYTEST = $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm check format lint types layers bench conformance proto plugins-doc docs docs-generated docs-serve release chart-rights browser-tools ceph-tools disk-tools gluster-tools registry-tools runtime-tools vm-tools clean
+.PHONY: help setup up down reset test test-unit test-api test-scenarios test-host test-clients test-vm test-vm-ceph check format lint types layers bench conformance proto plugins-doc docs docs-generated docs-serve release chart-rights browser-tools ceph-tools disk-tools gluster-tools registry-tools runtime-tools vm-tools clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
@@ -81,7 +81,7 @@ vm-tools:
 	       && { apt-get install -qq -y --no-install-recommends $(VM_TOOLS) || { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(VM_TOOLS); }; } >/dev/null 2>&1; } \
 	  || true # the run says what is missing
 
-# A Ceph of one machine for `test-vm`, which does not ask for it: 60 MB to fetch, minutes to run.
+# A Ceph of one machine; without it `test-vm-ceph` skips its tests.
 CEPH_TOOLS := ceph-mon ceph-osd ceph-mds ceph-common ceph-fuse rbd-nbd
 ceph-tools:
 	@command -v ceph-mon >/dev/null && command -v ceph-osd >/dev/null && command -v ceph-mds >/dev/null && command -v rbd >/dev/null && command -v ceph-fuse >/dev/null && command -v rbd-nbd >/dev/null \
@@ -128,8 +128,11 @@ test-host: $(DEV_STAMP) disk-tools gluster-tools registry-tools runtime-tools ##
 test-clients: $(DEV_STAMP) disk-tools registry-tools runtime-tools ## tests/clients: kubectl and client libraries against `mooring up` (8 min)
 	$(PYTEST) -q --dist=worksteal tests/clients
 
-test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM, Ceph if it is there, on Debian's kernel in QEMU; not part of `test` (27 min)
+test-vm: $(DEV_STAMP) runtime-tools vm-tools ## tests/vm: NFS, iSCSI, LVM on Debian's kernel in QEMU; not part of `test` (half an hour and more)
 	$(BIN)/python -m tests.vm.run
+
+test-vm-ceph: $(DEV_STAMP) runtime-tools vm-tools ceph-tools ## the same for rbd and cephfs, with a Ceph of one machine, whose packages are 60 MB
+	$(BIN)/python -m tests.vm.run tests/vm/inside/test_ceph.py
 
 check: $(DEV_STAMP) format lint types layers test-unit ## format, ruff, mypy strict, import layers, unit tests
 

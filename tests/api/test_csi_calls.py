@@ -125,6 +125,45 @@ async def test_who_may_not_get_the_path_is_refused_and_a_role_allows_it(
     assert allowed.code == 200, allowed.text
 
 
+SPELLINGS = (PATH, f"{PATH}/", f"/{PATH}", PATH.replace("csi", "%63si"), f"/api/..{PATH}")
+
+
+@pytest.mark.parametrize("who", ["node:n1", "namespaced", "nobody", "nonsense"])
+@pytest.mark.parametrize("path", SPELLINGS)
+@pytest.mark.parametrize("query", ["", "?watch=1"])
+async def test_no_spelling_lets_in_who_has_no_right(
+    who: str, path: str, query: str, api: ApiUnderTest, log: CallLog
+) -> None:
+    """A node, an account with all rights in one namespace, and nobody at all."""
+    finish(api, log, "hidden-volume")
+    api.token = await _token(who, api)
+    answer = await api.ask("GET", f"{path}{query}")
+    assert answer.code in {301, 400, 401, 403, 404}, answer.text
+    assert "hidden-volume" not in answer.text
+
+
+async def _token(who: str, api: ApiUnderTest) -> str | None:
+    if who.startswith("node:"):
+        return api.token_of(who)
+    if who != "namespaced":
+        return None if who == "nobody" else "no-token"
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    await api.post(accounts, {"metadata": {"name": "tenant"}})
+    everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    local = f"{RBAC}/namespaces/default"
+    await api.post(f"{local}/roles", {"metadata": {"name": "all"}, "rules": everything})
+    subject = {"kind": "ServiceAccount", "name": "tenant", "namespace": "default"}
+    binding = {
+        "metadata": {"name": "all"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "all"},
+        "subjects": [subject],
+    }
+    assert (await api.post(f"{local}/rolebindings", binding)).code == 201
+    made = await api.post(f"{accounts}/tenant/token", {"spec": {}})
+    assert made.code == 201, made.text
+    return str(made.doc["status"]["token"])
+
+
 async def test_it_is_read_and_not_written(api: ApiUnderTest, log: CallLog) -> None:
     assert (await api.post(PATH, {})).code == 405
 

@@ -190,6 +190,18 @@ async def test_a_definition_takes_its_objects_with_it(api: ApiUnderTest) -> None
     assert watching.ended
 
 
+async def test_others_are_answered_while_its_many_objects_go(api: ApiUnderTest) -> None:
+    await define(api)
+    for number in range(300):
+        await created(api, WIDGETS, a_widget(f"w{number}"))
+    await api.delete(WIDGET_DEFINITION)
+    seen = set()
+    while (answer := await api.get(WIDGETS)).code == 200:
+        seen.add(len(answer.doc["items"]))
+        await settle(1)
+    assert len(seen - {0, 300}) > 3, "it was answered in between"
+
+
 async def test_a_finalizer_of_an_object_holds_its_definition(api: ApiUnderTest) -> None:
     await define(api)
     held = a_widget()

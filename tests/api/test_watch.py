@@ -1,5 +1,6 @@
 """WATCH: every change once and in order."""
 
+import asyncio
 import itertools
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from mooring.apiserver.request.message import Stream
 from tests.fakes.api import ApiUnderTest, Watching
+from tests.fakes.clock import settle
 from tests.fakes.loop_time import LoopTime
 from tests.fakes.objects import (
     CONFIG_MAPS,
@@ -310,6 +312,38 @@ async def test_a_streaming_list_tells_what_exists_then_its_end_then_news(
     assert (end["kind"], end["apiVersion"]) == ("PersistentVolume", "v1")
     assert end["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
     assert end["metadata"]["resourceVersion"] == version
+
+
+async def test_a_streaming_list_during_writes_is_the_state_at_its_end_then_every_change(
+    api: ApiUnderTest,
+) -> None:
+    async def write() -> None:
+        for number in range(40):
+            await api.post(CONFIG_MAPS, a_config_map(f"m{number % 7}"))
+            if number % 3 == 2:
+                await api.delete(f"{CONFIG_MAPS}/m{number % 5}")
+
+    writing = asyncio.create_task(write())
+    told = []
+    for _ in range(5):
+        await settle(20)
+        told.append(await api.watch(f"{CONFIG_MAPS}?{INITIAL}&allowWatchBookmarks=true"))
+    await writing
+    newest = (await api.get(CONFIG_MAPS)).doc["items"]
+    for watching in told:
+        end = watching.types.index("BOOKMARK")
+        at = watching.events[end]["object"]["metadata"]["resourceVersion"]
+        exact = f"{CONFIG_MAPS}?resourceVersion={at}&resourceVersionMatch=Exact"
+        initial = [event["object"]["metadata"]["name"] for event in watching.events[:end]]
+        found = (await api.get(exact)).doc["items"]
+        assert initial == [item["metadata"]["name"] for item in found]
+        state = set(initial)
+        for what, name in watching.names[end + 1 :]:
+            (state.discard if what == "DELETED" else state.add)(name)
+        assert state == {item["metadata"]["name"] for item in newest}
+        later = versions(watching)[end + 1 :]
+        assert later == sorted(set(later))
+        assert all(version > int(at) for version in later)
 
 
 async def test_a_streaming_list_of_nothing_is_its_end(api: ApiUnderTest) -> None:

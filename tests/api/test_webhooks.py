@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from mooring.apiserver.webhooks.calling import MOST_PER_HOST
 from mooring.apiserver.webhooks.webhooks import MOST_ANNOTATIONS
 from mooring.model.document import Doc
 from tests.api.definitions import define
@@ -388,6 +389,29 @@ async def test_one_that_hangs_is_given_its_time_and_holds_nobody_else(
     answer = await waiting
     assert answer.doc["message"].endswith("context deadline exceeded")
     never.set()
+
+
+async def test_one_that_writes_what_it_is_asked_about_spends_its_own_time_only(
+    api: ApiUnderTest, hook: WebhookServer
+) -> None:
+    """Each question leads to the next, until the first one's time is over."""
+
+    async def respond(request: Doc) -> Doc:
+        await api.post(MAPS, a_map(f"{request['name']}x"))
+        return {"allowed": True}
+
+    hook.respond = respond
+    await validating(api, hook, timeoutSeconds=1)
+    waiting = asyncio.ensure_future(api.post(MAPS, a_map()))
+    while len(hook.asked) < MOST_PER_HOST and not waiting.done():
+        await asyncio.wait([waiting], timeout=0.01)
+    secret = {"metadata": {"name": "other"}}
+    assert (await api.post("/api/v1/namespaces/default/secrets", secret)).code == 201
+    answer = await waiting
+    assert answer.code == 500
+    assert answer.doc["message"].endswith("context deadline exceeded")
+    hook.respond = lambda _: {"allowed": True}
+    assert (await api.post(MAPS, a_map("after"))).code == 201
 
 
 async def test_the_path_of_a_service_may_be_empty(api: ApiUnderTest, hook: WebhookServer) -> None:

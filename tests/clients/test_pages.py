@@ -190,6 +190,7 @@ def test_versions_that_a_webhook_converts(reader: Kubectl, tmp_path: Path) -> No
     for path in (tmp_path / "examples" / "conversion").glob("*.yaml"):
         path.write_text(path.read_text().replace(PORT, port))
     typed = block.replace(PORT, port).replace(" &\n", " > webhook.log 2>&1 &\n")
+    typed = typed.replace("python ", f"{sys.executable} ")  # itself the job that is killed
 
     ran = reader.shell(f"set -e\ntrap 'kill $(jobs -p)' EXIT\n{typed}", tmp_path)
 

@@ -120,6 +120,16 @@ KINE = Program(
 )
 """etcd's API on SQLite and PostgreSQL."""
 
+
+def _sample(name: str) -> Program:
+    """An operator among controller-runtime's examples."""
+    module = "sigs.k8s.io/controller-runtime"
+    return Program(name, module, "v0.25.2", f"{module}/examples/{name}", is_whole=True)
+
+
+CONTROLLER_RUNTIME_CRD = _sample("crd")
+CONTROLLER_RUNTIME_BUILTINS = _sample("builtins")
+
 SIDECARS = (
     *(CSI_PROVISIONER, CSI_ATTACHER, CSI_RESIZER, CSI_SNAPSHOTTER, SNAPSHOT_CONTROLLER),
     *(LIVENESSPROBE, HEALTH_MONITOR),
@@ -130,6 +140,7 @@ PROGRAMS = (
     SNAPSHOT_METADATA_LISTER,
     HELM,
     KINE,
+    *(CONTROLLER_RUNTIME_CRD, CONTROLLER_RUNTIME_BUILTINS),
 )
 
 

@@ -15,5 +15,5 @@ def test_what_is_missing_is_said_in_one_line(
     said = capsys.readouterr().out
     assert said == (
         "tests in a virtual machine are skipped: install nfs-common nfs-kernel-server rpcbind tgt "
-        "open-iscsi kmod lvm2 thin-provisioning-tools\n"
+        "open-iscsi kmod lvm2 thin-provisioning-tools multipath-tools udev\n"
     )

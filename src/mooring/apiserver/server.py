@@ -58,6 +58,7 @@ from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
+from mooring.apiserver.verbs.judging import Judging
 from mooring.apiserver.webhooks.asking import Asking
 from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.apiserver.webhooks.webhooks import Webhooks
@@ -136,6 +137,7 @@ def assemble(
         Webhooks(store, kinds, objects, authorizer.authorize, asking, conversions),
         conversions,
         Charging(store),
+        Judging(),
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)

@@ -361,6 +361,19 @@ def _check(roles: list[str], addresses: list[str]) -> None:
             raise UsageError(f"there is no sidecar {role!r}; choose one of {known}")
     if not addresses:
         raise UsageError("give --csi-address, the socket of a driver")
+    for address in addresses:
+        _check_length(address)
     for alone in (REGISTRAR, SNAPSHOT_METADATA):
         if alone in roles and (len(roles) > 1 or len(addresses) > 1):
             raise UsageError(f"{alone} runs alone, for one driver: give it a process of its own")
+
+
+def _check_length(address: str) -> None:
+    """Raises: UsageError: gRPC would look for it for ever."""
+    import os
+
+    from mooring.csi.serve import LONGEST_PATH
+
+    if len(os.fsencode(address.removeprefix("unix:").removeprefix("//"))) > LONGEST_PATH:
+        at_most = f"at most {LONGEST_PATH} bytes work"
+        raise UsageError(f"--csi-address {address} is too long for a socket: {at_most}; link to it")

@@ -11,7 +11,7 @@ CONTEXT = {
 
 
 def why(context: typer.Context) -> None:
-    """Explain why a claim, volume, pod, attachment, node, snapshot, class or driver waits.
+    """Explain why a claim, volume, pod, node, class, driver, workload or namespace waits.
 
     Example: mooring why pvc/data -n shop
     """

@@ -7,7 +7,7 @@ import asyncio
 import random
 import re
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import urlencode
 
@@ -16,9 +16,19 @@ import msgspec
 import yarl
 
 from mooring import __version__
-from mooring.client.contract import EVERYTHING, Action, Change, Listing, Part, Scope, T, posted
+from mooring.client.contract import (
+    EVERYTHING,
+    Action,
+    Change,
+    Listing,
+    Part,
+    Scope,
+    T,
+    Unread,
+    posted,
+)
 from mooring.client.credentials import Proof
-from mooring.client.decoding import UNREADABLE, reader_of
+from mooring.client.decoding import UNREADABLE, Page, reader_of
 from mooring.client.endpoint import Endpoint
 from mooring.client.guards import listed_version, seen_uid, seen_version
 from mooring.client.http_watch import Changes, close_watch
@@ -115,25 +125,39 @@ class HttpClient:
         return reader_of(kind).read(await self._ask(_Ask("GET", path)))
 
     async def list(self, kind: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
+        items: list[T] = []
+        unread: list[Unread] = []
+        version = ""
+        try:
+            async for page in self.pages(kind, scope):
+                items += page.readable
+                unread += page.unread
+                version = version or page.version
+        except Expired:
+            if not version:
+                raise
+            # The continue token expired: list without pages.
+            path = path_of(kind.resource, scope.namespace)
+            asked = await self._ask(_Ask("GET", path, _selectors(scope)))
+            return _listing(reader_of(kind).read_page(asked))
+        return Listing(items, version, unread)
+
+    async def pages(
+        self, kind: type[T], scope: Scope = EVERYTHING
+    ) -> AsyncGenerator[Listing[T], None]:
+        """A list in parts. Raises: Expired in the midst of it too: then it is begun anew."""
         path = path_of(kind.resource, scope.namespace)
         query = {**_selectors(scope), "limit": str(PAGE)}
         read = reader_of(kind).read_page
         page = read(await self._ask(_Ask("GET", path, query)))
-        items, unread = list(page.items or ()), list(page.unread)
-        version = page.metadata.resource_version
+        yield _listing(page)
         last = ""
         while token := page.metadata.next:
             if token == last:
                 raise ServerError("the pages of a list have no end: one leads to itself")
             last = token
-            try:
-                page = read(await self._ask(_Ask("GET", path, {**query, "continue": token})))
-            except Expired:  # the continue token expired: list without pages
-                page = read(await self._ask(_Ask("GET", path, _selectors(scope))))
-                items, unread, version = [], [], page.metadata.resource_version
-            items += page.items or ()
-            unread += page.unread
-        return Listing(items, version, unread)
+            page = read(await self._ask(_Ask("GET", path, {**query, "continue": token})))
+            yield _listing(page)
 
     @asynccontextmanager
     async def watch(
@@ -320,6 +344,10 @@ def _headers(ask: _Ask, proof: Proof) -> dict[str, str]:
             raise UsageError("the token has characters that cannot be sent")
         headers["Authorization"] = f"Bearer {token.decode()}"
     return headers
+
+
+def _listing(page: Page[T]) -> Listing[T]:
+    return Listing(page.items or [], page.metadata.resource_version, list(page.unread))
 
 
 def _selectors(scope: Scope) -> dict[str, str]:

@@ -3,7 +3,9 @@
 Browsers open at most six connections to one server, so the watches of all kinds share one. Each
 line is a JSON object; `k` is the kind:
 
-    {"k": "claims", "list": [row, ...]}     all of them; replaces what was known
+    {"k": "claims", "list": [row, ...]}     the first of them; replaces what was known
+    {"k": "claims", "more": [row, ...]}     further ones
+    {"k": "claims", "listed": true, ...}    that was all of them
     {"k": "claims", "put": row}             added or changed
     {"k": "claims", "gone": "team/data"}
     {"k": "claims", "trouble": "..."}       cannot be read, and why; empty: it can again
@@ -12,12 +14,12 @@ line is a JSON object; `k` is the kind:
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from typing import Any, Protocol
 
 import msgspec
 
-from mooring.client.contract import Change, ChangeType, Client
+from mooring.client.contract import Change, ChangeType, Listing, T
 from mooring.clock import Clock
 from mooring.dashboard.kinds import SHOWN
 from mooring.dashboard.rows import row_of
@@ -36,10 +38,20 @@ FIRST = "claims"  # listed before the rest, which the first view can do without
 _encode = msgspec.json.Encoder().encode
 
 
+class Source(Protocol):
+    """The part of `client.http.HttpClient` that is read from."""
+
+    def pages(self, kind: type[T]) -> AsyncGenerator[Listing[T], None]: ...
+
+    def watch(
+        self, kind: type[T], version: str
+    ) -> AbstractAsyncContextManager[AsyncIterator[Change[T]]]: ...
+
+
 class Feed:
     """The stream of one page."""
 
-    def __init__(self, client: Client, clock: Clock) -> None:
+    def __init__(self, client: Source, clock: Clock) -> None:
         self._client = client
         self._clock = clock
         self._lines: asyncio.Queue[bytes] = asyncio.Queue(MOST_QUEUED)
@@ -94,18 +106,24 @@ class Feed:
                 await self._clock.sleep(AGAIN.delay(failures))
 
     async def _list(self, name: str, kind: type[ApiObject]) -> str:
-        listing = await self._client.list(kind)
-        rows: list[bytes] = []
-        for start in range(0, len(listing.readable), SLICE):
-            some = listing.readable[start : start + SLICE]
-            rows += [_encode(row) for it in some if (row := row_of(it)) is not None]
-            await Turn()  # in `up`, the same event loop serves everybody
-        await self._lines.put(b'{"k":"%b","list":[%b]}\n' % (name.encode(), b",".join(rows)))
-        unread = len(listing.unread)
-        await self._send({"k": name, "trouble": f"{unread} cannot be read" if unread else ""})
+        version, unread = "", 0
+        async with aclosing(self._client.pages(kind)) as pages:
+            async for page in pages:
+                word = b"more" if version else b"list"
+                for start in range(0, max(len(page.readable), 1), SLICE):
+                    some = page.readable[start : start + SLICE]
+                    rows = [_encode(row) for it in some if (row := row_of(it)) is not None]
+                    line = b'{"k":"%b","%b":[%b]}\n' % (name.encode(), word, b",".join(rows))
+                    await self._lines.put(line)
+                    word = b"more"
+                    await Turn()  # in `up`, the same event loop serves everybody
+                unread += len(page.unread)
+                version = version or page.version
+        trouble = f"{unread} cannot be read" if unread else ""
+        await self._send({"k": name, "listed": True, "trouble": trouble})
         if name == FIRST:
             self._has_first.set()
-        return listing.version
+        return version
 
     async def _watch(self, name: str, kind: type[ApiObject], version: str) -> str:
         """Until the server ends it; the version to go on from."""

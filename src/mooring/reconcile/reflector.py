@@ -32,7 +32,7 @@ from mooring.reconcile.worker import lasting
 _log = log.get("mooring.informer")
 
 PAUSES = Backoff(first=0.2, cap=10.0, jitter=0.5)
-AT_ONCE = 500  # objects of a first list that are taken in, or told, before other tasks run
+AT_ONCE = 200  # objects of a first list that are taken in, or told, before other tasks run
 STEADY_SECONDS = 5.0  # a stream that lasted so long may be resumed at once
 GRACE_SECONDS = 5.0  # how far a watch may be behind a list without having missed anything
 

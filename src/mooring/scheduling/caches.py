@@ -32,7 +32,7 @@ from mooring.scheduling.decide.schedule import Answer, find_refuser
 from mooring.scheduling.free import FreeVolumes
 from mooring.scheduling.ledger import Ledger
 from mooring.scheduling.nominations import Nominations
-from mooring.scheduling.view import Picture
+from mooring.scheduling.view import Counted, Picture
 
 H = TypeVar(
     "H",
@@ -82,6 +82,7 @@ class Caches:
         self.ledger = Ledger()
         self.nominations = Nominations()
         self.memory: Memory[Answer] = Memory()
+        self._counted: Memory[Counted] = Memory()
         self._informers = informers
         self._release = release
         self._free = FreeVolumes()
@@ -97,7 +98,8 @@ class Caches:
 
     def picture(self, pod: Pod) -> Picture:
         nodes = self.nominations.seen_by(pod, self.ledger.nodes())
-        return Picture(pod, nodes, self, tuple(self._informers.budgets.all()), self._release)
+        budgets = tuple(self._informers.budgets.all())
+        return Picture(pod, nodes, self, budgets, self._release, self._counted)
 
     @property
     def storage(self) -> "Caches":

@@ -3,7 +3,8 @@
 The picture stands still while a decision is made of it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -128,9 +129,22 @@ class Storage(Protocol):
         ...
 
 
+Counted = Counter[tuple[str, str]]
+"""How many pods count in each place."""
+
+
+class CountedNodes(Protocol):
+    """What was counted on nodes for earlier pods of the same cluster."""
+
+    def answers(self, shape: Hashable, nodes: int) -> dict[str, tuple[NodeView, Counted]]:
+        """Of all nodes to one question: look whether the view is the same, else fill in."""
+        ...
+
+
 class Picture(msgspec.Struct, frozen=True):
     pod: Pod
     nodes: Sequence[NodeView]
     storage: Storage
     budgets: Sequence[DisruptionBudget] = ()
     release: KubernetesVersion = NEWEST
+    counted: CountedNodes | None = None  # whoever looks sees the same without it

@@ -33,6 +33,7 @@ from mooring.host.tree import remove_path
 from mooring.model.keys import Key
 from mooring.model.meta import ApiObject
 from mooring.model.names import dns_subdomain
+from mooring.model.pod import Pod
 from mooring.model.volume import Volume
 from mooring.node.home import find_home
 from mooring.plugins.layout import Layout
@@ -44,7 +45,7 @@ from mooring.stack.own_up import own_up
 from mooring.stack.process import stop_event
 
 REGISTERING_SECONDS = 20.0
-MOST_NAMED = 5  # volumes that are left, in the last line
+MOST_NAMED = 5  # volumes that are left and their pods, in the last lines
 
 Say = Callable[[str], None]
 
@@ -207,16 +208,41 @@ async def _delete(client: Client, made: Sequence[ApiObject], say: Say) -> None:
 
 async def _tell_left(client: Client, driver: str, say: Say) -> None:
     with suppress(ApiError, ConnectionLost):
-        volumes = (await client.list(Volume)).readable
-        left = sorted(
-            one.name
-            for one in volumes
+        volumes = [
+            one
+            for one in (await client.list(Volume)).readable
             if one.spec.csi is not None and one.spec.csi.driver == driver
+        ]
+        users = users_of(driver, volumes, (await client.list(Pod)).readable)
+        if users:
+            names = _named([str(pod.key) for pod in users])
+            say(
+                f"pods still use volumes of {driver}, which nobody unmounts until it runs again: "
+                f"{names}"
+            )
+        if volumes:
+            names = _named([one.name for one in volumes])
+            say(f"volumes of {driver} are left, run it again to delete them: {names}")
+
+
+def users_of(driver: str, volumes: Sequence[Volume], pods: Sequence[Pod]) -> list[Pod]:
+    """Pods on a node that have a volume of the driver, also one of their own. Ended ones too: what
+    they mounted may still be there."""
+    claims = {one.spec.claim_ref.key for one in volumes if one.spec.claim_ref is not None}
+    return [
+        pod
+        for pod in pods
+        if pod.is_scheduled
+        and (
+            not claims.isdisjoint(pod.claim_keys())
+            or any(one.csi is not None and one.csi.driver == driver for one in pod.spec.volumes)
         )
-        if left:
-            more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
-            names = ", ".join(left[:MOST_NAMED])
-            say(f"volumes of {driver} are left, run it again to delete them: {names}{more}")
+    ]
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(sorted(names)[:MOST_NAMED]) + more
 
 
 def _ready(objects: Sequence[Introduced]) -> str:

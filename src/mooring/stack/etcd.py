@@ -20,6 +20,7 @@ from mooring.upkeep.place import DATABASE, ETCD_REVISION
 
 _log = log.get("mooring.etcd")
 
+REMEDY = "see the logs of its members: most of them must run, and reach and trust one another"
 START_SECONDS = 20.0  # that etcd has to begin to answer
 AGAIN_SECONDS = 1.0
 
@@ -78,6 +79,6 @@ async def open_etcd(
             )
         except EtcdError as error:
             if clock.monotonic() >= give_up:
-                raise
+                raise EtcdError(f"{error}; {REMEDY}") from error
             _log.warning("waits for etcd", because=error)
         await clock.sleep(AGAIN_SECONDS)

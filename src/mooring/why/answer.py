@@ -51,6 +51,9 @@ class Step(StrEnum):
     DRIVER = "driver"
     NODE = "node"
     DELETION = "deletion"
+    MODIFICATION = "modification"
+    WORKLOAD = "workload"
+    NAMESPACE = "namespace"
 
 
 class Ref(Schema, frozen=True, gc=False):

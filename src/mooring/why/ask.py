@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -71,10 +72,15 @@ def _lasting(answer: Answer) -> object:
 
 
 async def _all_stuck(question: Question, source: Source, clock: Clock, say: Say) -> int:
-    from mooring.why.stuck import find_stuck, read_everything
+    from mooring.why.stuck import MOST_SECONDS, Untold, find_stuck, read_everything
 
     world = await read_everything(source, question.namespace)
-    answers = list(find_stuck(world, question.namespace, clock.now()))
+    due = clock.monotonic() + MOST_SECONDS
+    found = list(
+        find_stuck(world, question.namespace, clock.now(), lambda: clock.monotonic() > due)
+    )
+    answers = [each for each in found if isinstance(each, Answer)]
+    untold = sum(each.count for each in found if isinstance(each, Untold))
     if question.is_json:
         say(msgspec.json.encode(answers).decode())
     elif not answers:
@@ -82,6 +88,11 @@ async def _all_stuck(question: Question, source: Source, clock: Clock, say: Say)
     for answer in () if question.is_json else answers:
         _print(question, answer, clock, say)
         say("")
+    if untold:
+        sys.stderr.write(
+            f"mooring: {untold} more objects were not looked at: heal these first, or ask of one "
+            "namespace with -n, or of one object\n"
+        )
     return max((EXIT_CODES[answer.verdict] for answer in answers), default=0)
 
 

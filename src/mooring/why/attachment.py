@@ -24,6 +24,8 @@ from mooring.model.volume import Volume
 from mooring.why.answer import Fix, Ref, State, Step
 from mooring.why.deletion import explain_deletion, out_of_service
 from mooring.why.found import NOTHING, Found, kubectl, link, ref
+from mooring.why.refusal import fix_refused, who_acts, with_meaning
+from mooring.why.registrar import explain_absent_driver
 from mooring.why.world import World
 
 CONTROLLER = "the attach/detach controller"
@@ -163,17 +165,22 @@ def explain_attachment_state(world: World, attachment: Attachment, now: datetime
     csi_node = world.find(CsiNode, Key("", spec.node_name))
     error = attachment.status.attach_error
     if error is not None:
-        words = f"attaching {where} failed: {error.message}"
+        words = f"attaching {where} failed: {with_meaning(error.message)}"
+        who = who_acts(error.message, who)
         found = link(
             Step.ATTACHMENT, attachment, State.BROKEN, words, since=error.time or born, who=who
         )
-        return found.plus(Found(fixes=_reattach(world, attachment)))
+        helps = tuple(fix_refused(spec.attacher, error.message))
+        return found.plus(Found(fixes=(*helps, *_reattach(world, attachment))))
     if csi_node is not None and csi_node.find_driver(spec.attacher) is None:
         words = f"CSINode {spec.node_name} does not have driver {spec.attacher}"
         about = Ref(CsiNode.resource.kind, spec.node_name)
         who = f"whoever runs driver {spec.attacher}"
-        return link(
-            Step.ATTACHMENT, attachment, State.BROKEN, words, since=born, who=who, source=about
+        found = explain_absent_driver(world, spec.attacher, spec.node_name)
+        return found.plus(
+            link(
+                Step.ATTACHMENT, attachment, State.BROKEN, words, since=born, who=who, source=about
+            )
         )
     words = f"attaching {where} was asked for, and is not done"
     return link(Step.ATTACHMENT, attachment, State.WAITING, words, since=born, who=who)

@@ -1,6 +1,7 @@
 """A claim: its class and its volume, by the binder's own decision; then the pods that use it."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import datetime
 
 from mooring.controllers.binding.decide.claim import choose_default, decide_claim, find_mismatch
@@ -33,6 +34,8 @@ from mooring.why.found import (
     ref,
     reporter,
 )
+from mooring.why.modification import explain_modification
+from mooring.why.refusal import who_acts, with_meaning
 from mooring.why.world import World
 
 BINDER = "the PV controller"
@@ -57,7 +60,9 @@ def explain_claim(world: World, claim: Claim, now: datetime) -> Found:
         return found.plus(_invalid_selector(claim, str(error)))
     if claim.is_bound and view.volume is not None and not plan.steps:
         found = found.plus(_class_link(world, claim, view, State.DONE))
-        return found.plus(_bound(claim, view.volume)).plus(explain_expansion(world, claim, now))
+        return found.plus(_bound(claim, view.volume)).plus(
+            explain_expansion(world, claim, now).plus(explain_modification(world, claim))
+        )
     candidates = candidates_of(world, claim)
     unbound = _judge(world, view, plan)
     fixes = Found(fixes=fix_unbound(world, view, plan))
@@ -76,10 +81,7 @@ def view_of(world: World, claim: Claim) -> ClaimView:
     delayed = chosen is not None and not chosen.binds_at_once
     asked_for = claim.spec.volume_name
     volume = world.find(Volume, Key("", asked_for)) if asked_for else None
-    index = VolumeIndex()
-    if not asked_for:
-        for each in world.all(Volume):
-            index.put(each)
+    index = world.once("volumes", _volume_index)
     try:
         match = None if asked_for else index.find(claim, delayed=delayed)
         by_hand = match is None and not asked_for and not delayed
@@ -99,7 +101,22 @@ def view_of(world: World, claim: Claim) -> ClaimView:
 
 
 def users_of(world: World, claim: Claim) -> list[Pod]:
-    return [pod for pod in world.all(Pod) if claim.key in pod.claim_keys()]
+    return world.once("users", _users_by_claim).get(claim.key, [])
+
+
+def _users_by_claim(world: World) -> Mapping[Key, list[Pod]]:
+    found: defaultdict[Key, list[Pod]] = defaultdict(list)
+    for pod in world.all(Pod):
+        for key in set(pod.claim_keys()):
+            found[key].append(pod)
+    return found
+
+
+def _volume_index(world: World) -> VolumeIndex:
+    index = VolumeIndex()
+    for each in world.all(Volume):
+        index.put(each)
+    return index
 
 
 def _unscheduled_pods(world: World, claim: Claim) -> tuple[str, ...]:
@@ -246,14 +263,14 @@ def _provisioning(world: World, view: ClaimView, ordered: Provision) -> Found:
         words = "no volume fits, and nobody is registered who would make one"
         return link(Step.VOLUME, claim, State.SKIPPED, words, since=born)
     if said is not None:
-        words = f"{reporter(said)} says: {said.message}"
+        words = f"{reporter(said)} says: {with_meaning(said.message)}"
         return link(
             Step.VOLUME,
             claim,
             State.BROKEN,
             words,
             since=said.first_timestamp or born,
-            who=who,
+            who=who_acts(said.message, who),
             source=ref(said),
         )
     where = f" for node {claim.selected_node}" if claim.selected_node else ""

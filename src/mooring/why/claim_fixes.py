@@ -1,6 +1,7 @@
 """Commands that help a claim without a volume: the nearest first."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
@@ -12,15 +13,19 @@ from mooring.model import quantity
 from mooring.model.claim import Claim, ClaimPhase
 from mooring.model.pod import Pod
 from mooring.model.quantity import Quantity
+from mooring.model.stateful_set import StatefulSet
 from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume, VolumePhase
 from mooring.model.wellknown import Annotation
 from mooring.why.answer import Fix, Ref
 from mooring.why.found import applied, is_plain, kubectl, newest_event, recreated, ref, sed_value
+from mooring.why.refusal import code_of, fix_of_class, fix_refused, is_no_room
 from mooring.why.world import World
 
-_NO_ROOM = re.compile(r"ResourceExhausted|OutOfRange|no space|not enough|too large", re.IGNORECASE)
+_LEAST = re.compile(
+    r"(?:at least|minimum\D{0,20}|smaller than) ?(\d+(?:[KMGTPE]i?)?)\b", re.IGNORECASE
+)
 LIKE = 0.6  # how alike names are of which one may be meant
 
 
@@ -31,7 +36,7 @@ def fix_unbound(world: World, view: ClaimView, plan: Plan) -> tuple[Fix, ...]:
 def _fixes(world: World, view: ClaimView, plan: Plan) -> Iterator[Fix]:
     claim = view.claim
     if claim.status.phase is ClaimPhase.LOST or claim.is_bind_completed:
-        yield _start_over(claim)
+        yield _start_over(world, claim)
     elif claim.spec.volume_name:
         yield from _preset(world, view)
     elif view.storage_class is not None and view.registered is not None:
@@ -44,47 +49,73 @@ def _fixes(world: World, view: ClaimView, plan: Plan) -> Iterator[Fix]:
         yield from _by_hand(world, view)
 
 
-def _start_over(claim: Claim) -> Fix:
-    command = recreated(ref(claim), "/volumeName:/d", "/pv.kubernetes.io\\//d")
+def _start_over(world: World, claim: Claim) -> Fix:
+    command = _anew(world, claim, "/volumeName:/d", "/pv.kubernetes.io\\//d")
     return Fix(
         command, "makes the claim anew, with an empty volume: what was on the old one is lost"
+    )
+
+
+def _anew(world: World, claim: Claim, *edits: str) -> str:
+    """Of a stateful set's claim the template is changed too, or the set makes the old one again."""
+    owner = next((each for each in world.all(StatefulSet) if _makes(each, claim)), None)
+    if owner is None or not edits:
+        return recreated(ref(claim), *edits)
+    about, changed = ref(owner), f"{owner.name}.yaml"
+    changes = " ".join(f"-e {shlex.quote(edit)}" for edit in edits)
+    steps = (
+        f"{kubectl('get', about, '-o', 'yaml')} | sed {changes} > {changed}",
+        kubectl("delete", about),
+        kubectl("delete", ref(claim)),
+        f"kubectl replace --force -f {changed}",
+    )
+    return " && ".join(steps)
+
+
+def _makes(owner: StatefulSet, claim: Claim) -> bool:
+    names = (
+        (template.get("metadata") or {}).get("name", "")
+        for template in owner.spec.volume_claim_templates
+    )
+    stems = {f"{name}-{owner.name}-" for name in names}
+    return owner.namespace == claim.namespace and any(
+        claim.name.startswith(stem) and claim.name.removeprefix(stem).isdigit() for stem in stems
     )
 
 
 def _preset(world: World, view: ClaimView) -> Iterator[Fix]:
     claim, volume = view.claim, view.volume
     if volume is not None and volume.spec.claim_ref is None and not volume.is_deleting:
-        yield from _mismatched(claim, volume)
+        yield from _mismatched(world, claim, volume)
     elif volume is not None and volume.status.phase is VolumePhase.RELEASED:
         yield _let_go(volume)
     if is_plain(claim.spec.volume_name):
         edit = f"/volumeName: {claim.spec.volume_name}$/d"
-        yield Fix(recreated(ref(claim), edit), "makes the claim anew, for any volume that fits")
+        yield Fix(_anew(world, claim, edit), "makes the claim anew, for any volume that fits")
 
 
-def _mismatched(claim: Claim, volume: Volume) -> Iterator[Fix]:
+def _mismatched(world: World, claim: Claim, volume: Volume) -> Iterator[Fix]:
     """The claim, changed so that this free volume fits."""
-    about = ref(claim)
     why = find_mismatch(claim, volume)
     if why == "requested PV is too small":
         edit = sed_value("storage", str(claim.requested), str(volume.size))
-        yield Fix(recreated(about, edit), f"makes the claim anew, for {volume.size}")
+        yield Fix(_anew(world, claim, edit), f"makes the claim anew, for {volume.size}")
     elif why == "storageClassName does not match":
         if volume.storage_class and claim.storage_class:
             edit = sed_value("storageClassName", claim.storage_class, volume.storage_class)
             told = f"makes the claim anew, of class {volume.storage_class}"
-            yield Fix(recreated(about, edit), told)
+            yield Fix(_anew(world, claim, edit), told)
         patch = '{"spec":{"storageClassName":"' + claim.storage_class + '"}}'
         told = f"gives volume {volume.name} the class of the claim"
         yield Fix(kubectl("patch", ref(volume), "-p", patch), told)
     elif why == "incompatible volumeMode":
         edit = sed_value("volumeMode", claim.spec.volume_mode, volume.spec.volume_mode)
-        yield Fix(recreated(about, edit), f"makes the claim anew, as {volume.spec.volume_mode}")
+        yield Fix(_anew(world, claim, edit), f"makes the claim anew, as {volume.spec.volume_mode}")
     elif why == "incompatible accessMode":
         missing = [mode for mode in claim.spec.access_modes if mode not in volume.spec.access_modes]
         edits = [f"s|- {mode}$|- {volume.spec.access_modes[0]}|" for mode in missing]
         told = f"makes the claim anew, for {volume.spec.access_modes[0]}"
-        yield Fix(recreated(about, *edits), told)
+        yield Fix(_anew(world, claim, *edits), told)
 
 
 def _let_go(volume: Volume) -> Fix:
@@ -103,19 +134,34 @@ def fix_mistyped(chosen: StorageClass, registered: frozenset[str]) -> Iterator[F
 
 
 def _provisioned(world: World, view: ClaimView) -> Iterator[Fix]:
-    """A provisioner was asked: where it says that there is no room, less may be had."""
-    claim = view.claim
+    """A provisioner was asked, and said why not: what of that can be recognised."""
+    claim, chosen = view.claim, view.storage_class
     said = newest_event(world, claim, {"ProvisioningFailed"})
-    if said is None or not _NO_ROOM.search(said.message):
+    if said is None:
         return
-    size = max(_room(world, claim), default=quantity.ZERO)
+    yield from fix_of_class(world, chosen, said.message)
+    yield from fix_refused("" if chosen is None else chosen.provisioner, said.message)
+    if code_of(said.message) == "AlreadyExists":
+        told = "makes the claim anew; its volume is then asked for under another name"
+        yield Fix(_anew(world, claim), told)
+    if is_no_room(said.message):
+        yield from _other_size(world, claim, said.message)
+
+
+def _other_size(world: World, claim: Claim, message: str) -> Iterator[Fix]:
+    """The least that the driver makes, or what it has room for; unknown: half of what is asked."""
+    if least := _LEAST.search(message):
+        edit = sed_value("storage", str(claim.requested), least[1])
+        yield Fix(_anew(world, claim, edit), f"makes the claim anew, for {least[1]}")
+        return
+    size = max(room_for(world, claim), default=quantity.ZERO)
     if not quantity.ZERO < size < claim.requested:
         size = quantity.from_bytes(claim.requested.bytes_ceil() // 2)
     edit = sed_value("storage", str(claim.requested), str(size))
-    yield Fix(recreated(ref(claim), edit), f"makes the claim anew, for {size}")
+    yield Fix(_anew(world, claim, edit), f"makes the claim anew, for {size}")
 
 
-def _room(world: World, claim: Claim) -> Iterator[Quantity]:
+def room_for(world: World, claim: Claim) -> Iterator[Quantity]:
     """What the driver says that it could make, where it says so."""
     for each in world.all(StorageCapacity):
         largest = each.largest_volume
@@ -142,14 +188,14 @@ def _by_hand(world: World, view: ClaimView) -> Iterator[Fix]:
     """No class makes volumes for it."""
     claim = view.claim
     if view.too_small is not None:
-        yield from _mismatched(claim, view.too_small)
+        yield from _mismatched(world, claim, view.too_small)
     classes = [each for each in world.all(StorageClass) if each.provisions]
     names = [each.name for each in classes]
     wanted = claim.storage_class
     near = get_close_matches(wanted, names, n=1, cutoff=LIKE) if wanted else []
     if near and view.storage_class is None:
         edit = sed_value("storageClassName", wanted, near[0])
-        yield Fix(recreated(ref(claim), edit), f"makes the claim anew, of class {near[0]}")
+        yield Fix(_anew(world, claim, edit), f"makes the claim anew, of class {near[0]}")
     for volume in _closest(world, claim):
         if volume.status.phase is VolumePhase.RELEASED:
             yield _let_go(volume)
@@ -160,7 +206,7 @@ def _by_hand(world: World, view: ClaimView) -> Iterator[Fix]:
                 command = kubectl("label", ref(volume), *pairs, "--overwrite")
                 yield Fix(command, f"gives volume {volume.name} the labels that the claim selects")
         else:
-            yield from _mismatched(claim, volume)
+            yield from _mismatched(world, claim, volume)
     if names and not claim.has_class:
         about = Ref(StorageClass.resource.kind, names[0])
         mark = f"{Annotation.DEFAULT_CLASS}=true"
@@ -173,7 +219,7 @@ def _by_hand(world: World, view: ClaimView) -> Iterator[Fix]:
             if wanted
             else (f's|storageClassName: ""|storageClassName: {chosen}|')
         )
-        yield Fix(recreated(ref(claim), edit), f"makes the claim anew, of class {chosen}")
+        yield Fix(_anew(world, claim, edit), f"makes the claim anew, of class {chosen}")
     yield _new_volume(claim)
 
 

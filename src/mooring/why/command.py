@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mooring.errors import MooringError
 
-ABOUT = """Explain why a claim, volume, pod, attachment, node, snapshot, class or driver waits.
+ABOUT = """Explain why a claim, volume, pod, node, class, driver, workload or namespace waits.
 
 Nothing is changed; objects are read with your own rights, on any Kubernetes cluster. The exit code
 is 0 when it is fine, 1 while it waits, 2 when it is broken or cannot be seen."""
@@ -70,7 +70,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
         nargs="*",
         metavar="KIND/NAME",
         help="or KIND NAME: pvc/data, pod/web-0, pv/disk, node/n1, volumeattachment/csi-..., "
-        "volumesnapshot/nightly, storageclass/fast, csidriver/...",
+        "volumesnapshot/nightly, storageclass/fast, csidriver/..., deploy/web, sts/db, ns/shop",
     )
     parser.add_argument(
         "-n", "--namespace", default="", help="where it is (default: that of the kubeconfig)"

@@ -15,6 +15,7 @@ from mooring.model.volume import Volume
 from mooring.model.wellknown import Finalizer, TaintKey
 from mooring.why.answer import Fix, Ref, State, Step
 from mooring.why.found import NOTHING, Found, kubectl, link, newest_event, ref, reporter
+from mooring.why.refusal import who_acts, with_meaning
 from mooring.why.world import World
 
 
@@ -111,7 +112,8 @@ def _provisioned(world: World, it: ApiObject, name: str) -> Found:
     who = f"the provisioner {maker}".strip()
     said = newest_event(world, it, {"VolumeFailedDelete"})
     if said is not None:
-        words = f"{reporter(said)} says: {said.message}"
+        words = f"{reporter(said)} says: {with_meaning(said.message)}"
+        who = who_acts(said.message, who)
         return link(Step.DELETION, it, State.BROKEN, words, source=ref(said), who=who)
     return _held(it, name, State.WAITING, "its storage has to be deleted first", who)
 
@@ -121,7 +123,7 @@ def _attached(world: World, it: ApiObject, name: str, driver: str) -> Found:
     if isinstance(it, Attachment):
         error = it.status.detach_error
         if error is not None:
-            words = f"detaching it failed: {error.message}"
+            words = f"detaching it failed: {with_meaning(error.message)}"
             return link(Step.DELETION, it, State.BROKEN, words, since=error.time, who=who)
         return _held(it, name, State.WAITING, "the volume has to be detached first", who)
     nodes = sorted(

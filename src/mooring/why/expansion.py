@@ -14,6 +14,7 @@ from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.why.answer import Fix, State, Step
 from mooring.why.found import NOTHING, Found, kubectl, link, newest_event, ref, reporter
+from mooring.why.refusal import with_meaning
 from mooring.why.world import World
 
 _FAILED = frozenset({"VolumeResizeFailed", "FileSystemResizeFailed"})
@@ -35,7 +36,7 @@ def explain_expansion(world: World, claim: Claim, now: datetime) -> Found:
     waits = find_condition(claim.status.conditions, ResizeCondition.FILE_SYSTEM_PENDING)
     begun = find_condition(claim.status.conditions, ResizeCondition.RESIZING)
     if status in _INFEASIBLE or error is not None:
-        told = f": {error.message}" if error is not None and error.message else ""
+        told = f": {with_meaning(error.message)}" if error is not None and error.message else ""
         words = f"{asked}; growing it failed ({status or 'tried again'}){told}"
         moment = None if error is None else error.last_transition_time
         return link(Step.EXPANSION, claim, State.BROKEN, words, since=moment, who=who).plus(
@@ -43,7 +44,7 @@ def explain_expansion(world: World, claim: Claim, now: datetime) -> Found:
         )
     failed = newest_event(world, claim, _FAILED)
     if failed is not None:
-        words = f"{asked}; {reporter(failed)} says: {failed.message}"
+        words = f"{asked}; {reporter(failed)} says: {with_meaning(failed.message)}"
         return link(Step.EXPANSION, claim, State.BROKEN, words, source=ref(failed), who=who).plus(
             Found(fixes=(_give_up(claim),))
         )

@@ -7,10 +7,15 @@ import msgspec
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
+from mooring.model.daemon_set import DaemonSet
+from mooring.model.deployment import Deployment
 from mooring.model.keys import Key
+from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.replica_set import ReplicaSet
 from mooring.model.snapshot import Snapshot
+from mooring.model.stateful_set import StatefulSet
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.why.answer import Answer, Ref, State, Step, Verdict
@@ -82,6 +87,14 @@ def _explain(world: World, it: object, now: datetime) -> Found:
             from mooring.why.provisioner import explain_driver
 
             return explain_driver(world, it, now)
+        case StatefulSet() | Deployment() | ReplicaSet() | DaemonSet():
+            from mooring.why.workload import explain_workload
+
+            return explain_workload(world, it, now)
+        case Namespace():
+            from mooring.why.namespace import explain_namespace
+
+            return explain_namespace(world, it, now)
         case _:
             return NOTHING
 

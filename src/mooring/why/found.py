@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -23,6 +24,8 @@ SHORT = {
     "VolumeSnapshotClass": "volumesnapshotclass",
     "CSIDriver": "csidriver",
     "ResourceQuota": "resourcequota",
+    "DaemonSet": "daemonset",
+    "Deployment": "deployment",
 }
 """What kubectl calls them."""
 
@@ -70,14 +73,20 @@ def newest_event(
     wanted = frozenset(reasons)
     fitting = [
         event
-        for event in world.all(Event)
-        if event.involved_object.name == about.name
-        and event.involved_object.kind == about.resource.kind
+        for event in world.once("events", _events_by_name).get(about.name, ())
+        if event.involved_object.kind == about.resource.kind
         and event.involved_object.uid in {"", about.uid}
         and (not wanted or event.reason in wanted)
         and containing in event.message
     ]
     return max(fitting, key=lambda event: event.last_seen or "", default=None)
+
+
+def _events_by_name(world: World) -> Mapping[str, list[Event]]:
+    found: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in world.all(Event):
+        found[event.involved_object.name].append(event)
+    return found
 
 
 def reporter(event: Event) -> str:
@@ -117,8 +126,9 @@ def kubectl(verb: str, about: Ref, *rest: str, namespaced: bool = True) -> str:
 
 def recreated(about: Ref, *edits: str) -> str:
     """Delete it and make it again, with its YAML changed by these sed expressions."""
-    changes = " ".join(f"-e {shlex.quote(edit)}" for edit in edits)
-    return f"{kubectl('get', about, '-o', 'yaml')} | sed {changes} | kubectl replace --force -f -"
+    changes = "".join(f" -e {shlex.quote(edit)}" for edit in edits)
+    changed = f" | sed{changes}" if edits else ""
+    return f"{kubectl('get', about, '-o', 'yaml')}{changed} | kubectl replace --force -f -"
 
 
 def sed_value(key: str, old: str, new: str) -> str:

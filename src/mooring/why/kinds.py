@@ -4,10 +4,15 @@ from mooring.errors import UsageError
 from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
+from mooring.model.daemon_set import DaemonSet
+from mooring.model.deployment import Deployment
 from mooring.model.meta import ApiObject
+from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.replica_set import ReplicaSet
 from mooring.model.snapshot import Snapshot
+from mooring.model.stateful_set import StatefulSet
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.why.answer import Ref
@@ -21,6 +26,11 @@ KINDS: dict[type[ApiObject], tuple[str, ...]] = {
     Snapshot: ("snapshot", "vs"),
     StorageClass: ("class", "sc"),
     CsiDriver: ("driver",),
+    StatefulSet: ("sts",),
+    Deployment: ("deploy",),
+    ReplicaSet: ("rs",),
+    DaemonSet: ("ds",),
+    Namespace: ("ns",),
 }
 
 _NAMES: dict[str, type[ApiObject]] = {
@@ -29,7 +39,10 @@ _NAMES: dict[str, type[ApiObject]] = {
     for name in (*short, kind.resource.kind.lower(), kind.resource.plural)
 }
 
-_KNOWN = "pvc, pv, pod, volumeattachment, node, volumesnapshot, storageclass, csidriver"
+_KNOWN = (
+    "pvc, pv, pod, volumeattachment, node, volumesnapshot, storageclass, csidriver, "
+    "statefulset, deployment, replicaset, daemonset, namespace"
+)
 
 BY_KIND = {kind.resource.kind: kind for kind in KINDS}
 

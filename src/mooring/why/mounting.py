@@ -5,13 +5,17 @@ event as its source, and a step of which nothing is said is not judged.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from mooring.model.claim import Claim
 from mooring.model.event import Event
+from mooring.model.keys import Key
 from mooring.model.pod import Pod
 from mooring.model.pod_volume import PodVolume
+from mooring.model.volume import Volume
 from mooring.why.answer import Fix, Ref, State, Step
 from mooring.why.found import Found, is_plain, kubectl, link, newest_event, ref, reporter
+from mooring.why.refusal import fix_refused, missing_secret, with_meaning
 from mooring.why.world import World
 
 FAILED = frozenset({"FailedMount", "FailedMapVolume", "FailedAttachVolume"})
@@ -33,7 +37,7 @@ def explain_mounting(world: World, pod: Pod) -> Found:
         return link(Step.STAGING, pod, State.SKIPPED, words).plus(
             link(Step.PUBLISHING, pod, State.SKIPPED, words)
         )
-    words = f"{reporter(said)} says: {said.message}"
+    words = f"{reporter(said)} says: {with_meaning(said.message)}"
     if _HANGS.search(said.message):
         words = f"{words} (a call has not been answered in time; it is asked again)"
     step = Step.STAGING if _STAGING.search(said.message) else Step.PUBLISHING
@@ -42,10 +46,14 @@ def explain_mounting(world: World, pod: Pod) -> Found:
     if step is Step.PUBLISHING and pod.spec.volumes:
         done = "it is being published, so it is staged, or need not be"
         found = link(Step.STAGING, pod, State.DONE, done, source=ref(said)).plus(found)
-    return found.plus(Found(fixes=tuple(_fixes(pod, said))))
+    return found.plus(Found(fixes=tuple(_fixes(volumes_of(world, pod), pod, said))))
 
 
-def _fixes(pod: Pod, said: Event) -> Iterator[Fix]:
+def _fixes(volumes: Sequence[Volume], pod: Pod, said: Event) -> Iterator[Fix]:
+    driver = next((x.spec.csi.driver for x in volumes if x.spec.csi is not None), "")
+    if missing_secret(said.message) is not None:
+        yield from fix_refused(driver, said.message)
+        return
     if missing := _MISSING.search(said.message):
         name = missing[2] or missing[3]
         kind = missing[1] or _kind_of(pod, name)
@@ -69,6 +77,13 @@ def _fixes(pod: Pod, said: Event) -> Iterator[Fix]:
     if _HANGS.search(said.message):
         told = "makes the kubelet give the volume up; whoever made the pod makes another"
         yield Fix(kubectl("delete", ref(pod), "--wait=false"), told)
+    yield from fix_refused(driver, said.message)
+
+
+def volumes_of(world: World, pod: Pod) -> list[Volume]:
+    claims = (world.find(Claim, key) for key in pod.claim_keys())
+    keys = (Key("", claim.spec.volume_name) for claim in claims if claim is not None)
+    return [volume for key in keys if (volume := world.find(Volume, key)) is not None]
 
 
 def _kind_of(pod: Pod, name: str) -> str:

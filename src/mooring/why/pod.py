@@ -8,6 +8,7 @@ from mooring.model.condition import find_condition
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod, PodPhase
+from mooring.why.admission import fix_creation
 from mooring.why.answer import Fix, Ref, State, Step
 from mooring.why.claim import explain_claim
 from mooring.why.deletion import explain_pod_deletion, out_of_service
@@ -22,6 +23,7 @@ from mooring.why.found import (
     ref,
     reporter,
 )
+from mooring.why.image import REASONS, fix_image
 from mooring.why.world import World
 
 _BROKEN = frozenset(
@@ -60,10 +62,17 @@ def explain_rest(world: World, pod: Pod, now: datetime) -> Found:
     from mooring.why.attachment import explain_attaching
     from mooring.why.mounting import explain_mounting
 
-    node = explain_node_of(world, pod)
+    node = explain_node_of(world, pod).plus(_drivers(world, pod))
     attaching = explain_attaching(world, pod, now)
     mounting = explain_mounting(world, pod)
     return found.plus(node).plus(attaching).plus(mounting).plus(_containers(world, pod))
+
+
+def _drivers(world: World, pod: Pod) -> Found:
+    from mooring.why.mounting import volumes_of
+    from mooring.why.registrar import explain_absent_drivers
+
+    return explain_absent_drivers(world, pod, volumes_of(world, pod))
 
 
 def is_running(pod: Pod) -> bool:
@@ -147,37 +156,7 @@ def _not_made(world: World, pod: Pod, name: str) -> Found:
         return link(Step.CLAIM, about, State.WAITING, words, source=ref(pod), who=who)
     words = f"{reporter(said)} says: {said.message}"
     found = link(Step.CLAIM, about, State.BROKEN, words, source=ref(said), who=who)
-    return found.plus(Found(fixes=tuple(quota_fixes(said.message, pod.namespace))))
-
-
-def quota_fixes(message: str, namespace: str) -> Iterator[Fix]:
-    """`exceeded quota: NAME, requested: A=1, used: A=2, limited: A=2`: raise what is limited."""
-    _, found, rest = message.partition("exceeded quota: ")
-    if not found:
-        return
-    name, _, parts = rest.partition(",")
-    amounts: dict[str, dict[str, str]] = {}
-    for part in parts.split(", "):
-        word, _, values = part.strip().partition(": ")
-        amounts[word] = dict(
-            (pair.split("=", 1)[0], pair.split("=", 1)[1].rstrip("."))
-            for pair in values.split(",")
-            if "=" in pair
-        )
-    from mooring.model import quantity
-
-    raised = {}
-    for what, asked in amounts.get("requested", {}).items():
-        try:
-            total = quantity.parse(amounts["used"][what]) + quantity.parse(asked)
-        except (KeyError, ValueError):
-            continue
-        raised[what] = str(total)
-    if raised and is_plain(name.strip(), *raised):
-        hard = ",".join(f'"{what}":"{amount}"' for what, amount in sorted(raised.items()))
-        about = Ref("ResourceQuota", name.strip(), namespace)
-        command = kubectl("patch", about, "-p", f'{{"spec":{{"hard":{{{hard}}}}}}}')
-        yield Fix(command, f"raises quota {name.strip()} to what is used and asked for")
+    return found.plus(Found(fixes=tuple(fix_creation(world, said.message, pod.namespace))))
 
 
 def _scheduled_at(pod: Pod) -> str | None:
@@ -215,6 +194,9 @@ def _containers(world: World, pod: Pod) -> Found:
             found = link(
                 Step.CONTAINER, pod, State.BROKEN, words, who=f"the kubelet of {pod.spec.node_name}"
             )
+            if waiting.reason in REASONS:
+                told = waiting.message or waiting.reason
+                return found.plus(Found(fixes=tuple(fix_image(world, pod, one.name, told))))
             logs = kubectl("logs", ref(pod), "-c", one.name, "--previous").replace(" pod ", " ", 1)
             told = "shows what the container said last"
             return found.plus(Found(fixes=(Fix(logs, told),)))

@@ -21,6 +21,7 @@ from mooring.why.answer import Fix, State, Step
 from mooring.why.claim import registered_besides
 from mooring.why.claim_fixes import fix_mistyped
 from mooring.why.found import Found, kubectl, link, ref
+from mooring.why.registrar import explain_missing_everywhere
 from mooring.why.world import World
 
 
@@ -73,6 +74,8 @@ def explain_driver(world: World, driver: CsiDriver, now: datetime) -> Found:
     total = sum(1 for _ in world.all(Node))
     if not nodes:
         words = "no node has it registered: no CSINode names it"
+        if (absent := explain_missing_everywhere(world, driver.name)).links:
+            return absent.plus(_sidecars(world, driver, now))
         found = link(Step.DRIVER, driver, State.BROKEN, words, who="whoever runs the driver")
         told = "shows whether pods of the driver run at all"
         find = Fix(f"kubectl get pods -A | grep -i {driver.name.split('.')[0]}", told)

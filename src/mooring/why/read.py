@@ -6,23 +6,31 @@ does not have, is recorded in the world instead.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
 
 from mooring.client.contract import EVERYTHING, Listing, Scope, T
 from mooring.errors import Forbidden, NotFound
 from mooring.model.attachment import Attachment
+from mooring.model.attributes_class import AttributesClass
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.daemon_set import DaemonSet
+from mooring.model.deployment import Deployment
+from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.event import Event
 from mooring.model.keys import Key
 from mooring.model.lease import Lease
 from mooring.model.meta import ApiObject
+from mooring.model.modification import is_open
 from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.pod_owner import PodOwner
+from mooring.model.replica_set import ReplicaSet
 from mooring.model.snapshot import Snapshot, SnapshotClass, SnapshotContent
+from mooring.model.stateful_set import StatefulSet
 from mooring.model.storage_capacity import StorageCapacity
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
@@ -147,9 +155,13 @@ async def _read_holders(reading: Reading, claim: Claim) -> None:
 
 async def _read_binding(reading: Reading, claim: Claim) -> None:
     """The volume of a claim, or those that it could have; and what it is to be filled from."""
+    if not claim.is_bound and claim.name[-1:].isdigit():  # as a stateful set calls its claims
+        await reading.list(StatefulSet, Scope(namespace=claim.namespace))
     if claim.spec.volume_name:
         volume = await reading.get(Volume, Key("", claim.spec.volume_name))
         if volume is not None and claim.is_bound:
+            if is_open(claim):
+                await reading.list(AttributesClass)
             return
     elif await _is_provisioned(reading, claim):
         await reading.list(StorageCapacity)
@@ -183,7 +195,7 @@ def is_settled(pod: Pod) -> bool:
     )
 
 
-async def _read_pod(reading: Reading, key: Key) -> None:
+async def read_pod(reading: Reading, key: Key) -> None:
     pod, *_ = await asyncio.gather(
         reading.get(Pod, key),
         reading.list(StorageClass),
@@ -199,6 +211,10 @@ async def _read_rest_of_pod(reading: Reading, pod: Pod) -> None:
         reading.events(pod), *(reading.get(Claim, key) for key in pod.claim_keys())
     )
     mine = [claim for claim in claims if isinstance(claim, Claim)]
+    if any(volume.ephemeral is not None for volume in pod.spec.volumes):
+        from mooring.why.read_pointed import read_webhooks
+
+        await read_webhooks(reading)
     await asyncio.gather(
         *(_read_binding(reading, claim) for claim in mine),
         *(reading.events(claim) for claim in mine if not claim.is_bound),
@@ -211,17 +227,25 @@ async def _read_rest_of_pod(reading: Reading, pod: Pod) -> None:
                 reading.list(Attachment), reading.list(Pod, Scope(namespace=pod.namespace))
             )
             await _read_nodes_of(reading, mine)
+        from mooring.why.read_pointed import read_plugins
+
+        await read_plugins(reading, pod)
         if node is not None and not node.is_ready:
             await reading.get(Lease, Key("kube-node-lease", node.name))
         return
     await asyncio.gather(
         reading.list(Node),
         reading.list(CsiNode),
+        reading.list(DisruptionBudget),
         reading.list(Pod, Scope(fields="status.phase!=Succeeded,status.phase!=Failed")),
         reading.list(StorageCapacity),
         reading.list(Namespace),
         reading.list(Attachment),
     )
+    if mine:
+        from mooring.why.read_pointed import read_full_nodes
+
+        await read_full_nodes(reading, mine)
 
 
 async def _read_nodes_of(reading: Reading, claims: Iterable[Claim]) -> None:
@@ -325,15 +349,39 @@ async def _read_driver(reading: Reading, key: Key) -> None:
         reading.list(Node),
         reading.list(Lease),
     )
+    if all(node.find_driver(key.name) is None for node in reading.world().all(CsiNode)):
+        await asyncio.gather(reading.list(Pod), reading.list(DaemonSet))
+
+
+def _workload_reader(
+    kind: type[PodOwner] | type[Deployment],
+) -> Callable[[Reading, Key], Awaitable[None]]:
+    async def read(reading: Reading, key: Key) -> None:
+        from mooring.why.read_workload import read_workload
+
+        await read_workload(reading, kind, key)
+
+    return read
+
+
+async def _read_namespace(reading: Reading, key: Key) -> None:
+    from mooring.why.read_workload import read_namespace
+
+    await read_namespace(reading, key)
 
 
 _READERS = {
     Claim: _read_claim,
     Volume: _read_volume,
-    Pod: _read_pod,
+    Pod: read_pod,
     Attachment: _read_attachment,
     Node: _read_node,
     Snapshot: _read_snapshot,
     StorageClass: _read_class,
     CsiDriver: _read_driver,
+    StatefulSet: _workload_reader(StatefulSet),
+    Deployment: _workload_reader(Deployment),
+    ReplicaSet: _workload_reader(ReplicaSet),
+    DaemonSet: _workload_reader(DaemonSet),
+    Namespace: _read_namespace,
 }

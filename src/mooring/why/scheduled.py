@@ -1,7 +1,7 @@
 """Where a pod could go: the scheduler's own rules, asked about every node that was read."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -9,6 +9,7 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.disruption_budget import DisruptionBudget
 from mooring.model.keys import Key
 from mooring.model.namespace import Namespace
 from mooring.model.node import Node
@@ -105,6 +106,14 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 def picture_of(world: World, pod: Pod) -> Picture:
+    """Of a pod without a node: it takes no room itself."""
+    budgets = tuple(world.all(DisruptionBudget))
+    return Picture(
+        pod, world.once("nodes", _nodes_of), world.once("storage", WorldStorage), budgets
+    )
+
+
+def _nodes_of(world: World) -> Sequence[NodeView]:
     ledger = Ledger()
     for node in world.all(Node):
         ledger.learn_node(None, node)
@@ -113,9 +122,9 @@ def picture_of(world: World, pod: Pod) -> Picture:
     for attachment in world.all(Attachment):
         ledger.learn_attachment(None, attachment)
     for other in world.all(Pod):
-        if not other.is_finished and other.key != pod.key:
+        if not other.is_finished:
             ledger.learn_pod(None, other)
-    return Picture(pod, ledger.nodes(), WorldStorage(world))
+    return tuple(ledger.nodes())
 
 
 def place(picture: Picture) -> Placement:

@@ -2,17 +2,32 @@
 
 from collections.abc import Callable, Iterator
 
+import msgspec
+
+from mooring.model.claim import Claim
 from mooring.model.condition import find_condition
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.node_selector import NodeOperator
 from mooring.model.pod import Pod
+from mooring.model.quantity import ZERO
 from mooring.model.taint import find_untolerated
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Label, TaintKey
 from mooring.scheduling.decide.claims import UNBOUND_IMMEDIATE
 from mooring.why.answer import Fix, State, Step
-from mooring.why.found import Found, grouped, kubectl, link, recreated, ref
+from mooring.why.claim_fixes import room_for
+from mooring.why.found import (
+    NOTHING,
+    Found,
+    grouped,
+    kubectl,
+    link,
+    recreated,
+    ref,
+    sed_value,
+)
+from mooring.why.preemption import explain_preemption, why_nobody_goes
 from mooring.why.scheduled import Placement, picture_of, place
 from mooring.why.world import World
 
@@ -31,6 +46,18 @@ _PRESSURE = frozenset(
 """Taints that say how a node is: removing one helps nobody, it comes back."""
 
 
+_JOIN = (
+    Fix(
+        "mooring token create",
+        "of a cluster of Mooring, on its machine: prints the command that adds a machine as a node",
+    ),
+    Fix(
+        "kubeadm token create --print-join-command",
+        "of a cluster made by kubeadm, on its control plane: prints the same for Kubernetes",
+    ),
+)
+
+
 def explain_scheduling(world: World, pod: Pod) -> Found:
     said = find_condition(pod.status.conditions, "PodScheduled")
     moment = pod.metadata.creation_timestamp if said is None else said.last_transition_time
@@ -41,8 +68,15 @@ def explain_scheduling(world: World, pod: Pod) -> Found:
         if said is not None and said.message:
             words = f"the scheduler says: {said.message}"
         return link(Step.SCHEDULING, pod, State.WAITING, words, since=moment, who="the scheduler")
-    placement = place(picture_of(world, pod))
+    picture = picture_of(world, pod)
+    placement = place(picture)
+    going = NOTHING if placement.fits else explain_preemption(world, picture)
+    if going is not NOTHING:
+        return going
     found = _judged(world, pod, placement, moment)
+    if placement.refused and not placement.fits:
+        words, helps = why_nobody_goes(picture)
+        found = _with_words(found, words).plus(helps)
     groups = grouped(Node.resource.kind, placement.by_reason())
     return found.plus(Found(fixes=tuple(_fixes(world, pod, placement)), candidates=groups))
 
@@ -63,11 +97,19 @@ def _judged(world: World, pod: Pod, placement: Placement, moment: str | None) ->
     total = len(placement.refused)
     if not total:
         words = "there is no node in the cluster"
-        return link(Step.SCHEDULING, pod, State.BROKEN, words, since=moment, who="an administrator")
+        found = link(
+            Step.SCHEDULING, pod, State.BROKEN, words, since=moment, who="an administrator"
+        )
+        return found.plus(Found(fixes=_JOIN))
     groups = grouped(Node.resource.kind, placement.by_reason())
     counted = "; ".join(f"{group.count}: {group.reason}" for group in groups[:3])
     words = f"none of {total} node{'s' if total > 1 else ''} fits: {counted}"
     return link(Step.SCHEDULING, pod, State.BROKEN, words, since=moment, who="an administrator")
+
+
+def _with_words(found: Found, more: str) -> Found:
+    links = tuple(msgspec.structs.replace(each, says=each.says + more) for each in found.links)
+    return msgspec.structs.replace(found, links=links)
 
 
 def _gated(pod: Pod, gates: list[str], moment: str | None) -> Found:
@@ -150,9 +192,40 @@ def _reach(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
                 yield Fix(kubectl("label", ref(node), *pairs, "--overwrite"), told)
 
 
-def _volume_of(world: World, claim: Key) -> Volume | None:
-    from mooring.model.claim import Claim
+def _smaller_claim(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    """The driver has less room than a claim asks for, wherever it tells of room."""
+    for key in pod.claim_keys():
+        claim = world.find(Claim, key)
+        if claim is None or claim.is_bound:
+            continue
+        room = max(room_for(world, claim), default=ZERO)
+        if ZERO < room < claim.requested:
+            edit = sed_value("storage", str(claim.requested), str(room))
+            told = f"makes claim {claim.name} anew, for {room}, which is the most there is room for"
+            yield Fix(recreated(ref(claim), edit), told)
 
+
+def _bind(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    yield from _reach(world, pod, node)
+    yield from _smaller_claim(world, pod, node)
+
+
+def _fewer(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    """The node holds as many volumes of a driver as it can: one of them must leave."""
+    claims = {
+        volume.spec.claim_ref.key
+        for volume in world.all(Volume)
+        if volume.spec.claim_ref is not None
+    }
+    for other in world.all(Pod):
+        is_there = other.spec.node_name == node.name and not other.is_finished
+        if is_there and other.key != pod.key and claims.intersection(other.claim_keys()):
+            told = f"deletes pod {other.key}, which uses one of the volumes on {node.name}"
+            yield Fix(kubectl("delete", ref(other)), told)
+            return
+
+
+def _volume_of(world: World, claim: Key) -> Volume | None:
     found = world.find(Claim, claim)
     return None if found is None else world.find(Volume, Key("", found.spec.volume_name))
 
@@ -203,7 +276,8 @@ _BY_RULE: dict[str, Rule] = {
     "TaintToleration": _untaint,
     "NodeAffinity": _label,
     "NodeResourcesFit": _smaller,
-    "VolumeBinding": _reach,
+    "VolumeBinding": _bind,
+    "NodeVolumeLimits": _fewer,
     "VolumeRestrictions": _users,
     "VolumeZone": _reach,
 }

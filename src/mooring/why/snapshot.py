@@ -25,6 +25,7 @@ from mooring.model.wellknown import Annotation
 from mooring.why.answer import Fix, Ref, State, Step
 from mooring.why.deletion import explain_deletion
 from mooring.why.found import NOTHING, Found, kubectl, link, recreated, ref, sed_value
+from mooring.why.refusal import fix_refused, who_acts, with_meaning
 from mooring.why.world import World
 
 CONTROLLER = "the snapshot controller"
@@ -98,7 +99,10 @@ def _content(content: SnapshotContent) -> Found:
     error = None if content.status is None else content.status.error
     who = f"the snapshotter of {content.spec.driver}"
     if error is not None and error.message:
-        return link(Step.CONTENT, content, State.BROKEN, error.message, since=error.time, who=who)
+        who, words = who_acts(error.message, who), with_meaning(error.message)
+        found = link(Step.CONTENT, content, State.BROKEN, words, since=error.time, who=who)
+        fixes = tuple(fix_refused(content.spec.driver, error.message))
+        return found.plus(Found(fixes=fixes))
     if content.is_ready:
         return link(Step.CONTENT, content, State.DONE, "the driver has taken it")
     words = f"driver {content.spec.driver} was asked to take it, and has not finished"

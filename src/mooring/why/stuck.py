@@ -1,8 +1,10 @@
 """Everything that waits or is broken, in a namespace or the whole cluster."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
+
+import msgspec
 
 from mooring.client.contract import Scope
 from mooring.model.attachment import Attachment
@@ -24,6 +26,16 @@ from mooring.why.found import ref
 from mooring.why.read import Reading, Source, is_settled
 from mooring.why.world import World
 
+MOST_TOLD = 200  # answers
+MOST_SECONDS = 20.0  # to work them out
+
+
+class Untold(msgspec.Struct, frozen=True):
+    """How many objects were not looked at."""
+
+    count: int
+
+
 _NAMESPACED = (Claim, Pod, Snapshot)
 _CLUSTER = (
     *(Volume, Attachment, Node, StorageClass, CsiDriver, CsiNode),
@@ -43,10 +55,19 @@ async def read_everything(source: Source, namespace: str) -> World:
     return reading.world()
 
 
-def find_stuck(world: World, namespace: str, now: datetime) -> Iterator[Answer]:
-    """The answer for each object that waits; what waits for another one only is left out."""
+def find_stuck(
+    world: World, namespace: str, now: datetime, is_late: Callable[[], bool] = lambda: False
+) -> Iterator[Answer | Untold]:
+    """The answer for each object that waits; what waits for another one only is left out.
+
+    When it is late, or enough is told, the rest is counted.
+    """
     told: set[str] = set()
-    for it in _suspects(world, namespace):
+    suspects = list(_suspects(world, namespace))
+    for at, it in enumerate(suspects):
+        if len(told) >= MOST_TOLD or is_late():
+            yield Untold(len(suspects) - at)
+            return
         answer = explain(world, ref(it), now)
         if answer.verdict is Verdict.FINE:
             continue

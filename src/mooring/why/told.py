@@ -15,13 +15,14 @@ MARKS = {
     State.SKIPPED: "-",
 }
 MOST_NAMED = 3
+MOST_TEXT = 4096  # characters of a sentence
 _NEWLINES = str.maketrans("\n\r\t", "   ")
 
 
 def told(answer: Answer, now: datetime, *, names_all: bool = False) -> Iterator[str]:
     """The verdict, the chain, who could be chosen, what helps, what could not be seen."""
     yield f"{clean(str(answer.subject))}: {answer.verdict.upper()}"
-    yield f"  {clean(answer.summary)}"
+    yield f"  {sentence(answer.summary)}"
     if answer.links:
         yield ""
         width = max(len(link.step) for link in answer.links)
@@ -45,7 +46,7 @@ def told(answer: Answer, now: datetime, *, names_all: bool = False) -> Iterator[
 
 
 def _link(link: Link, width: int, now: datetime) -> Iterator[str]:
-    yield f"  {MARKS[link.state]} {link.step:<{width}}  {clean(f'{link.object}: {link.says}')}"
+    yield f"  {MARKS[link.state]} {link.step:<{width}}  {sentence(f'{link.object}: {link.says}')}"
     if link.state not in {State.WAITING, State.BROKEN}:
         return
     more = [f"for {_age(link.since, now)}"] if link.since else []
@@ -72,6 +73,13 @@ def _group(group: CandidateGroup, *, names_all: bool) -> Iterator[str]:
     rest = f" and {more} more" if more > 0 else ""
     noun = group.kind if group.count == 1 else f"{group.kind}s"
     yield clean(f"  {group.count} {noun}: {group.reason} ({', '.join(shown)}{rest})")
+
+
+def sentence(text: str) -> str:
+    """Clean, and of a bounded length; the whole is in the JSON."""
+    if len(text) > MOST_TEXT:
+        text = f"{text[:MOST_TEXT]}… ({len(text)} characters)"
+    return clean(text)
 
 
 def clean(text: str) -> str:

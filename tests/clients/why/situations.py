@@ -141,8 +141,11 @@ CSI_DRIVER = {
 }
 
 
-def csi_node(name: str) -> Doc:
-    drivers = [{"name": DRIVER, "nodeID": name}]
+def csi_node(name: str, *topology: str, most: int | None = None) -> Doc:
+    driver: Doc = {"name": DRIVER, "nodeID": name, "topologyKeys": list(topology)}
+    if most is not None:
+        driver["allocatable"] = {"count": most}
+    drivers = [driver]
     return _doc("storage.k8s.io/v1", "CSINode", name, {"drivers": drivers})
 
 
@@ -240,6 +243,14 @@ def claim_status(status: Doc, **spec: Any) -> Play:
         if spec:
             stage.patch(path, {"spec": spec})
         stage.patch(f"{path}/status", {"status": status})
+
+    return play
+
+
+def patched(version: str, kind: str, name: str, change: Doc) -> Play:
+    def play(stage: Stage) -> None:
+        path = f"{stage.collection(version, kind)}/{named(name, stage.namespace)}"
+        stage.patch(path, named(change, stage.namespace))
 
     return play
 

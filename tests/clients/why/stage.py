@@ -23,6 +23,9 @@ Doc = dict[str, Any]
 PLURALS = {
     "StorageClass": "storageclasses",
     "VolumeSnapshotClass": "volumesnapshotclasses",
+    "VolumeAttributesClass": "volumeattributesclasses",
+    "PriorityClass": "priorityclasses",
+    "CSIStorageCapacity": "csistoragecapacities",
 }
 CLUSTER = frozenset(
     {
@@ -34,6 +37,9 @@ CLUSTER = frozenset(
         "VolumeSnapshotClass",
         "VolumeAttachment",
         "Namespace",
+        "PriorityClass",
+        "VolumeAttributesClass",
+        "ValidatingWebhookConfiguration",
     }
 )
 

@@ -1,5 +1,6 @@
 """The situations themselves."""
 
+from tests.clients.why.refused import REFUSED
 from tests.clients.why.situations import (
     CSI_DRIVER,
     DRIVER,
@@ -27,6 +28,7 @@ from tests.clients.why.situations import (
     volume_forgotten,
 )
 from tests.clients.why.stage import Doc, Stage
+from tests.clients.why.workloads import WORKLOADS
 
 CLAIM, POD = "PersistentVolumeClaim", "Pod"
 WAITS = "WaitForFirstConsumer"
@@ -442,4 +444,4 @@ MORE = {
     ),
 }
 
-SITUATIONS = NEWCOMERS | MORE
+SITUATIONS = NEWCOMERS | MORE | REFUSED | WORKLOADS

@@ -1,10 +1,13 @@
 """Objects of a cluster, written by hand, step by step."""
 
 import json
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPSConnection
 from typing import Any
 
-from tests.fakes.real_server import Doc, RealServer
+from tests.conformance.peers import Kubernetes
+from tests.fakes.real_server import Doc, RealServer, Reply
 
 CORE = "/api/v1"
 STORAGE = "/apis/storage.k8s.io/v1"
@@ -13,8 +16,36 @@ DRIVER = "disk.example.com"
 THREADS = 8
 
 
+class KubernetesServer:
+    """Kubernetes' API server, asked as ours is."""
+
+    def __init__(self, api: Kubernetes) -> None:
+        self._api = api
+        self.kubeconfig = api.kubeconfig
+        self.data_dir = api.directory / "data"
+        self.url = api.url
+
+    def token(self) -> str:
+        return self._api.token
+
+    def connect(self) -> HTTPSConnection:
+        return HTTPSConnection(self._api.host, self._api.port, timeout=30, context=self._api.tls())
+
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        connection = self.connect()
+        sent = json.dumps(body).encode() if isinstance(body, dict) else body
+        heads = {"Authorization": f"Bearer {self.token()}", "Content-Type": "application/json"}
+        connection.request(method, path, sent, {**heads, **(headers or {})})
+        answer = connection.getresponse()
+        reply = Reply(answer.status, answer.read(), dict(answer.getheaders()))
+        connection.close()
+        return reply
+
+
 class Cluster:
-    def __init__(self, server: RealServer) -> None:
+    def __init__(self, server: RealServer | KubernetesServer) -> None:
         self.server = server
         self.post(
             f"{STORAGE}/storageclasses", {"metadata": {"name": "fast"}, "provisioner": DRIVER}

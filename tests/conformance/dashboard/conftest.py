@@ -3,13 +3,22 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from tests.conformance.dashboard.cluster import Cluster
+from tests.conformance import obtain
+from tests.conformance.dashboard.cluster import Cluster, KubernetesServer
 from tests.conformance.obtain import Say
+from tests.conformance.peers import (
+    HOUSEKEEPING,
+    UNLIMITED,
+    VOLUME_CONTROLLERS,
+    Find,
+    controller_manager,
+    kubernetes,
+)
 from tests.fakes.real_server import ApiServer, command
 
 if TYPE_CHECKING:
@@ -75,19 +84,34 @@ def page(browser: "Browser") -> "Iterator[Page]":
     assert watched.asked <= {own, "about:blank"}
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """An API server whose objects the tests write; no controller acts on them."""
-    server = ApiServer(tmp_path_factory.mktemp("cluster") / "data").start()
-    yield Cluster(server)
-    server.stop()
+@pytest.fixture(scope="module", params=["mooring", "kubernetes"])
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, find: Find, say: Say
+) -> Iterator[Cluster]:
+    """Whose objects the tests write: of Mooring's API server alone, or of Kubernetes' with those
+    controllers that bind and protect; nobody attaches, mounts or runs anything."""
+    directory = tmp_path_factory.mktemp("cluster")
+    if request.param == "mooring":
+        server = ApiServer(directory / "data").start()
+        yield Cluster(server)
+        server.stop()
+        return
+    with ExitStack() as running:
+        try:
+            api = running.enter_context(kubernetes(directory, find))
+            controllers = (*VOLUME_CONTROLLERS, *HOUSEKEEPING)
+            running.enter_context(controller_manager(api, find, controllers, UNLIMITED))
+        except obtain.Missing as reason:
+            say(f"no Kubernetes for the dashboard: {reason}")
+            pytest.skip(f"no Kubernetes for the dashboard: {reason}")
+        yield Cluster(KubernetesServer(api))
 
 
 @pytest.fixture
 def url(cluster: Cluster) -> Iterator[str]:
     """Of `mooring dashboard`, with its one-time token."""
     arguments = ("dashboard", "--kubeconfig", str(cluster.server.kubeconfig))
-    log = Path(cluster.server.data_dir).with_name("dashboard.stderr")
+    log = cluster.server.data_dir.with_name("dashboard.stderr")
     with log.open("a") as errors:
         process = subprocess.Popen(  # noqa: S603  our own program
             command(*arguments), stdout=subprocess.PIPE, stderr=errors, text=True

@@ -59,7 +59,7 @@ def recipes(find: Find) -> tuple[Recipe, ...]:
     return (
         Recipe(busybox),
         Recipe(nginx, ("httpd", "-f", "-p", "80"), ()),
-        Recipe(agnhost, ("/agnhost",), ("pause",), programs, served),
+        Recipe(agnhost, ("/agnhost",), ("pause",), programs, files=served),
         Recipe(("registry.k8s.io/pause:3.10.1",), ("/agnhost", "pause"), (), programs),
     )
 

@@ -2,7 +2,9 @@
 are those that every engine passes.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from itertools import count
 
 import pytest
@@ -14,7 +16,7 @@ from mooring.apiserver.store.etcd.store import EtcdStore
 from mooring.clock import RealClock
 from mooring.errors import EtcdError
 from tests.fakes.etcd.plain_layout import PlainLayout
-from tests.unit.apiserver.store.engines import CLAIMS, a_put, stored
+from tests.unit.apiserver.store.engines import CLAIMS, Follower, a_put, stored
 from tests.unit.apiserver.store.etcd.servers import increment
 from tests.unit.apiserver.store.test_contract import (  # noqa: F401  pytest runs them
     TestCompaction,
@@ -47,6 +49,7 @@ async def store(etcd_url: str, prefix: bytes) -> AsyncIterator[Store]:
     await store.close()
 
 
+@pytest.mark.timeout(300)
 async def test_what_one_store_wrote_another_reads_at_once(etcd_url: str, prefix: bytes) -> None:
     one, two = await opened(etcd_url, prefix), await opened(etcd_url, prefix)
     for number in range(500):
@@ -68,3 +71,34 @@ async def test_what_one_store_wrote_another_reads_at_once(etcd_url: str, prefix:
 async def test_what_is_too_large_is_refused_in_the_words_of_etcd(store: Store) -> None:
     with pytest.raises(EtcdError, match=r"^etcdserver: request is too large$"):
         await store.write(CLAIMS, "a/x", lambda _: a_put("x" * (2 << 20)))
+
+
+@pytest.mark.timeout(300)
+async def test_questions_how_far_the_watch_is_overtake_no_change(
+    etcd_url: str, prefix: bytes
+) -> None:
+    """Asked every millisecond while others write; whatever is told is complete."""
+    writer, reader = await opened(etcd_url, prefix), await opened(etcd_url, prefix)
+    start = reader.revision
+    followers = [Follower(reader, CLAIMS, start) for _ in range(100)]
+    written: list[int] = []
+
+    async def write(mine: int) -> None:
+        for number in range(20):
+            written.append((await stored(writer, CLAIMS, f"a/{mine}", str(number))).revision)
+
+    async def ask() -> None:
+        while len(written) < 200:
+            with suppress(TimeoutError):  # who waits has etcd asked
+                async with asyncio.timeout(0.001):
+                    await reader.wait_for(reader.revision + 1)
+            known = [revision for revision in written if revision <= reader.revision]
+            seen = {event.revision for event in reader.watch(CLAIMS, start, lambda: None).poll()}
+            assert seen >= set(known)
+
+    await asyncio.gather(ask(), *(write(mine) for mine in range(10)))
+    for follower in followers:
+        events = await follower.take(200)
+        assert [event.revision for event in events] == sorted(written)
+    await writer.close()
+    await reader.close()

@@ -30,11 +30,11 @@ def _source(name: str, module: str, version: str, directory: str) -> Files:
 
 BUNDLES = {
     "cert-manager's kinds": Bundle(
-        _source("cert-manager-kinds", "cert-manager/cert-manager", "v1.21.1", "deploy/crds"),
+        _source("cert-manager-kinds", "cert-manager/cert-manager", "v1.21.2", "deploy/crds"),
         ((".",),),
     ),
     "Velero's kinds": Bundle(
-        _source("velero-kinds", "vmware-tanzu/velero", "v1.18.1", "config/crd"),
+        _source("velero-kinds", "vmware-tanzu/velero", "v1.18.3", "config/crd"),
         (("v1/bases", "v2alpha1/bases"),),
     ),
     "LVM-LocalPV": Bundle(

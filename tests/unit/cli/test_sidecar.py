@@ -57,6 +57,15 @@ def test_without_a_socket_there_is_nobody_to_serve() -> None:
     assert str(result.exception) == "give --csi-address, the socket of a driver"
 
 
+def test_a_socket_that_no_program_could_connect_to_is_refused() -> None:
+    address = f"unix:///{'x' * 107}"
+    result = CliRunner().invoke(app, ["sidecar", "provisioner", "--csi-address", address])
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).endswith(
+        "too long for a socket: at most 107 bytes work; link to it"
+    )
+
+
 def test_a_misspelt_role_is_named_even_without_a_socket() -> None:
     result = CliRunner().invoke(app, ["sidecar", "relese"])
     assert isinstance(result.exception, UsageError)

@@ -1,9 +1,10 @@
 """A dashboard over a cluster in memory."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import cast
 
+from mooring.client.contract import Listing, T
 from mooring.client.http import HttpClient
 from mooring.dashboard.app import Dashboard, Parts
 from mooring.dashboard.message import DashboardAnswer, DashboardRequest
@@ -24,6 +25,14 @@ class PathsClient(FakeClient):
             "/api": b"{}",
         }
         self.asked: list[str] = []
+
+    async def pages(self, kind: type[T]) -> AsyncGenerator[Listing[T], None]:
+        """Pages of one object."""
+        whole = await self.list(kind)
+        for it in whole.readable:
+            yield Listing([it], whole.version, [])
+        if not whole.readable or whole.unread:
+            yield Listing([], whole.version, whole.unread)
 
     async def read(self, path: str, query: Mapping[str, str]) -> bytes:
         self.asked.append(path)

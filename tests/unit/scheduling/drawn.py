@@ -18,7 +18,7 @@ from mooring.scheduling.decide.memory import Memory, PodShape
 from mooring.scheduling.decide.schedule import Answer, decide, find_refuser
 from mooring.scheduling.ledger import Ledger
 from mooring.scheduling.plan import Verdict
-from mooring.scheduling.view import Picture
+from mooring.scheduling.view import Counted, Picture
 from tests.unit.scheduling.things import (
     Doc,
     Stored,
@@ -179,6 +179,7 @@ class World(Stored):
         super().__init__()
         self.ledger = Ledger()
         self.memory: Memory[Answer] = Memory()
+        self.counted: Memory[Counted] = Memory()
         self._held: dict[str, Any] = {}
         for name, place in drawn.items():
             list(self.change(name, place))
@@ -219,7 +220,8 @@ class World(Stored):
         return Picture(pod, self.ledger.nodes(), self)
 
     def decide(self, pod: Pod) -> Verdict:
-        return decide(self.picture(pod), self.memory)
+        remembering = replace(self.picture(pod), counted=self.counted)
+        return decide(remembering, self.memory)
 
     def find_refuser(self, pod: Pod, shape: PodShape, node: str) -> str | None:
         view = self.ledger.find_node(node)

@@ -5,7 +5,10 @@ import pytest
 from mooring.errors import NotFound
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.keys import Key
-from mooring.stack.csi_run import introduced
+from mooring.model.pod import Pod
+from mooring.model.volume import Volume
+from mooring.model.wire import read_document
+from mooring.stack.csi_run import introduced, users_of
 from mooring.stack.driver_objects import BY, MANAGED_BY, Introduced
 from tests.fakes.client import FakeClient
 from tests.fakes.clock import VirtualClock
@@ -62,3 +65,25 @@ async def test_what_fails_in_between_undoes_them_too(client: FakeClient) -> None
             raise RuntimeError
     with pytest.raises(NotFound):
         await client.get(CsiDriver, KEY)
+
+
+def a_pod(name: str, node: str = "n1", **volume: object) -> Pod:
+    spec = {"nodeName": node, "containers": [], "volumes": [{"name": "v", **volume}]}
+    return read_document({"metadata": {"name": name, "namespace": "shop"}, "spec": spec}, Pod)
+
+
+def test_pods_that_nobody_unmounts_without_the_driver_are_found() -> None:
+    spec = {
+        "csi": {"driver": KEY.name, "volumeHandle": "h"},
+        "claimRef": {"namespace": "shop", "name": "data"},
+    }
+    volume = read_document({"metadata": {"name": "disk"}, "spec": spec}, Volume)
+    claimed = {"claimName": "data"}
+    pods = [
+        a_pod("by-claim", persistentVolumeClaim=claimed),
+        a_pod("of-its-own", csi={"driver": KEY.name}),
+        a_pod("not-scheduled", "", persistentVolumeClaim=claimed),
+        a_pod("of-another", csi={"driver": "other.example"}),
+    ]
+    found = users_of(KEY.name, [volume], pods)
+    assert [pod.name for pod in found] == ["by-claim", "of-its-own"]

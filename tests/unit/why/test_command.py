@@ -39,7 +39,7 @@ def test_kinds_and_names_may_be_two_words_as_for_kubectl(monkeypatch: pytest.Mon
     assert [question.subject for question in asked] == ["pvc/data", "pvc/data"]
 
 
-@pytest.mark.parametrize("text", ["deploy/a", "pvc", "pvc/", "pvc/a/pvc/b"])
+@pytest.mark.parametrize("text", ["job/a", "pvc", "pvc/", "pvc/a/pvc/b"])
 def test_what_is_no_kind_and_name_is_told_the_kinds_as_kubectl_calls_them(text: str) -> None:
     with pytest.raises(UsageError, match="is no KIND/NAME; kinds are ") as refused:
         parse_subject(text, "default")

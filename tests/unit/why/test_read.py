@@ -13,7 +13,7 @@ from mooring.model.meta import ApiObject
 from mooring.model.pod import Pod
 from mooring.model.snapshot import Snapshot
 from mooring.model.volume import Volume
-from mooring.why.answer import Ref
+from mooring.why.answer import Answer, Ref
 from mooring.why.explain import explain
 from mooring.why.kinds import parse_subject
 from mooring.why.read import Reading, read_world
@@ -104,7 +104,7 @@ async def test_all_that_waits_is_found_and_each_cause_told_once() -> None:
         typed(claim()), typed(bound_claim(name="well")), typed(bound_volume()), unknown=(Snapshot,)
     )
     world = await read_everything(source, "shop")
-    answers = list(find_stuck(world, "shop", NOW))
+    answers = [one for one in find_stuck(world, "shop", NOW) if isinstance(one, Answer)]
     assert [str(answer.subject) for answer in answers] == ["PersistentVolumeClaim shop/data"]
 
 

@@ -7,12 +7,17 @@ from mooring.model.attachment import Attachment
 from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
+from mooring.model.daemon_set import DaemonSet
+from mooring.model.deployment import Deployment
 from mooring.model.event import Event
 from mooring.model.lease import Lease
 from mooring.model.meta import ApiObject
+from mooring.model.namespace import Namespace
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.replica_set import ReplicaSet
 from mooring.model.snapshot import Snapshot, SnapshotClass, SnapshotContent
+from mooring.model.stateful_set import StatefulSet
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wire import read_document
@@ -22,6 +27,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 KINDS: tuple[type[ApiObject], ...] = (
     *(Claim, Volume, Pod, Node, StorageClass, CsiDriver, CsiNode, Event),
     *(Snapshot, SnapshotClass, SnapshotContent, Attachment, Lease),
+    *(DaemonSet, Deployment, ReplicaSet, StatefulSet, Namespace),
 )
 _BY_NAME = {kind.resource.kind: kind for kind in KINDS}
 

@@ -63,7 +63,7 @@ class CephCluster:
         sh(f"ceph <<'END'\n{_COMMANDS}END", _PATIENCE)
         sh(f"ceph-osd -i 0 --mkfs --osd-uuid {_OSD} --no-mon-config", _PATIENCE)
         sh("ceph-osd -i 0 && ceph-mds -i a", _PATIENCE)
-        eventually(lambda: "1 up:active" in sh("ceph mds stat"), "it is up", _PATIENCE)
+        eventually(lambda: "up:active" in sh("ceph mds stat"), "it is up", _PATIENCE)
 
     def stop(self) -> None:
         sh("kill $(pidof ceph-mds ceph-osd ceph-mon)")

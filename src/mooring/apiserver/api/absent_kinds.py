@@ -11,7 +11,8 @@ from mooring.apiserver.request.routes import Route
 from mooring.errors import NotFound
 
 _ON_HOST = "pods share the network of their node, so their ports are reached there"
-_SERVED = "only the kinds that `kubectl api-resources` lists are served"
+_NOT_AGGREGATED = "no other API server is asked; kinds of your own have a CustomResourceDefinition"
+_BUDGETS = "every client has a budget, whatever its priority"
 
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "autoscaling": {
@@ -22,7 +23,11 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "ingresses": _ON_HOST,
     },
     "node.k8s.io": {"runtimeclasses": "set no runtimeClassName in the Pod"},
-    "apiregistration.k8s.io": {"apiservices": _SERVED},
+    "apiregistration.k8s.io": {"apiservices": _NOT_AGGREGATED},
+    "flowcontrol.apiserver.k8s.io": {
+        "flowschemas": _BUDGETS,
+        "prioritylevelconfigurations": _BUDGETS,
+    },
     "certificates.k8s.io": {
         "certificatesigningrequests": "`mooring kubeconfig` makes credentials",
     },

@@ -14,13 +14,13 @@ from mooring.apiserver.kinds.contract import Kind
 from mooring.apiserver.kinds.quota import RESOURCE_QUOTA
 from mooring.apiserver.kinds.quota_scopes import requirements_of
 from mooring.apiserver.lifecycle.housekeeper import AGAIN
-from mooring.apiserver.lifecycle.recent_charges import RecentCharges
+from mooring.apiserver.lifecycle.recent_charges import RecentCharges, bounded
 from mooring.apiserver.store.contract import Change, Entry, Event
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.changing import change_of, last_state
-from mooring.apiserver.verbs.charging import Demand
+from mooring.apiserver.verbs.charging import Demand, demand_of
 from mooring.model.document import Doc
-from mooring.model.quantity import ZERO, parse
+from mooring.model.quantity import ZERO
 from mooring.reconcile.queue import KeyedQueue
 from mooring.reconcile.worker import Again, Settled, Verdict, serve
 
@@ -56,14 +56,30 @@ class QuotaStatus:
             self.queue.add(_namespace(entry))
 
     def _hear(self, kind: Kind, event: Event) -> None:
-        if kind is RESOURCE_QUOTA and self._recent is not None:
-            quota = decode(kind, event.entry)
-            (self._recent.forget if event.deleted else self._recent.note)(quota)
+        if self._recent is not None:
+            self._follow(self._recent, kind, event)
         if not _frees(kind, event):
             return
         namespace = _namespace(event.entry)
         if kind is RESOURCE_QUOTA or self._quotas(namespace, limit=1):
             self.queue.add(namespace)
+
+    def _follow(self, recent: RecentCharges, kind: Kind, event: Event) -> None:
+        """Charges, and what they were for."""
+        namespace = _namespace(event.entry)
+        if kind is RESOURCE_QUOTA:
+            quota = decode(kind, event.entry)
+            if event.deleted:
+                recent.forget(quota)
+            else:
+                recent.note(quota, event.revision)
+        elif not event.deleted and (quotas := self._quotas(namespace)):
+            old = None if event.previous is None else decode(kind, event.previous)
+            demand = demand_of(kind, namespace, decode(kind, event.entry), old)
+            for each in quotas:
+                quota = decode(RESOURCE_QUOTA, each)
+                if amounts := demand.of(quota):
+                    recent.settle(quota, amounts, event.revision)
 
     def _quotas(self, namespace: str, limit: int = 0) -> list[Entry]:
         table = RESOURCE_QUOTA.store_table
@@ -85,7 +101,7 @@ class QuotaStatus:
                 quota = decode(RESOURCE_QUOTA, entry)
                 pending = list(self._backend.charging.reservations.held_in(namespace))
                 found = counter.count(quota, pending)
-                taken = self._raised(quota, found)
+                taken = self._taken(quota, entry.revision, found)
                 is_busy = is_busy or bool(pending) or taken != found or _is_new(quota)
                 counted = _with_status(quota, taken)
                 return None if counted == quota else change_of(RESOURCE_QUOTA, counted)
@@ -98,20 +114,12 @@ class QuotaStatus:
             return Again(RECOUNT_SECONDS)
         return Again(RESYNC_SECONDS) if quotas else Settled()
 
-    def _raised(self, quota: Doc, counted: Amounts) -> Amounts:
-        """What was counted, and what must not be given back yet: another server may be writing
-        what it is for. Of what was charged before, all is counted."""
+    def _taken(self, quota: Doc, revision: int, counted: Amounts) -> Amounts:
+        """What was counted, and what other servers may be writing."""
         if self._recent is None:
             return counted
-        self._recent.note(quota)
-        unsettled = self._recent.unsettled(quota)
-        used = quota.get("status", {}).get("used") or {}
-        return {
-            name: max(amount, min(parse(used[name]), amount + unsettled[name]))
-            if name in used and name in unsettled
-            else amount
-            for name, amount in counted.items()
-        }
+        self._recent.note(quota, revision)
+        return bounded(counted, self._recent.unsettled(quota), quota)
 
 
 class _Counter:

@@ -20,6 +20,7 @@ from mooring.apiserver.request.routes import Route
 from mooring.apiserver.schema.contract import Schema
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.verbs.charging import Charging
+from mooring.apiserver.verbs.judging import Judging
 from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock
@@ -44,6 +45,7 @@ class Backend:
     webhooks: Webhooks
     conversions: Conversions
     charging: Charging
+    judging: Judging
 
     def now(self) -> str:
         """RFC 3339 in UTC, whole seconds."""

@@ -25,7 +25,7 @@ from mooring.apiserver.verbs.document_schema import conform_to_kind
 from mooring.apiserver.verbs.owning import in_versions, is_converted, owners_after
 from mooring.errors import BadRequest, ServerError
 from mooring.model.document import Doc
-from mooring.model.field_error import invalid
+from mooring.model.field_error import FieldError, invalid
 
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 MOST_PREFIX = 58
@@ -83,7 +83,7 @@ async def prepare_new(
     """A decoded document made ready to be created; refused with what is wrong with it.
 
     `managed` is given by server-side apply, which knows the owners of fields itself. Waits only if
-    a webhook has to be asked, whose warnings are added to `warnings`.
+    a webhook has to be asked, whose warnings are added to `warnings`, or rules take long.
     """
     kind = call.kind
     context = backend.context(call.user)
@@ -107,7 +107,11 @@ async def prepare_new(
     if await backend.webhooks.mutate(attributes, partial(_refill, kind)):
         _keep_identity(doc, metadata)
         _begin(kind, doc, context)
-    check(kind, metadata.get("name", ""), chain(validate_metadata(doc, kind), kind.validate(doc)))
+    await backend.judging.judge(
+        lambda: check(
+            kind, metadata.get("name", ""), chain(validate_metadata(doc, kind), kind.validate(doc))
+        )
+    )
     backend.admission.judge(attributes, backend.objects)
     await backend.webhooks.judge(attributes)
     return doc
@@ -192,7 +196,7 @@ async def prepare_change(
     """The document that replaces `old`, or None when that would change nothing.
 
     Before: resourceVersion and uid of `new` have been checked (`check_version`). Waits only if a
-    webhook has to be asked, whose warnings are added to `warnings`.
+    webhook has to be asked, whose warnings are added to `warnings`, or rules take long.
     """
     kind, subresource = call.kind, call.route.subresource
     context = backend.context(call.user)
@@ -228,20 +232,27 @@ async def prepare_change(
         _keep_to_part(kind, subresource, new, old, context)
     if subresource != "status":
         _count_generation(kind, new, old)
-    problems = [validate_metadata_update(new, old, kind)]
-    if strategy := kind.strategies.get(subresource):
-        problems += [kind.validate(new), strategy.validate(new, old)]
-    elif subresource == "status":
-        problems.append(kind.validate_status(new, old))
-    elif kind.judges_update_whole:
-        problems.append(kind.validate_update(new, old))
-    else:
-        problems += [kind.validate(new), kind.validate_update(new, old)]
-    check(kind, call.name, chain.from_iterable(problems))
+    await backend.judging.judge(
+        lambda: check(kind, call.name, _problems_of_change(kind, subresource, new, old))
+    )
     backend.admission.judge(attributes, backend.objects)
     if is_whole:
         await backend.webhooks.judge(attributes)
     return new if _differs(new, old) else None
+
+
+def _problems_of_change(kind: Kind, subresource: str, new: Doc, old: Doc) -> Iterable[FieldError]:
+    yield from validate_metadata_update(new, old, kind)
+    if strategy := kind.strategies.get(subresource):
+        yield from kind.validate(new)
+        yield from strategy.validate(new, old)
+    elif subresource == "status":
+        yield from kind.validate_status(new, old)
+    elif kind.judges_update_whole:
+        yield from kind.validate_update(new, old)
+    else:
+        yield from kind.validate(new)
+        yield from kind.validate_update(new, old)
 
 
 def _keep_to_part(kind: Kind, subresource: str, new: Doc, old: Doc, context: Context) -> None:

@@ -52,6 +52,18 @@ class Demand(msgspec.Struct, frozen=True):
         return more(self.amounts, self.amounts_before if counted else {})
 
 
+def demand_of(kind: Kind, namespace: str, new: Doc, old: Doc | None) -> Demand:
+    return Demand(
+        kind,
+        namespace,
+        new,
+        usage_of(kind, new),
+        standing_of(kind, new),
+        usage_of(kind, old) if old is not None else {},
+        standing_of(kind, old) if old is not None else None,
+    )
+
+
 class Reservations:
     """What was charged for objects that are being written."""
 
@@ -83,15 +95,7 @@ class Charging:
         quotas = self.quotas(namespace) if kind.namespaced else []
         if not quotas:
             return _FOR_FREE
-        demand = Demand(
-            kind,
-            namespace,
-            new,
-            usage_of(kind, new),
-            standing_of(kind, new),
-            usage_of(kind, old) if old is not None else {},
-            standing_of(kind, old) if old is not None else None,
-        )
+        demand = demand_of(kind, namespace, new, old)
         return self._charged(quotas, demand, dry_run=dry_run)
 
     @asynccontextmanager

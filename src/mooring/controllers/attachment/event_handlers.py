@@ -5,8 +5,10 @@ Nothing is taken in before all informers are synced: a pod that has not arrived 
 its volume.
 """
 
+from collections.abc import Callable
 from typing import Final
 
+from mooring.client.contract import T
 from mooring.controllers.attachment.actual import Act, Actual, Memory
 from mooring.controllers.attachment.caches import Informers
 from mooring.controllers.attachment.departures import Departures
@@ -34,9 +36,12 @@ from mooring.model.pod_volume import PodVolume
 from mooring.model.volume import Volume
 from mooring.plugins.csi.attachment_name import find_csi_name
 from mooring.plugins.csi.attachment_wait import NotYet, judge_attach
+from mooring.reconcile.informer import Informer
 from mooring.reconcile.pods_by_claim import index_by_claim, pods_using
 from mooring.reconcile.poison import shielded
 from mooring.reconcile.queue import KeyedQueue
+from mooring.reconcile.reflector import AT_ONCE
+from mooring.reconcile.turn import Turn
 
 _BY_VOLUME: Final = "attachments by volume"
 
@@ -73,15 +78,17 @@ class AttachDetachEventHandlers:
         known.drivers.on_change(self._on_driver)
         known.attachments.on_change(self._on_attachment)
 
-    def begin(self) -> None:
-        """All is known that was there: take it in at once."""
+    async def begin(self) -> None:
+        """All is known that was there: take it in. Changes are heard from the first moment on.
+
+        Nothing may be decided before this returns: much of it waits for its slice, so that a large
+        cluster does not hold up the event loop.
+        """
         self._has_begun = True
         for node in self._known.nodes.all():
             shielded(node.key, self._take_over, node)
-        for attachment in self._known.attachments.all():
-            shielded(attachment.key, self._on_attachment, None, attachment)
-        for pod in self._known.pods.all():
-            shielded(pod.key, self._on_pod, None, pod)
+        await _in_slices(self._known.attachments, self._on_attachment)
+        await _in_slices(self._known.pods, self._on_pod)
 
     def _wake(self, volume: str) -> None:
         self._queue.add(Key("", volume))
@@ -211,6 +218,15 @@ class AttachDetachEventHandlers:
             if not needs_attaching(driver):
                 return NotAttached(found.csi.driver)
         return found
+
+
+async def _in_slices(informer: Informer[T], hear: Callable[[T | None, T | None], None]) -> None:
+    """Have every object heard of, as it is when its turn comes."""
+    for number, key in enumerate([each.key for each in informer.all()], 1):
+        if (now := informer.get(key)) is not None:
+            shielded(key, hear, None, now)
+        if number % AT_ONCE == 0:
+            await Turn()
 
 
 def _volume_of_attachment(attachment: Attachment) -> tuple[str, ...]:

@@ -127,8 +127,8 @@ class AttachDetach:
         for informer in self._known.all():
             await informer.synced.wait()
         await self._flex.known()
-        self._handlers.begin()
         with self._flex.heard(self._handlers.on_flex_driver):
+            await self._handlers.begin()
             await self._serve()
 
     async def _serve(self) -> None:

@@ -21,6 +21,7 @@ export function claims(main, { open, state }) {
   let shown = [];
   let selected = state.selected ?? "";
   const made = new Map(); // id -> element
+  let is_drawing = false;
 
   const refresh = () => {
     shown = filtered(filter.value);
@@ -38,41 +39,52 @@ export function claims(main, { open, state }) {
     const first = Math.max(0, Math.floor(list.scrollTop / HEIGHT) - BEYOND);
     const last = Math.min(shown.length, Math.ceil((list.scrollTop + list.clientHeight) / HEIGHT) + BEYOND);
     const wanted = new Set();
-    for (let i = first; i < last; i += 1) {
-      const row = shown[i];
-      wanted.add(row.id);
-      let element = made.get(row.id);
-      if (!element) {
-        element = h("div", { class: "row", role: "row", id: `row-${i}` });
-        element.addEventListener("click", () => open(row.id));
-        made.set(row.id, element);
-        space.append(element);
-      }
-      fill(element, row, i);
-    }
+    for (let i = first; i < last; i += 1) wanted.add(shown[i].id);
+    const free = []; // elements out of sight, for rows that come into it
     for (const [id, element] of made) {
       if (!wanted.has(id)) {
-        element.remove();
+        free.push(element);
         made.delete(id);
       }
     }
+    for (let i = first; i < last; i += 1) {
+      const row = shown[i];
+      let element = made.get(row.id);
+      if (!element) {
+        element = free.pop() ?? new_row();
+        made.set(row.id, element);
+      }
+      fill(element, row, i);
+    }
+    for (const element of free) element.remove();
     const at = made.get(selected);
     if (at) list.setAttribute("aria-activedescendant", at.id);
     else list.removeAttribute("aria-activedescendant");
   };
 
+  const new_row = () => {
+    const element = h("div", { class: "row", role: "row" }, TITLES.map(() => h("span", { role: "gridcell" }, "")));
+    space.append(element);
+    return element;
+  };
+
   const fill = (element, row, i) => {
-    element.style.top = `${i * HEIGHT}px`;
-    element.id = `row-${i}`;
-    element.setAttribute("aria-rowindex", String(i + 2));
+    if (element.at !== i) {
+      element.at = i;
+      element.style.transform = `translateY(${i * HEIGHT}px)`;
+      element.id = `row-${i}`;
+      element.setAttribute("aria-rowindex", String(i + 2));
+    }
+    element.row = row.id;
     element.setAttribute("aria-selected", String(row.id === selected));
     element.classList.toggle("changed", has_just_changed("claims", row.id));
     const cells = cells_of(row);
-    const same = element.dataset.cells === cells.join("\u0000");
-    if (same) return;
-    element.dataset.cells = cells.join("\u0000");
+    for (let at = 0; at < cells.length; at += 1) {
+      const text = element.children[at].firstChild;
+      if (text.data !== cells[at]) text.data = cells[at];
+    }
     const phase = row.deleting ? "warn" : row.phase === "Bound" ? "good" : row.phase === "Lost" ? "bad" : "warn";
-    show(element, cells.map((cell, at) => h("span", { role: "gridcell", title: cell, class: at === 2 ? phase : "" }, cell)));
+    if (element.children[2].className !== phase) element.children[2].className = phase;
   };
 
   const move = (by) => {
@@ -96,9 +108,22 @@ export function claims(main, { open, state }) {
     event.preventDefault();
   });
   list.addEventListener("scroll", () => {
-    state.scroll = list.scrollTop;
-    draw();
+    if (is_drawing) return;
+    is_drawing = true;
+    requestAnimationFrame(() => {
+      is_drawing = false;
+      state.scroll = list.scrollTop;
+      draw();
+    });
   }, { passive: true });
+  space.addEventListener("click", (event) => {
+    const element = event.target.closest(".row");
+    if (element) open(element.row);
+  });
+  space.addEventListener("mouseover", (event) => { // what is cut off shows when it is pointed at
+    const cell = event.target.closest(".row > *");
+    if (cell) cell.title = cell.textContent;
+  });
   filter.addEventListener("input", () => {
     state.filter = filter.value;
     list.scrollTop = 0;

@@ -67,7 +67,9 @@ export function take(line) {
   if (line.list) {
     for (const row of [...store.rows[kind].values()]) forget(kind, row);
     for (const row of line.list) put(kind, row);
-    store.listed.add(kind);
+    store.listed.delete(kind);
+  } else if (line.more) {
+    for (const row of line.more) put(kind, row);
   } else if (line.put) {
     const old = store.rows[kind].get(line.put.id);
     put(kind, line.put);
@@ -77,6 +79,7 @@ export function take(line) {
     const old = store.rows[kind].get(line.gone);
     if (old) forget(kind, old);
   } else if (line.trouble !== undefined) {
+    if (line.listed) store.listed.add(kind);
     if (line.trouble) store.troubles.set(kind, line.trouble);
     else store.troubles.delete(kind);
   }

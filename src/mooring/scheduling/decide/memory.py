@@ -1,4 +1,5 @@
-"""What the rules that look at nothing but a pod's spec and a node said, remembered per node.
+"""What was found out about one node, remembered per node: what the rules that look at nothing but
+a pod's spec and a node said, and how many of its pods others choose.
 
 Pods of one template ask the same of a node, and a node that has not changed answers the same. A
 view of a node is made anew whenever anything on the node changes: so an answer holds for as long as
@@ -6,6 +7,7 @@ the view is the very same one. Always true: with a memory, the verdict is what i
 """
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 import msgspec
@@ -31,12 +33,12 @@ def pod_shape(pod: Pod) -> PodShape:
 
 
 class Memory(Generic[A]):
-    """Answers by shape of pod, then by node."""
+    """Answers by shape of pod, or whatever else decides what is asked; then by node."""
 
     def __init__(self) -> None:
-        self._shapes: OrderedDict[PodShape, dict[str, tuple[NodeView, A]]] = OrderedDict()
+        self._shapes: OrderedDict[Hashable, dict[str, tuple[NodeView, A]]] = OrderedDict()
 
-    def answers(self, shape: PodShape, nodes: int) -> dict[str, tuple[NodeView, A]]:
+    def answers(self, shape: Hashable, nodes: int) -> dict[str, tuple[NodeView, A]]:
         """Of all nodes to pods of this shape: look whether the view is the same, else fill in."""
         known = self._shapes.get(shape)
         if known is None:

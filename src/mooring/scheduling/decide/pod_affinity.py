@@ -29,6 +29,8 @@ from mooring.scheduling.view import NodeView, Picture, Storage
 
 WITHOUT_OTHERS = Refused(("node(s) didn't match pod affinity rules",))
 BESIDE_OTHERS = Refused(("node(s) didn't match pod anti-affinity rules",), yields=True)
+_FIXED = (NOBODY, LabelSelector())  # namespaces that are chosen whatever their labels
+
 UNWANTED = Refused(("node(s) didn't satisfy existing pods anti-affinity rules",), yields=True)
 
 
@@ -102,7 +104,9 @@ def _unwanted(picture: Picture) -> PlaceCounts | None:
     def distant(node: NodeView) -> Iterable[Pod]:
         return (node.pods[key] for key in node.distant)
 
-    counts = PlaceCounts(picture, places, distant)
+    labels = pod.metadata.labels, storage.namespace_labels(pod.namespace)
+    question = "unwanted", pod.namespace, *(frozenset(each.items()) for each in labels)
+    counts = PlaceCounts(picture, places, distant, question)
     return None if counts.is_empty else counts
 
 
@@ -132,8 +136,11 @@ class _Check:
         def avoided(other: Pod, node: NodeView) -> Iterable[Place]:
             return _places(node, (term for term in far if term.chooses(other, storage)))
 
-        self._company = PlaceCounts(picture, company, all_pods) if near else None
-        self._avoided = PlaceCounts(picture, avoided, all_pods) if far else None
+        self._company = self._avoided = None
+        if near:
+            self._company = PlaceCounts(picture, company, all_pods, _question("company", near))
+        if far:
+            self._avoided = PlaceCounts(picture, avoided, all_pods, _question("avoided", far))
 
     def __call__(self, node: NodeView) -> Refused | None:
         if self._company is not None and not self._has_company(self._company, node):
@@ -153,6 +160,11 @@ class _Check:
         if all(counts[term.key, node.labels[term.key]] > 0 for term in self._near):
             return True
         return self._is_own_company and not any(count > 0 for count in counts.values())
+
+
+def _question(about: str, terms: tuple[Term, ...]) -> tuple[str, tuple[Term, ...]] | None:
+    """None: what the terms choose is up to the labels of namespaces, which may change."""
+    return (about, terms) if all(term.namespaces in _FIXED for term in terms) else None
 
 
 def _is_any(counted: PlaceCounts, node: NodeView, terms: tuple[Term, ...]) -> bool:

@@ -12,6 +12,7 @@ from mooring.model.selector import LabelSelector
 from mooring.model.taint import find_untolerated
 from mooring.scheduling.decide.affinity import wants
 from mooring.scheduling.decide.contract import Change, Opinion, Refused, Rule, is_relabelled
+from mooring.scheduling.decide.memory import pod_shape
 from mooring.scheduling.decide.places import Place, PlaceCounts, all_pods
 from mooring.scheduling.decide.pod_affinity import is_pod_moved
 from mooring.scheduling.view import NodeView, Picture
@@ -77,10 +78,14 @@ def _spread(
             return ()
         return ((constraint.topology_key, node.labels[constraint.topology_key]),)
 
+    policies = constraint.node_affinity_policy, constraint.node_taints_policy
+    place = constraint.topology_key, tuple(keys), policies
+    question = "spread", pod.namespace, chosen, place, pod_shape(pod)
+
     return _Spread(
         constraint,
         chosen,
-        PlaceCounts(picture, places, all_pods),
+        PlaceCounts(picture, places, all_pods, question),
         frozenset(
             (constraint.topology_key, node.labels[constraint.topology_key])
             for node in picture.nodes

@@ -27,6 +27,15 @@ def test_it_is_a_404_that_says_what_to_do_in_one_line() -> None:
     }
 
 
+def test_other_api_servers_are_not_asked() -> None:
+    refusal = find_advice(Route("apiregistration.k8s.io", "v1", "", "apiservices"))
+    assert refusal is not None
+    assert refusal.message == (
+        "Mooring does not serve apiservices.apiregistration.k8s.io: no other API server is asked; "
+        "kinds of your own have a CustomResourceDefinition"
+    )
+
+
 def test_of_kinds_that_nobody_knows_nothing_is_said() -> None:
     assert find_advice(Route("apps", "v1", "default", "things")) is None
     assert find_advice(Route("example.com", "v1", "default", "horizontalpodautoscalers")) is None

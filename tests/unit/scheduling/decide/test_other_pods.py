@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from mooring.model.pod import Pod
 from mooring.scheduling.decide import pod_affinity, ports, spread
 from mooring.scheduling.decide.contract import Change, Rule
+from mooring.scheduling.decide.memory import Memory
 from mooring.scheduling.decide.occupancy import without
-from mooring.scheduling.view import NodeView
+from mooring.scheduling.view import Counted, NodeView
 from tests.unit.scheduling.decide.asking_rules import FINE, reasons
 from tests.unit.scheduling.things import Doc, Stored, a_node, a_pod, picture_of, view_of
 
@@ -239,6 +240,50 @@ def test_the_first_node(
 ) -> None:
     storage = Stored(namespaces={"labelled": {"team": "x"}})
     assert reasons(rule, picture_of(pod, *nodes, storage=storage)) == expected
+
+
+def test_what_was_counted_for_others_changes_no_answer() -> None:
+    counted: Memory[Counted] = Memory()
+    storage = Stored(namespaces={"labelled": {"team": "x"}})
+    for name, (rule, pod, nodes, expected) in (*CASES.items(), *CASES.items()):
+        picture = replace(picture_of(pod, *nodes, storage=storage), counted=counted)
+        assert reasons(rule, picture) == expected, name
+
+
+def test_a_node_that_has_changed_is_counted_anew() -> None:
+    counted: Memory[Counted] = Memory()
+    for others, expected in (((), ALONE), ((web(),), FINE), ((), ALONE)):
+        picture = picture_of(near(term()), IN_A, node("n3", "a", *others))
+        assert reasons(pod_affinity.RULE, replace(picture, counted=counted)) == expected
+
+
+@pytest.mark.parametrize(
+    ("pod", "other", "expected"),
+    [
+        (near(term(namespaceSelector={"matchLabels": {"team": "x"}})), web(namespace="n"), ALONE),
+        (far(term(namespaceSelector={"matchLabels": {"team": "x"}})), web(namespace="n"), BESIDE),
+        (
+            web("p", namespace="n"),
+            far(term(namespaceSelector={"matchLabels": {"team": "x"}}), name="hermit"),
+            UNWANTED,
+        ),
+    ],
+    ids=["near", "far", "unwanted"],
+)
+def test_a_namespace_that_has_other_labels_is_looked_at_anew(
+    pod: Pod, other: Pod, expected: tuple[str, ...]
+) -> None:
+    counted: Memory[Counted] = Memory()
+    here = node("n1", "a", other)
+    said = set()
+    for labels in ({}, {"team": "x"}, {}):
+        storage = Stored(namespaces={"n": labels})
+        picture = replace(picture_of(pod, here, storage=storage), counted=counted)
+        assert reasons(pod_affinity.RULE, picture) == reasons(
+            pod_affinity.RULE, replace(picture, counted=None)
+        )
+        said.add(reasons(pod_affinity.RULE, picture))
+    assert said == {FINE, expected}
 
 
 GOING: dict[str, tuple[Rule, Pod, Pod]] = {
