@@ -20,6 +20,7 @@ from tests.clients.csi import (
 )
 from tests.clients.find_kubectl import Age, Missing, find_kubectl
 from tests.clients.kubectl import Kubectl
+from tests.clients.mooring_command import mooring
 from tests.clients.nodes import ServerWithNode
 from tests.clients.why.situations import until
 from tests.clients.why.stage import Stage
@@ -63,6 +64,7 @@ def test_a_call_that_hangs_is_named_and_its_pod_can_be_given_up(
         stage.create({"apiVersion": "v1", **bare_claim("data", storageClassName=stage.namespace)})
         stage.create({"apiVersion": "v1", **a_reader("web", "data")})
         until(stage, "Pod", "web", lambda it: bool(it["spec"].get("nodeName")))
+        _until_in_flight(server, call, stage)
         answer = _asked_until_told(stage)
         assert "has not been answered in time" in answer.summary, answer
         assert answer.verdict is Verdict.BROKEN
@@ -70,6 +72,20 @@ def test_a_call_that_hangs_is_named_and_its_pod_can_be_given_up(
         ran = stage.run(helps.command, tmp_path)
         assert ran.code == 0, ran.err
         _until_gone(stage)
+
+
+def _until_in_flight(server: ServerWithNode, call: str, stage: Stage) -> None:
+    """As `mooring csi trace` shows it, long before the kubelet says anything."""
+    asked = ("csi", "trace", "--driver", OTHER, "--method", call, "--kubeconfig", server.kubeconfig)
+    said = mooring(*asked).stdout
+    for _ in range(LOOKS):
+        if "in flight" in said:
+            break
+        stage.pause()
+        said = mooring(*asked).stdout
+    assert "in flight" in said
+    assert f"pod/{stage.namespace}/web" in said, said
+    assert "not been answered" not in stage.why("pod/web").summary
 
 
 def _asked_until_told(stage: Stage) -> Answer:
