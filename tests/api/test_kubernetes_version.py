@@ -2,12 +2,15 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mooring.apiserver.auth.pki import Pki
+from mooring.apiserver.store.contract import Store
 from mooring.model.kubernetes_version import VERSIONS
-from tests.fakes.api import ApiUnderTest, running_api
+from tests.fakes.api import ApiUnderTest, on_memory, running_api
+from tests.fakes.clock import VirtualClock
 from tests.fakes.definitions import DEFINITIONS, a_definition
 from tests.fakes.objects import CLASSES, CSI_NODES, PODS, STORAGE, a_class, a_csi_node, a_pod
 
@@ -159,3 +162,39 @@ async def test_a_definition_is_served_in_either_release(api: ApiUnderTest) -> No
     assert (await api.get(f"{DEFINITIONS}/{a_definition()['metadata']['name']}")).code == 200
     group = a_definition()["spec"]["group"]
     assert (await api.get(f"/apis/{group}")).code == 200
+
+
+LABEL: dict[str, Any] = {
+    "merge-patch+json": {"metadata": {"labels": {"a": "b"}}},
+    "strategic-merge-patch+json": {"metadata": {"labels": {"a": "b"}}},
+    "json-patch+json": [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}],
+    "apply-patch+yaml": {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSIDriver",
+        "metadata": {"name": "d", "labels": {"a": "b"}},
+    },
+}
+
+
+@pytest.mark.parametrize("media", LABEL)
+async def test_a_patch_is_not_blamed_for_fields_that_another_release_has_stored(
+    pki: Pki, tmp_path: Path, media: str
+) -> None:
+    store = await on_memory(VirtualClock())
+
+    async def same(_: VirtualClock) -> Store:
+        return store
+
+    driver = f"{STORAGE}/csidrivers/d{STRICT}"
+    async with (
+        running_api(pki, tmp_path, release=VERSIONS["1.37"], open_store=same) as newer,
+        running_api(pki, tmp_path, release=VERSIONS["1.35"], open_store=same) as older,
+    ):
+        await newer.post(f"{STORAGE}/csidrivers", {"metadata": {"name": "d"}, "spec": {}})
+        answer = await older.patch(f"{driver}&fieldManager=m", LABEL[media], media)
+        assert (answer.code, answer.warnings) == (200, []), answer.text
+        assert answer.doc["metadata"]["labels"] == {"a": "b"}
+        assert "preventPodSchedulingIfMissing" not in answer.doc["spec"]
+        refused = await older.patch(driver, {"spec": {"preventPodSchedulingIfMissing": True}})
+        assert refused.code == 422
+        assert 'unknown field "spec.preventPodSchedulingIfMissing"' in refused.doc["message"]

@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mooring.apiserver.admission.quota_usage import more, usage_of
+from mooring.apiserver.documents.document import to_put
 from mooring.apiserver.kinds.claim import CLAIM
+from mooring.apiserver.kinds.config_map import CONFIG_MAP
 from mooring.model.quantity import parse
 from tests.api.answers import message, refusal
 from tests.api.definitions import define
@@ -127,6 +129,20 @@ async def test_a_pod_says_what_a_quota_counts(api: ApiUnderTest) -> None:
     await api.patch(f"{PODS}/web/status", {"status": {"phase": "Succeeded"}})
     assert (await used(api))["requests.cpu"] == "0", "it is over"
     assert (await api.post(PODS, pod)).code == 201
+
+
+async def test_what_was_begun_before_the_quota_was_there_is_counted_soon(
+    api: ApiUnderTest,
+) -> None:
+    new = a_config_map("one")
+    async with api.parts.backend.charging.charged(CONFIG_MAP, "default", new, dry_run=False):
+        await quota(api, **{"count/configmaps": "9"})
+        assert (await used(api))["count/configmaps"] == "1"
+        await api.parts.backend.store.write(
+            CONFIG_MAP.store_table, "default/one", lambda _: to_put(new)
+        )
+    await api.clock.advance(1)
+    assert (await used(api))["count/configmaps"] == "2"
 
 
 async def test_a_write_that_fails_takes_nothing(api: ApiUnderTest) -> None:

@@ -103,3 +103,18 @@ async def test_both_together_grant_what_there_is(pki: Pki, tmp_path: Path, asked
             answer = await servers[number % 2].post(CONFIG_MAPS, a_config_map(f"m{number}"))
             granted += answer.code == 201
         assert granted == 2
+
+
+async def test_what_comes_and_goes_all_the_time_is_given_back_in_between(
+    pki: Pki, tmp_path: Path
+) -> None:
+    async with two_servers(pki, tmp_path) as both:
+        one, two = both.one, both.two
+        more = {"spec": {"hard": {"count/configmaps": "16"}}}
+        assert (await one.patch(f"{QUOTAS}/quota", more)).code == 200
+        await pass_time(one, two, seconds=2)
+        for number in range(30):
+            answer = await one.post(CONFIG_MAPS, a_config_map(f"m{number}"))
+            assert answer.code == 201, (number, answer.text)
+            await two.delete(f"{CONFIG_MAPS}/m{number}")
+            await pass_time(one, two, seconds=1)

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from mooring.apiserver.webhooks.calling import MOST_PER_HOST
+from mooring.apiserver.webhooks.webhooks import MOST_ANNOTATIONS
 from mooring.model.document import Doc
 from tests.api.definitions import define
 from tests.fakes.api import ApiUnderTest
@@ -170,6 +171,20 @@ async def test_its_annotations_are_written_to_the_log(
         "operation=CREATE resource=configmaps namespace=default name=m user=admin key=seen "
         'value="it was late"'
     )
+
+
+async def test_annotations_without_number_do_not_fill_the_log(
+    api: ApiUnderTest, hook: WebhookServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await validating(api, hook)
+    many = {f"a{number}": "" for number in range(MOST_ANNOTATIONS + 3)}
+    hook.respond = lambda _: {"allowed": True, "auditAnnotations": many}
+    await api.post(MAPS, a_map())
+    *lines, last = (each.getMessage() for each in caplog.records if each.name == "mooring.webhooks")
+    assert len(lines) == MOST_ANNOTATIONS
+    assert 'msg="annotations of a webhook are left out"' in last
+    assert last.endswith("count=3")
 
 
 async def test_those_that_mutate_see_one_anothers_changes_in_the_order_of_their_names(

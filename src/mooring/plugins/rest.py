@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from mooring.plugins.contract import PluginError
+from mooring.plugins.turns import Turns
 
 if TYPE_CHECKING:
     import aiohttp
@@ -53,6 +54,17 @@ def origin_of(field: str, url: str) -> tuple[str, str, int]:
     if parts.username is not None or parts.password is not None:
         raise PluginError(f"{field} must not hold a user or a password: they belong in a secret")
     return parts.scheme, parts.hostname, port or _PORTS[parts.scheme]
+
+
+def few_at_once(ask: Ask) -> Ask:
+    """The same; of each server no more is asked at once than it may leave unanswered."""
+    turns = Turns()
+
+    async def asked(request: Request) -> Answer:
+        async with turns.of(origin_of("the URL", request.url)):
+            return await ask(request)
+
+    return asked
 
 
 async def ask(request: Request) -> Answer:

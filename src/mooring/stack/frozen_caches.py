@@ -46,5 +46,11 @@ async def _freeze_slices(clock: Clock) -> None:
     while True:
         await clock.sleep(_SLICE_SECONDS)
         gc.collect(_YOUNG)
-        if len(gc.get_objects(_OLD)) > _WORTH_FREEZING:
-            gc.freeze()
+        if _is_worth_freezing():
+            gc.collect()  # what is frozen stays, garbage too
+            if _is_worth_freezing():
+                gc.freeze()
+
+
+def _is_worth_freezing() -> bool:
+    return len(gc.get_objects(_OLD)) > _WORTH_FREEZING

@@ -79,7 +79,8 @@ def kines(program: Path, endpoint: str, directory: Path, count: int = 1) -> Iter
 
 def on_sqlite(directory: Path) -> str:
     """The endpoint of a database of its own."""
-    return f"sqlite://{directory / 'kine.db'}?_journal=WAL&cache=shared&_busy_timeout=30000"
+    settings = "_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate"
+    return f"sqlite://{directory / 'kine.db'}?{settings}"
 
 
 @contextmanager
@@ -93,6 +94,8 @@ def postgresql(log: Path) -> Iterator[str]:
         as_user = _as_database_user(Path(home), password)
         make = [*as_user, initdb, "-D", str(data), "-U", "kine", "-A", "scram-sha-256"]
         _run([*make, f"--pwfile={password}", "--no-sync", "-E", "UTF8"])
+        alone = [*as_user, server, "--single", "-D", str(data), "postgres"]
+        _run(alone, "CREATE DATABASE kine\n")  # kine itself tries once, and never again
         run = [*as_user, server, "-D", str(data), "-h", LOOPBACK, "-p", str(port), "-k", ""]
         with running([*run, "-c", "max_connections=200"], log):
             if not _listens(port):
@@ -100,8 +103,10 @@ def postgresql(log: Path) -> Iterator[str]:
             yield f"postgres://kine:{_PASSWORD}@{LOOPBACK}:{port}/kine?sslmode=disable"
 
 
-def _run(command: Sequence[str]) -> None:
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+def _run(command: Sequence[str], given: str = "") -> None:
+    ran = subprocess.run(  # noqa: S603  PostgreSQL's own
+        command, input=given, capture_output=True, text=True, check=False
+    )
     if ran.returncode:
         raise Missing(f"{Path(command[0]).name}: {ran.stderr.strip()}")
 

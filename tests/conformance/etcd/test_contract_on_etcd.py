@@ -49,6 +49,7 @@ async def store(etcd_url: str, prefix: bytes) -> AsyncIterator[Store]:
     await store.close()
 
 
+@pytest.mark.timeout(300)
 async def test_what_one_store_wrote_another_reads_at_once(etcd_url: str, prefix: bytes) -> None:
     one, two = await opened(etcd_url, prefix), await opened(etcd_url, prefix)
     for number in range(500):
@@ -72,6 +73,7 @@ async def test_what_is_too_large_is_refused_in_the_words_of_etcd(store: Store) -
         await store.write(CLAIMS, "a/x", lambda _: a_put("x" * (2 << 20)))
 
 
+@pytest.mark.timeout(300)
 async def test_questions_how_far_the_watch_is_overtake_no_change(
     etcd_url: str, prefix: bytes
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from mooring.controllers.attachment import event_handlers
 from mooring.model.document import Doc
 from tests.fakes.objects import ATTACHMENTS, an_attachment
 from tests.scenarios.attachment.cluster import Cluster, name_of, unique
@@ -35,6 +36,22 @@ async def test_what_is_attached_and_wanted_is_left_as_it_is(cluster: Cluster) ->
         await cluster.passes(600)
         assert running.calls == []
         assert await cluster.told() == []
+
+
+async def test_nothing_is_decided_before_the_last_slice_is_taken_in(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_handlers, "AT_ONCE", 1)
+    await cluster.node(volumesAttached=listed("pv1"))
+    await cluster.volume("pv1")
+    await left_behind(cluster)
+    for number in range(5):
+        await cluster.pod(f"a{number}", volume="absent")
+    await cluster.pod()
+    async with cluster.controller() as running:
+        await cluster.passes(1)
+        assert running.calls == []
+        assert await cluster.attachments() == ["pv1 n1 attached"]
 
 
 async def test_what_is_listed_but_not_attached_is_attached(cluster: Cluster) -> None:

@@ -10,6 +10,7 @@ from tests.scenarios.neighbours import Cluster
 
 PRE_RESIZE = "volume.alpha.kubernetes.io/pre-resize-capacity"
 RESIZER = "volume.kubernetes.io/storage-resizer"
+UNUSED = {"type": "Unused", "status": "True"}  # written before, so that nobody else writes
 FLEX: Doc = {"csi": None, "flexVolume": {"driver": "example.com/flex"}}
 GCE: Doc = {"csi": None, "gcePersistentDisk": {"pdName": "disk"}}
 
@@ -22,7 +23,12 @@ async def bound(cluster: Cluster, uid: str = "", **source: Any) -> None:
     )
     ref = {"namespace": "default", "name": "data", "uid": uid or claim["metadata"]["uid"]}
     await cluster.create(VOLUMES, a_volume(claimRef=ref, storageClassName="fast", **source))
-    status = {"phase": "Bound", "capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"]}
+    status: Doc = {
+        "phase": "Bound",
+        "capacity": {"storage": "5Gi"},
+        "accessModes": ["ReadWriteOnce"],
+    }
+    status["conditions"] = [UNUSED]
     await cluster.patch(CLAIMS, "data", {"status": status}, "/status")
 
 
@@ -62,7 +68,7 @@ async def finish_on_node(cluster: Cluster, size: str = "10Gi") -> None:
     status = {
         "capacity": {"storage": size},
         "allocatedResourceStatuses": None,
-        "conditions": None,
+        "conditions": [UNUSED],
     }
     await cluster.patch(CLAIMS, "data", {"status": status}, "/status")
 

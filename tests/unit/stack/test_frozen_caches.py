@@ -78,6 +78,26 @@ async def test_little_is_not_frozen_again_and_again_while_a_server_is_away() -> 
         assert gc.get_freeze_count() == before
 
 
+class Knot:
+    """Only a look at the garbage removes it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+async def test_what_comes_and_goes_while_a_server_is_away_is_not_kept_for_ever() -> None:
+    clock = VirtualClock()
+    async with gc_frozen([Filling()], clock):
+        await clock.advance(0.1)
+        before = gc.get_freeze_count()
+        for _ in range(10):
+            await settle()
+            under_way = [Knot() for _ in range(2_000)]
+            await clock.advance(0.05)  # it has outlived a look at the young garbage
+            del under_way
+        assert gc.get_freeze_count() == before
+
+
 async def test_what_earlier_roles_left_is_collected() -> None:
     class Left:
         pass

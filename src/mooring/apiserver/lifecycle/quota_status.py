@@ -102,7 +102,7 @@ class QuotaStatus:
                 pending = list(self._backend.charging.reservations.held_in(namespace))
                 found = counter.count(quota, pending)
                 taken = self._taken(quota, entry.revision, found)
-                is_busy = is_busy or bool(pending) or taken != found
+                is_busy = is_busy or bool(pending) or taken != found or _is_new(quota)
                 counted = _with_status(quota, taken)
                 return None if counted == quota else change_of(RESOURCE_QUOTA, counted)
 
@@ -173,6 +173,11 @@ class _Counter:
 
 def _hard(quota: Doc) -> Doc:
     return quota.get("spec", {}).get("hard") or {}
+
+
+def _is_new(quota: Doc) -> bool:
+    """Whether some of it was never counted: what was begun before it was there was not charged."""
+    return bool(_hard(quota).keys() - (quota.get("status", {}).get("used") or {}).keys())
 
 
 def _with_status(quota: Doc, taken: Amounts) -> Doc:

@@ -1,7 +1,8 @@
 """PATCH: JSON patch, merge patch, strategic merge patch, and server-side apply."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from itertools import islice
 from typing import NamedTuple
 
@@ -117,7 +118,7 @@ async def _patch(
     async def prepare(old: Doc) -> Doc | None:
         new = by.patched(old)
         try:
-            found = _conformed(call.kind, new, doubled, options.validation)
+            found = _conformed(call.kind, new, old, doubled, options.validation)
         except ValueError as error:
             raise _bad_patch(by.shown(old), str(error)) from error
         with with_warnings(found):
@@ -149,28 +150,38 @@ def _doubled_in_yaml(read: Read) -> list[str]:
     return [f"error converting YAML to JSON: yaml: unmarshal errors: {told}"]
 
 
-def _conformed(kind: Kind, new: Doc, doubled: list[str], validation: str) -> list[str]:
+def _conformed(kind: Kind, new: Doc, old: Doc, doubled: list[str], validation: str) -> list[str]:
     """Check the patched document against the schema; what to warn of.
 
-    Raises: ValueError, which is the patch's fault.
+    A field that was there before was stored by another release, or under another definition: it
+    goes without a word. Raises: ValueError, which is the patch's fault.
     """
     given = (new.get("kind"), new.get("apiVersion"))
     if given != (kind.kind, kind.api_version):  # it may change an object, not make it another one
         raise ValueError(unregistered(str(given[0] or ""), str(given[1] or "")))
     try:
-        unknown = conform_to_kind(new, kind)
+        unknown: Iterable[str] = conform_to_kind(new, kind)
     except WrongType as error:
         if kind.custom and kind.structure is None:
             raise wrong_type(
                 error, new, Identity(kind.kind, kind.api_version, custom=True)
             ) from error
         raise ValueError(str(error)) from error
+    if unknown:
+        unknown = set(unknown).difference(_unknown_before(kind, old))
     findings = [*doubled, *(f'unknown field "{path}"' for path in sorted(unknown))]
     if not findings or validation == "Ignore":
         return []
     if validation == "Strict":
         raise ValueError(f"strict decoding error: {', '.join(findings)}")
     return findings
+
+
+def _unknown_before(kind: Kind, old: Doc) -> Sequence[str]:
+    try:
+        return conform_to_kind(deepcopy(old), kind)
+    except WrongType:
+        return ()
 
 
 def _bad_patch(shown: str, why: str) -> Exception:

@@ -38,6 +38,7 @@ _log = log.get("mooring.webhooks")
 
 MUTATING, VALIDATING = "mutatingwebhookconfigurations", "validatingwebhookconfigurations"
 MOST_WARNING = 1024  # characters
+MOST_ANNOTATIONS = 64  # that one answer has recorded
 _LEAST_REFUSAL = 400
 Concerned = Sequence[tuple[Hook, Kind]]
 Refill = Callable[[Doc], None]
@@ -248,9 +249,11 @@ class Webhooks:
 
 def _heed(hook: Hook, answer: HookAnswer, attributes: AdmissionAttributes) -> None:
     attributes.warnings.extend(text[:MOST_WARNING] for text in answer.warnings)
-    for key, value in answer.annotations:
-        fields = {"webhook": hook.name, **attributes.log_fields}
+    fields = {"webhook": hook.name, **attributes.log_fields}
+    for key, value in answer.annotations[:MOST_ANNOTATIONS]:
         _log.info("annotated by a webhook", **fields, key=key, value=value)
+    if left_out := len(answer.annotations[MOST_ANNOTATIONS:]):
+        _log.warning("annotations of a webhook are left out", **fields, count=left_out)
     if not answer.allowed:
         raise _denied(hook.name, answer.status)
 

@@ -43,6 +43,8 @@ from mooring.plugins.quobyte.volumes import QuobyteVolumes
 from mooring.plugins.rbd.volumes import RbdVolumes
 from mooring.reconcile.loops import Loops
 from mooring.reconcile.recorder import Recorder
+from mooring.reconcile.reflector import AT_ONCE
+from mooring.reconcile.turn import Turn
 from mooring.reconcile.worker import Again, Settled, Verdict, lasting, work
 
 COMPONENT = "persistentvolume-controller"
@@ -233,9 +235,7 @@ class Binder:
             await informer.synced.wait()
         clock = self._context.clock
         while True:
-            keys = {claim.key for claim in self._caches.claims.all()}
-            keys.update(self._caches.unit_of(volume) for volume in self._caches.volumes.all())
-            batches = list(_in_batches(keys))
+            batches = list(_in_batches(await self._units()))
             pause = self._settings.resync_seconds / max(len(batches), 1)
             if not batches:
                 await clock.sleep(pause)
@@ -244,6 +244,15 @@ class Binder:
                 self._without_cause.update(batch)
                 for key in batch:
                     self.queue.add(key)
+
+    async def _units(self) -> set[Key]:
+        """The keys of everything there is, while others work."""
+        keys = {claim.key for claim in self._caches.claims.all()}
+        for number, volume in enumerate(list(self._caches.volumes.all()), 1):
+            keys.add(self._caches.unit_of(volume))
+            if number % AT_ONCE == 0:
+                await Turn()
+        return keys
 
 
 def _writes_volume(plan: Plan) -> bool:

@@ -38,6 +38,10 @@ class Gids:
         if len(self._given) > MOST_REMEMBERED:
             self._given.popitem(last=False)  # long since on its volume
 
+    def free(self, storage_class: str, claim_uid: str) -> None:
+        """The volume of the claim is gone."""
+        self._given.pop((storage_class, claim_uid), None)
+
 
 def gid_of(volume: Volume, storage_class: str) -> int | None:
     text = volume.metadata.annotations.get(Annotation.OWNER_GROUP, "")

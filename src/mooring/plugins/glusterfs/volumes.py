@@ -61,7 +61,7 @@ class GlusterVolumes:
     def __init__(self, client: Client, clock: Clock, ask: rest.Ask = rest.ask) -> None:
         self._client = client
         self._clock = clock
-        self._ask = ask
+        self._ask = rest.few_at_once(ask)
         self._gids = Gids()
 
     def check(self) -> None:
@@ -105,9 +105,11 @@ class GlusterVolumes:
         except PluginError as error:
             _log.warning("a volume could not be deleted", volume=volume.name, error=error)
             raise PluginError(f"failed to delete volume: {_SEE_LOG}") from error
-        if volume.spec.claim_ref is None:
+        claim = volume.spec.claim_ref
+        if claim is None:
             raise PluginError("ClaimRef is nil")
-        await self._forget(Key(volume.spec.claim_ref.namespace, source.endpoints))
+        self._gids.free(volume.storage_class, claim.uid)
+        await self._forget(Key(claim.namespace, source.endpoints), claim.name)
 
     async def grow(self, use: VolumeUse, new_bytes: int, old_bytes: int) -> int:
         """By what is missing of the size that heketi tells, so it can be asked again.
@@ -143,7 +145,7 @@ class GlusterVolumes:
         try:
             await self._make_endpoints(endpoints, order.claim, addresses)
         except ApiError as error:
-            await self._undo(heketi, volume, endpoints)
+            await self._undo(heketi, volume, endpoints, order.claim)
             raise PluginError(f"failed to create endpoint/service {endpoints}: {error}") from error
         except ConnectionLost as error:
             raise PluginError(str(error)) from error
@@ -187,20 +189,26 @@ class GlusterVolumes:
         except AlreadyExists:
             return
 
-    async def _undo(self, heketi: Heketi, volume: HeketiVolume, endpoints: Key) -> None:
+    async def _undo(
+        self, heketi: Heketi, volume: HeketiVolume, endpoints: Key, claim: Claim
+    ) -> None:
         """A volume that nobody could mount; nothing is in it yet."""
         try:
             await heketi.delete(volume.id)
         except PluginError as error:
             _log.warning("a volume is left for the next try", volume=volume.name, error=error)
             return
-        await self._forget(endpoints)
+        await self._forget(endpoints, claim.name)
 
-    async def _forget(self, key: Key) -> None:
-        """What is left of it harms nobody."""
+    async def _forget(self, key: Key, claim: str) -> None:
+        """What is left of it harms nobody. What was not made for the claim is not ours to delete:
+        a volume may name any service.
+        """
         for kind in (Endpoints, Service):
             try:
-                await self._client.delete(await self._client.get(kind, key))
+                found = await self._client.get(kind, key)
+                if found.metadata.labels.get(MADE_FOR) == claim:
+                    await self._client.delete(found)
             except NotFound:
                 continue
             except (ApiError, ConnectionLost) as error:

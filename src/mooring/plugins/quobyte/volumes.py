@@ -60,7 +60,7 @@ class QuobyteVolumes:
 
     def __init__(self, client: Client, ask: rest.Ask = rest.ask) -> None:
         self._client = client
-        self._ask = ask
+        self._ask = rest.few_at_once(ask)
 
     def check(self) -> None:
         """What there is to refuse depends on the class."""

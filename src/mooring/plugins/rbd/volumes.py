@@ -2,10 +2,14 @@
 
 An image is called after its claim. Killed between its making and the write of its volume, the next
 try finds it, and makes no second one.
+
+Of each cluster a few images are made, removed or grown at once: commands of a cluster that does not
+answer, or long removals, would else take the threads that other volumes need.
 """
 
-from collections.abc import Awaitable
-from typing import TypeVar
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -37,11 +41,21 @@ from mooring.plugins.rbd.parameters import (
     read_administrator,
     read_parameters,
 )
+from mooring.plugins.turns import Turns
 
 MADE_BY = "rbd-dynamic-provisioner"
 MODES = (AccessMode.ONCE, AccessMode.READ_ONLY_MANY)
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class _Kind(Enum):
+    """Removals take long: the others do not wait for them."""
+
+    CREATE = auto()
+    REMOVE = auto()
+    GROW = auto()
 
 
 class RbdVolumes:
@@ -53,6 +67,7 @@ class RbdVolumes:
         """Without further arguments it runs this machine's `rbd`."""
         self._client = client
         self._do = administration or Administration()
+        self._turns = Turns()
 
     def check(self) -> None:
         """That there is no `rbd` to run is told by running it."""
@@ -68,16 +83,14 @@ class RbdVolumes:
         )
         options = ImageOptions(wanted.image_format, wanted.features)
         mib = rounded_up(claim.requested.bytes_ceil(), MIB)
-        with within_volume(_place(image)), taking(LONG_SECONDS):
-            mib = await _told(in_thread(self._do.create, image, key, mib, options))
+        mib = await self._run(_Kind.CREATE, self._do.create, image, key, mib, options)
         is_block = claim.spec.volume_mode is VolumeMode.BLOCK
         source = {"rbd": _source(wanted, image, "" if is_block else wanted.fs_type)}
         return made_volume(claim, MODES, f"{mib}Mi", source, MADE_BY)
 
     async def delete(self, volume: Volume) -> None:
         image, key = await self._known(volume)
-        with within_volume(_place(image)), taking(REMOVE_SECONDS):
-            await _told(in_thread(self._do.remove, image, key))
+        await self._run(_Kind.REMOVE, self._do.remove, image, key)
 
     async def grow(self, use: VolumeUse, new_bytes: int, old_bytes: int) -> int:
         if use.volume is None:
@@ -85,13 +98,29 @@ class RbdVolumes:
         try:
             image, key = await self._known(use.volume)
             mib = rounded_up(new_bytes, MIB)
-            with within_volume(_place(image)), taking(LONG_SECONDS):
-                return MIB * await _told(in_thread(self._do.grow, image, key, mib))
+            return MIB * await self._run(_Kind.GROW, self._do.grow, image, key, mib)
         except PluginError as error:
             raise VolumeError(str(error)) from error
 
     def needs_node_growth(self, use: VolumeUse) -> bool:
         return True
+
+    async def _run(
+        self,
+        kind: _Kind,
+        do: Callable[Concatenate[RbdImage, P], T],
+        image: RbdImage,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Raises: PluginError also for a machine that does not answer."""
+        seconds = REMOVE_SECONDS if kind is _Kind.REMOVE else LONG_SECONDS
+        async with self._turns.of((kind, image.monitors)):
+            with within_volume(_place(image)), taking(seconds):
+                try:
+                    return await in_thread(do, image, *args, **kwargs)
+                except HostError as error:
+                    raise PluginError(str(error)) from error
 
     async def _known(self, volume: Volume) -> tuple[RbdImage, str]:
         """The image behind a volume, and the key of who administrates it. Raises: PluginError."""
@@ -115,14 +144,6 @@ class RbdVolumes:
         except (PluginError, VolumeError) as error:
             text = f'failed to get admin secret from ["{where.namespace}"/"{where.name}"]: {error}'
             raise PluginError(text) from error
-
-
-async def _told(call: Awaitable[T]) -> T:
-    """Raises: PluginError also for a machine that does not answer."""
-    try:
-        return await call
-    except HostError as error:
-        raise PluginError(str(error)) from error
 
 
 def _place(image: RbdImage) -> str:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from mooring.errors import Invalid
 from mooring.model.endpoints import Endpoints
 from mooring.model.keys import Key
+from mooring.model.reference import ClaimRef
 from mooring.model.service import Service
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume import Volume
@@ -119,6 +120,24 @@ async def test_groups_are_no_other_volumes(world: World) -> None:
     third = replace(world.claim(), metadata=replace(world.claim().metadata, uid="3333"))
     with pytest.raises(PluginError, match="failed to reserve GID from table: range is full"):
         await world.volumes.provision(world.order(third, gidMax="2004"))
+
+
+async def test_the_group_of_a_volume_that_is_gone_is_free_again(world: World) -> None:
+    for number in range(3):
+        claim = replace(world.claim(), metadata=replace(world.claim().metadata, uid=f"{number}"))
+        volume = world.volume(await world.volumes.provision(world.order(claim, gidMax="2000")))
+        made_for = replace(volume.spec, claim_ref=ClaimRef(namespace="ns", name="c", uid=claim.uid))
+        await world.volumes.delete(replace(volume, spec=made_for))
+
+
+async def test_a_service_that_a_volume_only_names_is_not_deleted_with_it(world: World) -> None:
+    made = await world.volumes.provision(world.order())
+    for kind in (Service, Endpoints):
+        world.server.create(kind, {"metadata": {"namespace": "ns", "name": "billing"}})
+    made["spec"]["glusterfs"]["endpoints"] = "billing"
+    await world.volumes.delete(world.volume(made))
+    assert world.server.get(Service, Key("ns", "billing"))
+    assert world.server.get(Endpoints, Key("ns", "billing"))
 
 
 async def test_servers_that_no_endpoints_can_hold_leave_nothing_behind(world: World) -> None:

@@ -6,12 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.host import command
+from mooring.host.blocking import install
+from mooring.host.bulkhead import Bulkheads, Limits
 from mooring.host.command import Finished
+from mooring.host.daemon_threads import Job
 from mooring.model.storage_terms import VolumeMode
 from mooring.model.volume_use import VolumeUse
 from mooring.plugins.contract import PluginError, VolumeError
 from mooring.plugins.rbd.administration import Administration
 from mooring.plugins.rbd.volumes import RbdVolumes
+from mooring.plugins.turns import AT_ONCE
+from tests.fakes.clock import settle
 from tests.fakes.rbd_program import KEY, RbdProgram
 from tests.unit.controllers.binding.things import ROX, RWX, labelled
 from tests.unit.plugins.provisioned import UID, ProvisionerWorld
@@ -319,3 +324,26 @@ async def test_a_cluster_that_does_not_answer_is_given_up_and_the_next_try_finds
         await RbdVolumes(world.client, Administration(impatient)).provision(world.order())
     await RbdVolumes(world.client).provision(world.order())
     assert rbd.images() == {IMAGE: 1024}
+
+
+async def test_a_cluster_that_does_not_answer_takes_few_threads_from_other_volumes(
+    world: ProvisionerWorld, volumes: RbdVolumes, rbd: RbdProgram
+) -> None:
+    jobs: list[Job] = []  # that a thread would run
+    install(Bulkheads(jobs.append, Limits(slow_seconds=60.0, at_once=1000)))
+    claims = [
+        replace(world.claim(), metadata=replace(world.claim().metadata, uid=f"{number}"))
+        for number in range(2 * AT_ONCE + 1)
+    ]
+    async with asyncio.TaskGroup() as tasks:
+        for claim in claims:
+            tasks.create_task(volumes.provision(world.order(claim)))
+        await settle()
+        assert len(jobs) == AT_ONCE
+        tasks.create_task(volumes.provision(world.order(monitors="10.9.9.9")))
+        await settle()
+        assert len(jobs) == AT_ONCE + 1, "another cluster has turns of its own"
+        while jobs:
+            jobs.pop()()()
+            await settle()
+    assert len(rbd.images()) == len(claims) + 1
