@@ -93,6 +93,8 @@ def test_why_names_an_image_that_cannot_be_had_and_takes_the_one_that_was_meant(
 ) -> None:
     meant = f"127.0.0.1:1/{unique}/little:1"
     image(server, "import", meant, str(root))
+    server.kill()
+    server.start()  # a node tells of its images when it starts, and every ten seconds
     pod = a_script("web", container={"image": meant.replace("little", "litle")})
     helps = f"takes {meant}, which the node has"
     with closing(Stage(server.kubeconfig, kubectl, kubectl.namespace)) as stage:
