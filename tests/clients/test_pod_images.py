@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from tests.clients.guides import Typed, type_steps, typed_in
 from tests.clients.kubectl import Kubectl
 from tests.clients.nodes import ServerWithNode, server_with_node
 from tests.clients.pods import STAYS, WITHIN, Pods, a_container, a_script
+from tests.clients.why.heal import heal
+from tests.clients.why.situations import Situation, runs
+from tests.clients.why.stage import Stage
 from tests.fakes.image_archives import oci_files
 from tests.fakes.real_server import command
 from tests.host import little_image
@@ -82,6 +86,19 @@ def test_a_pod_waits_for_its_image_and_runs_as_soon_as_it_is_imported(
     pods.kubectl("wait", "pod/pulling", "pod/never", "--for=condition=Ready", "--timeout=5s")
     told = pods.kubectl.event("pulling", "Pulled")
     assert f'Container image "{name}" already present on machine' in told
+
+
+def test_why_names_an_image_that_cannot_be_had_and_takes_the_one_that_was_meant(
+    kubectl: Kubectl, server: ServerWithNode, root: Path, unique: str, tmp_path: Path
+) -> None:
+    meant = f"127.0.0.1:1/{unique}/little:1"
+    image(server, "import", meant, str(root))
+    server.kill()
+    server.start()  # a node tells of its images when it starts, and every ten seconds
+    pod = a_script("web", container={"image": meant.replace("little", "litle")})
+    helps = f"takes {meant}, which the node has"
+    with closing(Stage(server.kubeconfig, kubectl, kubectl.namespace)) as stage:
+        heal(stage, Situation("pod/web", "litle:1", helps, (pod,), end=runs), tmp_path)
 
 
 def test_a_pod_runs_an_image_of_a_registry_with_its_pull_secret(

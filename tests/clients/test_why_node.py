@@ -10,7 +10,7 @@ from tests.clients.manifests import Doc, a_claim, a_config_map
 from tests.clients.nodes import ServerWithNode
 from tests.clients.pods import Pods, a_local_volume, a_script, mounting, of_claim
 from tests.clients.why.heal import heal
-from tests.clients.why.situations import Situation, until
+from tests.clients.why.situations import Situation, runs
 from tests.clients.why.stage import Stage
 
 ONLY: Doc = {"accessModes": ["ReadWriteOncePod"]}
@@ -26,10 +26,6 @@ def stage(server: ServerWithNode, kubectl: Kubectl, namespace: str) -> Iterator[
     stage = Stage(server.kubeconfig, kubectl, namespace)
     yield stage
     stage.close()
-
-
-def runs(stage: Stage) -> None:
-    until(stage, "Pod", "web", lambda it: it["status"]["phase"] == "Running")
 
 
 def with_volume(source: Doc) -> Doc:

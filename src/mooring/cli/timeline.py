@@ -1,12 +1,10 @@
 """`mooring timeline`: when each step from claim to container happened."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mooring.cli.csi_trace import printable
 from mooring.cli.flags import Kubeconfig
 from mooring.errors import UsageError
 
@@ -62,7 +60,7 @@ def timeline(
     import json
 
     from mooring.stack.timeline import read_subject, run_timeline
-    from mooring.timeline.show import document, rows, seconds_text
+    from mooring.timeline.show import document, lines, printable
     from mooring.timeline.svg import waterfall
 
     found = run_timeline(
@@ -74,9 +72,7 @@ def timeline(
         case Output.SVG:
             typer.echo(waterfall(found), nl=False)
         case Output.TABLE:
-            _print_table(rows(found))
-            so_far = "" if found.end is not None else " so far"
-            typer.echo(f"{printable(found.subject)}: {seconds_text(found.seconds)}{so_far}")
+            typer.echo("\n".join(lines(found)))
     if output is not Output.JSON:
         for line in found.unseen:
             typer.echo(f"mooring: not seen: {printable(line)}", err=True)
@@ -94,11 +90,3 @@ def _send(found: "Timeline") -> None:
     if not is_configured(os.environ):
         raise UsageError(f"--otlp: to whom? Set {ENDPOINTS[1]}")
     open_exporter("mooring-timeline")(list(spans_of_timeline(found)))
-
-
-def _print_table(table: list[Sequence[str]]) -> None:
-    shown = [[printable(cell) for cell in cells] for cells in table]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    for cells in shown:
-        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        typer.echo("  ".join(padded).rstrip())

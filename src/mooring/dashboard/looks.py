@@ -9,6 +9,7 @@ from mooring.client.contract import Scope
 from mooring.client.http import HttpClient
 from mooring.client.paths import path_of
 from mooring.dashboard.kinds import SHOWN
+from mooring.dashboard.rows import shortened
 from mooring.errors import BadRequest
 from mooring.host.blocking import in_thread
 from mooring.model.event import Event
@@ -17,6 +18,7 @@ from mooring.model.meta import ApiObject
 from mooring.model.selector import escape_field
 
 MOST_EVENTS = 200
+MOST_MESSAGE = 4096  # characters of an event
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -81,7 +83,7 @@ async def read_events(client: HttpClient, subject: Subject) -> list[dict[str, An
         {
             "type": event.type,
             "reason": event.reason,
-            "message": event.message,
+            "message": shortened(event.message, MOST_MESSAGE),
             "from": event.source.component or event.reporting_component,
             "count": event.series.count if event.series is not None else event.count,
             "last": event.last_seen,

@@ -83,7 +83,7 @@ def _pod(pod: ShownPod, claims: list[str]) -> Row:
     status = pod.status
     return {
         "phase": status.phase,
-        "reason": status.reason,
+        "reason": _text(status.reason),
         "node": pod.spec.node_name,
         "claims": [f"{pod.namespace}/{name}" for name in claims],
         "conditions": [_condition(one) for one in status.conditions],
@@ -101,11 +101,15 @@ def _container(status: ContainerStatus, sort: str) -> Row:
         return {**row, "state": "running", "since": state.running.started_at}
     if state.terminated is not None:
         ended = state.terminated
-        words = {"reason": ended.reason, "code": ended.exit_code, "message": _text(ended.message)}
+        words = {
+            "reason": _text(ended.reason),
+            "code": ended.exit_code,
+            "message": _text(ended.message),
+        }
         return {**row, "state": "terminated", "since": ended.finished_at, **words}
     waiting = state.waiting
     reason, message = (waiting.reason, waiting.message) if waiting is not None else ("", "")
-    return {**row, "state": "waiting", "reason": reason, "message": _text(message)}
+    return {**row, "state": "waiting", "reason": _text(reason), "message": _text(message)}
 
 
 def _attachment(attachment: Attachment) -> Row:
@@ -142,7 +146,7 @@ def _condition(condition: Condition) -> Row:
     return {
         "type": condition.type,
         "status": condition.status,
-        "reason": condition.reason,
+        "reason": _text(condition.reason),
         "message": _text(condition.message),
     }
 
@@ -152,7 +156,11 @@ def _error(error: AttachmentError | None) -> str:
 
 
 def _text(text: str) -> str:
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
+    return shortened(text, MOST_TEXT)
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _bytes(text: str | None) -> int | None:

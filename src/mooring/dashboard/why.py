@@ -1,5 +1,7 @@
 """Why an object waits, as `mooring why` says it."""
 
+import msgspec
+
 from mooring.client.http import HttpClient
 from mooring.clock import Clock
 from mooring.dashboard.looks import Subject
@@ -7,6 +9,7 @@ from mooring.host.blocking import in_thread
 from mooring.why.answer import Answer, Ref
 from mooring.why.explain import explain
 from mooring.why.read import read_world
+from mooring.why.told import sentence
 
 
 class Why:
@@ -20,4 +23,11 @@ class Why:
         asked = Ref(subject.kind.resource.kind, key.name, key.namespace)
         world = await read_world(client, asked)
         # In a thread: over a whole cluster it takes a while, and in `up` others are served, too.
-        return await in_thread(explain, world, asked, self._clock.now())
+        return _shown(await in_thread(explain, world, asked, self._clock.now()))
+
+
+def _shown(answer: Answer) -> Answer:
+    """With sentences of a bounded length: drivers and events may be quoted in them."""
+    replace = msgspec.structs.replace
+    links = tuple(replace(link, says=sentence(link.says)) for link in answer.links)
+    return replace(answer, summary=sentence(answer.summary), links=links)

@@ -16,6 +16,23 @@ def rows(timeline: Timeline) -> list[Sequence[str]]:
     return [HEAD, *(_row(step, start) for step in timeline.steps)]
 
 
+def lines(timeline: Timeline) -> list[str]:
+    """For a terminal: the rows in columns, then how long it took."""
+    table = [[printable(cell) for cell in cells] for cells in rows(timeline)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    padded = (
+        "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        for cells in table
+    )
+    so_far = "" if timeline.end is not None else " so far"
+    return [*padded, f"{printable(timeline.subject)}: {seconds_text(timeline.seconds)}{so_far}"]
+
+
+def printable(text: str) -> str:
+    """Without what could move a terminal's cursor, turn text round, or is nothing that XML has."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
 def seconds_text(seconds: float, *, is_exact: bool = True) -> str:
     """With a tilde where only whole seconds are known."""
     if not is_exact:

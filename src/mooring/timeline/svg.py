@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from html import escape
 
-from mooring.timeline.show import seconds_text
+from mooring.timeline.show import printable, seconds_text
 from mooring.timeline.steps import Step, StepState, Timeline
 
 LABEL, BARS, NOTES = 330, 520, 130  # pixels of the three columns
@@ -31,7 +31,7 @@ def waterfall(timeline: Timeline) -> str:
     width = LABEL + BARS + NOTES
     height = TOP + ROW * len(timeline.steps) + BOTTOM
     total = max(timeline.seconds, 1e-3)
-    title = f"{_printable(timeline.subject)}: {seconds_text(timeline.seconds)}"
+    title = f"{printable(timeline.subject)}: {seconds_text(timeline.seconds)}"
     if timeline.end is None:
         title += " so far"
     parts = [
@@ -62,7 +62,7 @@ def _row(step: Step, y: int, timeline: Timeline, total: float) -> Iterator[str]:
     yield "<g>"
     yield f"<title>{escape(_hint(step))}</title>"
     yield f'<text x="12" y="{middle:.1f}">{escape(step.name.value)}</text>'
-    yield f'<text class="dim" x="130" y="{middle:.1f}">{escape(_printable(name))}</text>'
+    yield f'<text class="dim" x="130" y="{middle:.1f}">{escape(printable(name))}</text>'
     first = step.began or step.ended
     if first is not None and timeline.start is not None:
         x = LABEL + BARS * _share(first.at, timeline.start, total)
@@ -88,9 +88,4 @@ def _hint(step: Step) -> str:
         told += f", {step.tries} tries"
     if step.code:
         told += f", {step.code}"
-    return _printable(f"{told}; {step.source}" if step.source else told)
-
-
-def _printable(text: str) -> str:
-    """XML has no control characters, not even escaped."""
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return printable(f"{told}; {step.source}" if step.source else told)

@@ -18,7 +18,7 @@ _LIKE = 0.6
 
 
 def fix_image(world: World, pod: Pod, container: str, message: str) -> Iterator[Fix]:
-    image = next((one.image for one in pod.spec.containers if one.name == container), "")
+    image = next((one.image for one in pod.spec.all_containers if one.name == container), "")
     near = _nearest(world, pod, image)
     told = f"takes {near}, which the node has" if near else "put a name that exists for IMAGE"
     owner = pod.metadata.find_controller()
@@ -39,9 +39,11 @@ def fix_image(world: World, pod: Pod, container: str, message: str) -> Iterator[
 
 
 def _nearest(world: World, pod: Pod, image: str) -> str:
-    """Of the images on the pod's node; empty: none is like it."""
+    """Of the other images on the pod's node; empty: none is like it."""
     node = world.find(Node, Key("", pod.spec.node_name))
     names = () if node is None else (name for one in node.status.images for name in one.names)
+    asked = _USUAL.sub("", image)
     known = {_USUAL.sub("", name): name for name in names if "@" not in name}
-    near = get_close_matches(_USUAL.sub("", image), sorted(known), n=1, cutoff=_LIKE)
+    known.pop(asked, None)  # the node has it, and may not use it: it must pull each time
+    near = get_close_matches(asked, sorted(known), n=1, cutoff=_LIKE)
     return known[near[0]] if near else ""

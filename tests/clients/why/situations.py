@@ -212,6 +212,11 @@ def bound_to(name: str) -> Play:
 bound = bound_to("data")
 
 
+def runs(stage: Stage) -> None:
+    """Waits until the pod of the situation does."""
+    until(stage, "Pod", "web", lambda it: it["status"]["phase"] == "Running")
+
+
 def made(doc: Doc) -> Play:
     """Only now: what is made earlier could be taken for another."""
 
@@ -245,6 +250,13 @@ def claim_status(status: Doc, **spec: Any) -> Play:
         stage.patch(f"{path}/status", {"status": status})
 
     return play
+
+
+def pod_status(state: str, said: Doc) -> Play:
+    """The kubelet tells of the container of the situation's pod."""
+    told = {"name": "main", "image": "", "imageID": "", "ready": False, "restartCount": 0}
+    status = {"containerStatuses": [{**told, "state": {state: said}}]}
+    return patched("v1", "Pod", "web/status", {"status": status})
 
 
 def patched(version: str, kind: str, name: str, change: Doc) -> Play:

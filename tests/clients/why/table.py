@@ -20,6 +20,7 @@ from tests.clients.why.situations import (
     node,
     on_nodes,
     pod,
+    pod_status,
     snapshot,
     snapshot_class,
     storage_class,
@@ -69,6 +70,8 @@ HANGS = (
 NO_ROOM = 'failed to provision volume with StorageClass "fast": rpc error: code = ResourceExhausted'
 NODES = (node("n1-$NS"), node("n2-$NS"), csi_node("n1-$NS"), csi_node("n2-$NS"))
 HERE = {"nodeName": "n1-$NS"}
+HAS_IMAGE = node("n1-$NS")
+HAS_IMAGE["status"]["images"] = [{"names": ["example.org/shop:v1"], "sizeBytes": 1}]
 THERE = {"nodeName": "n2-$NS"}
 
 
@@ -190,6 +193,14 @@ NEWCOMERS = {
             attached({"attached": True}),
             event(POD, "web", "FailedMount", HANGS, "kubelet"),
         ),
+    ),
+    "image mistyped": Situation(
+        "pod/web",
+        "ImagePullBackOff",
+        "takes example.org/shop:v1, which the node has",
+        (HAS_IMAGE, pod(uses="", container={"image": "example.org/shpo:v1"}, **HERE)),
+        begin=pod_status("waiting", {"reason": "ImagePullBackOff"}),
+        end=pod_status("running", {}),
     ),
     "quota": Situation(
         "pod/web",

@@ -90,6 +90,13 @@ class Cluster:
         self.patch(path, {"spec": {"volumeName": volume}})
         self.status(path, {"phase": "Bound", "capacity": {"storage": "1Gi"}})
 
+    def event(self, claim: str, *, reason: str, source: str, message: str) -> None:
+        about = {"kind": "PersistentVolumeClaim", "namespace": "team", "name": claim}
+        told = {"type": "Warning", "reason": reason, "message": message, "count": 1}
+        by = {"source": {"component": source}, "lastTimestamp": "2026-01-01T00:00:00Z"}
+        event = {"metadata": {"name": f"{claim}.1"}, "involvedObject": about, **told, **by}
+        self.post(f"{CORE}/namespaces/team/events", event)
+
     def pod(self, name: str, claim: str, namespace: str = "team") -> None:
         spec: Doc = {
             "containers": [{"name": "main", "image": "busybox"}],

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -37,9 +37,17 @@ def browser(say: Say) -> "Iterator[Browser]":
     if not CHROMIUM:
         without("there is no Chromium: apt-get install chromium")
     try:
-        from playwright.sync_api import sync_playwright
+        import playwright.sync_api  # noqa: F401  only whether it is there
     except ImportError:
         without("there is no Playwright: pip install --group browser")
+    with chromium() as started:
+        yield started
+
+
+@contextmanager
+def chromium() -> "Iterator[Browser]":
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as driver:
         # Without its sandbox, which root cannot have; every page here is ours.
         started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

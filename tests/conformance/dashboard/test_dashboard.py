@@ -8,12 +8,16 @@ import pytest
 
 from tests.conformance.dashboard.cluster import CORE, Cluster, KubernetesServer
 from tests.conformance.obtain import Say
+from tests.fakes.real_server import Doc
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
 STEPS = ("Provisioned", "Bound", "Scheduled", "Attached", "Mounted", "Running")
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+TURNED = "\u202egnp.exe\u2066"  # reads as exe.png where its marks are obeyed
+HUGE = "x" * 1_000_000
+LONGEST_NOTE = "y" * 250_000  # of an annotation; a server refuses more
 MANY = 10_000
 
 
@@ -121,6 +125,46 @@ def test_texts_of_the_cluster_are_texts(cluster: Cluster, page: "Page", url: str
     page.get_by_role("tab", name="Object").click()
     page.get_by_role("tabpanel").get_by_text(f"note: {EVIL}").wait_for()
     assert page.locator("main img, main script").count() == 0
+
+
+def test_texts_that_turn_round_or_do_not_end_stay_in_their_place(
+    cluster: Cluster, page: "Page", url: str
+) -> None:
+    cluster.claim("odd")
+    path = f"{CORE}/namespaces/team/persistentvolumeclaims/odd"
+    cluster.patch(path, {"metadata": {"annotations": {"note": LONGEST_NOTE, "turned": TURNED}}})
+    cluster.status(path, {"conditions": [condition(f"{TURNED} {EVIL} {HUGE}")]})
+    cluster.event("odd", reason=EVIL, source=TURNED, message=f"{TURNED} {EVIL} {HUGE}")
+    enter(page, url)
+    row = page.locator("tr", has=page.get_by_role("link", name="team/odd"))
+    row.wait_for(timeout=60_000)
+    stays_in_place(page)
+    page.evaluate("location.hash = '#/claim/team/odd'")
+    body = page.get_by_role("tabpanel")
+    for name, text in (
+        ("Object", "yyyyyyyyyy"),
+        ("Events", f"\\u202egnp.exe\\u2066 {EVIL}"),
+        ("Events", EVIL),
+        ("Why", "asks for 1Gi"),
+    ):
+        page.get_by_role("tab", name=name).click()
+        body.get_by_text(text).first.wait_for()
+        stays_in_place(page)
+
+
+def condition(message: str) -> Doc:
+    now = "2026-01-01T00:00:00Z"
+    told = {"type": "ControllerResizeError", "status": "True", "reason": TURNED}
+    return {**told, "message": message, "lastTransitionTime": now}
+
+
+def stays_in_place(page: "Page") -> None:
+    """Nothing became HTML, no mark turns text round, and the page is as wide as its window."""
+    assert page.locator("main img, main script").count() == 0
+    told = page.evaluate("document.body.innerText + document.title")
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", told)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("document.querySelector('main').scrollWidth <= innerWidth")
 
 
 def test_the_browser_itself_refuses_html_out_of_texts(

@@ -7,10 +7,15 @@ import pytest
 
 from mooring.client.http import HttpClient
 from mooring.dashboard.app import Parts
-from mooring.dashboard.looks import Subject
+from mooring.dashboard.looks import MOST_MESSAGE, Subject
 from mooring.dashboard.message import DashboardRequest
+from mooring.dashboard.why import Why
 from mooring.errors import ConnectionLost, Forbidden, NotFound
-from tests.fakes.clock import settle
+from mooring.model.claim import Claim
+from mooring.model.csi_driver import CsiDriver
+from mooring.model.event import Event
+from mooring.model.storage_class import StorageClass
+from tests.fakes.clock import VirtualClock, settle
 from tests.unit.dashboard.world import World, body_of
 
 FILES = ["/ui", "/ui/", "/ui/index.html", "/ui/main.js", "/ui/style.css", "/ui/icon.svg"]
@@ -27,6 +32,7 @@ OUTSIDE = [
     "/",
     "",
 ]
+META = {"name": "data", "namespace": "team"}
 CLAIM = "/api/v1/namespaces/team/persistentvolumeclaims/data"
 
 
@@ -118,6 +124,24 @@ async def test_an_object_is_text_whatever_it_says() -> None:
     assert dict(answer.headers)["X-Content-Type-Options"] == "nosniff"
     assert b"<script>" in body_of(answer)
     assert b"managedFields" not in body_of(answer)
+
+
+async def test_the_message_of_an_event_is_cut_in_its_list_and_where_why_quotes_it() -> None:
+    clock = VirtualClock()
+    world = World(Parts(why=Why(clock)))
+    of_class = {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}
+    world.server.create(CsiDriver, {"metadata": {"name": "d.example"}})
+    world.server.create(StorageClass, {"metadata": {"name": "fast"}, "provisioner": "d.example"})
+    world.server.create(Claim, {"metadata": META, "spec": of_class})
+    about = {"kind": "PersistentVolumeClaim", "namespace": "team", "name": "data"}
+    said = {"reason": "ProvisioningFailed", "message": "x" * 1_000_000, "type": "Warning"}
+    event = {"metadata": {"name": "data.1", "namespace": "team"}, "involvedObject": about, **said}
+    world.server.create(Event, event)
+    (shown,) = json.loads(body_of(await world.get("/ui/events", kind="claims", id="team/data")))
+    assert shown["message"] == f"{'x' * MOST_MESSAGE}…"
+    answer = body_of(await world.get("/ui/why", kind="claims", id="team/data"))
+    assert b"xxxx" in answer
+    assert len(answer) < 20_000
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Rows: what the page needs of an object, whatever is in it."""
 
+import json
 from typing import Any
 
 import pytest
@@ -66,6 +67,17 @@ def test_the_state_of_a_container(state: dict[str, Any], word: str) -> None:
     made = row(POD, spec={"volumes": volumes}, status=status)
     assert made["containers"][0]["state"] == word
     assert made["claims"] == ["team/data", "team/x-scratch"]
+
+
+@pytest.mark.parametrize("sort", ["waiting", "terminated"])
+def test_nothing_that_a_kubelet_says_is_without_a_bound(sort: str) -> None:
+    said = {"reason": "r" * 10_000, "message": "m" * 10_000}
+    condition = {"type": "Ready", "status": "False", **said}
+    main = {"name": "main", "state": {sort: said}}
+    status = {"reason": said["reason"], "conditions": [condition], "containerStatuses": [main]}
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    made = row(POD, spec={"volumes": volumes}, status=status)
+    assert len(json.dumps(made)) < 6 * MOST_TEXT
 
 
 def test_something_being_deleted_says_what_holds_it() -> None:

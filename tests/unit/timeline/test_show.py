@@ -8,11 +8,11 @@ import pytest
 
 from mooring.timeline.decide import decide_timeline
 from mooring.timeline.moments import Moment, not_before, of_event
-from mooring.timeline.show import document, rows, seconds_text
+from mooring.timeline.show import document, lines, rows, seconds_text
 from mooring.timeline.svg import waterfall
 from tests.unit.timeline.pictures import a_picture, a_pod, an_event, at
 
-HOSTILE = '</text><script>alert("x")</script>&\x1b[2J'
+HOSTILE = '</text><script>alert("x")</script>&\x1b[2J\u202e'
 
 
 def test_a_table_has_a_row_for_each_step() -> None:
@@ -48,6 +48,16 @@ def test_the_picture_is_xml_without_scripts_whatever_things_are_called(name: str
     assert tags == {"svg", "style", "rect", "text", "line", "g", "title"}
     assert "http" not in drawn.replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert "\x1b" not in drawn
+
+
+def test_no_name_moves_the_cursor_or_turns_the_text_round() -> None:
+    pod = a_pod()
+    meta = msgspec.structs.replace(pod.metadata, name=f"web\n\r\x9b{HOSTILE}")
+    named = msgspec.structs.replace(pod, metadata=meta)
+    shown = lines(decide_timeline(a_picture(pod=named)))
+    assert all(line.isprintable() for line in shown), shown
+    assert any(r"web\u000a\u000d\u009b</text>" in line for line in shown), shown
+    assert any(r"\u001b[2J\u202e" in line for line in shown), shown
 
 
 def test_a_picture_of_what_goes_on_says_so() -> None:

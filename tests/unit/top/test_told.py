@@ -75,5 +75,18 @@ def test_bars_show_the_fullest_and_no_markup_of_the_cluster() -> None:
     assert "node n2: gone" in text
 
 
+@pytest.mark.parametrize("subject", Subject)
+@pytest.mark.parametrize("text", ["x\x1b]0;t\x07", "x\r\n\x9b2J", "\u202egnp.exe", "\u2066x\x00"])
+def test_whatever_things_are_called_no_escape_reaches_a_terminal(
+    subject: Subject, text: str
+) -> None:
+    rows = (Row(text, text, nodes=(text,), pods=(f"{text}/{text}", text)),)
+    unseen = {text: text}
+    out = io.StringIO()
+    Console(file=out, width=200).print(screen(subject, rows, unseen, 5, "now"))
+    shown = [*table(subject, rows), *unseen_lines(unseen), *out.getvalue().splitlines()]
+    assert all(line.isprintable() for line in shown), shown
+
+
 def test_what_a_node_says_cannot_move_the_cursor() -> None:
     assert unseen_lines({"n\n1": "a\x1b[2Jb"}) == ["node n?1: a?[2Jb"]

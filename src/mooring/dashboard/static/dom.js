@@ -1,5 +1,9 @@
 // Elements out of names, properties and children. Texts become text nodes, never HTML.
 
+// Marks that turn the direction of what follows could make it read as something else.
+const MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const visible = (text) => text.replace(MARKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 export function h(name, props = {}, ...children) {
   const made = document.createElement(name);
   set(made, props);
@@ -20,7 +24,7 @@ function set(element, props) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (key === "class") element.className = value;
     else if (key === "value" || key === "selected") element[key] = value;
-    else element.setAttribute(key, value === true ? "" : String(value));
+    else element.setAttribute(key, value === true ? "" : visible(String(value)));
   }
 }
 
@@ -28,7 +32,7 @@ function nodes(children) {
   return children
     .flat(Infinity)
     .filter((child) => child !== undefined && child !== null && child !== false)
-    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
+    .map((child) => (child instanceof Node ? child : document.createTextNode(visible(String(child)))));
 }
 
 export function show(element, ...children) {
