@@ -100,7 +100,7 @@ def test_without_a_command_the_commands_are_told() -> None:
 def test_version() -> None:
     ran = run("version")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith(f"mooring {__version__} (Kubernetes API 1.35, Python 3.")
+    assert ran.out.startswith(f"mooring {__version__} (Kubernetes API 1.35 or 1.37, Python 3.")
 
 
 MISUSED = {

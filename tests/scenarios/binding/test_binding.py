@@ -51,6 +51,7 @@ async def test_both_sides_are_marked_as_upstream_marks_them(cluster: Cluster) ->
         "pv.kubernetes.io/bind-completed": "yes",
         "pv.kubernetes.io/bound-by-controller": "yes",
     }
+    assert [one["type"] for one in bound["status"].pop("conditions")] == ["Unused"]
     assert bound["status"] == {
         "phase": "Bound",
         "accessModes": ["ReadWriteOnce"],
@@ -338,4 +339,5 @@ async def test_binding_costs_one_write_on_each_side(cluster: Cluster) -> None:
         before = cluster.api.parts.backend.store.revision
         await cluster.create(CLAIMS, a_claim())
         assert await cluster.claim() == BOUND
-        assert cluster.api.parts.backend.store.revision == before + 3
+        noted = 1  # the condition Unused, by the protection of claims
+        assert cluster.api.parts.backend.store.revision == before + 3 + noted
