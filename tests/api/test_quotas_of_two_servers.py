@@ -1,6 +1,7 @@
 """Quotas where two API servers share one etcd, here a fake one: together they grant no more than
 there is, although each counts by itself."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -21,7 +22,15 @@ from tests.fakes.api import ApiUnderTest, running_api
 from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.etcd.data import Data
 from tests.fakes.etcd.member import FakeMember
-from tests.fakes.objects import CONFIG_MAPS, QUOTAS, a_config_map, a_quota
+from tests.fakes.objects import (
+    CLAIMS,
+    CLASSES,
+    CONFIG_MAPS,
+    QUOTAS,
+    a_claim,
+    a_config_map,
+    a_quota,
+)
 
 HARD = {"count/configmaps": "3"}  # one of them is `kube-root-ca.crt`
 
@@ -118,3 +127,24 @@ async def test_what_comes_and_goes_all_the_time_is_given_back_in_between(
             assert answer.code == 201, (number, answer.text)
             await two.delete(f"{CONFIG_MAPS}/m{number}")
             await pass_time(one, two, seconds=1)
+
+
+async def test_a_claim_that_several_grow_at_once_is_charged_once_in_the_end(
+    pki: Pki, tmp_path: Path
+) -> None:
+    async with two_servers(pki, tmp_path) as both:
+        one, two = both.one, both.two
+        await one.patch(f"{QUOTAS}/quota", {"spec": {"hard": {"requests.storage": "20Gi"}}})
+        await pass_time(one, two, seconds=2)
+        grows = {"metadata": {"name": "grows"}, "provisioner": "p", "allowVolumeExpansion": True}
+        await one.post(CLASSES, grows)
+        await one.post(CLAIMS, a_claim("one", "1Gi", storageClassName="grows"))
+        await one.patch(f"{CLAIMS}/one", {"spec": {"volumeName": "v"}})
+        await one.patch(f"{CLAIMS}/one/status", {"status": {"phase": "Bound"}})
+        await pass_time(one, two, seconds=2)
+        wish = {"spec": {"resources": {"requests": {"storage": "5Gi"}}}}
+        answers = await asyncio.gather(*(api.patch(f"{CLAIMS}/one", wish) for api in (one, two)))
+        assert [answer.code for answer in answers] == [200, 200]
+        await pass_time(one, two, seconds=SETTLED_SECONDS + 3)
+        status = (await one.get(f"{QUOTAS}/quota")).doc["status"]
+        assert status["used"]["requests.storage"] == "5Gi"

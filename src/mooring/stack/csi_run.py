@@ -104,7 +104,7 @@ async def _cluster(wish: RunWish, clock: Clock, say: Say) -> AsyncIterator[Clien
         async with own_up(wish.data_dir, say), connect(wish.kubeconfig, clock) as client:
             yield client
         return
-    remedy = "start `mooring up`, or give --up"
+    remedy = "start `mooring up`, name the --data-dir of the one that runs, or give --up"
     if not await in_thread(wish.kubeconfig.exists):
         raise UsageError(f"there is no cluster in {wish.data_dir}: {remedy}")
     async with connect(wish.kubeconfig, clock) as client:

@@ -61,7 +61,9 @@ def explain_claim(world: World, claim: Claim, now: datetime) -> Found:
     if claim.is_bound and view.volume is not None and not plan.steps:
         found = found.plus(_class_link(world, claim, view, State.DONE))
         return found.plus(_bound(claim, view.volume)).plus(
-            explain_expansion(world, claim, now).plus(explain_modification(world, claim))
+            explain_expansion(world, claim, users_of(world, claim), now).plus(
+                explain_modification(world, claim)
+            )
         )
     candidates = candidates_of(world, claim)
     unbound = _judge(world, view, plan)

@@ -1,5 +1,6 @@
 """A bound claim that asks for more than it has."""
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from mooring.controllers.expansion.decide import decide
@@ -9,12 +10,22 @@ from mooring.model.claim import Claim
 from mooring.model.condition import find_condition
 from mooring.model.expansion import ResizeCondition, ResizeStatus, find_resize_status
 from mooring.model.keys import Key
+from mooring.model.pod import Pod
 from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.wellknown import Annotation
 from mooring.why.answer import Fix, State, Step
-from mooring.why.found import NOTHING, Found, kubectl, link, newest_event, ref, reporter
-from mooring.why.refusal import with_meaning
+from mooring.why.found import (
+    NOTHING,
+    Found,
+    kubectl,
+    link,
+    newest_event,
+    recreated,
+    ref,
+    reporter,
+)
+from mooring.why.refusal import code_of, with_meaning
 from mooring.why.world import World
 
 _FAILED = frozenset({"VolumeResizeFailed", "FileSystemResizeFailed"})
@@ -22,7 +33,7 @@ _SLACK = 1 << 20  # bytes above the capacity: a request must stay above it
 _INFEASIBLE = frozenset({ResizeStatus.CONTROLLER_INFEASIBLE, ResizeStatus.NODE_INFEASIBLE})
 
 
-def explain_expansion(world: World, claim: Claim, now: datetime) -> Found:
+def explain_expansion(world: World, claim: Claim, users: Iterable[Pod], now: datetime) -> Found:
     volume = world.find(Volume, Key("", claim.spec.volume_name))
     if not claim.is_bound or volume is None or claim.requested <= claim.capacity:
         return NOTHING
@@ -39,8 +50,9 @@ def explain_expansion(world: World, claim: Claim, now: datetime) -> Found:
         told = f": {with_meaning(error.message)}" if error is not None and error.message else ""
         words = f"{asked}; growing it failed ({status or 'tried again'}){told}"
         moment = None if error is None else error.last_transition_time
+        again = () if error is None else tuple(_without_users(error.message, users))
         return link(Step.EXPANSION, claim, State.BROKEN, words, since=moment, who=who).plus(
-            Found(fixes=(_give_up(claim),))
+            Found(fixes=(*again, _give_up(claim)))
         )
     failed = newest_event(world, claim, _FAILED)
     if failed is not None:
@@ -67,6 +79,20 @@ def _refused_by_class(world: World, claim: Claim) -> Found:
         return NOTHING
     command = kubectl("patch", ref(chosen), "-p", '{"allowVolumeExpansion":true}')
     return Found(fixes=(Fix(command, f"lets volumes of class {chosen.name} grow"),))
+
+
+def _without_users(message: str, users: Iterable[Pod]) -> Iterator[Fix]:
+    """A volume that is not to be grown while it is in use: its pods end, and come again."""
+    if code_of(message) != "FailedPrecondition":
+        return
+    why = "the driver refused to grow the volume as it is used now, and may while no pod uses it"
+    for pod in users:
+        if not pod.is_scheduled or pod.is_finished or pod.is_deleting:
+            continue
+        if pod.metadata.find_controller() is not None:
+            yield Fix(kubectl("delete", ref(pod)), f"ends pod {pod.name}, which is replaced: {why}")
+        else:
+            yield Fix(recreated(ref(pod)), f"makes pod {pod.name} anew: {why}")
 
 
 def _give_up(claim: Claim) -> Fix:

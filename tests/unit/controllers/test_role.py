@@ -365,7 +365,7 @@ async def test_what_they_count_is_told_under_the_names_of_kubernetes(world: Worl
     queues = {labels[0] for name, *labels in samples if name == "workqueue_depth"}
     assert queues == {
         *("claims", "pvcprotection", "pvprotection", "vacprotection"),
-        *("ephemeral_volume", "volume_expand", "replicationmanager"),
+        *("ephemeral_volume", "volume_expand", "volume_expand_back_ends", "replicationmanager"),
         *("replicaset", "deployment", "statefulset", "daemonset"),
         *("attachdetach", "attachdetach_nodes"),
         *("node_lifecycle_controller", "noexec_taint_pod"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mooring.apiserver.admission.pod_amounts import Amounts
 from mooring.apiserver.admission.quota_scopes import Standing, is_within, standing_of
-from mooring.apiserver.admission.quota_usage import more, usage_of
+from mooring.apiserver.admission.quota_usage import usage_of
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
 from mooring.apiserver.documents.objects import store_prefix
@@ -190,7 +190,7 @@ def _namespace(entry: Entry) -> str:
 
 
 def _frees(kind: Kind, event: Event) -> bool:
-    """Whether less may be taken after it, or more allowed."""
+    """Whether less than is charged may be taken after it, or more allowed."""
     if event.deleted:
         return True
     if kind is RESOURCE_QUOTA:
@@ -202,9 +202,10 @@ def _frees(kind: Kind, event: Event) -> bool:
         return False
     if kind.resource == "persistentvolumeclaims":
         before, after = decode(kind, event.previous), decode(kind, event.entry)
-        return bool(more(usage_of(kind, before), usage_of(kind, after))) or standing_of(
-            kind, before
-        ) != standing_of(kind, after)
+        # Also when it grows: several may have been charged for the same growth.
+        return usage_of(kind, before) != usage_of(kind, after) or (
+            standing_of(kind, before) != standing_of(kind, after)
+        )
     if kind.resource != "pods":
         return False
     if (_DEADLINE in event.entry.value) != (_DEADLINE in event.previous.value):

@@ -1,5 +1,6 @@
 """The expand controller at work: claims that ask for more, or got more, wake it."""
 
+import asyncio
 from typing import Final
 
 from mooring.client.contract import Client
@@ -7,6 +8,7 @@ from mooring.clock import Clock
 from mooring.controllers.expansion.back_ends import BackEnds
 from mooring.controllers.expansion.decide import decide
 from mooring.controllers.expansion.effects import Effects
+from mooring.controllers.expansion.plan import GrowBackEnd, Plan
 from mooring.controllers.expansion.view import ClaimView, find_local_expander, wakes
 from mooring.controllers.options import Options
 from mooring.model.claim import Claim
@@ -39,13 +41,15 @@ def build(loops: Loops, options: Options) -> None:
     }
     back_ends = BackEnds(options.flex, in_tree)
     controller = Expansion(loops.client, loops.clock, recorder, claims, volumes, back_ends)
-    loops.add(controller.run, {controller.queue_name: controller.queue})
+    queues = {controller.queue_name: controller.queue, controller.growing_name: controller.growing}
+    loops.add(controller.run, queues)
 
 
 class Expansion:
     """The informers are shared, and run by the role."""
 
     queue_name: Final = "volume_expand"
+    growing_name: Final = "volume_expand_back_ends"
 
     def __init__(
         self,
@@ -57,6 +61,7 @@ class Expansion:
         back_ends: BackEnds = NOBODY,
     ) -> None:
         self.queue: KeyedQueue[Key] = KeyedQueue(clock)
+        self.growing: KeyedQueue[Key] = KeyedQueue(clock)
         self._claims = claims
         self._volumes = volumes
         self._back_ends = back_ends
@@ -66,15 +71,32 @@ class Expansion:
 
     async def run(self) -> None:
         await self._back_ends.known()
-        await work((self._claims, self._volumes), self.queue, self.reconcile, WORKERS)
+        informers = self._claims, self._volumes
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(work(informers, self.queue, self.reconcile, WORKERS))
+            tasks.create_task(work(informers, self.growing, self.grow, WORKERS))
 
     async def reconcile(self, key: Key) -> Verdict:
+        """One claim; growing a back end takes long, and is left to workers of its own."""
         claim = self._claims.get(key)
         if claim is None:
             return Settled()
-        volume = self._volumes.get(Key("", claim.spec.volume_name))
-        await self._effects.perform(decide(self._view(claim, volume)), claim)
+        plan = self._plan(claim)
+        if any(isinstance(step, GrowBackEnd) for step in plan.steps):
+            self.growing.add(key)
+        else:
+            await self._effects.perform(plan, claim)
         return Settled()
+
+    async def grow(self, key: Key) -> Verdict:
+        claim = self._claims.get(key)
+        if claim is not None:
+            await self._effects.perform(self._plan(claim), claim)
+        return Settled()
+
+    def _plan(self, claim: Claim) -> Plan:
+        volume = self._volumes.get(Key("", claim.spec.volume_name))
+        return decide(self._view(claim, volume))
 
     def _view(self, claim: Claim, volume: Volume | None) -> ClaimView:
         leaves = volume is None or self._back_ends.leave_file_system(volume)

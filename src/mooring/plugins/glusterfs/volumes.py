@@ -138,6 +138,7 @@ class GlusterVolumes:
         volume = None
         if not await self._record(endpoints, order.claim):
             volume = await _asked("look for a volume", heketi.find(name))
+        is_new = volume is None
         if volume is None:
             volume = await _asked("create volume", heketi.create(await self._wish(order, wanted)))
         self._gids.keep(order.storage_class.name, order.claim.uid, volume.gid)
@@ -145,7 +146,8 @@ class GlusterVolumes:
         try:
             await self._make_endpoints(endpoints, order.claim, addresses)
         except ApiError as error:
-            await self._undo(heketi, volume, endpoints, order.claim)
+            if is_new:  # another binder may have given away what was found
+                await self._undo(heketi, volume, endpoints, order.claim)
             raise PluginError(f"failed to create endpoint/service {endpoints}: {error}") from error
         except ConnectionLost as error:
             raise PluginError(str(error)) from error

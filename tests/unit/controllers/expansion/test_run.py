@@ -10,7 +10,7 @@ import pytest
 
 from mooring.client.contract import EVERYTHING
 from mooring.controllers.expansion.back_ends import BackEnds
-from mooring.controllers.expansion.run import COMPONENT, Expansion
+from mooring.controllers.expansion.run import COMPONENT, WORKERS, Expansion
 from mooring.errors import Conflict, ConnectionLost, Forbidden
 from mooring.model.claim import Claim
 from mooring.model.event import Event
@@ -18,7 +18,9 @@ from mooring.model.expansion import ResizeStatus, find_resize_status
 from mooring.model.keys import Key
 from mooring.model.quantity import parse
 from mooring.model.volume import Volume
-from mooring.plugins.contract import VolumeError
+from mooring.model.volume_use import VolumeUse
+from mooring.model.wellknown import Plugin
+from mooring.plugins.contract import Expandable, VolumeError
 from mooring.plugins.flex.reply import Call
 from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.reflector import Reflector
@@ -45,12 +47,17 @@ class World:
         self.client = FakeClient(self.server, self.clock)
         self.eyes = FakeClient(self.server, self.clock)
         self.eyes_for_volumes = FakeClient(self.server, self.clock)
-        doc = a_claim(storage=asks, volumeName="disk")
+        self.in_tree: dict[str, Expandable] = {}
+        self.add("data", source or FLEX, asks, "disk")
+
+    def add(self, name: str, source: Doc, asks: str = "10Gi", volume: str = "") -> None:
+        volume = volume or f"of-{name}"
+        doc = a_claim(name, storage=asks, volumeName=volume)
         doc["metadata"]["namespace"] = "ns"
         doc["status"] = {"phase": "Bound", "capacity": {"storage": "5Gi"}}
         claim = self.server.create(Claim, doc)
-        ref = {"namespace": "ns", "name": "data", "uid": claim.uid}
-        self.server.create(Volume, a_volume(claimRef=ref, **(source or FLEX)))
+        ref = {"namespace": "ns", "name": name, "uid": claim.uid}
+        self.server.create(Volume, a_volume(volume, claimRef=ref, **source))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Expansion]:
@@ -58,7 +65,7 @@ class World:
         claims = Reflector(self.eyes, Claim, EVERYTHING, self.clock, rng)
         volumes = Reflector(self.eyes_for_volumes, Volume, EVERYTHING, self.clock, rng)
         recorder = Recorder(self.eyes, self.clock, rng, COMPONENT)
-        back_ends = BackEnds(self.flex)
+        back_ends = BackEnds(self.flex, self.in_tree)
         expanding = Expansion(self.client, self.clock, recorder, claims, volumes, back_ends)
         async with asyncio.TaskGroup() as tasks:
             parts = (claims.run(), volumes.run(), recorder.run(), expanding.run())
@@ -234,3 +241,28 @@ async def test_a_driver_that_refuses_to_grow_is_told_of_and_asked_again() -> Non
         await world.clock.advance(60)
         await settle()
         assert world.server.get(Volume, DISK).size == parse("10Gi")
+
+
+class Hanging:
+    """A back end that does not answer."""
+
+    async def grow(self, use: VolumeUse, new_bytes: int, old_bytes: int) -> int:
+        await asyncio.Event().wait()
+        return new_bytes
+
+    def needs_node_growth(self, use: VolumeUse) -> bool:
+        return True
+
+
+async def test_a_back_end_that_hangs_keeps_no_others_from_their_resizers() -> None:
+    world = World()
+    world.in_tree = {Plugin.RBD: Hanging()}
+    async with world.running():
+        for number in range(2 * WORKERS):
+            image = {"monitors": ["10.0.0.1:6789"], "pool": "rbd", "image": "i"}
+            world.add(f"data-{number}", {"csi": None, "rbd": image})
+        await settle()
+        world.add("last", GCE)
+        await settle()
+        named = world.server.get(Claim, Key("ns", "last")).metadata.annotations
+        assert named == {RESIZER: "pd.csi.storage.gke.io"}

@@ -148,6 +148,15 @@ async def test_servers_that_no_endpoints_can_hold_leave_nothing_behind(world: Wo
     assert world.server.list(Service).items == []
 
 
+async def test_a_volume_that_was_there_before_this_try_is_not_deleted(world: World) -> None:
+    await world.volumes.provision(world.order())  # its volume may be bound and full by now
+    broken = Refusing(world.server, world.clock)
+    with pytest.raises(PluginError, match=r"failed to create endpoint/service .*: not an IP"):
+        await GlusterVolumes(broken, HurriedClock()).provision(world.order())
+    assert list(world.heketi.volumes) == ["v1"]
+    assert world.server.get(Service, ENDPOINTS)
+
+
 class Refusing(FakeClient):
     """No Endpoints can be made."""
 
