@@ -24,8 +24,11 @@ from kr8s.objects import (
 from tests.clients.manifests import Doc, a_claim, a_config_map, a_snapshot, a_volume
 from tests.fakes.real_server import RealServer
 
-# kr8s leaves its connections to the garbage collector, and cannot be told otherwise.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+# kr8s leaves its connections to the garbage collector, and cannot be told otherwise. It warns of
+# releases of Kubernetes that are newer than itself.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore:Kubernetes version .* is not supported:UserWarning"
+)
 
 HOLD = "example.com/hold"
 KNOWN = (
