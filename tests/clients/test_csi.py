@@ -286,7 +286,7 @@ async def test_the_claim_of_a_running_pod_grows_and_the_pod_sees_it(
     assert size_seen(pods, "web") > before + 900
     assert pods.sh("web", "cat /data/letter") == "hello"
     status = json.loads(pods.kubectl("get", "pvc", "data", "-o", "json"))["status"]
-    assert "conditions" not in status
+    assert [each["type"] for each in status["conditions"]] == ["Unused"], "no growth goes on"
     assert "allocatedResourceStatuses" not in status
     told = {line.split()[2] for line in _events(pods, "data")}
     assert told >= {"Resizing", "FileSystemResizeRequired", "FileSystemResizeSuccessful"}

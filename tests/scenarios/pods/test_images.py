@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.fakes.objects import PODS
 from tests.scenarios.pods.cluster import BUSYBOX, Cluster, a_container, a_pod
@@ -43,6 +44,28 @@ async def test_whoever_waits_for_an_image_is_told_that_there_are_others(cluster:
         cluster.pods.images_changed()
         await cluster.settle()
         assert cluster.runtime.running() == ["main"]
+
+
+@pytest.mark.parametrize("wrong", ["tool:2", "TOOL:2"], ids=["not here", "no name of an image"])
+async def test_a_corrected_image_is_not_kept_waiting_by_the_one_before(
+    cluster: Cluster, wrong: str
+) -> None:
+    async with cluster.node():
+        await cluster.create(PODS, a_pod("web", a_container(image=wrong)))
+        await cluster.passes(1)
+        assert "waiting" in (await cluster.container())["state"]
+        right = [a_container(image="busybox:1")]
+        await cluster.patch(PODS, "web", {"spec": {"containers": right}})
+        assert cluster.runtime.running() == ["main"]
+
+
+async def test_another_change_does_not_end_the_wait_for_an_image(cluster: Cluster) -> None:
+    async with cluster.node():
+        await cluster.create(PODS, a_pod("web", a_container(image="tool:2")))
+        await cluster.passes(1)
+        told = await cluster.events()
+        await cluster.patch(PODS, "web", {"spec": {"activeDeadlineSeconds": 600}})
+        assert await cluster.events() == told
 
 
 async def test_an_image_that_may_not_be_pulled(cluster: Cluster) -> None:

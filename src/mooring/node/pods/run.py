@@ -148,6 +148,7 @@ class PodRuns:
         if grace is not None and grace != before.metadata.deletion_grace_period_seconds:
             for operation in run.operations.values():
                 operation.grace.shorten(grace)
+        _wait_no_more(run, _with_other_images(before, pod))
         if _asks_otherwise(before, pod):
             self._look_at(run)
 
@@ -205,10 +206,7 @@ class PodRuns:
     def images_changed(self) -> None:
         """Images were imported or removed: pods that wait for one are reconciled."""
         for run in self._runs.values():
-            waiting = [name for name, why in run.waiting_reasons.items() if why.reason in OF_IMAGES]
-            for name in waiting:
-                del run.waiting_reasons[name]
-            if waiting:
+            if _wait_no_more(run, run.waiting_reasons.keys()):
                 self._look_at(run)
 
     # one pod
@@ -285,6 +283,21 @@ class PodRuns:
                 failures += 1
                 _log.warning("containers of a gone pod stay", pod=pod_uid, because=error)
             await self._clock.sleep(REMOVE_AGAIN.delay(failures))
+
+
+def _wait_no_more(run: PodRun, names: Collection[str]) -> bool:
+    """Whether any of these containers waited for its image."""
+    waits = run.waiting_reasons
+    waiting = [name for name in names if name in waits and waits[name].reason in OF_IMAGES]
+    for name in waiting:
+        del waits[name]
+    return bool(waiting)
+
+
+def _with_other_images(before: Pod, after: Pod) -> set[str]:
+    """The containers whose image has been changed."""
+    images = {one.name: one.image for one in before.spec.all_containers}
+    return {one.name for one in after.spec.all_containers if images.get(one.name) != one.image}
 
 
 def _asks_otherwise(before: Pod, after: Pod) -> bool:
