@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,23 @@ def test_a_server_without_the_keys_of_the_others_does_not_start(etcd: str, tmp_p
         assert not (stranger / "pki").exists()
     finally:
         one.kill()
+
+
+def test_of_two_first_servers_one_gives_way(etcd: str, tmp_path: Path) -> None:
+    servers = [ApiServer(tmp_path / name, "--etcd-servers", etcd) for name in ("one", "two")]
+    try:
+        with ThreadPoolExecutor(len(servers)) as pool:
+            running = {pool.submit(one.launch().wait, 30): one for one in servers}
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for one in servers:
+                one.kill()
+    finally:
+        for one in servers:
+            one.kill()
+    (loser,) = ended
+    assert loser.result() == 1
+    told = running[loser].log.read_text().splitlines()[-1]
+    assert "etcd holds the objects of other API servers" in told
 
 
 def test_objects_move_from_sqlite_to_etcd(etcd: str, tmp_path: Path) -> None:

@@ -256,6 +256,8 @@ async def running(
             try:
                 async with asyncio.timeout(FIRST_SECONDS):
                     await create_first_objects()
+                if open_shared is not None:
+                    check_shared_keys(store, data_dir)  # another may have been first meanwhile
                 owned = []
             except (StoreError, ApiError, TimeoutError) as error:
                 # A full disk can still be read from; a webhook that refuses everything, or hangs,
