@@ -6,6 +6,7 @@ from mooring.model.claim import Claim
 from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
 from mooring.model.keys import Key
+from mooring.model.names import dns_subdomain
 from mooring.model.node import Node
 from mooring.model.node_selector import NodeOperator, NodeRequirement
 from mooring.model.pod import Pod
@@ -74,6 +75,8 @@ def _names_nodes(key: str, node: Node) -> bool:
 def _under_its_old_name(world: World, volume: Volume, wanted: NodeRequirement) -> Iterator[Fix]:
     """Nothing, if a node of the name is there: it may be full, or cordoned."""
     name = wanted.values[0]
+    if any(dns_subdomain(name)):
+        return  # whoever wrote the volume: it is the name of no node
     nodes = world.all(Node)
     if any(one.name == name or one.metadata.labels.get(wanted.key) == name for one in nodes):
         return
