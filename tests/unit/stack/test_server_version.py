@@ -54,19 +54,16 @@ async def test_a_difference_is_one_line_with_both_releases_and_the_remedy(
     assert script.asked[0].path == "/version"
 
 
-async def test_nothing_is_said_of_the_same_release(
-    script: Script, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("is_refused", [False, True], ids=["the same release", "a refusal"])
+async def test_what_is_no_warning(
+    script: Script,
+    caplog: pytest.LogCaptureFixture,
+    is_refused: bool,  # noqa: FBT001  a column
 ) -> None:
-    script.answer({"major": "1", "minor": "37", "gitVersion": "v1.37.0"})
-    async with talking_to(script) as client:
-        await compare_versions(client, V1_37)
-    assert not caplog.records
-
-
-async def test_a_server_that_refuses_to_tell_is_no_warning(
-    script: Script, caplog: pytest.LogCaptureFixture
-) -> None:
-    script.refuse(403, "Forbidden")
+    if is_refused:
+        script.refuse(403, "Forbidden")
+    else:
+        script.answer({"major": "1", "minor": "37", "gitVersion": "v1.37.0"})
     async with talking_to(script) as client:
         await compare_versions(client, V1_37)
     assert not [one for one in caplog.records if one.levelname == "WARNING"]
