@@ -117,7 +117,7 @@ def test_a_stranger_to_the_certificate_is_not_served(
 def test_pages_are_read_raw(kubectl: Kubectl) -> None:
     assert kubectl("get", "--raw", "/livez") == "ok"
     assert kubectl("get", "--raw", "/readyz?verbose").endswith("readyz check passed")
-    assert json.loads(kubectl("get", "--raw", "/version"))["minor"] == "35"
+    assert json.loads(kubectl("get", "--raw", "/version"))["minor"] == "37"
     assert "apiserver_request_total" in kubectl("get", "--raw", "/metrics")
     claims = f"/api/v1/namespaces/{kubectl.namespace}/persistentvolumeclaims"
     assert json.loads(kubectl("get", "--raw", claims))["items"] == []
@@ -129,7 +129,7 @@ def test_pages_are_read_raw(kubectl: Kubectl) -> None:
 def test_versions(kubectl: Kubectl) -> None:
     shown = json.loads(kubectl("version", "-o", "json"))
 
-    assert shown["serverVersion"]["gitVersion"].startswith("v1.35.")
+    assert shown["serverVersion"]["gitVersion"].startswith("v1.37.")
     assert shown["clientVersion"]["major"] == "1"
 
 

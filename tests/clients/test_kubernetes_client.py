@@ -120,7 +120,7 @@ def test_custom_kinds_are_listed(custom: Any, everything: dict[str, Doc]) -> Non
 
 
 def test_discovery(api: Any) -> None:
-    assert kube.VersionApi(api).get_code().git_version.startswith("v1.35.")
+    assert kube.VersionApi(api).get_code().git_version.startswith("v1.37.")
     groups = [group.name for group in kube.ApisApi(api).get_api_versions().groups]
     assert "storage.k8s.io" in groups
     resources = kube.CoreV1Api(api).get_api_resources().resources
