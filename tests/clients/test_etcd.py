@@ -2,11 +2,12 @@
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
-from tests.clients.mooring_command import done, refused
+from tests.clients.mooring_command import done, mooring, refused
 from tests.fakes.etcd.serve import etcd_process
 from tests.fakes.real_server import ApiServer
 
@@ -79,6 +80,38 @@ def test_what_one_server_wrote_the_other_has(etcd: str, tmp_path: Path) -> None:
     finally:
         one.kill()
         two.kill()
+
+
+def test_a_server_without_the_keys_of_the_others_does_not_start(etcd: str, tmp_path: Path) -> None:
+    one = ApiServer(tmp_path / "one", "--etcd-servers", etcd)
+    stranger, flags = tmp_path / "two", ("--port", "0", "--etcd-servers", etcd)
+    try:
+        one.start()
+        ended = mooring("apiserver", *flags, "--data-dir", stranger)
+        told = ended.stderr.splitlines()[-1]  # after it has said that it read etcd
+        holds = f"mooring: etcd holds the objects of other API servers, and {stranger} lacks"
+        assert (ended.returncode, told.startswith(holds)) == (1, True), ended.stderr
+        assert "copy pki/ca.crt, pki/ca.key, pki/service-account.key, tokens.json from" in told
+        assert not (stranger / "pki").exists()
+    finally:
+        one.kill()
+
+
+def test_of_two_first_servers_one_gives_way(etcd: str, tmp_path: Path) -> None:
+    servers = [ApiServer(tmp_path / name, "--etcd-servers", etcd) for name in ("one", "two")]
+    try:
+        with ThreadPoolExecutor(len(servers)) as pool:
+            running = {pool.submit(one.launch().wait, 30): one for one in servers}
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for one in servers:
+                one.kill()
+    finally:
+        for one in servers:
+            one.kill()
+    (loser,) = ended
+    assert loser.result() == 1
+    told = running[loser].log.read_text().splitlines()[-1]
+    assert "etcd holds the objects of other API servers" in told
 
 
 def test_objects_move_from_sqlite_to_etcd(etcd: str, tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ from mooring.apiserver.lifecycle.housekeeper import HOUSEKEEPER
 from mooring.apiserver.lifecycle.kubernetes_service import announce
 from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
 from mooring.apiserver.lifecycle.quota_status import QuotaStatus
+from mooring.apiserver.lifecycle.shared_keys import check_shared_keys
 from mooring.apiserver.lifecycle.system_priority_classes import create_system_priority_classes
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.node_proxy.dial import Nodes
@@ -223,11 +224,14 @@ async def running(
     `names` are further names and addresses that clients reach it by. `kinds` are those it starts
     with, and of the release that it follows. Objects are kept in what
     `open_own` opens, a database, or in what `open_shared` opens. Raises UsageError when the
-    directory or the port cannot be had, Damaged when the database cannot be trusted.
+    directory or the port cannot be had, or others on the store have other keys, Damaged when the
+    database cannot be trusted.
     """
     kinds = kinds or builtin()
     store = open_own(data_dir, clock) if open_shared is None else await open_shared(kinds)
     try:
+        if open_shared is not None:
+            check_shared_keys(store, data_dir)
 
         def certified() -> Pki:
             return open_pki(
@@ -253,6 +257,8 @@ async def running(
             try:
                 async with asyncio.timeout(FIRST_SECONDS):
                     await create_first_objects()
+                if open_shared is not None:
+                    check_shared_keys(store, data_dir)  # another may have been first meanwhile
                 owned = []
             except (StoreError, ApiError, TimeoutError) as error:
                 # A full disk can still be read from; a webhook that refuses everything, or hangs,

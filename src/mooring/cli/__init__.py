@@ -5,8 +5,10 @@ A command imports what it runs when it runs, so that `--help` is instant.
 
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from mooring.cli import (
     apiserver,
@@ -38,8 +40,21 @@ from mooring.cli.config_file import configurable
 from mooring.cli.csi_trace import printable
 from mooring.errors import MooringError
 
+
+class PlainRefusals(TyperGroup):
+    """What is wrong with a value is said once."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # of typer's own parser
+            raise
+
+
 app = typer.Typer(
     name="mooring",
+    cls=PlainRefusals,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -54,13 +54,10 @@ def import_image(
 
     Example: docker save busybox | gzip > b.tgz && mooring image import busybox b.tgz
     """
-    from mooring.host.mount import Mounts
-    from mooring.node.home import make_node_root
     from mooring.node.images import image_store
     from mooring.oci.store import human_size
-    from mooring.stack.config import default_data_dir
 
-    store = image_store(make_node_root(data_dir, root_dir, default_data_dir(), Mounts()))
+    store = image_store(_make_root(data_dir, root_dir))
     made = store.import_image(name, source, lambda line: typer.echo(line, err=True))
     typer.echo(f"imported {_called(name)} ({_short(made.id)}, {human_size(made.size)})")
 
@@ -89,13 +86,10 @@ def pull(
     import asyncio
 
     from mooring.cli.image_pull import pull_image, read_keyring
-    from mooring.host.mount import Mounts
-    from mooring.node.home import make_node_root
     from mooring.oci.store import human_size
-    from mooring.stack.config import default_data_dir
 
     keyring, settings = read_keyring(creds), images_of(image_config)
-    root = make_node_root(data_dir, root_dir, default_data_dir(), Mounts())
+    root = _make_root(data_dir, root_dir)
     got = asyncio.run(pull_image(root, name, keyring, settings.pulls))
     typer.echo(f"pulled {_called(name)} ({_short(got.id)}, {human_size(got.size)})")
 
@@ -148,6 +142,21 @@ def _store(data_dir: Path | None, root_dir: Path | None) -> "ImageStore":
     from mooring.stack.config import default_data_dir
 
     return image_store(find_node_root(data_dir, root_dir, default_data_dir()))
+
+
+def _make_root(data_dir: Path | None, root_dir: Path | None) -> Path:
+    """Where images are kept; what is made for it is told, as a mistyped path would be made too."""
+    from mooring.host.mount import Mounts
+    from mooring.node.home import make_node_root
+    from mooring.stack.config import default_data_dir
+
+    default = default_data_dir()
+    kept_in, called = root_dir or data_dir or default, "root" if root_dir else "data"
+    is_new = not kept_in.exists()
+    root = make_node_root(data_dir, root_dir, default, Mounts())
+    if is_new:
+        typer.echo(f"mooring: {kept_in} was not there: a new {called} directory is made", err=True)
+    return root
 
 
 def _called(name: str) -> str:

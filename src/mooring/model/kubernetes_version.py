@@ -60,3 +60,9 @@ def parse_version(text: str) -> KubernetesVersion:
     if wanted not in VERSIONS:
         raise UsageError(f"--kubernetes-version: {text!r} must be one of {', '.join(VERSIONS)}")
     return VERSIONS[wanted]
+
+
+def nearest_version(minor: int) -> KubernetesVersion:
+    """For a server of release 1.<minor>: the newest that is no newer, else the oldest."""
+    known = sorted(VERSIONS.values(), key=lambda one: one.minor)
+    return next((one for one in reversed(known) if one.minor <= minor), known[0])

@@ -41,6 +41,10 @@ class NotStarted(VolumeError):
     """Nothing was begun: something that will come is not there yet."""
 
 
+class NotUpYet(NotStarted):
+    """The same just after the node's start, when it is most likely on its way."""
+
+
 class Uncertain(VolumeError):
     """It may have happened, or be happening still."""
 

@@ -43,6 +43,7 @@ from mooring.stack.metrics_page import AskAlive, Handler, Say, always_alive, met
 from mooring.stack.otlp import is_configured
 from mooring.stack.process import run_until, stop_event
 from mooring.stack.reviewed import Reviewed
+from mooring.stack.server_version import version_compared
 
 if TYPE_CHECKING:
     from mooring.controllers.attachment.view import Policy
@@ -88,6 +89,7 @@ class StandaloneRole(msgspec.Struct, frozen=True):
     build: Build
     ask_alive: AskAlive = always_alive  # for /healthz
     calls_drivers: bool = False  # and shows its CSI calls
+    follows_release: bool = False  # of Kubernetes
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -126,7 +128,8 @@ def run_controllers(
     async def build(loops: Loops) -> Role:
         return role.build(loops, options, cluster.chosen)
 
-    run_standalone(StandaloneRole(role.NAME, "mooring controllers are running", build), wanted, say)
+    greeting = "mooring controllers are running"
+    run_standalone(StandaloneRole(role.NAME, greeting, build, follows_release=True), wanted, say)
 
 
 def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
@@ -136,7 +139,8 @@ def run_scheduler(wanted: Standalone, say: Say, scheduler_name: str) -> None:
     async def build(loops: Loops) -> Role:
         return role.build(loops, scheduler_name, wanted.release)
 
-    run_standalone(StandaloneRole(role.NAME, "mooring scheduler is running", build), wanted, say)
+    greeting = "mooring scheduler is running"
+    run_standalone(StandaloneRole(role.NAME, greeting, build, follows_release=True), wanted, say)
 
 
 def run_node(
@@ -177,7 +181,9 @@ def run_node(
             return role.build(loops, root, options, await role.read_machine(root))
 
         greeting = f"mooring node {options.name} is running"
-        candidate = StandaloneRole(role.NAME, greeting, build, calls_drivers=True)
+        candidate = StandaloneRole(
+            role.NAME, greeting, build, calls_drivers=True, follows_release=True
+        )
         run_standalone(candidate, wanted, say)
         remedy = "mooring down" + (f" --root-dir {shlex.quote(str(root_dir))}" if root_dir else "")
         if line := tell_of_root(root.layout.root, remedy):
@@ -324,6 +330,9 @@ async def _run(candidate: StandaloneRole, wanted: Standalone, say: Say) -> None:
                 wanted.metrics_address, registry, say, candidate.ask_alive, others
             )
             await stack.enter_async_context(page)
+        if candidate.follows_release:
+            compared = version_compared(client, clock, wanted.release)
+            await stack.enter_async_context(compared)
 
         async def lead(acting: Client = client) -> None:
             role = await candidate.build(Loops(candidate.name, acting, clock, rng))

@@ -9,6 +9,8 @@ from mooring.timeline.moments import Moment, best, first_event, not_before, whol
 from mooring.timeline.picture import Bound, Picture, Pod
 from mooring.timeline.steps import Step, StepName, StepState, Timeline
 
+_POD_CREATED = "pod creationTimestamp"
+
 
 def decide_timeline(picture: Picture) -> Timeline:
     steps = [step for bound in picture.claims for step in _claim_steps(picture, bound)]
@@ -25,7 +27,21 @@ def decide_timeline(picture: Picture) -> Timeline:
     elif picture.claims:
         meta = picture.claims[0].claim.metadata
         subject, uid = f"pvc/{meta.name}", meta.uid
-    return Timeline(subject, tuple(_in_order(steps)), picture.now, picture.unseen, uid)
+    birth = None if pod is None else whole(pod.metadata.creation_timestamp, _POD_CREATED)
+    ordered = _from(birth, _in_order(steps))
+    born = None if birth is None else birth.at
+    return Timeline(subject, tuple(ordered), picture.now, picture.unseen, uid, born)
+
+
+def _from(birth: Moment | None, steps: Iterable[Step]) -> Iterator[Step]:
+    """What began before the pod, and ended with it there, took the pod no more than the rest."""
+    for step in steps:
+        began, ended = step.began, step.ended
+        if birth is not None and began is not None and began.at < birth.at:
+            is_over = began == ended or (ended is not None and ended.at < birth.at)
+            yield step if is_over else msgspec.structs.replace(step, began=birth)
+        else:
+            yield step
 
 
 def _in_order(steps: Iterable[Step]) -> list[Step]:
@@ -143,7 +159,7 @@ def _attached(picture: Picture, bound: Bound, thing: str) -> Iterator[Step]:
 
 def _scheduled(picture: Picture, pod: Pod) -> Step:
     meta, thing = pod.metadata, f"pod/{pod.metadata.name}"
-    created = whole(meta.creation_timestamp, "pod creationTimestamp")
+    created = whole(meta.creation_timestamp, _POD_CREATED)
     if not pod.spec.node_name:
         return Step(StepName.SCHEDULED, thing, StepState.WAITING, created)
     ended = best(

@@ -12,8 +12,7 @@ HEAD = ("STEP", "OBJECT", "STATE", "AT", "SINCE START", "TOOK", "SOURCE")
 
 def rows(timeline: Timeline) -> list[Sequence[str]]:
     """The head, then one row for each step."""
-    start = timeline.start
-    return [HEAD, *(_row(step, start) for step in timeline.steps)]
+    return [HEAD, *(_row(step, timeline) for step in timeline.steps)]
 
 
 def lines(timeline: Timeline) -> list[str]:
@@ -48,17 +47,21 @@ def document(timeline: Timeline) -> dict[str, Any]:
         "start": _time(timeline.start),
         "end": _time(timeline.end),
         "seconds": round(timeline.seconds, 6),
-        "steps": [_step(step) for step in timeline.steps],
+        "steps": [{**_step(step), "before": timeline.is_before(step)} for step in timeline.steps],
         "unseen": list(timeline.unseen),
     }
 
 
-def _row(step: Step, start: datetime | None) -> tuple[str, ...]:
-    at = step.ended or step.began
+def _row(step: Step, timeline: Timeline) -> tuple[str, ...]:
+    at, start = step.ended or step.began, timeline.start
     when = offset = "-"
     if at is not None and start is not None:
         when = at.at.strftime("%H:%M:%S.%f")[:-3] if at.is_exact else at.at.strftime("%H:%M:%S")
+        if at.at.date() != start.date():
+            when = f"{at.at.date()} {when}"
         offset = seconds_text((at.at - start).total_seconds(), is_exact=at.is_exact)
+        if timeline.is_before(step):
+            offset = "before"
     took = "-"
     if step.seconds is not None and step.began != step.ended:
         took = seconds_text(step.seconds, is_exact=step.is_exact)

@@ -61,11 +61,18 @@ class Timeline(msgspec.Struct, frozen=True):
     now: datetime
     unseen: tuple[str, ...] = ()
     uid: str = ""  # of the subject
+    born: datetime | None = None  # of a pod: its claims may be older
 
     @property
     def start(self) -> datetime | None:
+        if self.born is not None:
+            return self.born
         moments = [one.at for step in self.steps for one in (step.began, step.ended) if one]
         return min(moments, default=None)
+
+    def is_before(self, step: Step) -> bool:
+        """Whether it was over when the subject was made: the pod did not wait for it."""
+        return self.born is not None and step.ended is not None and step.ended.at < self.born
 
     @property
     def end(self) -> datetime | None:
@@ -77,7 +84,7 @@ class Timeline(msgspec.Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """From the first moment to the end, or until now."""
+        """From the start to the end, or until now."""
         start = self.start
         return 0.0 if start is None else ((self.end or self.now) - start).total_seconds()
 

@@ -64,7 +64,8 @@ def _row(step: Step, y: int, timeline: Timeline, total: float) -> Iterator[str]:
     yield f'<text x="12" y="{middle:.1f}">{escape(step.name.value)}</text>'
     yield f'<text class="dim" x="130" y="{middle:.1f}">{escape(printable(name))}</text>'
     first = step.began or step.ended
-    if first is not None and timeline.start is not None:
+    is_before = timeline.is_before(step)
+    if first is not None and timeline.start is not None and not is_before:
         x = LABEL + BARS * _share(first.at, timeline.start, total)
         last = step.ended.at if step.ended is not None else (timeline.end or timeline.now)
         end = LABEL + BARS * _share(last, timeline.start, total)
@@ -72,7 +73,9 @@ def _row(step: Step, y: int, timeline: Timeline, total: float) -> Iterator[str]:
         place = f'x="{x:.1f}" y="{y + 5}" width="{max(end - x, LEAST):.1f}" height="{ROW - 10}"'
         yield f'<rect class="{bar}" {place}/>'
     note = step.state.value
-    if step.state is StepState.DONE and step.seconds is not None:
+    if is_before:
+        note = "before"
+    elif step.state is StepState.DONE and step.seconds is not None:
         note = seconds_text(step.seconds, is_exact=step.is_exact)
     yield f'<text class="dim" x="{LABEL + BARS + 8}" y="{middle:.1f}">{escape(note)}</text>'
     yield "</g>"

@@ -243,9 +243,9 @@ async def _read_rest_of_pod(reading: Reading, pod: Pod) -> None:
         reading.list(Attachment),
     )
     if mine:
-        from mooring.why.read_pointed import read_full_nodes
+        from mooring.why.read_pointed import read_full_nodes, read_required_plugins
 
-        await read_full_nodes(reading, mine)
+        await asyncio.gather(read_full_nodes(reading, mine), read_required_plugins(reading, mine))
 
 
 async def _read_nodes_of(reading: Reading, claims: Iterable[Claim]) -> None:

@@ -14,12 +14,11 @@ from mooring.model.daemon_set import DaemonSet
 from mooring.model.event import Event
 from mooring.model.keys import Key
 from mooring.model.pod import Pod
-from mooring.model.storage_class import StorageClass
 from mooring.model.volume import Volume
 from mooring.model.webhook_configuration import MutatingConfiguration, ValidatingConfiguration
 from mooring.why.mounting import volumes_of
 from mooring.why.read import Reading
-from mooring.why.registrar import drivers_of
+from mooring.why.registrar import drivers_of, drivers_of_claims, is_required
 
 
 async def read_webhooks(reading: Reading) -> None:
@@ -41,13 +40,19 @@ async def read_plugins(reading: Reading, pod: Pod) -> None:
         )
 
 
+async def read_required_plugins(reading: Reading, claims: Sequence[Claim]) -> None:
+    """Where a driver should come from that nodes lack, and that takes no pod there."""
+    world = reading.world()
+    required = [one for one in drivers_of_claims(world, claims) if is_required(world, one)]
+    nodes = world.all(CsiNode)
+    if any(node.find_driver(name) is None for node in nodes for name in required):
+        await reading.list(DaemonSet)
+
+
 async def read_full_nodes(reading: Reading, claims: Sequence[Claim]) -> None:
     """What counts against the limits of nodes, where a driver of the claims has one."""
     world = reading.world()
-    volumes = (world.find(Volume, Key("", claim.spec.volume_name)) for claim in claims)
-    classes = (world.find(StorageClass, Key("", claim.storage_class)) for claim in claims)
-    wanted = {one.spec.csi.driver for one in volumes if one is not None and one.spec.csi}
-    wanted |= {one.provisioner for one in classes if one is not None}
+    wanted = drivers_of_claims(world, claims)
     held = Counter((each.spec.node_name, each.spec.attacher) for each in world.all(Attachment))
     for node in world.all(CsiNode):
         for driver in node.spec.drivers or ():

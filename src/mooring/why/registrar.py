@@ -5,16 +5,19 @@ its arguments or paths name the driver.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
 
+from mooring.model.claim import Claim
+from mooring.model.csi_driver import CsiDriver
 from mooring.model.csi_node import CsiNode
 from mooring.model.daemon_set import DaemonSet
 from mooring.model.keys import Key
 from mooring.model.node import Node
 from mooring.model.pod import Pod, PodSpec
+from mooring.model.storage_class import StorageClass
 from mooring.model.taint import find_untolerated
 from mooring.model.volume import Volume
 from mooring.why.answer import Fix, Ref, State, Step
@@ -38,6 +41,20 @@ def explain_absent_drivers(world: World, pod: Pod, volumes: list[Volume]) -> Fou
 def drivers_of(pod: Pod, volumes: list[Volume]) -> set[str]:
     named = {volume.spec.csi.driver for volume in volumes if volume.spec.csi is not None}
     return named | {volume.csi.driver for volume in pod.spec.volumes if volume.csi is not None}
+
+
+def drivers_of_claims(world: World, claims: Sequence[Claim]) -> set[str]:
+    """Of their volumes; where there is none yet, of their classes."""
+    volumes = (world.find(Volume, Key("", claim.spec.volume_name)) for claim in claims)
+    classes = (world.find(StorageClass, Key("", claim.storage_class)) for claim in claims)
+    found = {one.spec.csi.driver for one in volumes if one is not None and one.spec.csi}
+    return found | {one.provisioner for one in classes if one is not None}
+
+
+def is_required(world: World, driver: str) -> bool:
+    """Whether the driver takes no pod to a node that does not have it."""
+    found = world.find(CsiDriver, Key("", driver))
+    return found is not None and bool(found.spec.prevent_pod_scheduling_if_missing)
 
 
 def explain_absent_driver(world: World, driver: str, node: str) -> Found:

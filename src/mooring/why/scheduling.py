@@ -8,7 +8,6 @@ from mooring.model.claim import Claim
 from mooring.model.condition import find_condition
 from mooring.model.keys import Key
 from mooring.model.node import Node
-from mooring.model.node_selector import NodeOperator
 from mooring.model.pod import Pod
 from mooring.model.quantity import ZERO
 from mooring.model.taint import find_untolerated
@@ -28,6 +27,7 @@ from mooring.why.found import (
     sed_value,
 )
 from mooring.why.preemption import explain_preemption, why_nobody_goes
+from mooring.why.reach import fix_absent_driver, fix_reach
 from mooring.why.scheduled import Placement, picture_of, place
 from mooring.why.world import World
 
@@ -171,27 +171,6 @@ def _label(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
         yield Fix(recreated(ref(pod), edit, "s|nodeSelector:$|nodeSelector: {}|"), told)
 
 
-def _reach(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
-    """A volume is elsewhere: the label it asks for, or the node it is on, when it is cordoned."""
-    for claim in pod.claim_keys():
-        volume = _volume_of(world, claim)
-        affinity = None if volume is None else volume.spec.node_affinity
-        if volume is None or affinity is None or affinity.required is None:
-            continue
-        for term in affinity.required.node_selector_terms[:1]:
-            pairs = [
-                f"{wanted.key}={wanted.values[0]}"
-                for wanted in term.match_expressions
-                if wanted.operator is NodeOperator.IN
-                and wanted.values
-                and wanted.key != Label.HOSTNAME
-                and node.metadata.labels.get(wanted.key) not in wanted.values
-            ]
-            if pairs:
-                told = f"says that node {node.name} reaches volume {volume.name}: only if it does"
-                yield Fix(kubectl("label", ref(node), *pairs, "--overwrite"), told)
-
-
 def _smaller_claim(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
     """The driver has less room than a claim asks for, wherever it tells of room."""
     for key in pod.claim_keys():
@@ -206,8 +185,14 @@ def _smaller_claim(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
 
 
 def _bind(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
-    yield from _reach(world, pod, node)
+    yield from fix_reach(world, pod, node)
     yield from _smaller_claim(world, pod, node)
+
+
+def _drivers(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
+    """The driver of a volume is not there, or has no room."""
+    absent = list(fix_absent_driver(world, pod, node))
+    yield from absent or _fewer(world, pod, node)
 
 
 def _fewer(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
@@ -223,11 +208,6 @@ def _fewer(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
             told = f"deletes pod {other.key}, which uses one of the volumes on {node.name}"
             yield Fix(kubectl("delete", ref(other)), told)
             return
-
-
-def _volume_of(world: World, claim: Key) -> Volume | None:
-    found = world.find(Claim, claim)
-    return None if found is None else world.find(Volume, Key("", found.spec.volume_name))
 
 
 def _smaller(world: World, pod: Pod, node: Node) -> Iterator[Fix]:
@@ -277,7 +257,7 @@ _BY_RULE: dict[str, Rule] = {
     "NodeAffinity": _label,
     "NodeResourcesFit": _smaller,
     "VolumeBinding": _bind,
-    "NodeVolumeLimits": _fewer,
+    "NodeVolumeLimits": _drivers,
     "VolumeRestrictions": _users,
-    "VolumeZone": _reach,
+    "VolumeZone": fix_reach,
 }

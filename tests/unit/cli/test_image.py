@@ -7,6 +7,7 @@ from typer.testing import CliRunner, Result
 
 from mooring.cli import app
 from mooring.errors import MooringError, UsageError
+from mooring.node.home import Homes
 from mooring.oci.contract import ImageConfig
 from mooring.oci.index import Image, Index, StoredLayer, write
 from mooring.oci.refused import ImageRefused
@@ -92,6 +93,20 @@ def test_not_as_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("import", "x", tmp_path, "--data-dir", tmp_path / "data")
     assert "needs root" in refused(result, ImageRefused)
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(("flag", "called"), [("--data-dir", "data"), ("--root-dir", "root")])
+def test_a_directory_that_was_not_there_is_made_and_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: str, called: str
+) -> None:
+    monkeypatch.setattr("mooring.node.home.usual_homes", lambda: Homes(tmp_path / "homes"))
+    files, typed = tmp_path / "files", tmp_path / "typo"
+    files.mkdir()
+    first = run("import", "x", files, flag, typed)
+    said = f"mooring: {typed} was not there: a new {called} directory is made"
+    assert [line for line in first.output.splitlines() if "mooring:" in line] == [said]
+    assert typed.is_dir()
+    assert "was not there" not in run("import", "x", files, flag, typed).output
 
 
 def test_a_damaged_list_names_the_remedy(data: Path) -> None:

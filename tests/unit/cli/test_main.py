@@ -1,6 +1,7 @@
 """`mooring` tells what it raises on purpose in one line for each, and nothing else."""
 
 import pytest
+from typer.testing import CliRunner
 
 from mooring import cli
 from mooring.errors import UsageError
@@ -34,3 +35,20 @@ def test_a_failure_is_told_in_a_line(
         cli.main()
     assert ended.value.code == 1
     assert capsys.readouterr().err == told
+
+
+CHOICES = {
+    "an argument": ("top", "foo"),
+    "a flag": ("timeline", "pod/x", "-o", "foo"),
+    "a flag of a command below another": ("csi", "trace", "-o", "foo"),
+}
+
+
+@pytest.mark.parametrize("words", CHOICES.values(), ids=CHOICES)
+def test_a_value_that_is_none_of_the_choices_is_refused_once(words: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(cli.app, words)
+    last = result.output.splitlines()[-1]
+    assert result.exit_code == 2
+    assert last.startswith("Error: Invalid value for ")
+    assert ": 'foo' is not one of '" in last
+    assert "Value error" not in last

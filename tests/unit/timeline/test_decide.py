@@ -201,3 +201,28 @@ def test_the_event_of_an_attachment_is_that_of_its_own_volume() -> None:
 
 def test_the_claims_of_a_pod_are_those_of_its_volumes() -> None:
     assert a_pod().claim_names() == ("data", "web-scratch")
+
+
+YOUNG = a_pod(created=601, scheduled=602, started=604, ready=604)
+
+
+def test_the_timeline_of_a_pod_on_an_older_claim_begins_with_the_pod() -> None:
+    timeline = decide_timeline(a_picture(now=at(660), pod=YOUNG, events=(), calls=ALL_CALLS[:2]))
+    assert (timeline.start, timeline.seconds) == (at(601), 3.0)
+    before = [one.name for one in timeline.steps if timeline.is_before(one)]
+    assert before == [S.CLAIM_CREATED, S.PROVISIONED, S.BOUND, S.ATTACHED]
+
+
+def test_a_claim_that_waited_for_the_pod_took_it_no_longer_than_the_pod_is_old() -> None:
+    claims = (Bound(a_claim(bound=603), a_volume(), an_attachment(603, 603)),)
+    timeline = decide_timeline(a_picture(now=at(660), claims=claims, pod=YOUNG, calls=()))
+    bound = step(timeline, S.BOUND)
+    assert bound.began is not None
+    assert (bound.seconds, bound.began.source) == (2.0, "pod creationTimestamp")
+    assert not timeline.is_before(bound)
+
+
+def test_the_timeline_of_a_claim_begins_with_the_claim() -> None:
+    timeline = decide_timeline(a_picture(pod=None))
+    assert timeline.start == at(0)
+    assert not any(timeline.is_before(one) for one in timeline.steps)

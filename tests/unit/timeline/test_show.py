@@ -100,3 +100,20 @@ def test_a_moment_of_a_second_moves_behind_an_exact_one_of_the_same_second_only(
     assert moved.at == at(5.5)
     assert not_before(rough, Moment(at(6.5), "call")) == rough
     assert not_before(rough, Moment(at(4.5), "call")) == rough
+
+
+def test_what_lies_before_the_pod_is_called_so_and_not_measured_in_seconds() -> None:
+    young = a_pod(created=601, scheduled=602, started=604, ready=604)
+    timeline = decide_timeline(a_picture(now=at(660), pod=young, events=(), calls=()))
+    bound = next(row for row in rows(timeline) if row[0] == "bound")
+    assert bound[2:5] == ("done", "12:00:01", "before")
+    assert lines(timeline)[-1] == "pod/web: 3.00s"
+    assert [one["before"] for one in document(timeline)["steps"]][:3] == [True, True, True]
+    assert waterfall(timeline).count(">before</text>") == 4
+
+
+def test_a_moment_of_another_day_has_its_date() -> None:
+    young = a_pod(created=86401, scheduled=86402, started=86404, ready=86404)
+    timeline = decide_timeline(a_picture(now=at(86460), pod=young, events=(), calls=()))
+    when = {row[0]: row[3] for row in rows(timeline)}
+    assert (when["bound"], when["scheduled"]) == ("2026-01-01 12:00:01", "12:00:02")

@@ -52,3 +52,11 @@ def test_a_call_that_failed_and_one_without_a_cause() -> None:
     assert span.parent_id == 0
     assert "csi.volume" not in span.attributes
     assert span_of_call(alone, Process("p2", "vm", 8)).span_id != span.span_id
+
+
+def test_the_span_of_a_pod_begins_with_the_pod_and_has_none_of_an_older_claim() -> None:
+    young = a_pod(created=601, scheduled=602, started=604, ready=604)
+    picture = a_picture(now=at(660), pod=young, events=(), calls=())
+    root, *steps = spans_of_timeline(decide_timeline(picture))
+    assert (root.began, root.ended) == (at(601), at(604))
+    assert [one.name for one in steps] == ["scheduled", "container started", "ready"]

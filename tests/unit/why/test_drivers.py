@@ -68,3 +68,38 @@ def test_what_only_looks_like_its_node_plugin_is_not_taken_for_it() -> None:
 
 def test_of_a_driver_of_which_nothing_is_seen_nothing_is_invented() -> None:
     assert "no CSINode names it" in of_driver(ready_node()).summary
+
+
+NOWHERE = doc("CSINode", "n1", spec={"drivers": []})
+REQUIRED = doc("CSIDriver", NAME, spec={"preventPodSchedulingIfMissing": True})
+LET_THEM = (
+    f"kubectl patch csidriver {NAME} --type=merge "
+    """-p '{"spec":{"preventPodSchedulingIfMissing":false}}'"""
+)
+
+
+def of_waiting_pod(*docs: dict[str, Any]) -> Answer:
+    """Whose driver takes no pod to a node that does not have it."""
+    volume = bound_volume(csi={"driver": NAME, "volumeHandle": "h"})
+    return explain(whole_world(bound_claim(), volume, pod(), NOWHERE, REQUIRED, *docs), WEB, NOW)
+
+
+def test_a_pod_that_waits_for_a_required_driver_is_told_what_keeps_it_away() -> None:
+    tainted = ready_node(taints=[{"key": "dedicated", "effect": "NoExecute"}])
+    tolerant = pod(tolerations=[{"operator": "Exists"}])
+    volume = bound_volume(csi={"driver": NAME, "volumeHandle": "h"})
+    world = whole_world(bound_claim(), volume, tolerant, NOWHERE, REQUIRED, tainted, daemon_set())
+    answer = explain(world, WEB, NOW)
+    assert f"{NAME} CSI driver is not installed on the node" in answer.summary
+    assert [fix.command for fix in answer.fixes] == [
+        "kubectl taint node n1 dedicated:NoExecute-",
+        LET_THEM,
+    ]
+
+
+def test_of_a_required_driver_of_which_nothing_is_seen_the_nodes_pods_are_shown() -> None:
+    answer = of_waiting_pod(ready_node())
+    assert [fix.command for fix in answer.fixes] == [
+        "kubectl get pods -A -o wide --field-selector=spec.nodeName=n1",
+        LET_THEM,
+    ]

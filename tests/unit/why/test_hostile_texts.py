@@ -10,8 +10,8 @@ import pytest
 from mooring.why.answer import Ref
 from mooring.why.explain import explain
 from mooring.why.told import told
-from tests.unit.why.test_explain import DATA, WEB, pod, said
-from tests.unit.why.worlds import NOW, claim, whole_world
+from tests.unit.why.test_explain import DATA, WEB, pod, ready_node, said
+from tests.unit.why.worlds import NOW, bound_claim, bound_volume, claim, whole_world
 
 NAMES = (
     "x}\nEOF\ntouch marker\ncat <<'EOF'\n",
@@ -21,6 +21,7 @@ NAMES = (
     "'; touch marker; '",
     "x\x1b]0;title\x07\r",
 )
+HOSTNAME = "kubernetes.io/hostname"
 KUBECTL = """#!/bin/sh
 case "$*" in *yaml*) echo "spec:";; *) cat >/dev/null;; esac
 """
@@ -39,6 +40,8 @@ def _worlds(text: str) -> dict[str, tuple[Ref, list[dict[str, Any]]]]:
     no_key = f"references non-existent secret key: {text}"
     named = 'secret "s" not found'
     quota = f"exceeded quota: {text}, requested: pods=1, used: pods=2, limited: pods=2"
+    terms = [{"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [text]}]}]
+    elsewhere = bound_volume(nodeAffinity={"required": {"nodeSelectorTerms": terms}})
     ephemeral: dict[str, Any] = {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
     return {
         "claimName": (WEB, [_with({"persistentVolumeClaim": {"claimName": text}})]),
@@ -46,6 +49,7 @@ def _worlds(text: str) -> dict[str, tuple[Ref, list[dict[str, Any]]]]:
         "secretName": (WEB, [_secret(text, "k"), said("Pod", "web", "FailedMount", missing)]),
         "key": (WEB, [_secret("s", text), said("Pod", "web", "FailedMount", named)]),
         "no key": (WEB, [_secret("s", text), said("Pod", "web", "FailedMount", no_key)]),
+        "node of a volume": (WEB, [pod(), bound_claim(), elsewhere, ready_node()]),
         "quota": (WEB, [_with(ephemeral), said("Pod", "web", "FailedBinding", quota)]),
     }
 

@@ -19,7 +19,8 @@ from mooring.why.kinds import parse_subject
 from mooring.why.read import Reading, read_world
 from mooring.why.stuck import find_stuck, read_everything
 from tests.fakes.clock import settle
-from tests.unit.why.worlds import NOW, bound_claim, bound_volume, claim, typed, volume
+from tests.unit.why.test_explain import WEB, pod, ready_node
+from tests.unit.why.worlds import NOW, bound_claim, bound_volume, claim, doc, typed, volume
 
 DATA = Ref("PersistentVolumeClaim", "data", "shop")
 
@@ -69,6 +70,18 @@ async def test_of_a_bound_claim_only_its_own_volume_is_read() -> None:
     assert [it.name for it in world.all(Volume)] == ["disk"]
     assert "list persistentvolumes" not in source.asked
     assert "list persistentvolumeclaims" not in source.asked
+
+
+@pytest.mark.parametrize("required", [True, False])
+async def test_who_registers_a_driver_is_read_where_no_pod_goes_without_it(
+    required: bool,  # noqa: FBT001  a column
+) -> None:
+    driver = doc("CSIDriver", "disk.example", spec={"preventPodSchedulingIfMissing": required})
+    disk = bound_volume(csi={"driver": "disk.example", "volumeHandle": "h"})
+    bare = doc("CSINode", "n1", spec={"drivers": []})
+    source = FakeSource(*map(typed, (bound_claim(), disk, pod(), ready_node(), bare, driver)))
+    await read_world(source, WEB)
+    assert ("list daemonsets" in source.asked) is required
 
 
 async def test_of_a_claim_that_looks_for_a_volume_all_volumes_are_read() -> None:

@@ -102,7 +102,7 @@ function timeline_view(told) {
   const whole = Math.max(0.001, told.seconds);
   const rows = told.steps.map((step) => {
     const moment = step.ended ?? step.began;
-    const since = moment ? `${moment.exact ? "" : "~"}${((Date.parse(moment.at) - start) / 1000).toFixed(moment.exact ? 3 : 0)} s` : "–";
+    const since = step.before ? "before" : moment ? `${moment.exact ? "" : "~"}${((Date.parse(moment.at) - start) / 1000).toFixed(moment.exact ? 3 : 0)} s` : "–";
     const colour = { done: "good", "in flight": "warn", failing: "bad", waiting: "warn" }[step.state] ?? "dim";
     return [step.step, step.object, h("span", { class: colour }, step.code ? `${step.state} (${step.code})` : step.state), since, span(step, start, whole), moment?.source ?? "–"];
   });
@@ -112,7 +112,7 @@ function timeline_view(told) {
 
 // When a step began and ended, as a bar in the whole time; its figures are text beside it.
 function span(step, start, whole) {
-  if (!step.began || !step.ended) return "–";
+  if (step.before || !step.began || !step.ended) return "–";
   const at = (moment) => (Date.parse(moment.at) - start) / 1000 / whole;
   const svg = s("svg", { viewBox: "0 0 100 6", class: "span", preserveAspectRatio: "none", "aria-hidden": "true" });
   const from = Math.min(99, Math.max(0, at(step.began) * 100));

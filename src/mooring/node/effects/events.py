@@ -9,7 +9,7 @@ from mooring.errors import KernelRefused, MooringError, WrongFilesystem
 from mooring.model.event import EventType
 from mooring.model.reference import ObjectReference
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import Tell
+from mooring.plugins.contract import NotUpYet, Tell
 from mooring.reconcile.recorder import Recorder, reference_to
 
 FAILED_ATTACH = "FailedAttachVolume"
@@ -37,12 +37,16 @@ def pod_recorder(recorder: Recorder, pod: ObjectReference | None) -> Tell:
 
 @contextmanager
 def failures_logged(what: str, volume: str, **about: object) -> Iterator[None]:
-    """Around what no pod waits for; a failure goes on. `about`: more fields of the log line."""
+    """Around what no pod waits for; a failure goes on. `about`: more fields of the log line.
+
+    What comes up with the node is no warning: pods of before want their volumes first.
+    """
     try:
         yield
     except MooringError as error:
         told = MAY_NOT_MOUNT if _may_not(error) else error
-        _log.warning("volume operation failed", what=what, volume=volume, **about, error=told)
+        tell = _log.debug if isinstance(error, NotUpYet) else _log.warning
+        tell("volume operation failed", what=what, volume=volume, **about, error=told)
         raise
 
 

@@ -17,7 +17,7 @@ from mooring.model.csi_driver import CsiDriver, CsiDriverSpec
 from mooring.model.keys import Key
 from mooring.model.reference import SecretReference
 from mooring.model.volume_source import CsiSource
-from mooring.plugins.contract import NotStarted, Uncertain, VolumeError
+from mooring.plugins.contract import NotStarted, NotUpYet, Uncertain, VolumeError
 from mooring.plugins.csi.attachment_name import attachment_name
 from mooring.plugins.csi.drivers import Drivers
 from mooring.plugins.csi.paths import CsiPaths
@@ -27,6 +27,9 @@ from mooring.plugins.volume_host import Host
 
 OPERATION_SECONDS = 120.0
 """For all calls of one operation together."""
+
+STARTING_SECONDS = 5.0
+"""Of a node, in which its drivers register."""
 
 UNDEFINED = CsiDriverSpec()
 """What holds for a driver without a CSIDriver object, but for inline volumes."""
@@ -63,16 +66,19 @@ class Services:
         self.records = Records(host.mounts)
         self._client = client
         self._objects = objects
+        self._since = host.clock.monotonic()
 
     def budget(self) -> Budget:
         return Budget(self.host.clock)
 
     def node(self, driver: str, during: str) -> Node:
-        """Raises: NotStarted while the driver is not registered."""
+        """Raises: NotStarted while the driver is not registered; at first, NotUpYet."""
         try:
             return self.drivers.get(driver).node
         except NotStarted as error:
-            raise NotStarted(csi_message(f"{during}: {error}")) from error
+            is_early = self.host.clock.monotonic() - self._since < STARTING_SECONDS
+            kind = NotUpYet if is_early else NotStarted
+            raise kind(csi_message(f"{during}: {error}")) from error
 
     async def capabilities(
         self, node: Node, budget: Budget, during: str

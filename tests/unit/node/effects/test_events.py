@@ -19,7 +19,7 @@ from mooring.node.effects.events import (
     claim_and_driver,
     failures_recorded,
 )
-from mooring.plugins.contract import Tell
+from mooring.plugins.contract import NotStarted, NotUpYet, Tell
 
 SETUP = "MountVolume.SetUp failed"
 
@@ -55,6 +55,21 @@ def test_events(error: HostError, told: str, caplog: pytest.LogCaptureFixture) -
     assert recorded == [(EventType.WARNING, FAILED_MOUNT, told)]
     assert ("Mounting command" in caplog.text) is False
     assert "volume=a pod=ns/web error=" in caplog.text
+
+
+def test_a_driver_that_comes_up_with_the_node_is_an_event_and_no_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    recorded: list[str] = []
+    for error in (NotUpYet("no driver"), NotStarted("no driver")):
+        with (
+            caplog.at_level("INFO"),
+            pytest.raises(NotStarted),
+            recorded_by(lambda kind, reason, message: recorded.append(message)),
+        ):
+            raise error
+    assert recorded == ['MountVolume.SetUp failed for volume "a" : no driver'] * 2
+    assert [one.levelname for one in caplog.records] == ["WARNING"]
 
 
 def test_a_log_line_names_claim_and_driver_where_there_are_some() -> None:

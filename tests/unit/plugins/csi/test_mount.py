@@ -19,7 +19,9 @@ from mooring.model.attachment import Attachment
 from mooring.model.reference import LocalObjectReference, SecretReference
 from mooring.model.storage_terms import AccessMode
 from mooring.model.volume_use import VolumeUse
-from mooring.plugins.contract import MountRequest, NotStarted, Uncertain, VolumeError
+from mooring.plugins.contract import MountRequest, NotStarted, NotUpYet, Uncertain, VolumeError
+from mooring.plugins.csi.services import STARTING_SECONDS
+from tests.fakes.clock import VirtualClock
 from tests.fakes.csi_played import Fault, MountingState
 from tests.unit.plugins.csi.world import (
     CONTEXT,
@@ -198,8 +200,12 @@ async def test_a_driver_that_is_not_there(world: CsiWorld) -> None:
         "kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: "
         f"driver name {DRIVER} not found in the list of registered CSI drivers"
     )
-    await fails(world, a_persistent_use(), NotStarted, text)
+    await fails(world, a_persistent_use(), NotUpYet, text)
     assert not data_file(world).exists()
+    clock = world.host.clock
+    assert isinstance(clock, VirtualClock)
+    await clock.advance(STARTING_SECONDS)
+    await fails(world, a_persistent_use(), NotStarted, text)
 
 
 LIFECYCLES: dict[str, tuple[dict[str, Any] | None, VolumeUse, str]] = {

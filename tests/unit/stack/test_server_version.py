@@ -1,0 +1,79 @@
+"""A standalone role that follows another release than its server says so, once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from mooring.model.kubernetes_version import V1_35, V1_37, KubernetesVersion
+from mooring.stack.server_version import (
+    ServerVersion,
+    better_version,
+    compare_versions,
+    version_compared,
+)
+from tests.fakes.clock import VirtualClock
+from tests.unit.client.scripted_server import Script, scripted, talking_to
+
+SERVERS = {
+    "the same": ("37", V1_37, None),
+    "an older server": ("35", V1_37, V1_35),
+    "a newer server": ("37", V1_35, V1_37),
+    "a vendor's plus": ("35+", V1_37, V1_35),
+    "between the two, the older is nearer": ("36", V1_37, V1_35),
+    "between the two, and the older is followed": ("36", V1_35, None),
+    "older than both": ("29", V1_37, V1_35),
+    "newer than both": ("41", V1_37, None),
+    "no number": ("x", V1_37, None),
+    "nothing": ("", V1_37, None),
+}
+
+
+@pytest.mark.parametrize(("minor", "followed", "wanted"), SERVERS.values(), ids=SERVERS)
+def test_the_release_to_follow(
+    minor: str, followed: KubernetesVersion, wanted: KubernetesVersion | None
+) -> None:
+    assert better_version(followed, ServerVersion(minor)) == wanted
+
+
+@pytest.fixture
+async def script() -> AsyncIterator[Script]:
+    async with scripted() as made:
+        yield made
+
+
+async def test_a_difference_is_one_line_with_both_releases_and_the_remedy(
+    script: Script, caplog: pytest.LogCaptureFixture
+) -> None:
+    script.answer({"major": "1", "minor": "35", "gitVersion": "v1.35.2"})
+    async with talking_to(script) as client:
+        await compare_versions(client, V1_37)
+    (line,) = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+    assert "server=v1.35.2 follows=1.37" in line
+    assert "--kubernetes-version 1.35" in line
+    assert script.asked[0].path == "/version"
+
+
+@pytest.mark.parametrize("is_refused", [False, True], ids=["the same release", "a refusal"])
+async def test_what_is_no_warning(
+    script: Script,
+    caplog: pytest.LogCaptureFixture,
+    is_refused: bool,  # noqa: FBT001  a column
+) -> None:
+    if is_refused:
+        script.refuse(403, "Forbidden")
+    else:
+        script.answer({"major": "1", "minor": "37", "gitVersion": "v1.37.0"})
+    async with talking_to(script) as client:
+        await compare_versions(client, V1_37)
+    assert not [one for one in caplog.records if one.levelname == "WARNING"]
+
+
+async def test_a_server_that_does_not_answer_holds_nothing_up(script: Script) -> None:
+    script.say_nothing()
+    async with (
+        asyncio.timeout(10),
+        talking_to(script) as client,
+        version_compared(client, VirtualClock(), V1_37),
+    ):
+        pass
