@@ -118,17 +118,17 @@ CLASS_CHANGES: dict[str, tuple[Doc, int, str]] = {
     "parameters": (
         {"parameters": {"a": "c"}},
         422,
-        "parameters: Forbidden: updates to parameters are forbidden.",
+        "parameters: Invalid value: null: field is immutable",
     ),
     "the provisioner": (
         {"provisioner": "e.example.com"},
         422,
-        "provisioner: Forbidden: updates to provisioner are forbidden.",
+        "provisioner: Invalid value: null: field is immutable",
     ),
     "the policy": (
         {"reclaimPolicy": "Retain"},
         422,
-        "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.",
+        "reclaimPolicy: Invalid value: null: field is immutable",
     ),
     "when it binds": ({"volumeBindingMode": "WaitForFirstConsumer"}, 422, "field is immutable"),
     "whether it grows": ({"allowVolumeExpansion": True}, 200, ""),
