@@ -9,6 +9,7 @@ from tests.scenarios.sidecars.driver import NAME
 
 CLAIM, VOLUME = f"{CLAIMS}/data", f"{VOLUMES}/pv1"
 NOT_REQUIRED = "volume.kubernetes.io/node-expansion-not-required"
+USE = "Unused"
 BEFORE = "volume.alpha.kubernetes.io/pre-resize-capacity"
 
 
@@ -55,8 +56,9 @@ async def resize_status(cluster: Cluster, claim: str = "data") -> str:
 
 
 async def conditions(cluster: Cluster, claim: str = "data") -> dict[str, Doc]:
+    """Of its growth and its class; that of its use is told beside them."""
     found = (await status_of(cluster, claim)).get("conditions") or []
-    return {each["type"]: each for each in found}
+    return {each["type"]: each for each in found if each["type"] != USE}
 
 
 async def as_node(cluster: Cluster, change: Doc, claim: str = "data") -> None:
@@ -67,9 +69,10 @@ async def as_node(cluster: Cluster, change: Doc, claim: str = "data") -> None:
 
 
 async def node_finishes(cluster: Cluster, size: str) -> None:
+    told = (await status_of(cluster)).get("conditions") or []
     done: Doc = {
         "capacity": {"storage": size},
         "allocatedResourceStatuses": None,
-        "conditions": None,
+        "conditions": [each for each in told if each["type"] == USE],
     }
     await as_node(cluster, done)

@@ -20,6 +20,7 @@ from mooring.model.claim import Claim
 from mooring.model.document import Doc
 from mooring.model.volume import Volume
 from mooring.sidecars.resizer.options import ResizerOptions
+from mooring.sidecars.writing import OUTRUN
 from tests.fakes.objects import PODS, VOLUMES, a_pod, a_volume
 from tests.scenarios.sidecars.claims import (
     BEFORE,
@@ -61,7 +62,7 @@ async def test_a_claim_grows_without_a_node(place: Cluster) -> None:
     assert status["capacity"] == {"storage": "2Gi"}
     assert status["allocatedResources"] == {"storage": "2Gi"}
     assert "allocatedResourceStatuses" not in status
-    assert "conditions" not in status
+    assert await conditions(place) == {}
     assert await size_of(place) == "2Gi"
     claim = await place.get(CLAIM)
     assert claim["metadata"]["annotations"][NOT_REQUIRED] == "true"
@@ -308,6 +309,7 @@ async def test_a_volume_in_use_waits_for_its_last_pod_and_grows_at_once_then(
         await _ends(place)
         assert place.driver.count("expand") == 1, "the other one runs"
         await _ends(place, "other")
+        await place.passes(OUTRUN.first)
         assert place.driver.count("expand") == 2
     assert await size_of(place) == "2Gi"
 
@@ -322,6 +324,7 @@ async def test_a_driver_that_says_offline_is_not_asked_while_a_pod_runs(place: C
         assert place.driver.calls == []
         assert await resize_status(place) == ""
         await _ends(place)
+        await place.passes(OUTRUN.first)
     assert place.driver.calls == ["expand h-pv1 2Gi"]
 
 
@@ -420,6 +423,7 @@ async def test_the_node_step_is_remembered_by_the_volume_of_a_later_claim(place:
         place.driver.needs_node = False
         await place.claim("heir", volumeName="pv1", resources={"requests": {"storage": "2Gi"}})
         assert await place.phase("heir") == "Bound"
+        await place.passes(OUTRUN.first)
     assert (await status_of(place, "heir"))["capacity"] == {"storage": "1Gi"}
     assert await resize_status(place, "heir") == "NodeResizePending"
 
