@@ -87,6 +87,23 @@ async def test_a_warning_lets_it_pass(api: ApiUnderTest) -> None:
     assert ("Warning", f'299 - "{text}"') in answer.headers
 
 
+@pytest.mark.parametrize("is_new", [True, False], ids=["created", "changed"])
+async def test_what_another_refuses_is_warned_of_too(api: ApiUnderTest, *, is_new: bool) -> None:
+    if not is_new:
+        assert (await api.post(MAPS, a_map())).code == 201
+    for name, action in (("a", "Warn"), ("b", "Deny")):
+        policy, binding = a_policy("false"), a_binding(action, policyName=name)
+        policy["metadata"]["name"] = binding["metadata"]["name"] = name
+        await in_force(api, policy, binding)
+    change = {"data": {"a": "2"}}
+    answer = await (api.post(MAPS, a_map()) if is_new else api.patch(f"{MAPS}/m", change))
+    assert answer.code == 422
+    assert answer.warnings == [
+        "Validation failed for ValidatingAdmissionPolicy 'a' with binding 'a': "
+        "failed expression: false"
+    ]
+
+
 VALIDATIONS: dict[str, tuple[Doc, int, str]] = {
     "a message": ({"expression": "false", "message": "too many"}, 422, "too many"),
     "a message that is computed": (

@@ -1,8 +1,6 @@
 """The Helm chart: rendered and installed by helm, taken by Mooring's API server."""
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import yaml
 
 from mooring import __version__
 from release import chart
+from tests.conformance.helm import Helm
 from tests.conformance.obtain import HELM, Missing, Say
 from tests.conformance.peers import Find
 from tests.fakes.real_server import RealServer
@@ -35,27 +34,6 @@ VALUES = {
         "controllers": {"snapshotLeaseNamespace": "default", "replicas": 1}
     },
 }
-
-
-class Helm:
-    def __init__(self, program: Path, home: Path, kubeconfig: Path) -> None:
-        self._program = program
-        self._home = home
-        self._kubeconfig = kubeconfig
-
-    def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(  # noqa: S603  the program that was built
-            [self._program, *words],
-            env={**os.environ, "HOME": str(self._home), "KUBECONFIG": str(self._kubeconfig)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def __call__(self, *words: str | Path) -> str:
-        ran = self.run(*words)
-        assert ran.returncode == 0, f"helm {words}\n{ran.stdout}{ran.stderr}"
-        return ran.stdout
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import msgspec
 
 from mooring import log
 from mooring.apiserver.admission.chain import Chain
+from mooring.apiserver.admission.judging import Judging
 from mooring.apiserver.api.access import Access
 from mooring.apiserver.api.api import Api
 from mooring.apiserver.api.discovery import Discovery
@@ -59,7 +60,6 @@ from mooring.apiserver.store.sqlite import SqliteStore
 from mooring.apiserver.verbs.backend import Backend
 from mooring.apiserver.verbs.charging import Charging
 from mooring.apiserver.verbs.in_process_writer import InProcessWriter
-from mooring.apiserver.verbs.judging import Judging
 from mooring.apiserver.webhooks.asking import Asking
 from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.apiserver.webhooks.webhooks import Webhooks
@@ -123,7 +123,8 @@ def assemble(
     authorizer = Authorizer(nodes, stored=roles, release=kinds.release)
     asking, turns = Asking(objects, rng), Turns(clock)
     conversions = Conversions(asking, turns)
-    policies = Policies(store, kinds, objects, authorizer.authorize)
+    judging = Judging()
+    policies = Policies(store, kinds, objects, authorizer.authorize, judging)
     backend = Backend(
         store,
         kinds,
@@ -135,10 +136,10 @@ def assemble(
         Frames(frame),
         count_events,
         turns,
-        Webhooks(store, kinds, objects, authorizer.authorize, asking, conversions),
+        Webhooks(store, kinds, objects, authorizer.authorize, asking, conversions, judging),
         conversions,
         Charging(store),
-        Judging(),
+        judging,
     )
     account_tokens = ServiceAccountTokens(pki.service_account_key, ISSUER)
     authenticator = Authenticator(tokens, account_tokens, objects.find, clock)

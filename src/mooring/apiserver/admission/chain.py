@@ -1,6 +1,6 @@
 """Which rules look at which writes, in order. Most writes are looked at by very few."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
 
@@ -69,7 +69,10 @@ JUDGING = (
 )
 
 
-def _no_policies(_attributes: AdmissionAttributes, _objects: Objects) -> None:
+Policies = Callable[[AdmissionAttributes], Awaitable[None]]
+
+
+async def _no_policies(_: AdmissionAttributes) -> None:
     """Nobody has made any."""
 
 
@@ -79,7 +82,7 @@ class Chain:
     def __init__(
         self,
         nodes: NodeObjects,
-        policies: Rule = _no_policies,
+        policies: Policies = _no_policies,
         has_policies: Callable[[AdmissionAttributes], bool] = lambda _: False,
     ) -> None:
         self._nodes = nodes
@@ -92,12 +95,12 @@ class Chain:
         for rule in self._rules("mutating", MUTATING, attributes):
             rule(attributes, objects)
 
-    def judge(self, attributes: AdmissionAttributes, objects: Objects) -> None:
-        """After validation: rules may refuse."""
+    async def judge(self, attributes: AdmissionAttributes, objects: Objects) -> None:
+        """After validation: rules may refuse. Waits only if policies take long."""
         for rule in self._rules("judging", JUDGING, attributes):
             rule(attributes, objects)
         node_restriction.check_attempt(attributes, self._nodes)
-        self._policies(attributes, objects)
+        await self._policies(attributes)
 
     def _rules(
         self, stage: str, placed: tuple[Placed, ...], attributes: AdmissionAttributes

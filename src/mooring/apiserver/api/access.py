@@ -92,7 +92,7 @@ class Access:
         attributes = admission.AdmissionAttributes(
             Operation.CREATE, call.kind, call.user, call.namespace, call.name, "token", request
         )
-        backend.admission.judge(attributes, backend.objects)
+        await backend.admission.judge(attributes, backend.objects)
         granted = token_request.grant(
             request, self._tokens, backend.objects.find, backend.clock.now(), backend.new_uid()
         )

@@ -9,7 +9,10 @@ from mooring.apiserver.cel.checker import Checked
 from mooring.apiserver.cel.compiler import Program
 from mooring.apiserver.cel.environment import compile_text, environment
 from mooring.apiserver.cel.errors import CelError, CompileError
+from mooring.apiserver.cel.patience import evaluate
 from mooring.apiserver.cel.types import DYN, CelType, Records
+
+_ASKING = frozenset({"authorizer", "authorizer.requestResource"})  # variables
 
 
 class WrongResultError(CompileError):
@@ -44,11 +47,14 @@ class Expression:
         return self.checked.variables
 
     def evaluate(self, values: Mapping[str, Any], budget: Budget) -> Any:
-        """The value; raises CelError, and CostExceeded when the budget is spent.
+        """The value; raises CelError, CostExceeded when the budget is spent, and TakesLong within
+        `at_once`.
 
         A value may be a dict that computes its entries when they are asked for.
         """
-        result, cost = self.program.run(values, min(MOST_PER_EXPRESSION, budget.left))
+        most = min(MOST_PER_EXPRESSION, budget.left)
+        asks = not _ASKING.isdisjoint(self.checked.variables)
+        result, cost = evaluate(self.program.run, values, most, asks=asks)
         budget.left -= min(cost, budget.left)
         if isinstance(result, CelError):
             raise result

@@ -9,7 +9,7 @@ from mooring.apiserver.cel.call_cost import MOST_PER_EXPRESSION
 from mooring.apiserver.cel.compiler import Program
 from mooring.apiserver.cel.correlation import Correlation, OldItems
 from mooring.apiserver.cel.errors import NO_SUCH_OVERLOAD, CelError
-from mooring.apiserver.cel.patience import TakesLong, most_at_once
+from mooring.apiserver.cel.patience import evaluate
 from mooring.apiserver.cel.values import NONE, Optional
 from mooring.apiserver.structural.contract import Node, Rule
 from mooring.model.field_error import FieldError, duplicate, forbidden, invalid, required
@@ -78,7 +78,6 @@ class Walk:
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
-        self._at_once = most_at_once()
         self._errors: list[FieldError] = []
         self._warnings: list[FieldError] = []
 
@@ -144,19 +143,10 @@ class Walk:
             raise _Stop
         self._budget -= cost
 
-    def _run(self, program: Program, values: Mapping[str, Any]) -> tuple[Any, int]:
-        if self._at_once is None:
-            return program.run(values, MOST_PER_EXPRESSION)
-        result, cost = program.run(values, min(self._at_once, MOST_PER_EXPRESSION))
-        self._at_once -= cost
-        if self._at_once <= 0 or (isinstance(result, CelError) and result.fatal):
-            raise TakesLong
-        return result, cost
-
     def _evaluate(
         self, part: Part, path: str, rule: CompiledRule, values: Mapping[str, Any]
     ) -> Any:
-        result, cost = self._run(rule.program, values)
+        result, cost = evaluate(rule.program.run, values, MOST_PER_EXPRESSION)
         self._spend(part, path, cost)
         if not isinstance(result, CelError):
             return result
@@ -214,7 +204,7 @@ class Walk:
         if rule.message is None:
             return ""
         given = {"oldSelf": NONE if rule.rule.optional_old_self else None, **values}
-        result, cost = self._run(rule.message, given)
+        result, cost = evaluate(rule.message.run, given, MOST_PER_EXPRESSION)
         if cost > self._budget:
             raise _OutOfBudgetError(
                 "messageExpression evaluation failed due to running out of cost budget, no further "

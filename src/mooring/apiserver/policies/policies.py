@@ -1,11 +1,13 @@
 """The policies in force: which of them concern a write, with which parameters, and what follows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
 from mooring import log
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
+from mooring.apiserver.admission.judging import Judging
 from mooring.apiserver.cel.expression import Budget
 from mooring.apiserver.documents.document import decode
 from mooring.apiserver.documents.following import Follower
@@ -29,6 +31,9 @@ MOST_PARAMETERS = 1000  # objects that one binding may choose
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 
 
+Found = Failure | Annotation
+
+
 class Bound(msgspec.Struct, frozen=True):
     """A policy that a binding puts into force."""
 
@@ -38,11 +43,44 @@ class Bound(msgspec.Struct, frozen=True):
     spec: Doc  # of the binding
     own_scope: Scope | None
 
+    @property
+    def actions(self) -> Sequence[str]:
+        return self.spec.get("validationActions") or ()
+
+    @property
+    def denies(self) -> bool:
+        return "Deny" in self.actions
+
+
+class Look(msgspec.Struct, frozen=True):
+    """All that a policy which is in force is to be judged by, for one write."""
+
+    bound: Bound
+    values: Doc
+    parameters: list[Doc | None] | Failure
+
+    def findings(self) -> Iterator[Found]:
+        if isinstance(self.parameters, Failure):
+            if self.bound.policy.fails_closed:
+                yield self.parameters
+            return
+        budget = Budget(MOST_COST)
+        for parameters in self.parameters:
+            yield from judge(self.bound.policy, {**self.values, "params": parameters}, budget)
+
 
 class Policies:
     """The policies of one server."""
 
-    def __init__(self, store: Store, kinds: Kinds, objects: Objects, authorize: Authorize) -> None:
+    def __init__(
+        self,
+        store: Store,
+        kinds: Kinds,
+        objects: Objects,
+        authorize: Authorize,
+        judging: Judging,
+    ) -> None:
+        self._judging = judging
         self._authorize = authorize
         self._store = store
         self._kinds = kinds
@@ -63,14 +101,21 @@ class Policies:
             for bound in self._in_force(attributes)
         )
 
-    def judge(self, attributes: AdmissionAttributes, _: Objects) -> None:
-        """Raises: ApiError when a policy that denies is not kept."""
+    async def judge(self, attributes: AdmissionAttributes) -> None:
+        """Waits only if that takes long. Raises: ApiError when a policy that denies is not kept."""
+        looks = tuple(self._looks(attributes))
+        if not looks:
+            return
+        for look, found in await self._judging.judge(partial(_look_at_all, looks)):
+            _record(look.bound, attributes, found)
+            _heed(look.bound, attributes, _failures(found))
+
+    def _looks(self, attributes: AdmissionAttributes) -> Iterator[Look]:
         for bound in self._in_force(attributes):
             kind = self._concerned(bound, attributes)
             if kind is not None:
-                found = tuple(self._findings(bound, attributes, kind))
-                _record(bound, attributes, found)
-                _heed(bound, attributes, tuple(each for each in found if isinstance(each, Failure)))
+                values = variables_of(attributes, kind, self._objects, self._authorize)
+                yield Look(bound, values, self._parameters(bound, attributes))
 
     def _in_force(self, attributes: AdmissionAttributes) -> tuple[Bound, ...]:
         if self._bound is None:
@@ -85,19 +130,6 @@ class Policies:
         if own is not None and own.kind_of(attributes, self._kinds, self._objects) is None:
             return None
         return kind
-
-    def _findings(
-        self, bound: Bound, attributes: AdmissionAttributes, kind: Kind
-    ) -> Iterator[Failure | Annotation]:
-        values = variables_of(attributes, kind, self._objects, self._authorize)
-        chosen = self._parameters(bound, attributes)
-        if isinstance(chosen, Failure):
-            if bound.policy.fails_closed:
-                yield chosen
-            return
-        budget = Budget(MOST_COST)
-        for parameters in chosen:
-            yield from judge(bound.policy, {**values, "params": parameters}, budget)
 
     def _parameters(
         self, bound: Bound, attributes: AdmissionAttributes
@@ -162,12 +194,25 @@ class Policies:
         return (decode(kind, entry) for entry in self._store.range(kind.store_table).entries)
 
 
-def _record(
-    bound: Bound, attributes: AdmissionAttributes, found: tuple[Failure | Annotation, ...]
-) -> None:
+def _look_at_all(looks: tuple[Look, ...]) -> list[tuple[Look, tuple[Found, ...]]]:
+    """Up to the first that denies. Reads nothing else."""
+    seen: list[tuple[Look, tuple[Found, ...]]] = []
+    for look in looks:
+        found = tuple(look.findings())
+        seen.append((look, found))
+        if _failures(found) and look.bound.denies:
+            break
+    return seen
+
+
+def _failures(found: tuple[Found, ...]) -> tuple[Failure, ...]:
+    return tuple(each for each in found if isinstance(each, Failure))
+
+
+def _record(bound: Bound, attributes: AdmissionAttributes, found: tuple[Found, ...]) -> None:
     """Into the log: there is no other record of requests."""
     named = {"policy": bound.policy.name, "binding": bound.binding, **attributes.log_fields}
-    is_audited = "Audit" in (bound.spec.get("validationActions") or ())
+    is_audited = "Audit" in bound.actions
     for each in found:
         if isinstance(each, Annotation):
             _log.info("annotated by a policy", **named, key=each.key, value=each.value)
@@ -179,13 +224,12 @@ def _heed(bound: Bound, attributes: AdmissionAttributes, failures: tuple[Failure
     """Raises: ApiError, if the binding denies."""
     if not failures:
         return
-    actions = bound.spec.get("validationActions") or ()
     named = f"ValidatingAdmissionPolicy '{bound.policy.name}' with binding '{bound.binding}'"
-    if "Warn" in actions:
+    if "Warn" in bound.actions:
         attributes.warnings.extend(
             f"Validation failed for {named}: {failure.message}" for failure in failures
         )
-    if "Deny" in actions:
+    if bound.denies:
         raise _denied(attributes, f"{named} denied request: ", failures[0])
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
+from mooring.apiserver.admission.judging import on_loop
 from mooring.apiserver.auth.attributes import AccessAttributes, Verdict
 from mooring.apiserver.auth.user import (
     AUTHENTICATED,
@@ -49,8 +50,9 @@ Authorize = Callable[[User, AccessAttributes], Verdict]
 def variables_of(
     attributes: AdmissionAttributes, kind: Kind, objects: Objects, authorize: Authorize
 ) -> Doc:
-    """All but parameters, and the policy's own variables."""
+    """All but parameters, and the policy's own variables. They can be used in a thread."""
 
+    @on_loop
     def ask(question: Question) -> DecisionValue:
         verdict = authorize(_asked_for(question, attributes.user), _attributes(question))
         return DecisionValue(verdict.allowed, verdict.reason)

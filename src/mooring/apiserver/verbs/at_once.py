@@ -1,9 +1,9 @@
-"""Writes that are decided at once, unless somebody outside has to be asked.
+"""Writes that are decided at once, unless somebody outside has to be asked, or it takes long.
 
 A decision is a coroutine. As long as nothing in it waits, it is run by the store itself, on the
 newest version, with no other write in between. Only when it would have to wait (a webhook is to be
-asked) it is run before the write, on the version that is there; the write is then made only if that
-is still the newest, else everything is decided again.
+asked, a thread is to judge) it is run before the write, on the version that is there; the write is
+then made only if that is still the newest, else everything is decided again.
 """
 
 from collections.abc import Callable, Coroutine
@@ -55,8 +55,7 @@ async def write_decided(store: Store, table: str, name: str, decide: AsyncDecide
         except _Moved as moved:
             seen = moved.newest
     raise Conflict(
-        f"{name} was changed by others again and again while webhooks were asked about it: "
-        "please try again"
+        f"{name} was changed by others again and again while it was judged: please try again"
     )
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from mooring.apiserver.admission.chain import Chain
+from mooring.apiserver.admission.judging import Judging
 from mooring.apiserver.auth.user import User
 from mooring.apiserver.documents.frames import Frames
 from mooring.apiserver.documents.objects import Objects
@@ -20,7 +21,6 @@ from mooring.apiserver.request.routes import Route
 from mooring.apiserver.schema.contract import Schema
 from mooring.apiserver.store.contract import Store
 from mooring.apiserver.verbs.charging import Charging
-from mooring.apiserver.verbs.judging import Judging
 from mooring.apiserver.webhooks.conversions import Conversions
 from mooring.apiserver.webhooks.webhooks import Webhooks
 from mooring.clock import Clock

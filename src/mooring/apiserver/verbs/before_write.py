@@ -112,7 +112,7 @@ async def prepare_new(
             kind, metadata.get("name", ""), chain(validate_metadata(doc, kind), kind.validate(doc))
         )
     )
-    backend.admission.judge(attributes, backend.objects)
+    await backend.admission.judge(attributes, backend.objects)
     await backend.webhooks.judge(attributes)
     return doc
 
@@ -235,7 +235,7 @@ async def prepare_change(
     await backend.judging.judge(
         lambda: check(kind, call.name, _problems_of_change(kind, subresource, new, old))
     )
-    backend.admission.judge(attributes, backend.objects)
+    await backend.admission.judge(attributes, backend.objects)
     if is_whole:
         await backend.webhooks.judge(attributes)
     return new if _differs(new, old) else None

@@ -23,9 +23,9 @@ from mooring.apiserver.verbs.before_write import (
     single_owners,
 )
 from mooring.apiserver.verbs.changing import stored_form
-from mooring.apiserver.verbs.decoding import body_options, decode_body
+from mooring.apiserver.verbs.decoding import body_options, decode_body, with_warnings
 from mooring.apiserver.verbs.stored_size import check_stored
-from mooring.errors import AlreadyExists, ApiError
+from mooring.errors import AlreadyExists
 from mooring.model.document import Doc
 
 MOST_NAME_TRIES = 8
@@ -35,11 +35,8 @@ _TERMINATING = "create not allowed while custom resource definition is terminati
 async def create(backend: Backend, call: Call) -> Response:
     options = body_options(call, "CreateOptions")
     doc, warnings = decode_body(call, options.validation)
-    try:
+    with with_warnings(warnings):
         return await create_document(backend, call, doc, options, warnings)
-    except ApiError as error:
-        error.warnings = tuple(warnings)  # sent with the refusal too
-        raise
 
 
 async def create_document(
@@ -51,13 +48,16 @@ async def create_document(
     *,
     managed: list[Doc] | None = None,
 ) -> Response:
-    """Create what was decoded; also the end of an apply or PUT that found nothing to change."""
+    """Create what was decoded; also the end of an apply or PUT that found nothing to change.
+
+    What there is to warn of is added to `warnings`, even if it is refused.
+    """
     kind = call.kind
     if kind.terminating:
         raise forbidden(kind, doc.get("metadata", {}).get("name", ""), _TERMINATING)
     manager = manager_of(call, options.manager)
     is_generated = not doc.get("metadata", {}).get("name")
-    warnings = [*warnings, *single_owners(doc)]
+    warnings += single_owners(doc)
     doc = await prepare_new(backend, call, doc, manager=manager, managed=managed, warnings=warnings)
     warnings += kind.warnings(doc)
     if options.dry_run:

@@ -51,13 +51,12 @@ def decode_body(
 
 
 @contextmanager
-def with_warnings(warnings: Sequence[str]) -> Iterator[None]:
-    """Send the warnings about a body even when the write is refused."""
-    found = tuple(warnings)
+def with_warnings(warnings: list[str]) -> Iterator[None]:
+    """Send the warnings even when the write is refused, with those that were added until then."""
     try:
         yield
     except ApiError as error:
-        error.warnings = found
+        error.warnings = tuple(warnings)
         raise
 
 

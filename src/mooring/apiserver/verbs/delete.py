@@ -101,7 +101,7 @@ async def _decide(backend: Backend, call: Call, options: DeleteOptions, entry: E
     if kind.stored_as is not None and _is_judged(backend, attributes):
         shown = decode(kind, await backend.conversions.readable_one(kind, entry))
         attributes = msgspec.structs.replace(attributes, old=shown)
-    backend.admission.judge(attributes, backend.objects)
+    await backend.admission.judge(attributes, backend.objects)
     if not call.route.subresource:  # an eviction is asked about as such
         await backend.webhooks.mutate(attributes, _nothing)
         await backend.webhooks.judge(attributes)

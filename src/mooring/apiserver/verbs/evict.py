@@ -63,7 +63,7 @@ async def evict(backend: Backend, call: Call) -> Response:
         new=eviction,
         dry_run=options.dry_run,
     )
-    backend.admission.judge(attributes, backend.objects)
+    await backend.admission.judge(attributes, backend.objects)
     await backend.webhooks.judge(attributes)
     asked = checked_options(eviction.get("deleteOptions", {}), dry_run=options.dry_run)
     await _evict(backend, call, asked)

@@ -121,10 +121,10 @@ async def _patch(
             found = _conformed(call.kind, new, old, doubled, options.validation)
         except ValueError as error:
             raise _bad_patch(by.shown(old), str(error)) from error
-        with with_warnings(found):
+        warnings[:] = [*found, *single_owners(new)]
+        with with_warnings(warnings):
             _check_identity(call, new)
             check_version(call.kind, old, new, is_put=False)
-            warnings[:] = [*found, *single_owners(new)]
             prepared = await prepare_change(
                 backend, call, old, new, manager=manager, warnings=warnings
             )
@@ -212,7 +212,7 @@ async def _apply(backend: Backend, call: Call, options: WriteOptions) -> Respons
             if call.route.subresource:
                 raise
         try:
-            return await _apply_as_new(backend, call, options, applied, warnings)
+            return await _apply_as_new(backend, call, options, applied, list(warnings))
         except AlreadyExists:
             continue  # created in between: apply to that object
     raise conflict(call.kind, call.name)

@@ -13,6 +13,7 @@ import msgspec
 
 from mooring import log
 from mooring.apiserver.admission.contract import AdmissionAttributes, Objects
+from mooring.apiserver.admission.judging import Judging
 from mooring.apiserver.cel.errors import CelError
 from mooring.apiserver.cel.expression import Budget
 from mooring.apiserver.documents.document import decode
@@ -56,7 +57,9 @@ class Webhooks:
         authorize: Authorize,
         asking: Asking,
         conversions: Conversions,
+        judging: Judging,
     ) -> None:
+        self._judging = judging
         self._store = store
         self._kinds = kinds
         self._objects = objects
@@ -109,14 +112,14 @@ class Webhooks:
         asked: list[tuple[Hook, Kind]] = []
         changed = changed_after = False
         for hook, kind in concerned:
-            if self._selects(hook, kind, attributes):
+            if await self._selects(hook, kind, attributes):
                 is_changed = await self._mutate(hook, kind, attributes, refill)
                 changed = changed or is_changed
                 changed_after = changed_after or (is_changed and bool(asked))
                 asked.append((hook, kind))
         if changed_after:
             for hook, kind in asked:
-                if hook.is_reinvoked and self._selects(hook, kind, attributes):
+                if hook.is_reinvoked and await self._selects(hook, kind, attributes):
                     await self._mutate(hook, kind, attributes, refill)
         return changed
 
@@ -126,7 +129,7 @@ class Webhooks:
         if not concerned:
             return
         await round_trip()  # so that `at_once` sees that this takes a while
-        chosen = [pair for pair in concerned if self._selects(*pair, attributes)]
+        chosen = [pair for pair in concerned if await self._selects(*pair, attributes)]
         answers = await asyncio.gather(
             *(self._ask(hook, kind, attributes, may_patch=False) for hook, kind in chosen),
             return_exceptions=True,
@@ -208,7 +211,7 @@ class Webhooks:
             if kind is not None:
                 yield hook, kind
 
-    def _selects(self, hook: Hook, kind: Kind, attributes: AdmissionAttributes) -> bool:
+    async def _selects(self, hook: Hook, kind: Kind, attributes: AdmissionAttributes) -> bool:
         """Whether its selectors and conditions choose the object. Raises: Forbidden."""
         if not hook.scope.selects(attributes, self._objects):
             return False
@@ -216,7 +219,9 @@ class Webhooks:
             return True
         values = variables_of(attributes, kind, self._objects, self._authorize)
         try:
-            return holds_for(hook.conditions, values, Budget(MOST_COST))
+            return await self._judging.judge(
+                lambda: holds_for(hook.conditions, values, Budget(MOST_COST))
+            )
         except CelError as error:
             if hook.fails_closed:
                 told = f"failed to evaluate match conditions of webhook {hook.name}: {error}"

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from mooring.apiserver.cel import call_cost
 from mooring.apiserver.cel.errors import CelError
 from mooring.apiserver.cel.functions import Functions, Overload
+from mooring.apiserver.cel.patience import excuse
 from mooring.apiserver.cel.types import BOOL, STRING, CelType, opaque
 from mooring.apiserver.cel.values import Opaque
 from mooring.model.names import dns_label, dns_subdomain
@@ -110,6 +111,7 @@ def _with(field: str) -> Callable[[ResourceValue, str], ResourceValue]:
 
 
 def _check(one: PathValue | ResourceValue, verb: str) -> DecisionValue:
+    excuse(_CHECK_COST)
     return one.ask(replace(one.question, verb=verb))
 
 
