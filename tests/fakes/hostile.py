@@ -65,7 +65,7 @@ _ANYTHING: tuple[Any, ...] = (None, True, MOST64, 1e308, "x", [], {}, {"a": [{"b
 
 _KEPT = {"kind", "apiVersion", "name", "namespace", "uid", "resourceVersion", "generateName"}
 _SKIPPED = {"gitRepo"}  # runs a program with what it is given
-_TAMED = {"replicas": (0, 1, 3)}  # two thousand million pods are what was asked for, as upstream
+_TAMED = {"replicas": (0, 1, 3), "parallelism": (0, 1, 3)}  # more pods are made, as upstream
 DEEPEST = 12
 
 
