@@ -80,6 +80,7 @@ def test_chap_of_the_discovery_is_apart_from_that_of_the_session(
     pods.create(a_user("stranger", without))
     pods.kubectl.event("stranger", "FailedMount", "failed to get any path")
     assert "failed to sendtargets" in messages(pods.kubectl)
+    pods.kubectl("delete", "pod", "stranger")  # one node takes a disk for one pod that names it
     keys = ("discovery.sendtargets.auth.username", "discovery.sendtargets.auth.password")
     secret = a_secret("chap", **dict(zip(keys, ("finder", PASSWORD), strict=True)))
     pods.create({**secret, "type": "kubernetes.io/iscsi-chap"})
@@ -88,7 +89,7 @@ def test_chap_of_the_discovery_is_apart_from_that_of_the_session(
     records = sh(f"grep -rl {PASSWORD} /etc/iscsi").split()
     assert records
     assert all(Path(path).stat().st_mode & 0o077 == 0 for path in records)
-    pods.kubectl("delete", "pod", "reader", "stranger")
+    pods.kubectl("delete", "pod", "reader")
     eventually(lambda: not target.has_session, "the session is over")
 
 
