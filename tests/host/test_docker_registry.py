@@ -42,6 +42,7 @@ def test_pulled_by_tag_and_digest_listed_and_removed(
     found = registry.push("team/tool", "v1", oci_files([BASE, TOP]))
     creds, place = tmp_path / "config.json", ("--root-dir", tmp_path / "node")
     creds.write_text(registry.docker_config)
+    (tmp_path / "node").mkdir()  # else it is said that it is made
     name = f"{registry.host}/team/tool"
     for one in (f"{name}:v1", f"{name}@{found}", f"{name}:v1"):
         pulled = mooring("pull", one, "--creds", creds, *place)

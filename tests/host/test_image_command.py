@@ -14,6 +14,7 @@ def mooring(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_imported_listed_and_removed(memory_disk: Path) -> None:
     source, data = memory_disk / "busybox.tar", ("--root-dir", memory_disk / "node")
+    (memory_disk / "node").mkdir()  # else it is said that it is made
     layer = a_tar(a_file("bin/sh", "x" * 2000), Member("dev/null", "character", device=(1, 3)))
     source.write_bytes(as_tar(docker_files([layer])))
     imported = mooring("import", "busybox", source, *data)
@@ -32,6 +33,7 @@ def test_imported_listed_and_removed(memory_disk: Path) -> None:
 def test_a_refusal_is_one_line(memory_disk: Path) -> None:
     source = memory_disk / "hostile.tar"
     source.write_bytes(a_tar(a_file("../../etc/passwd")))
+    (memory_disk / "node").mkdir()
     refused = mooring("import", "x", source, "--root-dir", memory_disk / "node")
     assert refused.returncode == 1
     assert refused.stderr == (
