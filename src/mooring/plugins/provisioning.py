@@ -16,6 +16,7 @@ from mooring.plugins.contract import PluginError
 
 MIB, GIB = 2**20, 2**30
 NAME_PREFIX = "kubernetes-dynamic-pvc-"
+SEE_LOG = "see the log of the controllers for details"  # a server's own words are in no event
 
 
 def volume_name(claim: Claim) -> str:

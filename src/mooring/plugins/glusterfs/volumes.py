@@ -30,6 +30,7 @@ from mooring.plugins.glusterfs.mount import NAME, find_source
 from mooring.plugins.glusterfs.parameters import GlusterParameters, read_parameters
 from mooring.plugins.provisioning import (
     GIB,
+    SEE_LOG,
     check_claim,
     check_uid,
     find_class,
@@ -48,7 +49,6 @@ DESCRIPTION = "Gluster-Internal: Dynamically provisioned PV"
 MADE_FOR = "gluster.kubernetes.io/provisioned-for-pvc"
 KEY, PREFIX = "key", "vol_"
 _PORT = {"port": 1, "protocol": "TCP"}
-_SEE_LOG = "see the log of the controllers for details"
 
 T = TypeVar("T")
 
@@ -104,7 +104,7 @@ class GlusterVolumes:
             await heketi.delete(id)
         except PluginError as error:
             _log.warning("a volume could not be deleted", volume=volume.name, error=error)
-            raise PluginError(f"failed to delete volume: {_SEE_LOG}") from error
+            raise PluginError(f"failed to delete volume: {SEE_LOG}") from error
         claim = volume.spec.claim_ref
         if claim is None:
             raise PluginError("ClaimRef is nil")
@@ -248,7 +248,7 @@ async def _asked(what: str, call: Awaitable[T]) -> T:
         return await call
     except PluginError as error:
         _log.warning("heketi was asked in vain", to=what, error=error)
-        raise PluginError(f"failed to {what}: {_SEE_LOG}") from error
+        raise PluginError(f"failed to {what}: {SEE_LOG}") from error
 
 
 def _called(kind: type[ApiObject], key: Key, claim: Claim, spec: Doc | None) -> Doc:

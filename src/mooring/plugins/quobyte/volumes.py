@@ -20,6 +20,7 @@ from mooring.plugins import rest
 from mooring.plugins.contract import Order, PluginError
 from mooring.plugins.provisioning import (
     GIB,
+    SEE_LOG,
     check_claim,
     check_uid,
     find_class,
@@ -41,7 +42,6 @@ _KNOWN = {
     *("registry", "user", "group", "quobytetenant", "quobyteconfig", "createquota"),
     *("adminsecretname", "adminsecretnamespace", "quobyteapiserver"),
 }
-_SEE_LOG = "see the log of the controllers for details"
 
 
 class QuobyteParameters(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ class QuobyteVolumes:
             await _make(api, wanted, name, size)
         except PluginError as error:
             _log.warning("a volume could not be made", volume=name, error=error)
-            raise PluginError(f"CreateVolume failed: {_SEE_LOG}") from error
+            raise PluginError(f"CreateVolume failed: {SEE_LOG}") from error
         source = {
             "registry": wanted.registry,
             "volume": name,
@@ -102,7 +102,7 @@ class QuobyteVolumes:
             await api.delete(await _find(api, source))
         except PluginError as error:
             _log.warning("a volume could not be deleted", volume=volume.name, error=error)
-            raise PluginError(f"DeleteVolume failed: {_SEE_LOG}") from error
+            raise PluginError(f"DeleteVolume failed: {SEE_LOG}") from error
 
     async def _api(self, parameters: Mapping[str, str]) -> QuobyteApi:
         """Raises: PluginError."""
