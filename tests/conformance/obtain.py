@@ -24,6 +24,7 @@ PACKAGES_PER_LINE = 200  # one line of progress after so many compiled packages
 _NO_LETTER = re.compile(r"\W")
 _ERROR = re.compile(r'"Error": "(.*)"')
 _STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
+_LANGUAGE = re.compile(r"^go \S+$", re.MULTILINE)
 
 Say = Callable[[str], None]
 
@@ -264,8 +265,8 @@ def _write_module(program: Program, home: Path) -> None:
     settings = _settings(program)
     wanted = f"{program.module}@{program.version}"
     answer = _run(["go", "mod", "download", "-json", wanted], home, settings)
-    staged = _STAGED.findall(Path(json.loads(answer)["GoMod"]).read_text())
-    (home / "go.mod").write_text("\n".join(_module(program, staged)))
+    theirs = Path(json.loads(answer)["GoMod"]).read_text()
+    (home / "go.mod").write_text("\n".join(_module(program, theirs)))
 
 
 def _settings(program: Program) -> dict[str, str]:
@@ -278,10 +279,13 @@ def _settings(program: Program) -> dict[str, str]:
     return settings
 
 
-def _module(program: Program, staged: list[str]) -> Iterator[str]:
+def _module(program: Program, theirs: str) -> Iterator[str]:
+    """The lines of its `go.mod`; `theirs` is that of the program's module."""
     yield f"module peer.local/{program.name}\n"
+    if language := _LANGUAGE.search(theirs):
+        yield f"{language[0]}\n"  # without it Go loads the modules of all modules: 6,000 files
     yield f"require {program.module} {program.version}\n"
-    for part in staged:
+    for part in _STAGED.findall(theirs):
         yield f"replace {part} => {part} {program.staging}"
     yield ""
 
