@@ -203,7 +203,7 @@ def test_a_webhook_for_claims(reader: Kubectl, tmp_path: Path) -> None:
 
     assert ran.code == 0, ran
     assert "\nadmin\n" in ran.out
-    assert "Warning: no storageClassName: the default may change" in ran.err
+    assert "Warning: it can grow to 100 Gi at most" in ran.err
     (refused,) = (line for line in ran.err.splitlines() if line.startswith("Error"))
     assert f"    {refused}\n" in (ROOT / "docs" / "webhooks.md").read_text()
 
