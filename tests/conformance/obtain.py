@@ -106,7 +106,7 @@ SNAPSHOT_METADATA_LISTER = Program(
     "snapshot-metadata-lister",
     "github.com/kubernetes-csi/external-snapshot-metadata",
     "v1.1.0",
-    "github.com/kubernetes-csi/external-snapshot-metadata/examples/snapshot-metadata-lister",
+    "github.com/kubernetes-csi/external-snapshot-metadata/tools/snapshot-metadata-lister",
 )
 
 HELM = Program("helm", "helm.sh/helm/v3", "v3.19.0", "helm.sh/helm/v3/cmd/helm", is_whole=True)

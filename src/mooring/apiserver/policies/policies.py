@@ -106,7 +106,9 @@ class Policies:
         looks = tuple(self._looks(attributes))
         if not looks:
             return
-        for look, found in await self._judging.judge(partial(_look_at_all, looks)):
+        for look, found in await self._judging.judge(
+            attributes.origin, partial(_look_at_all, looks)
+        ):
             _record(look.bound, attributes, found)
             _heed(look.bound, attributes, _failures(found))
 

@@ -108,9 +108,10 @@ async def prepare_new(
         _keep_identity(doc, metadata)
         _begin(kind, doc, context)
     await backend.judging.judge(
+        attributes.origin,
         lambda: check(
             kind, metadata.get("name", ""), chain(validate_metadata(doc, kind), kind.validate(doc))
-        )
+        ),
     )
     await backend.admission.judge(attributes, backend.objects)
     await backend.webhooks.judge(attributes)
@@ -233,7 +234,8 @@ async def prepare_change(
     if subresource != "status":
         _count_generation(kind, new, old)
     await backend.judging.judge(
-        lambda: check(kind, call.name, _problems_of_change(kind, subresource, new, old))
+        attributes.origin,
+        lambda: check(kind, call.name, _problems_of_change(kind, subresource, new, old)),
     )
     await backend.admission.judge(attributes, backend.objects)
     if is_whole:

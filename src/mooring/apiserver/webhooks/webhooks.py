@@ -220,7 +220,7 @@ class Webhooks:
         values = variables_of(attributes, kind, self._objects, self._authorize)
         try:
             return await self._judging.judge(
-                lambda: holds_for(hook.conditions, values, Budget(MOST_COST))
+                attributes.origin, lambda: holds_for(hook.conditions, values, Budget(MOST_COST))
             )
         except CelError as error:
             if hook.fails_closed:
