@@ -62,6 +62,11 @@ def parse_version(text: str) -> KubernetesVersion:
     return VERSIONS[wanted]
 
 
+def parse_followed(text: str) -> KubernetesVersion | None:
+    """What a role is told to follow; nothing: the release of its server. Raises: UsageError."""
+    return parse_version(text) if text else None
+
+
 def nearest_version(minor: int) -> KubernetesVersion:
     """For a server of release 1.<minor>: the newest that is no newer, else the oldest."""
     known = sorted(VERSIONS.values(), key=lambda one: one.minor)
