@@ -36,6 +36,8 @@ ANSWERED_AS_STATUS = {
     "ValidatingWebhookConfiguration",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
     *CUSTOM,
     "ConfigMap",
     "ControllerRevision",

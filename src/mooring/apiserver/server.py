@@ -53,6 +53,7 @@ from mooring.apiserver.node_proxy.dial import Nodes
 from mooring.apiserver.node_proxy.http_proxy import HttpProxy
 from mooring.apiserver.node_proxy.pods import PodProxy
 from mooring.apiserver.openapi.serving import OpenApi
+from mooring.apiserver.policies.mutations import Mutations
 from mooring.apiserver.policies.policies import Policies
 from mooring.apiserver.schema.parse import load
 from mooring.apiserver.store.contract import Store
@@ -136,6 +137,15 @@ def assemble(
         Frames(frame),
         count_events,
         turns,
+        Mutations(
+            store,
+            kinds,
+            schema,
+            objects,
+            authorizer.authorize,
+            judging,
+            conversions.in_version,
+        ),
         Webhooks(store, kinds, objects, authorizer.authorize, asking, conversions, judging),
         conversions,
         Charging(store),

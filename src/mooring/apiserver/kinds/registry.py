@@ -40,10 +40,11 @@ from mooring.apiserver.kinds.group_snapshot_content import (
 from mooring.apiserver.kinds.job import JOB
 from mooring.apiserver.kinds.lease import LEASE
 from mooring.apiserver.kinds.limit_range import LIMIT_RANGE
+from mooring.apiserver.kinds.mutating_policy import MUTATING_POLICY, MUTATING_POLICY_BINDING
 from mooring.apiserver.kinds.namespace import NAMESPACE
 from mooring.apiserver.kinds.network_policy import NETWORK_POLICY
 from mooring.apiserver.kinds.node import NODE
-from mooring.apiserver.kinds.older import OLDER
+from mooring.apiserver.kinds.older import NEWER, OLDER
 from mooring.apiserver.kinds.pod.pod import POD
 from mooring.apiserver.kinds.pod_template import POD_TEMPLATE
 from mooring.apiserver.kinds.populator import VOLUME_POPULATOR
@@ -314,6 +315,8 @@ def builtin(gates: FeatureGates | None = None, release: KubernetesVersion = NEWE
         VALIDATING_WEBHOOKS,
         ADMISSION_POLICY,
         POLICY_BINDING,
+        MUTATING_POLICY,
+        MUTATING_POLICY_BINDING,
         NETWORK_POLICY,
         ENDPOINT_SLICE,
         JOB,
@@ -331,7 +334,8 @@ def builtin(gates: FeatureGates | None = None, release: KubernetesVersion = NEWE
         SUBJECT_ACCESS_REVIEW,
         LOCAL_SUBJECT_ACCESS_REVIEW,
     )
-    return Kinds((_at(release, kind) for kind in kinds), release)
+    served = (kind for kind in kinds if release.serves_newer_kinds or kind not in NEWER)
+    return Kinds((_at(release, kind) for kind in served), release)
 
 
 def _at(release: KubernetesVersion, kind: Kind) -> Kind:

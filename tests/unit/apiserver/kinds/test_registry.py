@@ -190,9 +190,16 @@ SERVED = {
         f"admissionregistration.k8s.io/v1 {kind.lower()}s": (kind, (), False, False, ())
         for kind in (
             *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
-            "ValidatingAdmissionPolicyBinding",
+            *("ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicyBinding"),
         )
     },
+    "admissionregistration.k8s.io/v1 mutatingadmissionpolicies": (
+        "MutatingAdmissionPolicy",
+        (),
+        False,
+        False,
+        (),
+    ),
     "admissionregistration.k8s.io/v1 validatingadmissionpolicies": (
         "ValidatingAdmissionPolicy",
         (),
@@ -342,6 +349,8 @@ def test_manners_of_put_and_delete() -> None:
         "validatingwebhookconfigurations",
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
         "priorityclasses",
         "jobs",
         "networkpolicies",
