@@ -38,6 +38,7 @@ ANSWERED_AS_STATUS = {
     "ValidatingAdmissionPolicyBinding",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding",
+    "StorageVersionMigration",
     *CUSTOM,
     "ConfigMap",
     "ControllerRevision",

@@ -83,6 +83,9 @@ RESOURCES: dict[str, dict[str, tuple[str, str, list[str]]]] = {
         "mutatingadmissionpolicies": ("", "cluster", []),
         "mutatingadmissionpolicybindings": ("", "cluster", []),
     },
+    "apis/storagemigration.k8s.io/v1": {
+        "storageversionmigrations": ("", "cluster", ["status"]),
+    },
     "apis/scheduling.k8s.io/v1": {"priorityclasses": ("pc", "cluster", [])},
     "apis/batch/v1": {
         "jobs": ("", "namespace", ["status"]),

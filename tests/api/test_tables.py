@@ -82,6 +82,10 @@ TABLES: dict[str, tuple[str, list[Any]]] = {
         "Name::name, PolicyName, ParamRef, Age",
         ["binding", "none", "<unset>", "2m5s"],
     ),
+    "StorageVersionMigration": (
+        "Name, Resource, Status",
+        ["m", "configmaps", "Succeeded"],
+    ),
     "MutatingAdmissionPolicy": (
         "Name::name, Mutations:integer, ParamKind, Age",
         ["policy", 1, "<unset>", "2m5s"],

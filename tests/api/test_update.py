@@ -54,6 +54,7 @@ NEEDS_VERSION = {
     "ValidatingAdmissionPolicyBinding",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding",
+    "StorageVersionMigration",
 }
 CREATED_BY_PUT = {"Endpoints", "Lease", "Event", "Event of events.k8s.io"}
 

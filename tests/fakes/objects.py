@@ -1,6 +1,7 @@
 """Documents of every kind as clients write them: legal, small, each call a fresh one."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mooring.apiserver.kinds.registry import builtin
@@ -47,6 +48,7 @@ ADMISSION_POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionp
 POLICY_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 MUTATING_POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
 MUTATING_BINDINGS = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
+MIGRATIONS = "/apis/storagemigration.k8s.io/v1/storageversionmigrations"
 TRUST_BUNDLES = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
 PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
@@ -338,6 +340,12 @@ def a_mutating_binding(name: str = "binding") -> Doc:
     return _an_object("MutatingAdmissionPolicyBinding", version, name, spec={"policyName": "none"})
 
 
+def a_migration(name: str = "m", group: str = "example.com", resource: str = "widgets") -> Doc:
+    spec = {"resource": {"group": group, "resource": resource}}
+    version = "storagemigration.k8s.io/v1"
+    return _an_object("StorageVersionMigration", version, name, spec=spec)
+
+
 def a_priority_class(name: str = "high", value: int = 1000, **body: Any) -> Doc:
     return _an_object("PriorityClass", "scheduling.k8s.io/v1", name, value=value, **body)
 
@@ -455,6 +463,10 @@ STORED: dict[str, tuple[str, Callable[[], Doc]]] = {
     "ValidatingAdmissionPolicyBinding": (POLICY_BINDINGS, a_policy_binding),
     "MutatingAdmissionPolicy": (MUTATING_POLICIES, a_mutating_policy),
     "MutatingAdmissionPolicyBinding": (MUTATING_BINDINGS, a_mutating_binding),
+    "StorageVersionMigration": (
+        MIGRATIONS,
+        partial(a_migration, group="", resource="configmaps"),  # over at once
+    ),
     "PriorityClass": (PRIORITY_CLASSES, a_priority_class),
     "PodDisruptionBudget": (BUDGETS, a_budget),
     "NetworkPolicy": (NETWORK_POLICIES, a_network_policy),

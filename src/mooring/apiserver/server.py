@@ -47,6 +47,7 @@ from mooring.apiserver.lifecycle.kubernetes_service import announce
 from mooring.apiserver.lifecycle.namespace_controller.run import Namespaces
 from mooring.apiserver.lifecycle.quota_status import QuotaStatus
 from mooring.apiserver.lifecycle.shared_keys import check_shared_keys
+from mooring.apiserver.lifecycle.storage_migration.run import StorageMigrations
 from mooring.apiserver.lifecycle.system_priority_classes import create_system_priority_classes
 from mooring.apiserver.limits.turns import Turns
 from mooring.apiserver.node_proxy.dial import Nodes
@@ -95,6 +96,7 @@ class Parts(msgspec.Struct, frozen=True):
     events: EventExpiry
     roles: RoleAggregation
     quotas: QuotaStatus
+    migrations: StorageMigrations
     access: Access
     metrics: Metrics
     health: Health
@@ -174,6 +176,7 @@ def assemble(
         events=EventExpiry(backend),
         roles=RoleAggregation(backend, writer),
         quotas=QuotaStatus(backend),
+        migrations=StorageMigrations(backend, writer),
         access=access,
         metrics=metrics,
         health=health,
@@ -285,6 +288,7 @@ async def running(
                     *((parts.events,) if open_shared is None else ()),
                     parts.roles,
                     parts.quotas,
+                    parts.migrations,
                     Renewal(pki, certified, server.use, clock),
                     server,
                 )

@@ -21,6 +21,7 @@ from mooring.apiserver.kinds.role_binding import (
     ROLE_BINDING_BEFORE,
 )
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS, STORAGE_CLASS_BEFORE
+from mooring.apiserver.kinds.storage_version_migration import STORAGE_VERSION_MIGRATION
 
 OLDER: Final[Mapping[Kind, Kind]] = {
     ATTACHMENT: ATTACHMENT_BEFORE,
@@ -35,4 +36,4 @@ OLDER: Final[Mapping[Kind, Kind]] = {
     STORAGE_CLASS: STORAGE_CLASS_BEFORE,
 }
 
-NEWER: Final = frozenset({MUTATING_POLICY, MUTATING_POLICY_BINDING})
+NEWER: Final = frozenset({MUTATING_POLICY, MUTATING_POLICY_BINDING, STORAGE_VERSION_MIGRATION})

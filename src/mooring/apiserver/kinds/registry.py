@@ -73,6 +73,7 @@ from mooring.apiserver.kinds.snapshot_metadata_service import SNAPSHOT_METADATA_
 from mooring.apiserver.kinds.stateful_set import STATEFUL_SET
 from mooring.apiserver.kinds.storage_capacity import STORAGE_CAPACITY
 from mooring.apiserver.kinds.storage_class import STORAGE_CLASS
+from mooring.apiserver.kinds.storage_version_migration import STORAGE_VERSION_MIGRATION
 from mooring.apiserver.kinds.trust_bundle import TRUST_BUNDLE
 from mooring.apiserver.kinds.volume import VOLUME
 from mooring.apiserver.kinds.webhook_configuration import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
@@ -317,6 +318,7 @@ def builtin(gates: FeatureGates | None = None, release: KubernetesVersion = NEWE
         POLICY_BINDING,
         MUTATING_POLICY,
         MUTATING_POLICY_BINDING,
+        STORAGE_VERSION_MIGRATION,
         NETWORK_POLICY,
         ENDPOINT_SLICE,
         JOB,

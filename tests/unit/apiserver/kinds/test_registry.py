@@ -193,6 +193,13 @@ SERVED = {
             *("ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicyBinding"),
         )
     },
+    "storagemigration.k8s.io/v1 storageversionmigrations": (
+        "StorageVersionMigration",
+        (),
+        False,
+        True,
+        (),
+    ),
     "admissionregistration.k8s.io/v1 mutatingadmissionpolicies": (
         "MutatingAdmissionPolicy",
         (),
@@ -351,6 +358,7 @@ def test_manners_of_put_and_delete() -> None:
         "validatingadmissionpolicybindings",
         "mutatingadmissionpolicies",
         "mutatingadmissionpolicybindings",
+        "storageversionmigrations",
         "priorityclasses",
         "jobs",
         "networkpolicies",
