@@ -27,6 +27,7 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     scores_capacity: bool = False  # room for a pod's volumes counts when nodes are compared
     waits_for_detach: bool = False  # says so, and not "Multi-Attach error"
     tells_found_type: bool = False  # of a hostPath that is of another type
+    counts_storage_in_decimals: bool = False  # a node's, in its capacity as in its allocatable
     checks_drivers: bool = False  # no pod where its driver is missing, if the driver says so
 
     @property
@@ -48,6 +49,7 @@ V1_37: Final = KubernetesVersion(
     checks_drivers=True,
     waits_for_detach=True,
     tells_found_type=True,
+    counts_storage_in_decimals=True,
 )
 
 NEWEST: Final = V1_37
