@@ -14,6 +14,7 @@ import msgspec
 
 from mooring import processes
 from mooring.errors import CommandFailed, HostError, TimedOut
+from mooring.host import udev
 from mooring.host.command import NOT_FOUND, find_program
 from mooring.host.refusal import refusals
 from mooring.processes import Program
@@ -21,7 +22,6 @@ from mooring.processes import Program
 SECONDS: Final = 120.0  # for one command
 _KEPT: Final = 16 << 20  # bytes of a report
 _NAME: Final = re.compile(r"[A-Za-z0-9_+.][A-Za-z0-9_+.-]{0,126}")
-_UDEV: Final = Path("/run/udev/control")
 _WITHOUT_UDEV: Final = ("--config", "activation{udev_sync=0 udev_rules=0}")
 _REPORT: Final = ("--reportformat", "json", "--units", "b", "--nosuffix")
 _VOLUME_FIELDS: Final = (
@@ -125,8 +125,8 @@ class Lvm:
         return f"{self.group}/{name}"
 
     def _do(self, command: str, *words: str) -> None:
-        udev = () if _UDEV.exists() else _WITHOUT_UDEV
-        self._check((command, "--yes", "--quiet", *udev, *words))
+        settings = () if udev.is_running() else _WITHOUT_UDEV
+        self._check((command, "--yes", "--quiet", *settings, *words))
 
     def _report(self, command: str, kind: str, fields: str) -> list[dict[str, str]]:
         output = self._check((command, *_REPORT, "--options", fields, self.group))

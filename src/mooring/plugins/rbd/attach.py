@@ -6,6 +6,7 @@ Always true:
   tells pool and image, so what a killed node began is found and undone.
 - An image that somebody else writes to is not mapped.
 - An image is unmapped only if it is used neither for files nor as a device.
+- Where no udev runs, `rbd` is told so: it would wait for it without end.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from mooring import log
 from mooring.errors import HostError
+from mooring.host import udev
 from mooring.host.blocking import in_thread, taking
 from mooring.host.bulkhead import LONG_SECONDS
 from mooring.host.command import Finished
@@ -32,6 +34,7 @@ WATCHER_LOOKS, FIRST_PAUSE, FACTOR = 10, 1.0, 1.4  # until another's watch of th
 DEVICE_LOOKS = 10  # one a second
 NBD = "/dev/nbd"
 KUBELETS = "rbd.json"  # of kubelets before 1.10
+NO_UDEV = ("-o", "noudev")
 
 
 FindDevice = Callable[[str, str], str]
@@ -39,10 +42,17 @@ FindDevice = Callable[[str, str], str]
 
 
 class RbdImages:
-    def __init__(self, host: Host, run: ceph.Run, find: FindDevice = find_device) -> None:
+    def __init__(
+        self,
+        host: Host,
+        run: ceph.Run,
+        find: FindDevice = find_device,
+        has_udev: Callable[[], bool] = udev.is_running,
+    ) -> None:
         self._host = host
         self._run = run
         self._find = find
+        self._has_udev = has_udev
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def attach(
@@ -116,7 +126,7 @@ class RbdImages:
     def _map(self, image: RbdImage, key: str) -> None:
         """By the kernel's own driver; by rbd-nbd, if that is here, where the kernel cannot."""
         self._load("rbd")
-        ended = self._as_user(image, key, ("rbd", "map", image.spec))
+        ended = self._as_user(image, key, ("rbd", "map", image.spec, *self._waiting()))
         if ended.code and self._device(image):
             return  # mapped all the same: a second mapping would write beside the first
         if ended.code and self._has_nbd():
@@ -124,6 +134,10 @@ class RbdImages:
             ended = self._as_user(image, key, ("rbd-nbd", "map", image.spec))
         if ended.code:
             raise VolumeError(f"rbd: map failed {ended.status}, rbd output: {ended.output}")
+
+    def _waiting(self) -> tuple[str, ...]:
+        """Options that say what `rbd` waits for."""
+        return () if self._has_udev() else NO_UDEV
 
     def _has_nbd(self) -> bool:
         self._load("nbd")
@@ -173,8 +187,10 @@ class RbdImages:
         device = self._device(image)
         if not device:
             return
-        program = "rbd-nbd" if device.startswith(NBD) else "rbd"
-        ended = self._run(program, "unmap", device)
+        if device.startswith(NBD):
+            ended = self._run("rbd-nbd", "unmap", device)
+        else:
+            ended = self._run("rbd", "unmap", device, *self._waiting())
         if ended.code:
             raise VolumeError(
                 f"rbd: failed to unmap device {device}, error {ended.status},"

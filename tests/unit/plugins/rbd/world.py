@@ -36,6 +36,7 @@ class FakeCeph:
         self.leaves_no_device = False
         self.maps_all_the_same = False  # and says that it has failed
         self.has_nbd = False
+        self.has_udev = True  # its machine
         self.by_nbd: list[tuple[str, str]] = []
 
     def __call__(self, *argv: str) -> Finished:
@@ -98,7 +99,7 @@ def claimed(
 def an_rbd_plugin(ceph: FakeCeph) -> Callable[[Host], Plugin]:
     def make(host: Host) -> Plugin:
         host = replace(host, objects=a_full_api(), clock=HurriedClock())
-        return Rbd(host, RbdImages(host, ceph, ceph.find), no_format)
+        return Rbd(host, RbdImages(host, ceph, ceph.find, lambda: ceph.has_udev), no_format)
 
     return make
 
