@@ -147,7 +147,8 @@ class Mutations:
         values["params"] = invocation.parameters
         shape = shape_of_kind(kind, self._schema)
         outcome = await self._judging.judge(
-            partial(mutated, invocation.policy, values, shape, complete, left)
+            attributes.origin,
+            partial(mutated, invocation.policy, values, shape, complete, left),
         )
         if kind is written:
             return outcome
