@@ -191,7 +191,8 @@ class Connection(asyncio.Protocol):
             self._current().begun(status)
 
     def on_body(self, piece: bytes) -> None:
-        if self._current().arrived(piece) and self._transport is not None:
+        is_enough = self._current().arrived(piece)
+        if is_enough and not self._is_paused and self._transport is not None:
             self._is_paused = True
             self._transport.pause_reading()
 
@@ -201,6 +202,7 @@ class Connection(asyncio.Protocol):
             return
         self._answer = None
         answer.ended()
+        self.go_on()  # who asked may have left without reading
         if self._parser.should_keep_alive():
             self._freed(self)
         else:

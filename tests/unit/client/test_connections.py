@@ -194,6 +194,20 @@ async def test_a_stream_that_nobody_reads_waits_in_the_kernel(
     assert found == [b"x" * 5000] * 4
 
 
+async def test_the_connection_of_a_stream_that_was_left_at_its_end_is_of_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "MOST_HELD_BYTES", 1000)
+    lines = b"%x\r\n%b\n\r\n" % (5001, b"x" * 5000) + b"0\r\n\r\n"
+    stream = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + lines
+    async with listening(stream, GOOD) as seen, client_of(seen) as client:
+        async with client.follow("/log", {}):
+            pass
+        async with asyncio.timeout(5):
+            assert (await client.get(Claim, DATA)).name == "data"
+    assert [len(heads) for heads in seen.heads] == [2]
+
+
 async def test_a_proxy_leads_to_a_server_with_tls_and_sees_none_of_it(tmp_path: Path) -> None:
     asked: list[bytes] = []
     async with a_tls_server(tmp_path, "127.0.0.1") as (script, authority):
