@@ -46,7 +46,8 @@ def multipathd(iscsi: IscsiTargets) -> Iterator[None]:
         yield
         for address in TWO_WAYS:
             sh(f"ip address del {address}/32 dev lo 2>/dev/null || true")
-        sh("multipathd shutdown")
+        sh("multipathd shutdown || true")  # it may be gone before its answer is
+        eventually(lambda: sh("pidof multipathd || true") == "", "multipathd has ended")
 
 
 def test_a_disk_comes_by_the_portal_that_lives(
