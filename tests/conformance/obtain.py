@@ -293,7 +293,7 @@ def _module(program: Program, theirs: str) -> Iterator[str]:
 def _build(program: Program, home: Path, binary: Path, say: Say) -> None:
     say(f"building {program.name}; this takes some minutes, once")
     unfinished = binary.with_suffix(".unfinished")
-    verb = ("test", "-c") if program.is_test else ("build",)
+    verb = ("test", "-c", "-vet=off") if program.is_test else ("build",)
     # -mod=mod asks for the modules of this one program; `go mod tidy` takes ten times as long.
     command = ["go", *verb, "-v", "-mod=mod", "-buildvcs=false", "-o", str(unfinished)]
     if program.variable:

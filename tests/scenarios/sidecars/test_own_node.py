@@ -13,9 +13,18 @@ from mooring.csi.topology import Topology, TopologyRequirement
 from mooring.sidecars.own_node import OwnNode
 from mooring.sidecars.provisioner.capacity.effects import manager_of
 from mooring.sidecars.provisioner.options import Delays
-from tests.fakes.objects import CAPACITIES, CLAIMS, CSI_NODES, DRIVERS, VOLUMES, a_driver
+from tests.fakes.objects import (
+    CAPACITIES,
+    CLAIMS,
+    CSI_NODES,
+    DRIVERS,
+    SNAPSHOTS,
+    VOLUMES,
+    a_driver,
+)
 from tests.scenarios.sidecars.cluster import FINALIZER, SELECTED, Cluster
 from tests.scenarios.sidecars.driver import NAME, After, Dies, Fails, FakeDriver
+from tests.scenarios.sidecars.snapshot_world import SnapshotWorld
 
 GI = 1 << 30
 LATE: dict[str, Any] = {"volumeBindingMode": "WaitForFirstConsumer"}
@@ -177,6 +186,38 @@ async def test_a_class_that_allows_one_place_is_served_there(nodes: Nodes) -> No
         await cluster.claim()
         await cluster.passes(60)
     assert nodes.made() == {"n1": 0, "n2": 1}
+
+
+async def test_a_clone_is_made_where_its_source_is(nodes: Nodes) -> None:
+    cluster = nodes.cluster
+    await cluster.storage_class(**AT_ONCE)
+    async with nodes.run("provisioner"):
+        await cluster.claim()
+        await cluster.select("n2")
+        source = {"kind": "PersistentVolumeClaim", "name": "data"}
+        for number in range(4):
+            await cluster.claim(f"copy-{number}", dataSource=source)
+        await cluster.passes(60)
+        assert [await cluster.phase(f"copy-{number}") for number in range(4)] == ["Bound"] * 4
+    assert nodes.made() == {"n1": 0, "n2": 5}
+
+
+async def test_a_snapshot_is_restored_on_the_node_that_it_is_labelled_with(nodes: Nodes) -> None:
+    cluster = nodes.cluster
+    await cluster.storage_class(**AT_ONCE)
+    world = SnapshotWorld(cluster)
+    await world.snapshot_class()
+    await world.snapshot("monday")
+    await world.label("monday", "n2")
+    bound = {"status": {"boundVolumeSnapshotContentName": "content-monday"}}
+    await cluster.patch(f"{SNAPSHOTS}/monday/status", bound)
+    async with nodes.run("provisioner"):
+        source = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "monday"}
+        for number in range(4):
+            await cluster.claim(f"copy-{number}", dataSource=source)
+        await cluster.passes(60)
+        selected = {await nodes.selected(f"copy-{number}") for number in range(4)}
+    assert selected == {"n2"}
 
 
 async def test_where_somebody_else_chooses_nodes_none_chooses_itself(nodes: Nodes) -> None:
