@@ -88,13 +88,14 @@ def _samples() -> Iterator[tuple[type[ApiObject], Key]]:
     yield Attachment, Key("", attachment_name("v000007", DRIVER, "n000007"))
 
 
-async def _cost(at: Cluster, kind: type[ApiObject], key: Key) -> float:
+async def _cost(at: Cluster, kind: type[ApiObject], key: Key, idle: float) -> float:
+    """Milliseconds of processor time, above what doing nothing costs meanwhile."""
     costs = []
     for number in range(CHANGES):
         spent = Spent()
         await _change(at, kind, key, number)
         await pause(0.05)
-        costs.append(spent.cpu)
+        costs.append(spent.cpu - idle * spent.wall)
     return median(costs) * 1000
 
 
@@ -113,10 +114,12 @@ async def _measure(divisor: int) -> Measured:
                 quiet = quiet + 1 if rest.cpu < 0.05 else 0
             settled = spent.cpu
             memory = Process(os.getpid()).resident_bytes() - before
-            changes = {kind.resource.plural: await _cost(at, kind, key) for kind, key in _samples()}
             rest = Spent()
             await pause(REST_SECONDS)
             idle = rest.cpu / rest.wall
+            changes = {
+                kind.resource.plural: await _cost(at, kind, key, idle) for kind, key in _samples()
+            }
             pulse.stop()
         print(f"settled after {settled:.1f} s of processor time", file=sys.stderr)
         return Measured(wall, cpu, pulse.longest, memory, changes, idle)

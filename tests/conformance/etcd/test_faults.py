@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from time import monotonic
@@ -274,7 +275,7 @@ def test_a_backup_restored_under_running_servers_is_refused_by_all(
         for server in servers:
             server.send(signal.SIGCONT)
         for client, server in zip(clients, servers, strict=True):
-            until(lambda client=client: is_refused(client), "it does not notice")
+            until(partial(is_refused, client), "it does not notice")
             assert code_of(client, f"{MAPS}/kept") == 500
             assert server.ask("GET", "/readyz/etcd").code == 500
             client.close()
