@@ -6,6 +6,7 @@ change of each kind costs as much there, or the slope says how much more.
 """
 
 import asyncio
+import gc
 import json
 import os
 import subprocess
@@ -102,6 +103,8 @@ async def _cost(at: Cluster, kind: type[ApiObject], key: Key, idle: float) -> fl
 async def _measure(divisor: int) -> Measured:
     async with cluster() as at:
         await fill(at, CLAIMS // divisor, NODES // divisor, PODS // divisor)
+        gc.unfreeze()  # what the roles that made the models have left: a process starts without it
+        gc.collect()
         before = Process(os.getpid()).resident_bytes()
         pulse = _Pulse()
         spent = Spent()

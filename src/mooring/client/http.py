@@ -30,6 +30,7 @@ from mooring.client.contract import (
 from mooring.client.credentials import Proof
 from mooring.client.decoding import UNREADABLE, Page, reader_of
 from mooring.client.endpoint import Endpoint
+from mooring.client.fence import check_fence
 from mooring.client.guards import listed_version, seen_uid, seen_version
 from mooring.client.http_watch import Changes, close_watch
 from mooring.client.lost import FAILURES, lost
@@ -288,6 +289,8 @@ class HttpClient:
         url = f"{self._endpoint.server}{ask.path}"
         if ask.query:
             url = f"{url}?{urlencode(ask.query)}"
+        if ask.method != "GET":
+            check_fence()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 response = await self._session.request(
