@@ -194,7 +194,7 @@ async def test_a_patch_is_not_blamed_for_fields_that_another_release_has_stored(
         answer = await older.patch(f"{driver}&fieldManager=m", LABEL[media], media)
         assert (answer.code, answer.warnings) == (200, []), answer.text
         assert answer.doc["metadata"]["labels"] == {"a": "b"}
-        assert "preventPodSchedulingIfMissing" not in answer.doc["spec"]
+        assert answer.doc["spec"]["preventPodSchedulingIfMissing"] is False, "it is not erased"
         refused = await older.patch(driver, {"spec": {"preventPodSchedulingIfMissing": True}})
         assert refused.code == 422
         assert 'unknown field "spec.preventPodSchedulingIfMissing"' in refused.doc["message"]

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from mooring import __version__
-from mooring.client.connection import Answer
+from mooring.client.connection import Answer, Connection
 from mooring.client.connections import Connections
 from mooring.client.contract import (
     EVERYTHING,
@@ -30,6 +30,7 @@ from mooring.client.contract import (
 from mooring.client.credentials import Proof
 from mooring.client.decoding import UNREADABLE, Page, reader_of
 from mooring.client.endpoint import Endpoint
+from mooring.client.fence import check_fence
 from mooring.client.guards import listed_version, seen_uid, seen_version
 from mooring.client.http_watch import Changes, Lines
 from mooring.client.lost import FAILURES, lost
@@ -301,11 +302,14 @@ class HttpClient:
         request, context = self._request(ask, proof), self._context(proof)
         while True:
             connection, is_new = await self._connections.take(context)
+            is_write = ask.method != "GET"
+            if is_write:
+                _check_fence_for(connection)
             answer = connection.ask(request, is_stream=ask.is_stream)
             try:
                 await answer.ready()
             except OSError:
-                if is_new or ask.method != "GET":
+                if is_new or is_write:
                     raise
             except BaseException:  # cancelled, or out of patience
                 answer.close()
@@ -344,6 +348,15 @@ async def _each(lines: Lines) -> AsyncIterator[bytes]:
     while some := await lines.more():
         for line in some:
             yield line
+
+
+def _check_fence_for(connection: Connection) -> None:
+    """After the wait for a connection. Raises: what the fence raises."""
+    try:
+        check_fence()
+    except BaseException:
+        connection.abort()
+        raise
 
 
 async def _beginning(answer: Answer) -> bytes:

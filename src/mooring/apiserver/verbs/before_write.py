@@ -21,6 +21,7 @@ from mooring.apiserver.patching.managed_fields import manager_name
 from mooring.apiserver.request.refusals import check, conflict, invalid_as
 from mooring.apiserver.schema.fill import fill
 from mooring.apiserver.verbs.backend import Backend, Call
+from mooring.apiserver.verbs.carried_over import carry_over
 from mooring.apiserver.verbs.document_schema import conform_to_kind
 from mooring.apiserver.verbs.mutating import mutate
 from mooring.apiserver.verbs.owning import in_versions, is_converted, owners_after
@@ -207,6 +208,7 @@ async def prepare_change(
     kind, subresource = call.kind, call.route.subresource
     context = backend.context(call.user)
     _restore_system_fields(new["metadata"], old["metadata"])
+    carry_over(backend, kind, old, new)
     _complete(kind, new)
     if subresource == "status":
         _keep_to_part(kind, subresource, new, old, context)
@@ -235,6 +237,7 @@ async def prepare_change(
     is_whole = subresource in _OF_WHOLE_OBJECTS
     if is_whole and await mutate(backend, attributes, partial(_refill, kind)):
         _restore_system_fields(new["metadata"], old["metadata"])
+        carry_over(backend, kind, old, new)
         _keep_to_part(kind, subresource, new, old, context)
     if subresource != "status":
         _count_generation(kind, new, old)

@@ -5,9 +5,11 @@ from the caches through a view and `decide` to a plan, which `effects` carry out
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
+from math import ceil
+from typing import TypeVar
 
 import msgspec
 
@@ -46,6 +48,8 @@ from mooring.reconcile.recorder import Recorder
 from mooring.reconcile.reflector import AT_ONCE
 from mooring.reconcile.turn import Turn
 from mooring.reconcile.worker import Again, Settled, Verdict, lasting, work
+
+T = TypeVar("T")
 
 COMPONENT = "persistentvolume-controller"
 """The reporting component of its events."""
@@ -235,11 +239,11 @@ class Binder:
             await informer.synced.wait()
         clock = self._context.clock
         while True:
-            batches = list(_in_batches(await self._units()))
-            pause = self._settings.resync_seconds / max(len(batches), 1)
-            if not batches:
+            units = await self._units()
+            pause = self._settings.resync_seconds / max(ceil(len(units) / _BATCH), 1)
+            if not units:
                 await clock.sleep(pause)
-            for batch in batches:
+            for batch in _in_batches(units, _BATCH):
                 await clock.sleep(pause)
                 self._without_cause.update(batch)
                 for key in batch:
@@ -247,11 +251,13 @@ class Binder:
 
     async def _units(self) -> set[Key]:
         """The keys of everything there is, while others work."""
-        keys = {claim.key for claim in self._caches.claims.all()}
-        for number, volume in enumerate(list(self._caches.volumes.all()), 1):
-            keys.add(self._caches.unit_of(volume))
-            if number % AT_ONCE == 0:
-                await Turn()
+        keys: set[Key] = set()
+        for some in _in_batches(list(self._caches.claims.all()), AT_ONCE):
+            keys.update(claim.key for claim in some)
+            await Turn()
+        for others in _in_batches(list(self._caches.volumes.all()), AT_ONCE):
+            keys.update(map(self._caches.unit_of, others))
+            await Turn()
         return keys
 
 
@@ -267,7 +273,7 @@ def _free_target(view: ClaimView, plan: Plan) -> Volume | None:
     return target
 
 
-def _in_batches(keys: Iterable[Key]) -> Iterable[list[Key]]:
-    rest = iter(keys)
-    while batch := list(islice(rest, _BATCH)):
+def _in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
         yield batch

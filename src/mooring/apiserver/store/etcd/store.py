@@ -33,6 +33,7 @@ from mooring.apiserver.store.etcd.restored import Witness
 from mooring.apiserver.store.etcd.turns import Key, KeyTurns
 from mooring.apiserver.store.etcd.watching import Watching
 from mooring.apiserver.store.etcd.wire import (
+    COMPACTED,
     LEASE_GRANT,
     NO_LEASE,
     RANGE,
@@ -211,6 +212,7 @@ class EtcdStore(Timeline):
                 if found is None:
                     continue
                 entry = newer[place] = found
+                self._witness.last = told.kv
             taken.append(Event(revision, entry, previous, told.type == WireEvent.DELETE))
         if taken:
             self.apply(taken)
@@ -219,6 +221,18 @@ class EtcdStore(Timeline):
 
     def check_header(self, header: ResponseHeader, known: int) -> bool:
         return self._witness.check(header, known)
+
+    async def check_past(self) -> None:
+        last = self._witness.last
+        if last is None:
+            return
+        try:
+            answer = await self._cluster.read(RANGE, read_key(last.key, last.mod_revision))
+        except Failed as failed:
+            if failed.text == COMPACTED:  # then so are the changes since: all is read anew
+                return
+            raise
+        self._witness.compare(last, answer.kvs[0] if answer.kvs else None)
 
     async def reload(self) -> None:
         loaded = await load(self._cluster, self._layout, is_followed=True)

@@ -44,6 +44,10 @@ class Following(Protocol):
         """
         ...
 
+    async def check_past(self) -> None:
+        """Raises: Failed; EtcdError when etcd holds other writes than those that were followed."""
+        ...
+
     async def reload(self) -> None:
         """Read everything anew. Raises: EtcdError."""
         ...
@@ -87,7 +91,9 @@ class Watching:
     async def _follow(self) -> None:
         known = self._following.revision
         newest = await read_newest(self._cluster)
-        if not self._following.check_header(newest, known):
+        if self._following.check_header(newest, known):
+            await self._following.check_past()
+        else:
             await self._following.reload()
         stream = self._stream = self._cluster.watch()
         self._held.clear()

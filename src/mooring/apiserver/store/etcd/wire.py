@@ -55,9 +55,9 @@ NEWEST = RangeRequest(key=COMPACT_KEY, limit=1)
 """The newest revision is in the header of the answer."""
 
 
-def read_key(key: bytes) -> RangeRequest:
-    """One key, as all members agree on it now."""
-    return RangeRequest(key=key, limit=1)
+def read_key(key: bytes, revision: int = 0) -> RangeRequest:
+    """One key, as all members agree on it now, or as it was at `revision`."""
+    return RangeRequest(key=key, limit=1, revision=revision)
 
 
 def read_page(prefix: bytes, after: bytes, limit: int, revision: int) -> RangeRequest:
