@@ -21,6 +21,7 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     serves_newer_kinds: bool = False  # words, columns, defaults: `apiserver/kinds/older.py`
     calls_patches_invalid: bool = False  # that cannot be read
     names_refusing_authorizer: bool = False  # "node: ..."
+    compresses_watch_lists: bool = False  # for clients that ask so
 
     # what controllers, scheduler and node do
     marks_unused_claims: bool = False  # the condition Unused
@@ -44,6 +45,7 @@ V1_37: Final = KubernetesVersion(
     serves_newer_kinds=True,
     calls_patches_invalid=True,
     names_refusing_authorizer=True,
+    compresses_watch_lists=True,
     marks_unused_claims=True,
     scores_capacity=True,
     checks_drivers=True,
