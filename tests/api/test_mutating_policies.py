@@ -215,8 +215,8 @@ FAILURES: dict[str, tuple[Doc, str]] = {
     ),
     "a place that is not there": (
         patching("[JSONPatch{op: 'remove', path: '/data/none'}]"),
-        'JSON Patch: remove operation does not apply: doc is missing path: "/data/none": '
-        "missing value",
+        "JSON Patch: error in remove for path: '/data/none': Unable to remove nonexistent key: "
+        "none: missing value",
     ),
     "an operation that is none": (
         patching("[JSONPatch{op: 'change', path: '/data'}]"),

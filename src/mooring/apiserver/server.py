@@ -297,6 +297,7 @@ async def running(
             yield Running(Address(address.host, server.port), pki, tokens, parts)
             for task in reversed(owned):
                 task.cancel()
+            parts.api.compression.close()
             await parts.backend.webhooks.close()
     finally:
         await store.close()

@@ -21,6 +21,8 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     serves_newer_kinds: bool = False  # words, columns, defaults: `apiserver/kinds/older.py`
     calls_patches_invalid: bool = False  # that cannot be read
     names_refusing_authorizer: bool = False  # "node: ..."
+    compresses_watch_lists: bool = False  # for clients that ask so
+    checks_bound_nodes: bool = False  # by the form of their names
 
     # what controllers, scheduler and node do
     marks_unused_claims: bool = False  # the condition Unused
@@ -28,6 +30,7 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     waits_for_detach: bool = False  # says so, and not "Multi-Attach error"
     tells_found_type: bool = False  # of a hostPath that is of another type
     counts_storage_in_decimals: bool = False  # a node's, in its capacity as in its allocatable
+    tells_of_victims: bool = False  # where a pod is to take the place of others
     checks_drivers: bool = False  # no pod where its driver is missing, if the driver says so
 
     @property
@@ -44,8 +47,11 @@ V1_37: Final = KubernetesVersion(
     serves_newer_kinds=True,
     calls_patches_invalid=True,
     names_refusing_authorizer=True,
+    compresses_watch_lists=True,
+    checks_bound_nodes=True,
     marks_unused_claims=True,
     scores_capacity=True,
+    tells_of_victims=True,
     checks_drivers=True,
     waits_for_detach=True,
     tells_found_type=True,

@@ -275,7 +275,8 @@ class _Parser:
         fields: list[ast.Member] = []
         while not self._accept("}"):
             optional = self._accept("?") is not None
-            key = self._expect("ident", "IDENTIFIER")
+            wanted = "IDENTIFIER" if optional else "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
+            key = self._expect("ident", wanted)
             colon = self._expect(":", "':'")
             value = self._expression(_IF)
             fields.append(ast.Member(key.text, value, optional, at=colon.at))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mooring.apiserver.cel.errors import NO_SUCH_OVERLOAD, CelError
 from mooring.apiserver.cel.types import DYN, STRING, CelType, list_of, record
 from mooring.apiserver.cel.values import Opaque
 
@@ -60,10 +59,8 @@ class StructValue(Opaque):
         return self.name
 
     def get(self, field: str) -> Any:
-        """Of an Object the fields cannot be asked for, as upstream has it. Raises: CelError."""
-        if self.name != JSON_PATCH.name:
-            raise CelError(NO_SUCH_OVERLOAD)
-        return self.fields.get(field, None if field == "value" else "")
+        """None: it has none."""
+        return self.fields.get(field)
 
 
 def misplaced(value: Any, place: str) -> Iterator[str]:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from mooring.apiserver.kinds.cells import name_of
-from mooring.apiserver.kinds.contract import Column, Kind
-from mooring.apiserver.kinds.custom_rules import drop_status
+from mooring.apiserver.kinds.contract import Column, Context, Kind
 from mooring.apiserver.kinds.immutability import IMMUTABLE, validate_unchanged
 from mooring.apiserver.kinds.separation import keep_all_but_status, keep_status
 from mooring.model.document import Doc
@@ -126,6 +125,10 @@ def _defaults(doc: Doc) -> None:
         resource.setdefault(field, "")
 
 
+def _prepare_create(doc: Doc, _: Context) -> None:
+    doc["status"] = {}
+
+
 def _row(doc: Doc, _: str) -> list[Any]:
     resource = doc["spec"]["resource"]
     shown = ".".join(filter(None, (resource["resource"], resource["group"])))
@@ -145,7 +148,7 @@ STORAGE_VERSION_MIGRATION = Kind(
     columns=(Column("Name"), Column("Resource"), Column("Status")),
     row=_row,
     defaults=_defaults,
-    prepare_create=drop_status,
+    prepare_create=_prepare_create,
     prepare_update=keep_status,
     prepare_status=keep_all_but_status,
     validate=_validate,

@@ -85,6 +85,37 @@ def _undecodable(value: Any, target: str) -> errors.BadRequest:
     )
 
 
+class _NoKey(Unfit):
+    """An object has no member of this name."""
+
+
+class _NoIndex(Unfit):
+    """A list has no item at this index."""
+
+
+def _why(step: Doc, error: Unfit) -> str:
+    """What of a step does not fit, in the words of the library that upstream patches with."""
+    name, path, source = step["op"], step.get("path") or "", step.get("from") or ""
+    match error:
+        case _NoKey():
+            at = path if name == "remove" else error
+            told = f"Unable to remove nonexistent key: {error}: missing value"
+            return f"error in {name} for path: '{at}': {told}"
+        case _NoIndex():
+            told = f"Unable to access invalid index: {error}: invalid index referenced"
+            return f"error in {name} for path: '{path}': {told}"
+        case _:
+            pass
+    missing = {
+        "test": f"is missing path: {path}",
+        "replace": f"doc is missing path: {path}",
+        "move": f"doc is missing from path: {source}",
+        "copy": f"doc is missing from path: {source}",
+    }
+    what = missing.get(name, f"doc is missing path: {go_text.quoted(path)}")
+    return f"{name} operation does not apply: {what}: missing value"
+
+
 class _Draft:
     """A document under change, all its own."""
 
@@ -96,15 +127,13 @@ class _Draft:
         name = step.get("op") or ""
         act = _ACTS.get(name)
         if act is None:
-            raise Unfit(f"Unexpected kind: {name or 'unknown'}")
+            raise Unfit(f"Unexpected kind: {name}")
         try:
             act(self, step)
         except TestFailed:
             raise
-        except Unfit:
-            at = go_text.quoted(step.get("path") or "")
-            told = f"{name} operation does not apply: doc is missing path: {at}: missing value"
-            raise Unfit(told) from None
+        except Unfit as error:
+            raise Unfit(_why(step, error)) from None
 
     def result(self) -> Doc:
         if not isinstance(self._root, dict) or _depth(self._root) > DEEPEST:
@@ -196,17 +225,17 @@ def _take(container: Any, key: str) -> Any:
     if isinstance(container, list):
         return container.pop(_index(key, len(container)))
     if key not in container:
-        raise Unfit
+        raise _NoKey(key)
     return container.pop(key)
 
 
 def _index(key: str, length: int) -> int:
     digits = key[1:] if key[:1] in {"-", "+"} else key
     if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
-        raise Unfit
+        raise _NoIndex(key)
     index = int(key)
     if not -length <= index < length:
-        raise Unfit
+        raise _NoIndex(key)
     return index % length
 
 

@@ -193,9 +193,17 @@ def mutated(
             failures.append(Failure(str(error), "Invalid"))
         else:
             if new is not doc:
+                _check_identity(new, doc)
                 complete_strictly(new, complete)
                 doc = new
     return Mutated(doc, budget.left, tuple(failures))
+
+
+def _check_identity(new: Doc, old: Doc) -> None:
+    """Raises: InternalError, when a patch makes another kind of it."""
+    kind, version = new.get("kind", old["kind"]), new.get("apiVersion", old["apiVersion"])
+    if (kind, version) != (old["kind"], old["apiVersion"]):
+        raise _unusable(f'no kind "{kind}" is registered for version "{version}"')
 
 
 def complete_strictly(doc: Doc, refill: Refill) -> None:
@@ -204,10 +212,14 @@ def complete_strictly(doc: Doc, refill: Refill) -> None:
     try:
         unknown = refill(doc)
     except ValueError as error:
-        raise InternalError(f"Internal error occurred: {error}") from error
+        raise _unusable(str(error)) from error
     if unknown:
         found = ", ".join(f'unknown field "{path}"' for path in unknown)
-        raise InternalError(f"Internal error occurred: strict decoding error: {found}")
+        raise _unusable(f"strict decoding error: {found}")
+
+
+def _unusable(why: str) -> InternalError:
+    return InternalError(f"Internal error occurred: {why}", causes=[{"message": why}])
 
 
 def _nothing(_: Doc) -> Sequence[str]:

@@ -11,9 +11,11 @@ from mooring.apiserver.patching.conformity import complaints
 from mooring.apiserver.patching.json_patch import MOST_OPERATIONS, TestFailed, Unfit, patched
 from mooring.apiserver.patching.overlay import overlaid, settled
 from mooring.apiserver.patching.shape import OwnedAs, Shape, as_seen
+from mooring.apiserver.schema.contract import Scalar
 from mooring.errors import TooLarge
 from mooring.model.document import Doc
 
+_NUMBERS = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE})
 _EXACT = 2**53  # numbers beyond are text in JSON, as protobuf has it
 
 
@@ -50,7 +52,7 @@ def with_operations(doc: Doc, values: Sequence[StructValue]) -> Doc:
 
 
 def _merged(doc: Doc, patch: Doc, shape: Shape) -> Doc:
-    found = list(complaints(patch, shape))
+    found = [*complaints(patch, shape), *_nulls(patch, shape, "")]
     if found:
         text = found[0] if len(found) == 1 else "\n  ".join(["errors:", *found])
         raise CannotPatch(f"failed to convert patch object to typed object: {text}")
@@ -59,6 +61,27 @@ def _merged(doc: Doc, patch: Doc, shape: Shape) -> Doc:
         raise CannotPatch(f"invalid ApplyConfiguration: {told}")
     merged: Doc = settled(overlaid(doc, patch, shape), shape)
     return merged
+
+
+def _nulls(value: Any, shape: Shape | None, path: str) -> Iterator[str]:
+    """Where it says null: it takes no field away, as nobody owns one by it."""
+    if shape is not None:
+        shape = as_seen(shape, value)
+    match value:
+        case None:
+            is_number = shape is not None and shape.scalar in _NUMBERS
+            wanted = "numeric (int or float)" if is_number else "a value"
+            yield f"{path}: expected {wanted}, got structpb.NullValue"
+        case dict():
+            fields = (shape.fields if shape is not None else None) or {}
+            for name, inner in value.items():
+                yield from _nulls(inner, fields.get(name), f"{path}.{name}")
+        case list():
+            for index, inner in enumerate(value):
+                item = shape.item if shape is not None else None
+                yield from _nulls(inner, item, f"{path}[{index}]")
+        case _:
+            pass
 
 
 def _check_places(value: StructValue) -> None:
