@@ -62,11 +62,13 @@ class BinderSettings(msgspec.Struct, frozen=True):
     provisioning: Provisioning = Provisioning.ON
     workers: int = 32
     resync_seconds: float = 600.0  # in which everything is reconciled once
+    notes_use: bool = False  # claims become Bound with the condition Unused, which others keep true
 
 
 def build(loops: Loops, options: Options) -> None:
     """Add the binder to the role."""
-    add_binder(loops, _plugins(loops.client, loops.clock, options))
+    settings = BinderSettings(notes_use=options.notes_use)
+    add_binder(loops, _plugins(loops.client, loops.clock, options), settings)
 
 
 def add_binder(
@@ -122,7 +124,12 @@ class Binder:
     ) -> None:
         self._informers = informers
         self._settings = settings
-        self._caches = Caches(informers, plugins.abilities(), settings.provisioning)
+        self._caches = Caches(
+            informers,
+            plugins.abilities(),
+            settings.provisioning,
+            use_noted_by=clock if settings.notes_use else None,
+        )
         self._context = BinderContext(client, clock, recorder, plugins, self._caches)
         self._effects = Effects(self._context)
         self._without_cause: set[Key] = set()  # keys that only the resync asked for
