@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from time import monotonic
 
@@ -29,8 +30,7 @@ def cluster() -> Iterator[CephCluster]:
     running = CephCluster()
     running.start()
     print(f"a Ceph is up: {monotonic() - started:.1f} s")  # noqa: T201
-    with udev():  # `rbd map` waits for what it tells of the new device
-        yield running
+    yield running
     running.stop()
 
 
@@ -39,6 +39,19 @@ def ceph(cluster: CephCluster, pods: Pods) -> CephCluster:
     """The namespace knows its key."""
     pods.create({**a_secret("ceph", key=cluster.key), "type": "kubernetes.io/rbd"})
     return cluster
+
+
+@pytest.fixture
+def with_udev() -> Iterator[None]:
+    with udev():
+        yield
+
+
+@pytest.fixture(params=[udev, nullcontext], ids=["with udev", "without udev"])
+def with_and_without_udev(request: pytest.FixtureRequest) -> Iterator[None]:
+    """`rbd map` waits for what it tells of the new device."""
+    with request.param():
+        yield
 
 
 def an_image(name: str) -> Doc:
@@ -67,6 +80,7 @@ def mapped() -> list[str]:
     return [path.read_text().strip() for path in Path("/sys/bus/rbd/devices").glob("*/name")]
 
 
+@pytest.mark.usefixtures("with_and_without_udev")
 def test_an_image_is_formatted_once_and_keeps_its_files(
     ceph: CephCluster, pods: Pods, unique: str, server: ServerWithNode
 ) -> None:
@@ -86,6 +100,7 @@ def test_an_image_is_formatted_once_and_keeps_its_files(
     eventually(lambda: mapped() == [], "it is unmapped")
 
 
+@pytest.mark.usefixtures("with_udev")
 def test_a_node_that_was_killed_lets_a_raw_image_go(
     ceph: CephCluster, pods: Pods, unique: str, server: ServerWithNode
 ) -> None:
@@ -102,11 +117,13 @@ def test_a_node_that_was_killed_lets_a_raw_image_go(
     assert sh(f"rbd export {POOL}/{image} - 2>/dev/null | tr -d '\\0'") == "hello"
 
 
+@pytest.mark.usefixtures("with_udev")
 def test_an_image_that_another_client_has_mapped_waits(
     ceph: CephCluster, pods: Pods, unique: str
 ) -> None:
     image = ceph.add_image(unique)
-    other = sh(f"rbd-nbd map {POOL}/{image}")
+    # With options first: what is mapped by "rbd-nbd map" alone, the node takes for its own.
+    other = sh(f"rbd-nbd --id admin map {POOL}/{image}")
     pods.create(a_user("patient", an_image(image)))
     pods.kubectl.event("patient", "FailedMount", "is still being used")
     assert mapped() == []

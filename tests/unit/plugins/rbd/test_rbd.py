@@ -61,9 +61,11 @@ async def test_nobody_waits_for_a_udev_that_does_not_run(tmp_path: Path) -> None
     world.ceph.has_udev = False
     await world.set_up()
     as_user = ("--id", "admin", *MONITORS, "-k", "/keys")
-    assert world.ceph.calls[-1] == ("rbd", "map", "rbd/disk", "-o", "noudev", *as_user)
     await world.tear_down()
-    assert world.ceph.calls[-1] == ("rbd", "unmap", "/dev/rbd0", "-o", "noudev")
+    assert world.ceph.calls[-2:] == [
+        ("rbd", "map", "rbd/disk", "-o", "noudev", *as_user),
+        ("rbd", "unmap", "/dev/rbd0", "-o", "noudev"),
+    ]
 
 
 async def test_a_key_is_in_a_file_for_the_time_of_a_command_and_never_an_argument(
