@@ -23,7 +23,7 @@ PACKAGES_PER_LINE = 200  # one line of progress after so many compiled packages
 
 _NO_LETTER = re.compile(r"\W")
 _ERROR = re.compile(r'"Error": "(.*)"')
-_STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
+_PART = re.compile(r"^\s*(?:replace\s+)?(\S+) => \./(?:staging/|client$)", re.MULTILINE)
 
 Say = Callable[[str], None]
 
@@ -39,7 +39,7 @@ class Program(msgspec.Struct, frozen=True):
     module: str
     version: str
     package: str
-    staging: str = ""  # the version that the parts of the module are released under
+    staging: str = ""  # the version that its parts are released under, if not its own
     variable: str = ""  # of the linker, that the version is written to
     is_test: bool = False  # a package of tests, compiled into a program
     is_static: bool = False  # it runs in an image that has nothing else
@@ -258,14 +258,14 @@ def _home(program: Program) -> Path:
 def _write_module(program: Program, home: Path) -> None:
     """A module that requires the program's, and every part of it in the version it was released as.
 
-    Kubernetes' own `go.mod` points its parts at directories beside it, which a module that is
-    downloaded does not carry.
+    Some `go.mod`, as Kubernetes', point the parts at directories beside them, which a downloaded
+    module does not carry.
     """
     settings = _settings(program)
     wanted = f"{program.module}@{program.version}"
     answer = _run(["go", "mod", "download", "-json", wanted], home, settings)
-    staged = _STAGED.findall(Path(json.loads(answer)["GoMod"]).read_text())
-    (home / "go.mod").write_text("\n".join(_module(program, staged)))
+    parts = _PART.findall(Path(json.loads(answer)["GoMod"]).read_text())
+    (home / "go.mod").write_text("\n".join(_module(program, parts)))
 
 
 def _settings(program: Program) -> dict[str, str]:
@@ -278,11 +278,11 @@ def _settings(program: Program) -> dict[str, str]:
     return settings
 
 
-def _module(program: Program, staged: list[str]) -> Iterator[str]:
+def _module(program: Program, parts: list[str]) -> Iterator[str]:
     yield f"module peer.local/{program.name}\n"
     yield f"require {program.module} {program.version}\n"
-    for part in staged:
-        yield f"replace {part} => {part} {program.staging}"
+    for part in parts:
+        yield f"replace {part} => {part} {program.staging or program.version}"
     yield ""
 
 
