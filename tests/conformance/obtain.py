@@ -23,7 +23,7 @@ PACKAGES_PER_LINE = 200  # one line of progress after so many compiled packages
 
 _NO_LETTER = re.compile(r"\W")
 _ERROR = re.compile(r'"Error": "(.*)"')
-_STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
+_PART = re.compile(r"^\s*(?:replace\s+)?(\S+) => \./(?:staging/|client$)", re.MULTILINE)
 _LANGUAGE = re.compile(r"^go \S+$", re.MULTILINE)
 
 Say = Callable[[str], None]
@@ -40,7 +40,7 @@ class Program(msgspec.Struct, frozen=True):
     module: str
     version: str
     package: str
-    staging: str = ""  # the version that the parts of the module are released under
+    staging: str = ""  # the version that its parts are released under, if not its own
     variable: str = ""  # of the linker, that the version is written to
     is_test: bool = False  # a package of tests, compiled into a program
     is_static: bool = False  # it runs in an image that has nothing else
@@ -259,8 +259,8 @@ def _home(program: Program) -> Path:
 def _write_module(program: Program, home: Path) -> None:
     """A module that requires the program's, and every part of it in the version it was released as.
 
-    Kubernetes' own `go.mod` points its parts at directories beside it, which a module that is
-    downloaded does not carry.
+    Some `go.mod`, as Kubernetes', point the parts at directories beside them, which a downloaded
+    module does not carry.
     """
     settings = _settings(program)
     wanted = f"{program.module}@{program.version}"
@@ -285,8 +285,8 @@ def _module(program: Program, theirs: str) -> Iterator[str]:
     if language := _LANGUAGE.search(theirs):
         yield f"{language[0]}\n"  # without it Go loads the modules of all modules: 6,000 files
     yield f"require {program.module} {program.version}\n"
-    for part in _STAGED.findall(theirs):
-        yield f"replace {part} => {part} {program.staging}"
+    for part in _PART.findall(theirs):
+        yield f"replace {part} => {part} {program.staging or program.version}"
     yield ""
 
 
