@@ -42,10 +42,12 @@ class Program(msgspec.Struct, frozen=True):
     package: str
     staging: str = ""  # the version that its parts are released under, if not its own
     variable: str = ""  # of the linker, that the version is written to
+    linked: tuple[str, ...] = ()  # other variables that its own Makefile sets, with their values
     is_test: bool = False  # a package of tests, compiled into a program
     is_static: bool = False  # it runs in an image that has nothing else
     is_whole: bool = False  # its own go.mod is enough, and names versions that can be had
     called: str = ""  # for the environment, if not by its name
+    replaced: tuple[str, ...] = ()  # of its go.mod, which count for nobody who requires it
     unlisted: tuple[str, ...] = ()  # modules that Go's checksum database may not know
 
 
@@ -121,6 +123,22 @@ KINE = Program(
 )
 """etcd's API on SQLite and PostgreSQL."""
 
+LVM_LOCALPV = Program(
+    "lvm-driver",
+    "github.com/openebs/lvm-localpv",
+    "v1.5.0",
+    "github.com/openebs/lvm-localpv/cmd",
+    variable="github.com/openebs/lvm-localpv/pkg/version.Version",
+    linked=("github.com/openebs/lvm-localpv/pkg/version.GitCommit=unknown",),  # else it panics
+    is_static=True,
+    replaced=(
+        "github.com/container-storage-interface/spec => "
+        "github.com/container-storage-interface/spec v1.2.0",
+        "k8s.io/client-go => k8s.io/client-go v0.27.2",
+    ),
+)
+"""A CSI driver of others, which `tests/vm` runs on a kernel with device-mapper."""
+
 
 def _sample(name: str) -> Program:
     """An operator among controller-runtime's examples."""
@@ -141,6 +159,7 @@ PROGRAMS = (
     SNAPSHOT_METADATA_LISTER,
     HELM,
     KINE,
+    LVM_LOCALPV,
     *(CONTROLLER_RUNTIME_CRD, CONTROLLER_RUNTIME_BUILTINS),
 )
 
@@ -287,6 +306,8 @@ def _module(program: Program, theirs: str) -> Iterator[str]:
     yield f"require {program.module} {program.version}\n"
     for part in _PART.findall(theirs):
         yield f"replace {part} => {part} {program.staging or program.version}"
+    for line in program.replaced:
+        yield f"replace {line}"
     yield ""
 
 
@@ -296,8 +317,11 @@ def _build(program: Program, home: Path, binary: Path, say: Say) -> None:
     verb = ("test", "-c", "-vet=off") if program.is_test else ("build",)
     # -mod=mod asks for the modules of this one program; `go mod tidy` takes ten times as long.
     command = ["go", *verb, "-v", "-mod=mod", "-buildvcs=false", "-o", str(unfinished)]
+    linked = list(program.linked)
     if program.variable:
-        command += ["-ldflags", f"-X {program.variable}={program.version}"]
+        linked.append(f"{program.variable}={program.version}")
+    if linked:
+        command += ["-ldflags", " ".join(f"-X {each}" for each in linked)]
     building = subprocess.Popen(  # noqa: S603  a command of this file
         [*command, program.package],
         cwd=home,

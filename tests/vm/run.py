@@ -3,8 +3,9 @@
     python -m tests.vm.run [arguments of pytest]
 
 A test that needs a second machine on the same wire prints `START_SECOND`, and `KILL_SECOND` when
-that one shall lose its power. MOORING_VM_CPUS, MOORING_VM_MB and MOORING_VM_SECONDS change the
-first machine; the last one is the limit for the whole run.
+that one shall lose its power; one that needs what only a network has prints `BRING_LVM_LOCALPV`,
+and finds it in the directory that both machines share. MOORING_VM_CPUS, MOORING_VM_MB and
+MOORING_VM_SECONDS change the first machine; the last one is the limit for the whole run.
 """
 
 import compileall
@@ -19,8 +20,9 @@ from pathlib import Path
 from threading import Thread
 
 from tests.clients.find_kubectl import Age, Missing, find_kubectl
+from tests.vm import lvm_localpv
 from tests.vm.machine import ENDED, CannotBoot, Machine, Size, Wire
-from tests.vm.words import KILL_SECOND, START_SECOND
+from tests.vm.words import BRING_LVM_LOCALPV, KILL_SECOND, START_SECOND
 
 TREE = Path(__file__).parents[2]
 CACHE = TREE / ".cache" / "vm"
@@ -66,7 +68,8 @@ class Run:
         self._size = size
         self._began = time.monotonic()
         self._second: Machine | None = None
-        (directory / "shared").mkdir()
+        self._shared = directory / "shared"
+        self._shared.mkdir()
 
     def tests(self, arguments: list[str]) -> int | None:
         """The exit code of pytest; None: the machine ended before it."""
@@ -81,6 +84,8 @@ class Run:
                 self._start_second()
             elif KILL_SECOND in line and self._second is not None:
                 self._second.pull_the_plug()
+            elif BRING_LVM_LOCALPV in line:
+                lvm_localpv.bring(self._shared / lvm_localpv.PLACE, self._say)
             elif line.startswith(ENDED):
                 code = int(line.split()[-1])
         return code

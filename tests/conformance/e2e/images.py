@@ -6,9 +6,7 @@ upstream has a program of its own for that. Each is an OCI layout in a directory
 `mooring image import` takes it.
 """
 
-import hashlib
 import io
-import json
 import subprocess
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -18,13 +16,10 @@ import msgspec
 
 from mooring.host.command import find_program
 from tests.conformance.obtain import AGNHOST, AGNHOST_FILES, Missing, files
+from tests.conformance.oci_layout import write_layout
 from tests.conformance.peers import Find
 
 _REGISTRY = "registry.k8s.io/e2e-test-images"
-_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-_CONFIG = "application/vnd.oci.image.config.v1+json"
-_LAYER = "application/vnd.oci.image.layer.v1.tar"
-_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _DIRECTORIES = ("bin", "etc", "home", "proc", "root", "run", "sys", "tmp", "uploads", "usr", "var")
 _PASSWD = "root:x:0:0:root:/root:/bin/sh\nuser-defined-in-image:x:1000:1000::/home:/bin/sh\n"
 _GROUP = "root:x:0:\ngroup-defined-in-image:x:50000:user-defined-in-image\n"
@@ -66,32 +61,8 @@ def recipes(find: Find) -> tuple[Recipe, ...]:
 
 def build(recipe: Recipe, directory: Path) -> Path:
     """An OCI layout. Raises: Missing."""
-    blobs = directory / "blobs" / "sha256"
-    blobs.mkdir(parents=True)
     layer = _layer(recipe.programs, recipe.tools, recipe.files)
-    config = {
-        "architecture": "amd64",
-        "os": "linux",
-        "config": {
-            "Entrypoint": list(recipe.entrypoint),
-            "Cmd": list(recipe.command),
-            "Env": [_PATH],
-        },
-        "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
-    }
-    manifest = {
-        "schemaVersion": 2,
-        "mediaType": _MANIFEST,
-        "config": _put(blobs, _CONFIG, json.dumps(config).encode()),
-        "layers": [_put(blobs, _LAYER, layer)],
-    }
-    index = {
-        "schemaVersion": 2,
-        "manifests": [_put(blobs, _MANIFEST, json.dumps(manifest).encode())],
-    }
-    (directory / "index.json").write_text(json.dumps(index))
-    (directory / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
-    return directory
+    return write_layout(directory, [layer], recipe.entrypoint, recipe.command)
 
 
 def _layer(programs: Sequence[Path], tools: Sequence[Path], beside: Sequence[Path]) -> bytes:
@@ -117,14 +88,16 @@ def _layer(programs: Sequence[Path], tools: Sequence[Path], beside: Sequence[Pat
             _add(tar, f"{program.name}-2", type=tarfile.SYMTYPE, linkname=program.name, mode=0o777)
         for tool in tools:
             _add_file(tar, f"usr/bin/{tool.name}", tool.read_bytes(), 0o755)
-        for library in sorted({each for file in (*programs, *tools) for each in _libraries(file)}):
+        for library in sorted(
+            {each for file in (*programs, *tools) for each in libraries_of(file)}
+        ):
             _add_file(tar, str(library).lstrip("/"), library.read_bytes(), 0o755)
         for file in beside:
             _add_file(tar, file.name, file.read_bytes(), 0o644)
     return written.getvalue()
 
 
-def _libraries(program: Path) -> Iterator[Path]:
+def libraries_of(program: Path) -> Iterator[Path]:
     """What a program that is not static loads, by the paths that it looks for."""
     asked = subprocess.run(  # noqa: S603  a program of the machine
         ["ldd", program],  # noqa: S607
@@ -147,13 +120,3 @@ def _add_file(tar: tarfile.TarFile, name: str, content: bytes, mode: int) -> Non
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = len(content), mode
     tar.addfile(entry, io.BytesIO(content))
-
-
-def _put(blobs: Path, media_type: str, content: bytes) -> dict[str, object]:
-    digest = _digest(content)
-    (blobs / digest.removeprefix("sha256:")).write_bytes(content)
-    return {"mediaType": media_type, "digest": digest, "size": len(content)}
-
-
-def _digest(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
