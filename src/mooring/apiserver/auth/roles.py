@@ -15,6 +15,7 @@ GROUP_SNAPSHOTS = "groupsnapshot.storage.k8s.io"
 EXTENSIONS = "apiextensions.k8s.io"
 POPULATORS = "populator.storage.k8s.io"
 GATEWAY = "gateway.networking.k8s.io"
+MIGRATION = "storagemigration.k8s.io"
 CHANGED_BLOCKS = "cbt.storage.k8s.io"
 COORDINATION = "coordination.k8s.io"
 ADMISSION = "admissionregistration.k8s.io"
@@ -22,7 +23,6 @@ CERTIFICATES = "certificates.k8s.io"
 EVENTS = "events.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
 AUTHORIZATION = "authorization.k8s.io"
-EXTENSIONS = "apiextensions.k8s.io"
 DISCOVERY = "discovery.k8s.io"
 RBAC = "rbac.authorization.k8s.io"
 SCHEDULING = "scheduling.k8s.io"
@@ -83,7 +83,7 @@ READ_ONLY = Role(
             _READ,
             (
                 *(STORAGE, SNAPSHOTS, GROUP_SNAPSHOTS, POPULATORS, CHANGED_BLOCKS),
-                *(ADMISSION, APPS, COORDINATION, EVENTS, EXTENSIONS, GATEWAY, RBAC),
+                *(ADMISSION, APPS, COORDINATION, EVENTS, EXTENSIONS, GATEWAY, MIGRATION, RBAC),
                 *(SCHEDULING, POLICY, BATCH, NETWORKING, DISCOVERY),
             ),
             (EVERY,),
@@ -244,9 +244,11 @@ _GARBAGE_COLLECTION = (
         (ADMISSION,),
         (
             *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+            *("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
             *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
         ),
     ),
+    Rule(_COLLECT, (MIGRATION,), ("storageversionmigrations",)),
     Rule(_COLLECT, (SCHEDULING,), ("priorityclasses",)),
     Rule((*_COLLECT, _EMPTY), (BATCH,), ("jobs", "cronjobs")),
     Rule((*_COLLECT, _EMPTY), (NETWORKING,), ("networkpolicies",)),
